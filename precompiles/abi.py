@@ -1,0 +1,270 @@
+"""Calldata to typed request, typed result to return data: the executor's ABI lives only here.
+
+eth_abi follows offsets wherever they lead: 406 KB of aliased calldata decode to 960 MB. So the
+size of what would be decoded is measured first, and may not exceed the size of the input.
+
+Source: ERC "Interoperable On-chain Agents Standard"; architecture, decision 6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, TypeAlias
+
+from eth_abi import decode, encode
+from eth_abi.exceptions import DecodingError
+from eth_typing import Address
+from eth_utils import to_canonical_address
+
+from precompiles.refusals import Refusal
+
+RUN_NEXT_ITERATION_SELECTOR = bytes.fromhex("7e636a24")
+"""runNextIteration(string,string,address[],string[],string[],string)"""
+
+NAME_SELECTOR = bytes.fromhex("06fdde03")
+"""name()"""
+
+DESCRIPTION_SELECTOR = bytes.fromhex("7284e416")
+"""description()"""
+
+INPUT_DESCRIPTION_SELECTOR = bytes.fromhex("0ef946da")
+"""inputDescription()"""
+
+_WORD_BYTES = 32
+_RESULT_TYPE = "(bool,string,address,((uint8,bytes)[],bytes),string)"
+
+
+class ParamType(IntEnum):
+    """Types of a tool's parameters, at the positions of the ERC's `IERCAgentTool.ParamType`."""
+
+    STRING = 0
+    ADDRESS = 1
+    BOOL = 2
+    INT = 3
+    UINT = 4
+    STRING_ARRAY = 5
+    ADDRESS_ARRAY = 6
+    BOOL_ARRAY = 7
+    INT_ARRAY = 8
+    UINT_ARRAY = 9
+
+    @property
+    def abi_type(self) -> str:
+        """The Solidity type, such as `uint256[]`."""
+        return _ABI_TYPES[self]
+
+
+_ABI_TYPES = {
+    ParamType.STRING: "string",
+    ParamType.ADDRESS: "address",
+    ParamType.BOOL: "bool",
+    ParamType.INT: "int256",
+    ParamType.UINT: "uint256",
+    ParamType.STRING_ARRAY: "string[]",
+    ParamType.ADDRESS_ARRAY: "address[]",
+    ParamType.BOOL_ARRAY: "bool[]",
+    ParamType.INT_ARRAY: "int256[]",
+    ParamType.UINT_ARRAY: "uint256[]",
+}
+
+Value: TypeAlias = str | bool | int | list[str] | list[bool] | list[int]
+"""A parameter's value: text, checksummed address, truth value or integer, or a list of one kind."""
+
+
+class MalformedAbiError(Exception):
+    """Bytes that are not the ABI encoding they should be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IterationRequest:
+    """The arguments of `runNextIteration`, decoded."""
+
+    model_id: str
+    base_prompt: str
+    tools: tuple[Address, ...]
+    agent_reasoning: tuple[str, ...]
+    tool_results: tuple[str, ...]
+    prompt: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParamDescription:
+    """One parameter of a tool, as its `inputDescription()` gives it."""
+
+    param_type: ParamType
+    name: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolUse:
+    """The model wants a tool run with these values, in the order of its `inputDescription()`."""
+
+    tool: Address
+    param_types: tuple[ParamType, ...]
+    values: tuple[Value, ...]
+    agent_reasoning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalAnswer:
+    """The model is done."""
+
+    answer: str
+
+
+def decode_request(calldata: bytes) -> IterationRequest:
+    """Decode the calldata of `runNextIteration`.
+
+    Input:  selector and ABI (string modelId, string basePrompt, address[] tools,
+            string[] agentReasoning, string[] toolResults, string prompt)
+    Raises: Refusal: UnknownSelector, MalformedCalldata, InvalidUtf8.
+    Source: ERC, `IERCAgentExecutor.runNextIteration`.
+    """
+    selector, body = calldata[:4], calldata[4:]
+    if selector != RUN_NEXT_ITERATION_SELECTOR:
+        raise Refusal("UnknownSelector", selector.ljust(4, b"\0"))
+    layout = ("bytes", "bytes", "address[]", "bytes[]", "bytes[]", "bytes")
+    try:
+        values = decode_bounded(layout, body)
+    except MalformedAbiError as error:
+        raise Refusal("MalformedCalldata", str(error)) from error
+    model_id, base_prompt, tools, agent_reasoning, tool_results, prompt = values
+    return IterationRequest(
+        model_id=_text("modelId", model_id),
+        base_prompt=_text("basePrompt", base_prompt),
+        tools=tuple(Address(to_canonical_address(tool)) for tool in tools),
+        agent_reasoning=tuple(_text("agentReasoning", entry) for entry in agent_reasoning),
+        tool_results=tuple(_text("toolResults", entry) for entry in tool_results),
+        prompt=_text("prompt", prompt),
+    )
+
+
+def decode_string(data: bytes) -> str:
+    """Decode one ABI `string`, the return data of `name()` and `description()`.
+
+    Raises: MalformedAbiError; UnicodeDecodeError.
+    """
+    (value,) = decode_bounded(("bytes",), data)
+    return bytes(value).decode()
+
+
+def decode_input_description(data: bytes) -> tuple[ParamDescription, ...]:
+    """Decode an ABI `InputDescription`, the return data of `inputDescription()`.
+
+    Raises: MalformedAbiError; UnicodeDecodeError.
+    """
+    (((params),),) = decode_bounded(("((uint8,bytes,bytes)[])",), data)
+    for param_type, _, _ in params:
+        if param_type > max(ParamType):
+            raise MalformedAbiError(f"ParamType {param_type} is not one of 0 to {max(ParamType)}")
+    return tuple(
+        ParamDescription(
+            param_type=ParamType(param_type), name=name.decode(), description=description.decode()
+        )
+        for param_type, name, description in params
+    )
+
+
+def encode_result(result: ToolUse | FinalAnswer) -> bytes:
+    """Encode an `AgentIterationResult`.
+
+    Output: ABI of one tuple (bool isFinalAnswer, string finalAnswer, address tool,
+            Input toolInput, string agentReasoning). `ParamValue.value` is `abi.encode` of the
+            single value, `abiEncodedParams` is `abi.encode` of all of them.
+    Source: ERC, `AgentIterationResult`, `IERCAgentTool.Input`.
+    """
+    if isinstance(result, FinalAnswer):
+        nothing = (True, result.answer, bytes(20), ([], b""), "")
+        return encode([_RESULT_TYPE], [nothing])
+    types = [param_type.abi_type for param_type in result.param_types]
+    params = [
+        (int(param_type), encode([param_type.abi_type], [value]))
+        for param_type, value in zip(result.param_types, result.values, strict=True)
+    ]
+    tool_input = (params, encode(types, result.values))
+    step = (False, "", result.tool, tool_input, result.agent_reasoning)
+    return encode([_RESULT_TYPE], [step])
+
+
+def decode_bounded(types: tuple[str, ...], data: bytes) -> tuple[Any, ...]:
+    """Decode ABI data whose decoded size does not exceed its own.
+
+    Raises: MalformedAbiError: not the ABI of `types`, or parts of it used more than once.
+    """
+    _Measure(data).tuple_at(0, types)
+    try:
+        return decode(types, data)
+    except DecodingError as error:
+        # The library's own words change with its version, and revert data is consensus.
+        raise MalformedAbiError("a value does not fit its ABI type") from error
+
+
+class _Measure:
+    """Adds up the bytes that decoding would produce, and stops where they exceed the input."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._left_bytes = len(data)
+
+    def tuple_at(self, base: int, types: tuple[str, ...]) -> None:
+        """Measure a tuple whose head starts at `base`."""
+        for index, abi_type in enumerate(types):
+            self._value_at(base, base + index * _WORD_BYTES, abi_type)
+
+    def _value_at(self, base: int, head: int, abi_type: str) -> None:
+        if not _is_dynamic(abi_type):
+            self._take(_WORD_BYTES)
+            return
+        self._take(_WORD_BYTES)
+        start = base + self._word(head)
+        if abi_type.endswith("[]"):
+            self._array_at(start, abi_type[:-2])
+        elif abi_type == "bytes":
+            size_bytes = self._word(start)
+            self._take(_WORD_BYTES + -(-size_bytes // _WORD_BYTES) * _WORD_BYTES)
+        else:
+            self.tuple_at(start, _members(abi_type))
+
+    def _array_at(self, start: int, item_type: str) -> None:
+        count = self._word(start)
+        self._take(_WORD_BYTES)
+        first = start + _WORD_BYTES
+        if count * _WORD_BYTES > self._left_bytes:
+            raise MalformedAbiError(
+                f"an array of {count} items does not fit in {len(self._data)} bytes"
+            )
+        self.tuple_at(first, (item_type,) * count)
+
+    def _word(self, at: int) -> int:
+        if at + _WORD_BYTES > len(self._data):
+            raise MalformedAbiError(f"reads past the end: byte {at} of {len(self._data)}")
+        return int.from_bytes(self._data[at : at + _WORD_BYTES], "big")
+
+    def _take(self, size_bytes: int) -> None:
+        self._left_bytes -= size_bytes
+        if self._left_bytes < 0:
+            raise MalformedAbiError(f"decodes to more than its own {len(self._data)} bytes")
+
+
+def _is_dynamic(abi_type: str) -> bool:
+    # Every tuple of this ABI holds an array or bytes.
+    return abi_type.endswith(("[]", ")")) or abi_type == "bytes"
+
+
+def _members(tuple_type: str) -> tuple[str, ...]:
+    members, depth, start = [], 0, 1
+    for position, character in enumerate(tuple_type):
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if (character == "," and depth == 1) or depth == 0:
+            members.append(tuple_type[start:position])
+            start = position + 1
+    return tuple(members)
+
+
+def _text(field: str, value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError as error:
+        raise Refusal("InvalidUtf8", field) from error

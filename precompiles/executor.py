@@ -1,0 +1,218 @@
+"""The executor precompile: `runNextIteration` at 0x19.
+
+Order of things, which is consensus: kind of call, size, gas for the calldata, decoding, model,
+history, metadata of the tools, gas for prompt and grammar, prompt, context check, gas for the
+prompt's tokens, generation bounded by the gas left, gas for the output, result.
+
+Source: ERC, `IERCAgentExecutor` and "Agent executor precompile"; architecture, decisions 6 to 10.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from eth.exceptions import OutOfGas, Revert
+
+from precompiles.abi import decode_request, encode_result
+from precompiles.addresses import AddressBook
+from precompiles.grammar import agent_grammar
+from precompiles.metadata import is_reading_metadata, read_tools
+from precompiles.ports import GenerationRequest
+from precompiles.react import build_prompt, parse, past_steps
+from precompiles.refusals import Refusal
+from precompiles.spec import (
+    EXECUTOR_ADDRESS,
+    MAX_CALLDATA_BYTES,
+    MAX_TOOLS,
+    calldata_gas,
+    grammar_gas,
+)
+from precompiles.warm import WarmPrompt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from eth.abc import ComputationAPI
+
+    from precompiles.abi import FinalAnswer, IterationRequest, ToolUse
+    from precompiles.ports import Generation, LanguageModel, ModelProfile
+
+    Record = Callable[[ComputationAPI, "Inference"], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inference:
+    """What one call of the executor did, for traces: no rule depends on it."""
+
+    model: str
+    cold_tokens: int
+    warm_tokens: int
+    output_tokens: int
+    forced_tokens: int
+    prompt_gas: int
+    output_gas: int
+    text: str
+    result: ToolUse | FinalAnswer
+
+
+def discard(computation: ComputationAPI, inference: Inference) -> None:
+    """Keep no record."""
+
+
+class Executor:
+    """The precompile, over the models of one chain. Call it with a computation."""
+
+    def __init__(
+        self,
+        models: Sequence[tuple[ModelProfile, LanguageModel]],
+        *,
+        record: Record = discard,
+    ) -> None:
+        """Serve `models`, each under its name, its aliases and its `0x` SHA-256 digest.
+
+        Raises: ValueError: two models share a name.
+        """
+        self._record = record
+        self._models: dict[str, tuple[ModelProfile, LanguageModel]] = {}
+        for profile, model in models:
+            for name in (profile.name, *profile.aliases, "0x" + profile.digest.hex()):
+                if name in self._models:
+                    raise ValueError(f"two models are called {name!r}; give each its own name")
+                self._models[name] = (profile, model)
+
+    def __call__(self, computation: ComputationAPI) -> ComputationAPI:
+        """Run the next iteration of an agent.
+
+        Input:  calldata of `runNextIteration`, see `precompiles.abi.decode_request`.
+        Output: an `AgentIterationResult`, see `precompiles.abi.encode_result`.
+        Gas:    `spec.calldata_gas`, metadata reads, `spec.grammar_gas`, prompt tokens at the
+                model's cold and warm prices, output tokens at its output price.
+        Raises: Revert with a typed error (`refusals.REFUSALS`); OutOfGas; whatever a faulty host
+                raises, which is no VMError.
+        """
+        try:
+            computation.output = self._run(computation)
+        except Refusal as refusal:
+            computation.output = refusal.encode()
+            raise Revert(str(refusal)) from refusal
+        return computation
+
+    def _run(self, computation: ComputationAPI) -> bytes:
+        # DECODE
+        _check_call(computation)
+        calldata = bytes(computation.msg.data)
+        computation.consume_gas(calldata_gas(len(calldata)), reason="Executor calldata")
+        request = decode_request(calldata)
+        profile, model = self._model(request.model_id)
+        steps = past_steps(request)
+        if len(request.tools) > MAX_TOOLS:
+            raise Refusal("TooManyTools", len(request.tools), MAX_TOOLS)
+        tools = read_tools(computation, request.tools)
+
+        # GAS
+        parameter_count = sum(len(tool.parameters) for tool in tools)
+        gas = grammar_gas(len(tools), parameter_count)
+        computation.consume_gas(gas, reason="Executor tools")
+        book = _address_book(request)
+        segments = build_prompt(request, steps, tools, book, profile)
+        prompt_tokens = model.tokenize(segments)
+        _check_context(profile, len(prompt_tokens))
+        warm = WarmPrompt(computation.state, profile.digest, prompt_tokens)
+        warm_tokens = warm.warm_tokens
+        cold_tokens = len(prompt_tokens) - warm_tokens
+        prompt_gas = (
+            cold_tokens * profile.cold_prompt_token_gas
+            + warm_tokens * profile.warm_prompt_token_gas
+        )
+        computation.consume_gas(prompt_gas, reason="Executor prompt tokens")
+        warm.mark_paid()
+
+        # OPERATION
+        generation = _generate(
+            computation,
+            profile,
+            model,
+            GenerationRequest(
+                segments=segments,
+                prompt_tokens=prompt_tokens,
+                grammar=agent_grammar(tools, [handle for handle, _ in book.handles]),
+                max_tokens=profile.max_output_tokens,
+                handles=book.handles,
+            ),
+        )
+
+        # OUTPUT
+        result = parse(generation.text, tools, book)
+        inference = Inference(
+            model=profile.name,
+            cold_tokens=cold_tokens,
+            warm_tokens=warm_tokens,
+            output_tokens=len(generation.tokens),
+            forced_tokens=generation.forced_tokens,
+            prompt_gas=prompt_gas,
+            output_gas=len(generation.tokens) * profile.output_token_gas,
+            text=generation.text,
+            result=result,
+        )
+        self._record(computation, inference)
+        return encode_result(result)
+
+    def _model(self, model_id: str) -> tuple[ModelProfile, LanguageModel]:
+        if model_id not in self._models:
+            raise Refusal("UnknownModel", model_id)
+        return self._models[model_id]
+
+
+def _check_call(computation: ComputationAPI) -> None:
+    """Refuse calls of the wrong kind or size, before any gas is charged."""
+    message = computation.msg
+    if message.storage_address != EXECUTOR_ADDRESS:
+        raise Refusal("DelegateCallNotAllowed")
+    if message.value:
+        raise Refusal("ValueNotAccepted", message.value)
+    if len(message.data) > MAX_CALLDATA_BYTES:
+        raise Refusal("CalldataTooLarge", len(message.data), MAX_CALLDATA_BYTES)
+    if is_reading_metadata(computation):
+        raise Refusal("ReentrantMetadata")
+
+
+def _address_book(request: IterationRequest) -> AddressBook:
+    return AddressBook(request.base_prompt, [request.prompt, *request.tool_results])
+
+
+def _check_context(profile: ModelProfile, prompt_tokens: int) -> None:
+    excess_tokens = prompt_tokens + profile.max_output_tokens - profile.context_tokens
+    if excess_tokens > 0:
+        raise Refusal(
+            "ContextTooLong",
+            prompt_tokens,
+            profile.max_output_tokens,
+            profile.context_tokens,
+            excess_tokens,
+        )
+
+
+def _generate(
+    computation: ComputationAPI,
+    profile: ModelProfile,
+    model: LanguageModel,
+    request: GenerationRequest,
+) -> Generation:
+    """Generate as far as the gas left goes, and charge for each token.
+
+    Raises: OutOfGas: the text needs more tokens than the gas pays for.
+            Refusal: OutputTooLong: it needs more than the model's limit.
+    """
+    affordable_tokens = computation.get_gas_remaining() // profile.output_token_gas
+    if affordable_tokens == 0:
+        raise OutOfGas("Executor output tokens: not one is paid for")
+    max_tokens = min(affordable_tokens, profile.max_output_tokens)
+    generation = model.generate(replace(request, max_tokens=max_tokens))
+    gas = len(generation.tokens) * profile.output_token_gas
+    computation.consume_gas(gas, reason="Executor output tokens")
+    if not generation.is_complete:
+        if max_tokens < profile.max_output_tokens:
+            raise OutOfGas(f"Executor output tokens: {max_tokens} were not enough")
+        raise Refusal("OutputTooLong", profile.max_output_tokens)
+    return generation

@@ -1,0 +1,114 @@
+"""What a model may say, as a grammar: a thought, then a final answer or one of the tools.
+
+The grammar is Lark in llguidance's dialect. It admits exactly the texts that
+`precompiles.react.parse` accepts, so that what a model says always encodes: integers in the exact
+range of `uint256` and `int256`, addresses by their handles only, and no `0x` in free text.
+
+Source: architecture, decision 8.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from precompiles.abi import ParamType
+from precompiles.spec import MAX_ARRAY_ITEMS, MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
+from precompiles.text import CONTROL_CLASS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from precompiles.abi import ParamDescription
+    from precompiles.metadata import Tool
+
+_NO_HEX = "~/(?s:.)*0[xX](?s:.)*/"
+
+_ITEM_RULE = {
+    ParamType.STRING: "STRING",
+    ParamType.ADDRESS: "address",
+    ParamType.BOOL: "BOOL",
+    ParamType.INT: "INT",
+    ParamType.UINT: "UINT",
+    ParamType.STRING_ARRAY: "STRING",
+    ParamType.ADDRESS_ARRAY: "address",
+    ParamType.BOOL_ARRAY: "BOOL",
+    ParamType.INT_ARRAY: "INT",
+    ParamType.UINT_ARRAY: "UINT",
+}
+
+
+def agent_grammar(tools: Sequence[Tool], handles: Sequence[str]) -> str:
+    """Return the grammar of one step of an agent.
+
+    Input:  the agent's tools, and the handles of the addresses its prompt names. A tool with an
+            `ADDRESS` parameter is left out where there is no handle to fill it.
+    Output: Lark text for llguidance, start rule `start`.
+    """
+    usable = [tool for tool in tools if handles or not _needs_address(tool)]
+    rules = ['start: " " THOUGHT "\\n" step', "step: answer | use" if usable else "step: answer"]
+    rules.append('answer: "Final Answer: " ANSWER "\\n"?')
+    if usable:
+        rules.append('use: "Action: " (' + " | ".join(f"tool{i}" for i in range(len(usable))) + ")")
+    rules += [f"tool{index}: {_call(tool)}" for index, tool in enumerate(usable)]
+    if handles:
+        rules.append("address: " + " | ".join(_literal(json.dumps(handle)) for handle in handles))
+    spoken = {_ITEM_RULE[parameter.param_type] for tool in usable for parameter in tool.parameters}
+    spoken |= {"THOUGHT", "ANSWER"}
+    rules += [f"{name}: {body}" for name, body in _TERMINALS.items() if name in spoken]
+    return "\n".join(rules) + "\n"
+
+
+def _needs_address(tool: Tool) -> bool:
+    return any(parameter.param_type is ParamType.ADDRESS for parameter in tool.parameters)
+
+
+def _call(tool: Tool) -> str:
+    parts: list[str] = []
+    literal = f"{tool.name}\nAction Input: {{"
+    for index, parameter in enumerate(tool.parameters):
+        literal += ", " * (index > 0) + json.dumps(parameter.name, ensure_ascii=False) + ": "
+        parts += [_literal(literal), _value(parameter)]
+        literal = ""
+    return " ".join([*parts, _literal(literal + "}")])
+
+
+def _value(parameter: ParamDescription) -> str:
+    item = _ITEM_RULE[parameter.param_type]
+    if parameter.param_type < ParamType.STRING_ARRAY:
+        return item
+    return f'"[" ({item} (", " {item}){{0,{MAX_ARRAY_ITEMS - 1}}})? "]"'
+
+
+def _literal(text: str) -> str:
+    """Write a text as a Lark string: JSON's escapes, but for control characters."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _digits(count: int) -> str:
+    return f"[0-9]{{{count}}}" if count else ""
+
+
+def _up_to(maximum: int) -> str:
+    """Return a regular expression of the decimals from 1 to `maximum`, without leading zeros."""
+    digits = str(maximum)
+    branches = [f"[1-9][0-9]{{0,{len(digits) - 2}}}"]
+    for position, digit in enumerate(digits):
+        lowest = "1" if position == 0 else "0"
+        if digit > lowest:
+            below = f"[{lowest}-{int(digit) - 1}]"
+            branches.append(digits[:position] + below + _digits(len(digits) - position - 1))
+    return "|".join([*branches, digits])
+
+
+_FREE = rf"[^{CONTROL_CLASS}]"
+_FREE_FIRST = rf"[^ {CONTROL_CLASS}]"
+_STRING_CHARACTER = rf'([^"\\{CONTROL_CLASS}]|\\["\\nrt])'
+_TERMINALS = {
+    "THOUGHT": f"/{_FREE_FIRST}{_FREE}{{0,{MAX_THOUGHT_CHARACTERS - 1}}}/ & {_NO_HEX}",
+    "ANSWER": f"/{_FREE_FIRST}{_FREE}{{0,{MAX_TEXT_CHARACTERS - 1}}}/ & {_NO_HEX}",
+    "STRING": f'/"{_STRING_CHARACTER}{{0,{MAX_TEXT_CHARACTERS}}}"/ & {_NO_HEX}',
+    "BOOL": "/true|false/",
+    "UINT": f"/0|{_up_to(2**256 - 1)}/",
+    "INT": f"/0|{_up_to(2**255 - 1)}|-({_up_to(2**255)})/",
+}

@@ -1,0 +1,226 @@
+"""The ReAct reasoning engine: what the model reads, and what its words mean.
+
+The prompt is the ERC's template. Its system message holds the agent's base prompt, the tools with
+their parameters, and the format; the user message holds the question; the model's own turn holds
+the steps so far and ends with `Thought:`, which the model continues.
+
+Source: ERC, "Agent executor precompile"; architecture, decisions 4, 8 and 9.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from eth_typing import Address
+
+from precompiles.abi import FinalAnswer, ParamType, ToolUse
+from precompiles.ports import Segment
+from precompiles.refusals import Refusal
+from precompiles.text import CONTROL_CLASS, escape_line, escape_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from precompiles.abi import IterationRequest, ParamDescription, Value
+    from precompiles.addresses import AddressBook
+    from precompiles.metadata import Tool
+    from precompiles.ports import ModelProfile
+
+Kind = TypeVar("Kind")
+
+_LINE = rf"[^{CONTROL_CLASS}]+"
+_REASONING = re.compile(rf"Thought: {_LINE}\nAction: {_LINE}\nAction Input: \{{{_LINE[:-1]}*\}}")
+_OUTPUT = re.compile(
+    rf" (?P<thought>{_LINE})\n"
+    rf"(?:Final Answer: (?P<answer>{_LINE})\n?"
+    rf"|Action: (?P<name>{_LINE})\nAction Input: (?P<arguments>\{{{_LINE[:-1]}*\}}))"
+)
+
+_TYPE_WORDS = {
+    ParamType.STRING: "text",
+    ParamType.ADDRESS: "address",
+    ParamType.BOOL: "true or false",
+    ParamType.INT: "integer",
+    ParamType.UINT: "positive integer",
+    ParamType.STRING_ARRAY: "list of texts",
+    ParamType.ADDRESS_ARRAY: "list of addresses",
+    ParamType.BOOL_ARRAY: "list of true or false",
+    ParamType.INT_ARRAY: "list of integers",
+    ParamType.UINT_ARRAY: "list of positive integers",
+}
+
+_FORMAT_WITHOUT_TOOLS = """Use the following format:
+
+Question: the input question you must answer
+Thought: you should always think about what to do
+Final Answer: the final answer to the original input question
+
+Begin!"""
+
+_FORMAT = """Use the following format:
+
+Question: the input question you must answer
+Thought: you should always think about what to do
+Action: the action to take, should be one of [{names}]
+Action Input: the input to the action
+Observation: the result of the action
+... (this Thought/Action/Action Input/Observation can repeat N times)
+Thought: I now know the final answer
+Final Answer: the final answer to the original input question
+
+Begin!"""
+
+
+class GrammarViolationError(Exception):
+    """A model's text that its own grammar excludes: a fault of the host, never of the caller."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One finished step: what the model said, and what came of it."""
+
+    reasoning: str
+    observation: str
+
+
+def past_steps(request: IterationRequest) -> tuple[Step, ...]:
+    """Return the steps of a run so far, without the empty tail of the history arrays.
+
+    Raises: Refusal: HistoryLengthMismatch, MalformedHistory (an empty reasoning before the last
+            step; a reasoning that is not exactly a thought, an action and an action input).
+    """
+    reasonings, results = request.agent_reasoning, request.tool_results
+    if len(reasonings) != len(results):
+        raise Refusal("HistoryLengthMismatch", len(reasonings), len(results))
+    steps = [Step(reasoning=r, observation=o) for r, o in zip(reasonings, results, strict=True)]
+    while steps and not (steps[-1].reasoning or steps[-1].observation):
+        steps.pop()
+    for index, step in enumerate(steps):
+        if not step.reasoning:
+            raise Refusal("MalformedHistory", index, "agentReasoning is empty")
+        if not _REASONING.fullmatch(step.reasoning):
+            reason = "agentReasoning is not the lines Thought, Action and Action Input"
+            raise Refusal("MalformedHistory", index, reason)
+    return tuple(steps)
+
+
+def build_prompt(
+    request: IterationRequest,
+    steps: Sequence[Step],
+    tools: Sequence[Tool],
+    book: AddressBook,
+    profile: ModelProfile,
+) -> tuple[Segment, ...]:
+    """Return the prompt of the next step, in pieces.
+
+    The pieces of one step are a prefix of those of the next, so a run pays for them once.
+    """
+    base_prompt = book.intern_base_prompt(escape_lines(request.base_prompt))
+    system = f"{base_prompt}\n\n{_instructions(tools, book)}".lstrip("\n")
+    segments = [
+        Segment(text=profile.chat_prefix, is_template=True),
+        Segment(text=system),
+        Segment(text=profile.chat_middle, is_template=True),
+        Segment(text=f"Question: {book.intern(escape_line(request.prompt))}"),
+        Segment(text=profile.chat_suffix, is_template=True),
+        Segment(text="Thought:"),
+    ]
+    for step in steps:
+        spoken = book.intern(step.reasoning).removeprefix("Thought:")
+        observed = book.intern(escape_line(step.observation))
+        segments.append(Segment(text=spoken))
+        segments.append(Segment(text=f"\nObservation: {observed}\nThought:"))
+    return tuple(segment for segment in segments if segment.text)
+
+
+def parse(text: str, tools: Sequence[Tool], book: AddressBook) -> ToolUse | FinalAnswer:
+    """Return what a model's text means, with addresses in place of handles.
+
+    Raises: GrammarViolationError: the text is not one that the grammar admits.
+    """
+    match = _OUTPUT.fullmatch(text)
+    if match is None:
+        raise GrammarViolationError(f"not a thought with an action or an answer: {text!r}")
+    if match["answer"] is not None:
+        return FinalAnswer(answer=book.expand(match["answer"]))
+    tool = next((tool for tool in tools if tool.name == match["name"]), None)
+    if tool is None:
+        raise GrammarViolationError(f"not one of the tools: {match['name']!r}")
+    try:
+        pairs = json.loads(match["arguments"], object_pairs_hook=list)
+        if [name for name, _ in pairs] != [parameter.name for parameter in tool.parameters]:
+            raise GrammarViolationError(f"not the parameters of {tool.name}: {match['arguments']}")
+        values = tuple(
+            _value(parameter.param_type, value, book)
+            for parameter, (_, value) in zip(tool.parameters, pairs, strict=True)
+        )
+    except (ValueError, TypeError, KeyError) as error:
+        raise GrammarViolationError(f"not arguments of {tool.name}: {text!r}") from error
+    return ToolUse(
+        tool=Address(tool.address),
+        param_types=tuple(parameter.param_type for parameter in tool.parameters),
+        values=values,
+        agent_reasoning=book.expand(f"Thought:{text}"),
+    )
+
+
+def thought_of(text: str) -> str:
+    """Return the thought that a model's text begins with."""
+    return text.split("\n", 1)[0].strip()
+
+
+def _instructions(tools: Sequence[Tool], book: AddressBook) -> str:
+    start = "Answer the user's questions as best you can."
+    if not tools:
+        return f"{start}\n\n{_FORMAT_WITHOUT_TOOLS}"
+    described = "\n".join(_describe(tool, book) for tool in tools)
+    names = ", ".join(tool.name for tool in tools)
+    return (
+        f"{start}\n\nYou have access to the following tools:\n{described}\n\n"
+        f"{_FORMAT.format(names=names)}"
+    )
+
+
+def _describe(tool: Tool, book: AddressBook) -> str:
+    description = book.intern(escape_line(tool.description))
+    parameters = "".join(f"\n  {_describe_parameter(p, book)}" for p in tool.parameters)
+    return f"- {tool.name}: {description}{parameters}"
+
+
+def _describe_parameter(parameter: ParamDescription, book: AddressBook) -> str:
+    description = book.intern(escape_line(parameter.description))
+    name = json.dumps(parameter.name, ensure_ascii=False)
+    return f"{name} ({_TYPE_WORDS[parameter.param_type]}): {description}"
+
+
+def _value(param_type: ParamType, value: object, book: AddressBook) -> Value:
+    if param_type >= ParamType.STRING_ARRAY:
+        item_type = ParamType(param_type - ParamType.STRING_ARRAY)
+        if not isinstance(value, list):
+            raise TypeError(f"not a list: {value!r}")
+        return [_item(item_type, item, book) for item in value]  # type: ignore[return-value]
+    return _item(param_type, value, book)
+
+
+def _item(param_type: ParamType, value: object, book: AddressBook) -> str | bool | int:
+    if param_type is ParamType.ADDRESS:
+        return book.address(_typed(value, str))
+    if param_type is ParamType.STRING:
+        return book.expand(_typed(value, str))
+    if param_type is ParamType.BOOL:
+        return _typed(value, bool)
+    number = _typed(value, int)
+    low, high = (0, 2**256) if param_type is ParamType.UINT else (-(2**255), 2**255)
+    if not low <= number < high:
+        raise ValueError(f"out of range: {number}")
+    return number
+
+
+def _typed(value: object, kind: type[Kind]) -> Kind:
+    # `True` is an `int` to isinstance, and must not become one here.
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise TypeError(f"not a {kind.__name__}: {value!r}")
+    return value

@@ -1,0 +1,63 @@
+"""Why the executor says no: typed, ABI-encoded reverts that return the rest of the gas.
+
+A refusal answers something the caller did. It is one of the four kinds of failure, never mixed
+with a halt (py-evm's `OutOfGas`) or a fault of the host. `IAgentExecutorErrors.sol` declares the
+same errors for Solidity; a test compares the two.
+"""
+
+from __future__ import annotations
+
+from eth_abi import encode
+from eth_utils import function_signature_to_4byte_selector
+
+REFUSALS: dict[str, tuple[str, ...]] = {
+    "ExecutorUnavailable": (),
+    "ValueNotAccepted": ("uint256",),
+    "DelegateCallNotAllowed": (),
+    "UnknownSelector": ("bytes4",),
+    "CalldataTooLarge": ("uint256", "uint256"),
+    "MalformedCalldata": ("string",),
+    "InvalidUtf8": ("string",),
+    "UnknownModel": ("string",),
+    "TooManyTools": ("uint256", "uint256"),
+    "ToolWithoutCode": ("address",),
+    "ToolMetadataFailed": ("address", "bytes4", "bytes"),
+    "ToolMetadataTooLarge": ("address", "bytes4", "uint256", "uint256"),
+    "MalformedToolMetadata": ("address", "bytes4", "string"),
+    "DuplicateToolName": ("string",),
+    "DuplicateParameterName": ("address", "string"),
+    "HistoryLengthMismatch": ("uint256", "uint256"),
+    "MalformedHistory": ("uint256", "string"),
+    "ContextTooLong": ("uint256", "uint256", "uint256", "uint256"),
+    "OutputTooLong": ("uint256",),
+    "CallDepthExceeded": (),
+    "ReentrantMetadata": (),
+}
+"""Every refusal: the error's name and the ABI types of its arguments."""
+
+
+class Refusal(Exception):
+    """A call that the executor turns down.
+
+    Output: `encode()` gives the error's selector and its ABI-encoded arguments.
+    """
+
+    def __init__(self, name: str, *arguments: int | str | bytes) -> None:
+        """Name one of `REFUSALS`, with arguments of its types."""
+        self.name = name
+        self.arguments = arguments
+        super().__init__(f"{name}({', '.join(map(_show, arguments))})")
+
+    def encode(self) -> bytes:
+        """Return the revert data: 4 bytes of selector and the arguments."""
+        types = REFUSALS[self.name]
+        return error_selector(self.name) + encode(types, self.arguments)
+
+
+def error_selector(name: str) -> bytes:
+    """Return the 4-byte selector of the named refusal."""
+    return function_signature_to_4byte_selector(f"{name}({','.join(REFUSALS[name])})")
+
+
+def _show(argument: int | str | bytes) -> str:
+    return "0x" + argument.hex() if isinstance(argument, bytes) else repr(argument)

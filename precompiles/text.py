@@ -1,0 +1,25 @@
+"""Text from contracts and users, made safe to stand on one line of a prompt.
+
+Source: architecture, decision 9: a tool result can't forge an `Observation:` line.
+"""
+
+from __future__ import annotations
+
+# Everything that any reader takes for the end of a line, and the other control characters.
+_CONTROLS = [*range(0x20), 0x7F, *range(0x80, 0xA0), 0x2028, 0x2029]
+_SHORT = {0x09: "\t", 0x0A: "\\n", 0x0D: "\\r"}
+_ESCAPES = {code: _SHORT.get(code, f"\\u{code:04x}") for code in _CONTROLS}
+_ESCAPES_BUT_NEWLINE = {code: escape for code, escape in _ESCAPES.items() if code != 0x0A}
+
+CONTROL_CLASS = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
+"""The same characters as the inside of a regular expression's character class."""
+
+
+def escape_line(text: str) -> str:
+    r"""Escape line breaks and control characters, so that the text stays on one line."""
+    return text.translate(_ESCAPES)
+
+
+def escape_lines(text: str) -> str:
+    r"""Escape control characters and every line break but `\n` (`\r\n` becomes `\n`)."""
+    return text.replace("\r\n", "\n").translate(_ESCAPES_BUT_NEWLINE)

@@ -1,0 +1,1 @@
+"""An Ethereum chain whose contracts can ask a language model, for development and tests."""

@@ -1,0 +1,95 @@
+"""Compiled contracts: their ABI and bytecode, and calls of them as bytes.
+
+The artifacts are those of `contracts/build/`, compiled once with solc; running needs no compiler.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eth_abi import decode, encode
+from eth_utils import function_abi_to_4byte_selector
+from eth_utils.abi import get_abi_input_types, get_abi_output_types
+
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.resources.abc import Traversable
+
+    from eth_typing import ABIElement, ABIFunction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifact:
+    """One compiled contract."""
+
+    name: str
+    abi: tuple[ABIElement, ...]
+    bytecode: bytes
+    """Creation code, without constructor arguments."""
+
+    def creation(self, *arguments: object) -> bytes:
+        """Return the data of the transaction that deploys the contract.
+
+        Raises: ConfigError: the number of arguments is not the constructor's.
+        """
+        constructor = next((e for e in self.abi if e["type"] == "constructor"), None)
+        types = get_abi_input_types(constructor) if constructor else []
+        return self.bytecode + _encode(f"{self.name} constructor", types, arguments)
+
+    def call(self, function: str, *arguments: object) -> bytes:
+        """Return the calldata of a function, given by its name.
+
+        Raises: ConfigError: there is no such function, or it takes other arguments.
+        """
+        abi = self._function(function, len(arguments))
+        types = get_abi_input_types(abi)
+        return function_abi_to_4byte_selector(abi) + _encode(function, types, arguments)
+
+    def result(self, function: str, output: bytes) -> Any:  # noqa: ANN401 - what Solidity returns
+        """Return what a function returned: its value, or a tuple where it has several."""
+        abi = next(e for e in self.abi if e["type"] == "function" and e["name"] == function)
+        values = decode(get_abi_output_types(abi), output)
+        return values[0] if len(values) == 1 else values
+
+    def _function(self, name: str, argument_count: int) -> ABIFunction:
+        for element in self.abi:
+            if element["type"] == "function" and element["name"] == name:
+                if len(element.get("inputs", ())) == argument_count:
+                    return element
+        raise ConfigError(f"{self.name} has no function {name!r} of {argument_count} arguments")
+
+
+@cache
+def artifact(name: str) -> Artifact:
+    """Return a compiled contract of ours by its name, such as `WalletAgent`.
+
+    Raises: ConfigError: there is no such contract; the message lists those there are.
+    """
+    folder = _build_folder()
+    file = folder / f"{name}.json"
+    if not file.is_file():
+        known = sorted(f.name.removesuffix(".json") for f in folder.iterdir())
+        raise ConfigError(f"no contract {name!r}; there are {', '.join(known)}")
+    form = json.loads(file.read_text())
+    return Artifact(
+        name=name, abi=tuple(form["abi"]), bytecode=bytes.fromhex(form["bytecode"].removeprefix("0x"))
+    )
+
+
+def _build_folder() -> Traversable:
+    """Return the folder of artifacts: inside an installed wheel, or in the checkout."""
+    packaged = resources.files("pyevm_agents") / "build"
+    return packaged if packaged.is_dir() else Path(__file__).parents[1] / "contracts" / "build"
+
+
+def _encode(what: str, types: Sequence[str], arguments: Sequence[object]) -> bytes:
+    if len(types) != len(arguments):
+        raise ConfigError(f"{what}: {len(arguments)} arguments given, it takes {len(types)}")
+    return encode(types, arguments)

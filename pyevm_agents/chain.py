@@ -1,0 +1,292 @@
+"""One chain in memory: genesis, mine, call, estimate, snapshot, revert.
+
+A fault of the host (`pyevm_agents.errors.EngineFault`) leaves it as it was: blocks and calls work on a VM
+of their own, whose state reaches the database only when a block is complete.
+
+Source: architecture, decisions 3 and 10.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eth.chains.base import MiningChain
+from eth.constants import ZERO_ADDRESS, ZERO_HASH32
+from eth.db.atomic import AtomicDB
+from eth.db.backends.memory import MemoryDB
+from eth.estimators.gas import binary_gas_search
+from eth.exceptions import VMError
+from eth.vm.spoof import SpoofTransaction
+from eth_typing import Address
+
+from precompiles.executor import Executor
+from precompiles.spec import EXECUTOR_ADDRESS, EXECUTOR_CODE
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.vm import agent_vm, record_inference
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from eth.abc import (
+        BlockAPI,
+        BlockHeaderAPI,
+        ComputationAPI,
+        ReceiptAPI,
+        SignedTransactionAPI,
+        StateAPI,
+        UnsignedTransactionAPI,
+    )
+
+    from precompiles.ports import LanguageModel
+    from pyevm_agents.config import ChainConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenesisAccount:
+    """What genesis gives an account."""
+
+    balance_wei: int = 0
+    nonce: int = 0
+    code: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MinedBlock:
+    """A block, with a receipt and a computation for each of its transactions."""
+
+    block: BlockAPI
+    receipts: tuple[ReceiptAPI, ...]
+    computations: tuple[ComputationAPI, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A message to execute without a signature, nonce or fee."""
+
+    to: Address | None
+    sender: Address = ZERO_ADDRESS
+    data: bytes = b""
+    value_wei: int = 0
+    gas: int | None = None
+    """Gas limit; the block's where None."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallResult:
+    """What a call returned."""
+
+    output: bytes
+    gas_used: int
+    """What a transaction of it would have used: intrinsic gas in, refunds out."""
+    error: VMError | None
+    computation: ComputationAPI
+
+
+class Chain:
+    """A chain under one `ChainConfig`, with the executor precompile where it has models."""
+
+    def __init__(
+        self,
+        config: ChainConfig,
+        models: Mapping[str, LanguageModel] | None = None,
+        *,
+        accounts: Mapping[Address, GenesisAccount] | None = None,
+    ) -> None:
+        """Begin at genesis.
+
+        Input:  the rules, a language model for each model name of theirs, genesis accounts.
+        Raises: ConfigError: a configured model has no language model, or one is left over.
+        """
+        self.config = config
+        vm_class = agent_vm(_executor(config, models or {}))
+        chain_class = MiningChain.configure(
+            __name__="AgentChain",
+            vm_configuration=((0, vm_class),),
+            chain_id=config.chain_id,
+        )
+        self._kv: dict[bytes, bytes] = {}
+        params = {
+            "difficulty": 0,
+            "extra_data": config.digest if config.models else b"",
+            "gas_limit": config.block_gas_limit,
+            "timestamp": config.genesis_timestamp_seconds,
+            "coinbase": ZERO_ADDRESS,
+            "mix_hash": ZERO_HASH32,
+            "nonce": bytes(8),
+            "base_fee_per_gas": config.base_fee_wei,
+        }
+        self._chain = chain_class.from_genesis(
+            AtomicDB(MemoryDB(self._kv)), params, _genesis_state(config, accounts or {})
+        )
+        self._snapshots: list[tuple[dict[bytes, bytes], BlockHeaderAPI]] = []
+
+    # -- reading -- #
+
+    @property
+    def head(self) -> BlockHeaderAPI:
+        """The header of the latest block."""
+        return self._chain.get_canonical_head()
+
+    @property
+    def genesis_hash(self) -> bytes:
+        """The hash of block 0."""
+        return bytes(self.block(0).hash)
+
+    def block(self, number: int) -> BlockAPI:
+        """Return the block of that number."""
+        return self._chain.get_canonical_block_by_number(number)
+
+    def receipt(self, transaction_hash: bytes) -> ReceiptAPI:
+        """Return the receipt of a mined transaction."""
+        return self._chain.get_transaction_receipt(transaction_hash)
+
+    def balance(self, address: Address) -> int:
+        """Return an account's balance at the latest block, in wei."""
+        return self._head_state().get_balance(address)
+
+    def nonce(self, address: Address) -> int:
+        """Return how many transactions an account has sent."""
+        return self._head_state().get_nonce(address)
+
+    def code(self, address: Address) -> bytes:
+        """Return an account's code at the latest block."""
+        return self._head_state().get_code(address)
+
+    # -- writing -- #
+
+    def mine(
+        self,
+        transactions: Sequence[SignedTransactionAPI] = (),
+        *,
+        timestamp_seconds: int | None = None,
+    ) -> MinedBlock:
+        """Mine a block of these transactions.
+
+        Input:  signed transactions, in order; the block's time, one second after its parent's
+                where None.
+        Raises: ValidationError: a transaction that no block may hold. EngineFault: the host
+                failed. The chain is as before in both cases.
+        """
+        header = self._next_header(timestamp_seconds)
+        vm = self._chain.get_vm(header)
+        new_header, receipts, computations = vm.apply_all_transactions(transactions, header)
+        filled = vm.set_block_transactions_and_withdrawals(
+            vm.get_block(), new_header, transactions, receipts
+        )
+        block = vm.mine_block(filled).block
+        self._chain.persist_block(block)
+        self._chain.header = self._chain.create_header_from_parent(block.header)
+        return MinedBlock(block=block, receipts=receipts, computations=computations)
+
+    def unsigned_transaction(
+        self, call: Call, *, gas_price_wei: int | None = None
+    ) -> UnsignedTransactionAPI:
+        """Return a call as the sender's next legacy transaction, to be signed."""
+        price_wei = gas_price_wei
+        if price_wei is None:
+            price_wei = 2 * int(self._next_header(None).base_fee_per_gas or 0)
+        return self._chain.get_vm().create_unsigned_transaction(
+            nonce=self.nonce(call.sender),
+            gas_price=price_wei,
+            gas=self.config.block_gas_limit if call.gas is None else call.gas,
+            to=call.to or Address(b""),
+            value=call.value_wei,
+            data=call.data,
+        )
+
+    # -- trying -- #
+
+    def call(self, call: Call) -> CallResult:
+        """Execute a message at the latest block as a transaction would, and keep nothing.
+
+        Raises: ValidationError: intrinsic gas, balance. EngineFault: the host failed.
+        """
+        vm = self._chain.get_vm(self._next_header(None))
+        transaction = self._spoofed(call)
+        with vm.in_costless_state() as state:
+            computation = state.costless_execute_transaction(transaction)
+            return CallResult(
+                output=bytes(computation.output),
+                gas_used=vm.finalize_gas_used(transaction, computation),
+                error=computation.error if computation.is_error else None,
+                computation=computation,
+            )
+
+    def estimate_gas(self, call: Call) -> int:
+        """Return the least gas limit with which a message succeeds.
+
+        Generations are functions of their prompt, so the estimate is exact for agents too.
+
+        Raises: VMError: it fails with all the gas of a block. EngineFault: the host failed.
+        """
+        with self._chain.get_vm(self._next_header(None)).in_costless_state() as state:
+            return int(binary_gas_search(state, self._spoofed(call), tolerance=1))
+
+    # -- going back -- #
+
+    def snapshot(self) -> int:
+        """Keep the chain as it is now; return a number for `revert`."""
+        self._snapshots.append((dict(self._kv), self._chain.header))
+        return len(self._snapshots) - 1
+
+    def revert(self, snapshot: int) -> None:
+        """Go back to a snapshot; it and all later ones are used up.
+
+        Raises: ConfigError: there is no such snapshot.
+        """
+        if not 0 <= snapshot < len(self._snapshots):
+            raise ConfigError(f"snapshot {snapshot} is not one of {len(self._snapshots)} kept")
+        kv, header = self._snapshots[snapshot]
+        del self._snapshots[snapshot:]
+        self._kv.clear()
+        self._kv.update(kv)
+        self._chain = type(self._chain)(AtomicDB(MemoryDB(self._kv)), header)
+
+    # -- inside -- #
+
+    def _head_state(self) -> StateAPI:
+        return self._chain.get_vm(self._next_header(None)).state
+
+    def _next_header(self, timestamp_seconds: int | None) -> BlockHeaderAPI:
+        header = self._chain.create_header_from_parent(self.head)
+        if timestamp_seconds is None:
+            timestamp_seconds = self.head.timestamp + 1
+        if timestamp_seconds <= self.head.timestamp:
+            raise ConfigError(
+                f"timestamp {timestamp_seconds}: must be after the parent's {self.head.timestamp}"
+            )
+        return header.copy(timestamp=timestamp_seconds, gas_limit=self.config.block_gas_limit)
+
+    def _spoofed(self, call: Call) -> SignedTransactionAPI:
+        unsigned = self.unsigned_transaction(call, gas_price_wei=0)
+        return SpoofTransaction(unsigned, from_=call.sender)  # type: ignore[return-value]
+
+
+def _executor(config: ChainConfig, models: Mapping[str, LanguageModel]) -> Executor | None:
+    wanted = {profile.name for profile in config.models}
+    if wanted != set(models):
+        raise ConfigError(
+            f"the chain's models are {sorted(wanted)}, but {sorted(models)} were given to answer"
+        )
+    if not config.models:
+        return None
+    pairs = [(profile, models[profile.name]) for profile in config.models]
+    return Executor(pairs, record=record_inference)
+
+
+def _genesis_state(
+    config: ChainConfig, accounts: Mapping[Address, GenesisAccount]
+) -> dict[Address, dict[str, object]]:
+    all_accounts = dict(accounts)
+    if config.models:
+        all_accounts[EXECUTOR_ADDRESS] = GenesisAccount(nonce=1, code=EXECUTOR_CODE)
+    return {
+        address: {
+            "balance": account.balance_wei,
+            "nonce": account.nonce,
+            "code": account.code,
+            "storage": {},
+        }
+        for address, account in all_accounts.items()
+    }

@@ -1,0 +1,132 @@
+"""What a chain is: its id, its models with digests and prices, its schedule. A part of genesis.
+
+A configuration has one canonical JSON form, whose keccak is the `extraData` of the genesis
+header: two chains with the same genesis hash run the same rules on the same models.
+
+Source: architecture, decision 3.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from dataclasses import dataclass
+
+from eth_utils import keccak
+
+from precompiles import spec
+from precompiles.ports import ModelProfile
+from pyevm_agents.errors import ConfigError
+
+DEFAULT_CHAIN_ID = 31_337
+"""The chain id of local development networks."""
+
+DEFAULT_BLOCK_GAS_LIMIT = 30_000_000
+"""Gas of a block; the default schedule lets a five-step wallet run fit into it."""
+
+DEFAULT_BASE_FEE_WEI = 1_000_000_000
+"""Base fee of the first block: that of mainnet's first with EIP-1559."""
+
+DEFAULT_GENESIS_TIMESTAMP_SECONDS = 1_735_689_600
+"""Midnight of 1 January 2025, UTC: late enough for contracts that subtract days."""
+
+_NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_.\-]{0,63}")
+_LIMITS = (
+    "MAX_CALLDATA_BYTES",
+    "MAX_METADATA_BYTES",
+    "MAX_TOOLS",
+    "MAX_PARAMETERS",
+    "MAX_NAME_BYTES",
+    "MAX_ADDRESSES",
+    "MAX_HANDLE_CHARACTERS",
+    "MAX_ARRAY_ITEMS",
+    "MAX_THOUGHT_CHARACTERS",
+    "MAX_TEXT_CHARACTERS",
+    "MAX_REASON_BYTES",
+    "PROMPT_BLOCK_TOKENS",
+    "WARM_PREFIXES",
+)
+_SCHEDULE = (
+    "EXECUTOR_BASE_GAS",
+    "INPUT_BYTE_GAS",
+    "METADATA_READ_GAS",
+    "TOOL_GAS",
+    "PARAMETER_GAS",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChainConfig:
+    """The rules of one chain.
+
+    Raises: ConfigError: a value that no chain can have; the message says which and why.
+    """
+
+    models: tuple[ModelProfile, ...] = ()
+    """The models that contracts may ask for. Without one the chain has no executor."""
+
+    chain_id: int = DEFAULT_CHAIN_ID
+    """EIP-155 chain id."""
+
+    block_gas_limit: int = DEFAULT_BLOCK_GAS_LIMIT
+    """Gas of a block, in gas."""
+
+    base_fee_wei: int = DEFAULT_BASE_FEE_WEI
+    """Base fee of the genesis block, in wei a gas."""
+
+    genesis_timestamp_seconds: int = DEFAULT_GENESIS_TIMESTAMP_SECONDS
+    """Time of the genesis block, in seconds since 1970."""
+
+    fork: str = "prague"
+    """The Ethereum fork whose rules hold beside the executor's."""
+
+    profile_fingerprint: str = ""
+    """Which build and settings of the inference engine give this chain's results."""
+
+    def __post_init__(self) -> None:
+        """Check what genesis could not take back."""
+        if not 1 <= self.chain_id < 2**63:
+            raise ConfigError(f"chain id {self.chain_id}: choose one from 1 to 2^63 - 1")
+        if self.fork != "prague":
+            raise ConfigError(f"fork {self.fork!r}: this version knows only 'prague'")
+        if self.block_gas_limit < 5_000:
+            raise ConfigError(f"block gas limit {self.block_gas_limit}: at least 5,000")
+        for model in self.models:
+            _check_model(model)
+
+    def to_json(self) -> str:
+        """Return the canonical JSON form: sorted keys, no white space, digests in hexadecimal."""
+        form = dataclasses.asdict(self)
+        for model in form["models"]:
+            model["digest"] = "0x" + model["digest"].hex()
+        form["limits"] = {name: getattr(spec, name) for name in _LIMITS}
+        form["schedule"] = {name: getattr(spec, name) for name in _SCHEDULE}
+        return json.dumps(form, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+    @property
+    def digest(self) -> bytes:
+        """Keccak of the canonical JSON form, 32 bytes: the genesis header's `extraData`."""
+        return keccak(text=self.to_json())
+
+
+def _check_model(model: ModelProfile) -> None:
+    for name in (model.name, *model.aliases):
+        if not _NAME.fullmatch(name) or name.startswith("0x"):
+            raise ConfigError(
+                f"model name {name!r}: use 1 to 64 letters, digits, '_', '.', '-', "
+                "the first a letter or digit, and not '0x'"
+            )
+    if len(model.digest) != 32:
+        raise ConfigError(f"model {model.name}: digest of {len(model.digest)} bytes, must be 32")
+    if not 0 < model.max_output_tokens < model.context_tokens:
+        raise ConfigError(
+            f"model {model.name}: {model.max_output_tokens} output tokens do not fit "
+            f"its context of {model.context_tokens}"
+        )
+    prices = (model.cold_prompt_token_gas, model.warm_prompt_token_gas, model.output_token_gas)
+    if min(prices) < 1 or model.warm_prompt_token_gas > model.cold_prompt_token_gas:
+        raise ConfigError(
+            f"model {model.name}: prices {prices} (cold, warm, output): each at least 1 gas, "
+            "and warm at most cold"
+        )

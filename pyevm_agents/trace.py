@@ -1,0 +1,118 @@
+"""What happened in a transaction: the steps of its agents, read off the tree of computations.
+
+Nothing is re-executed and nothing is guessed: a step is a call of the executor that ran to its
+end, its observation is what the call of the tool that followed returned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eth_abi import decode
+from eth_abi.exceptions import DecodingError
+
+from precompiles.abi import FinalAnswer, ToolUse
+from precompiles.react import thought_of
+from pyevm_agents.vm import AgentComputation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eth.abc import ComputationAPI
+    from eth_typing import Address
+
+    from precompiles.executor import Inference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentStep:
+    """One step of an agent: a thought, then a tool's use or the final answer."""
+
+    agent: Address
+    """Who called the executor."""
+
+    depth: int
+    """How many agents this one is nested in."""
+
+    thought: str
+    action: str | None
+    """The tool's name; None for a final answer."""
+
+    action_input: str | None
+    """The tool's arguments as JSON, with checksummed addresses; None for a final answer."""
+
+    observation: str | None
+    """What the tool answered; None where it reverted, and for a final answer."""
+
+    answer: str | None
+    """The final answer; None for a tool's use."""
+
+    inference: Inference
+
+
+def agent_steps(computation: ComputationAPI) -> tuple[AgentStep, ...]:
+    """Return the steps of all agents in a transaction, in order; a nested agent's steps stand
+    after the step of the outer agent that used it."""
+    return tuple(_steps(computation, 0))
+
+
+def inferences(computation: ComputationAPI) -> tuple[Inference, ...]:
+    """Return what every finished call of the executor in a transaction did, in order."""
+    return tuple(step.inference for step in agent_steps(computation))
+
+
+def _steps(computation: ComputationAPI, depth: int) -> Iterator[AgentStep]:
+    children = computation.children
+    is_agent = any(_inference(child) for child in children)
+    for index, child in enumerate(children):
+        inference = _inference(child)
+        if inference is None:
+            yield from _steps(child, depth + is_agent)
+            continue
+        yield _step(computation, depth, inference, children[index + 1 :])
+
+
+def _step(
+    computation: ComputationAPI,
+    depth: int,
+    inference: Inference,
+    later: Sequence[ComputationAPI],
+) -> AgentStep:
+    result = inference.result
+    action = action_input = observation = answer = None
+    if isinstance(result, FinalAnswer):
+        answer = result.answer
+    else:
+        _, action_line, input_line = result.agent_reasoning.split("\n")
+        action = action_line.removeprefix("Action: ")
+        action_input = input_line.removeprefix("Action Input: ")
+        observation = _observation(result, later)
+    return AgentStep(
+        agent=computation.msg.storage_address,
+        depth=depth,
+        thought=thought_of(inference.text),
+        action=action,
+        action_input=action_input,
+        observation=observation,
+        answer=answer,
+        inference=inference,
+    )
+
+
+def _observation(result: ToolUse, later: Sequence[ComputationAPI]) -> str | None:
+    """Return what the first call of the tool after the step returned."""
+    for call in later:
+        if call.msg.to == result.tool:
+            if call.is_error:
+                return None
+            try:
+                _, text = decode(["int256", "string"], call.output)
+            except DecodingError:
+                return None
+            return str(text)
+    return None
+
+
+def _inference(computation: ComputationAPI) -> Inference | None:
+    return computation.inference if isinstance(computation, AgentComputation) else None

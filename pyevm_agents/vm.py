@@ -1,0 +1,85 @@
+"""AgentVM: py-evm's Prague with the executor precompile, as class attributes.
+
+Nothing in py-evm is patched or copied: a fork is a subclass whose attributes are the difference.
+These are the only subclasses of py-evm's VM classes.
+
+Source: architecture, decisions 1 and 2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eth.consensus.noproof import NoProofConsensus
+from eth.vm.forks.prague import PragueVM
+from eth.vm.forks.prague.computation import PragueComputation
+from eth.vm.forks.prague.state import PragueState, PragueTransactionExecutor
+from eth_utils.toolz import merge
+
+from precompiles.spec import EXECUTOR_ADDRESS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eth.abc import ComputationAPI
+    from eth_typing import Address
+
+    from precompiles.executor import Executor, Inference
+
+
+class AgentComputation(PragueComputation):
+    """A computation that remembers what the executor did in it."""
+
+    inference: Inference | None = None
+    """Set on a call of the executor that ran to its end."""
+
+
+class AgentTransactionExecutor(PragueTransactionExecutor):
+    """The transaction rules of Prague, with EIP-7702's rule on precompiles kept in both ways in.
+
+    An account that delegates to a precompile has no code to run. py-evm follows that for calls;
+    for transactions it would run the code that genesis puts at 0x19.
+    """
+
+    def get_code_at_address(self, code_address: Address) -> tuple[bytes, Address | None]:
+        """Return the code a transaction to `code_address` runs, and its delegate if it has one."""
+        code, delegate = super().get_code_at_address(code_address)
+        if delegate is not None and delegate in self.vm_state.computation_class.get_precompiles():
+            return b"", delegate
+        return code, delegate
+
+
+class AgentState(PragueState):
+    """The state of Prague, with agents' computations."""
+
+    computation_class = AgentComputation
+    transaction_executor_class = AgentTransactionExecutor
+
+
+class AgentVM(PragueVM):
+    """Prague, ready for an executor; blocks need no proof."""
+
+    consensus_class = NoProofConsensus
+    _state_class = AgentState
+
+
+def record_inference(computation: ComputationAPI, inference: Inference) -> None:
+    """Keep on a computation what the executor did in it."""
+    assert isinstance(computation, AgentComputation)  # noqa: S101 - the only one an AgentVM makes
+    computation.inference = inference
+
+
+def agent_vm(executor: Executor | None) -> type[AgentVM]:
+    """Return the VM class of a chain: with `executor` at 0x19, or plain Prague without one.
+
+    The precompile is entered on the class, not on an instance: EIP-2929 warmth asks the class.
+    """
+    if executor is None:
+        return AgentVM
+    added: dict[Address, Callable[[ComputationAPI], ComputationAPI]] = {EXECUTOR_ADDRESS: executor}
+    computation_class = AgentComputation.configure(
+        __name__="AgentComputation",
+        _precompiles=merge(AgentComputation.get_precompiles(), added),
+    )
+    state_class = AgentState.configure(__name__="AgentState", computation_class=computation_class)
+    return AgentVM.configure(__name__="AgentVM", _state_class=state_class)

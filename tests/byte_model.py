@@ -1,0 +1,51 @@
+"""A model for tests of the rules: every byte is a token, and it says what it is told to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from precompiles.ports import Generation, GenerationRequest, ModelProfile, Segment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+PROFILE = ModelProfile(
+    name="bytes",
+    aliases=("llama_model_3",),
+    digest=bytes(31) + b"\x07",
+    context_tokens=200_000,
+    max_output_tokens=512,
+    chat_prefix="<s>",
+    chat_middle="<u>",
+    chat_suffix="<a>",
+    cold_prompt_token_gas=6_000,
+    warm_prompt_token_gas=100,
+    output_token_gas=10_000,
+)
+
+
+class ByteModel:
+    """Says the given texts in order, or what a function of the request returns."""
+
+    def __init__(self, script: Iterable[str] | Callable[[GenerationRequest], str]) -> None:
+        self._script = script if callable(script) else iter(script)
+        self.requests: list[GenerationRequest] = []
+
+    def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
+        return tuple(byte for segment in segments for byte in segment.text.encode())
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        self.requests.append(request)
+        text = self._script(request) if callable(self._script) else next(self._script)
+        tokens = tuple(text.encode())
+        return Generation(
+            text=text,
+            tokens=tokens[: request.max_tokens],
+            forced_tokens=0,
+            is_complete=len(tokens) <= request.max_tokens,
+        )
+
+    @property
+    def prompts(self) -> list[str]:
+        """The text of each prompt so far."""
+        return ["".join(segment.text for segment in r.segments) for r in self.requests]

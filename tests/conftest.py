@@ -1,0 +1,86 @@
+"""A chain with a scripted byte model, and an account to send from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pytest
+from eth_keys.datatypes import PrivateKey
+from eth_typing import Address
+
+from pyevm_agents.artifacts import artifact
+from pyevm_agents.chain import Call, Chain, GenesisAccount
+from pyevm_agents.config import ChainConfig
+from tests.byte_model import PROFILE, ByteModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from eth.abc import ComputationAPI, ReceiptAPI
+
+    from precompiles.ports import GenerationRequest, ModelProfile
+
+OWNER_KEY = PrivateKey(b"\x01" * 32)
+OWNER = Address(OWNER_KEY.public_key.to_canonical_address())
+STRANGER_KEY = PrivateKey(b"\x02" * 32)
+STRANGER = Address(STRANGER_KEY.public_key.to_canonical_address())
+
+
+@dataclass
+class Bench:
+    """A chain, its model, and short ways to deploy, send and call."""
+
+    chain: Chain
+    model: ByteModel
+
+    def send(
+        self,
+        to: Address | None,
+        data: bytes,
+        *,
+        gas: int | None = None,
+        value_wei: int = 0,
+        key: PrivateKey = OWNER_KEY,
+    ) -> tuple[ReceiptAPI, ComputationAPI]:
+        sender = Address(key.public_key.to_canonical_address())
+        call = Call(to=to, sender=sender, data=data, gas=gas, value_wei=value_wei)
+        unsigned = self.chain.unsigned_transaction(call)
+        signed = unsigned.as_signed_transaction(key, chain_id=self.chain.config.chain_id)
+        mined = self.chain.mine([signed])
+        return mined.receipts[0], mined.computations[0]
+
+    def deploy(self, name: str, *arguments: object) -> Address:
+        receipt, computation = self.send(None, artifact(name).creation(*arguments))
+        assert receipt.state_root == b"\x01", computation.error
+        return computation.msg.storage_address
+
+    def call(self, to: Address, data: bytes, **fields: object) -> ComputationAPI:
+        return self.chain.call(replace(Call(to=to, sender=OWNER, data=data), **fields)).computation
+
+    def read(self, name: str, address: Address, function: str, *arguments: object) -> object:
+        contract = artifact(name)
+        computation = self.call(address, contract.call(function, *arguments))
+        computation.raise_if_error()
+        return contract.result(function, computation.output)
+
+
+@pytest.fixture
+def bench() -> Callable[..., Bench]:
+    """Make a chain whose model says the given texts."""
+
+    def make(
+        script: Iterable[str] | Callable[[GenerationRequest], str] = (),
+        *,
+        profile: ModelProfile = PROFILE,
+        block_gas_limit: int = 30_000_000,
+    ) -> Bench:
+        model = ByteModel(script)
+        config = ChainConfig(models=(profile,), block_gas_limit=block_gas_limit)
+        accounts = {
+            OWNER: GenesisAccount(balance_wei=10**24),
+            STRANGER: GenesisAccount(balance_wei=10**24),
+        }
+        return Bench(Chain(config, {profile.name: model}, accounts=accounts), model)
+
+    return make
