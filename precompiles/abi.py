@@ -214,11 +214,11 @@ class _Measure:
             self._value_at(base, base + index * _WORD_BYTES, abi_type)
 
     def _value_at(self, base: int, head: int, abi_type: str) -> None:
-        if not _is_dynamic(abi_type):
-            self._take(_WORD_BYTES)
-            return
+        word = self._word(head)
         self._take(_WORD_BYTES)
-        start = base + self._word(head)
+        if not _is_dynamic(abi_type):
+            return
+        start = base + word
         if abi_type.endswith("[]"):
             self._array_at(start, abi_type[:-2])
         elif abi_type == "bytes":

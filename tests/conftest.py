@@ -15,7 +15,7 @@ from pyevm_agents.config import ChainConfig
 from tests.byte_model import PROFILE, ByteModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from eth.abc import ComputationAPI, ReceiptAPI
 
@@ -67,20 +67,23 @@ class Bench:
 
 @pytest.fixture
 def bench() -> Callable[..., Bench]:
-    """Make a chain whose model says the given texts."""
+    """Make a chain whose model says the given texts; `codes` are accounts of genesis."""
 
     def make(
         script: Iterable[str] | Callable[[GenerationRequest], str] = (),
         *,
         profile: ModelProfile = PROFILE,
         block_gas_limit: int = 30_000_000,
+        codes: Mapping[Address, bytes] | None = None,
     ) -> Bench:
         model = ByteModel(script)
         config = ChainConfig(models=(profile,), block_gas_limit=block_gas_limit)
         accounts = {
-            OWNER: GenesisAccount(balance_wei=10**24),
-            STRANGER: GenesisAccount(balance_wei=10**24),
+            OWNER: GenesisAccount(balance_wei=10**30),
+            STRANGER: GenesisAccount(balance_wei=10**30),
         }
+        for address, code in (codes or {}).items():
+            accounts[address] = GenesisAccount(code=code, nonce=1)
         return Bench(Chain(config, {profile.name: model}, accounts=accounts), model)
 
     return make
