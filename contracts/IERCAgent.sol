@@ -108,7 +108,11 @@ abstract contract IERCAgent is IERCAgentTool {
     /// @dev The second argument, the result handler, is unused: only synchronous execution is supported.
     /// @return runId -1, as the run is synchronous
     /// @return result the agent's answer
-    function run(IERCAgentTool.Input memory input, address) external virtual returns (int256 runId, string memory result) {
+    function run(IERCAgentTool.Input memory input, address)
+        external
+        virtual
+        returns (int256 runId, string memory result)
+    {
         return (-1, _run(_promptOf(input)));
     }
 

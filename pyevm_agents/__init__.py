@@ -1,1 +1,3 @@
-"""An Ethereum chain whose contracts can ask a language model, for development and tests."""
+"""AI agents on a local EVM: everything around the consensus rules in `precompiles`."""
+
+__version__ = "0.1.0"

@@ -72,15 +72,18 @@ def artifact(name: str) -> Artifact:
 
     Raises: ConfigError: there is no such contract; the message lists those there are.
     """
-    folder = _build_folder()
-    file = folder / f"{name}.json"
+    file = _build_folder() / f"{name}.json"
     if not file.is_file():
-        known = sorted(f.name.removesuffix(".json") for f in folder.iterdir())
-        raise ConfigError(f"no contract {name!r}; there are {', '.join(known)}")
+        raise ConfigError(f"no contract {name!r}; there are {', '.join(artifact_names())}")
     form = json.loads(file.read_text())
     return Artifact(
         name=name, abi=tuple(form["abi"]), bytecode=bytes.fromhex(form["bytecode"].removeprefix("0x"))
     )
+
+
+def artifact_names() -> tuple[str, ...]:
+    """Return the names of all compiled contracts of ours, in order."""
+    return tuple(sorted(file.name.removesuffix(".json") for file in _build_folder().iterdir()))
 
 
 def _build_folder() -> Traversable:

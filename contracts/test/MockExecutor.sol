@@ -32,11 +32,6 @@ contract MockExecutor is IERCAgentExecutor {
         script.push(Step(false, abi.encode(result)));
     }
 
-    /// @notice Adds a step that answers with these bytes.
-    function willReturnRaw(bytes memory data) external {
-        script.push(Step(false, data));
-    }
-
     /// @notice Adds a step that reverts with these bytes.
     function willRevert(bytes memory data) external {
         script.push(Step(true, data));

@@ -75,7 +75,11 @@ contract SimpleSmartContractTool is IERCAgentTool {
     /// @dev The second argument, the result handler, is unused: the tool is synchronous.
     /// @return runId -1, as the tool is synchronous
     /// @return result the function's result in words, or the fixed text
-    function run(IERCAgentTool.Input memory input, address) external virtual returns (int256 runId, string memory result) {
+    function run(IERCAgentTool.Input memory input, address)
+        external
+        virtual
+        returns (int256 runId, string memory result)
+    {
         return (-1, _call(input.abiEncodedParams));
     }
 

@@ -1,176 +1,17 @@
-"""A plain Prague EVM without executor: contracts deployed in it, called by name, their errors decoded."""
+"""Fixtures for the contracts' own tests: an EVM without executor, and a scripted one."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any
-
 import pytest
-from eth.chains.base import MiningChain
-from eth.constants import CREATE_CONTRACT_ADDRESS
-from eth.db.atomic import AtomicDB
-from eth.vm.forks.prague import PragueVM
-from eth_abi import decode, encode
-from eth_keys.datatypes import PrivateKey
-from eth_utils import event_abi_to_log_topic, function_abi_to_4byte_selector, to_canonical_address
-from eth_utils.abi import get_abi_input_types
 
-from pyevm_agents.artifacts import Artifact, artifact
-from tests.contracts.artifact_files import ARTIFACT_NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from eth.abc import ComputationAPI, VirtualMachineAPI
-
-GAS = 20_000_000
-GAS_PRICE_WEI = 10**9
-ZERO = "0x" + "00" * 20
-
-
-@dataclass(frozen=True)
-class Account:
-    """A key and its address."""
-
-    key: PrivateKey
-
-    @property
-    def address(self) -> str:
-        return "0x" + self.key.public_key.to_canonical_address().hex()
-
-
-OWNER = Account(PrivateKey(b"\x01" * 32))
-STRANGER = Account(PrivateKey(b"\x02" * 32))
-
-
-class RevertedError(Exception):
-    """A transaction that reverted, with its error decoded by the ABI of any of our contracts."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-        self.error = decode_error(data)
-        super().__init__(repr(self.error))
-
-
-def decode_error(data: bytes) -> tuple[object, ...]:
-    """Return the name and the arguments of a revert, or the data alone if no contract declares it."""
-    for selector, name, types in declared_errors():
-        if data[:4] == selector:
-            return (name, *decode(types, data[4:]))
-    return (data,)
-
-
-@cache
-def declared_errors() -> tuple[tuple[bytes, str, tuple[str, ...]], ...]:
-    found = [(bytes.fromhex("4e487b71"), "Panic", ("uint256",)), (bytes.fromhex("08c379a0"), "Error", ("string",))]
-    for name in ARTIFACT_NAMES:
-        for element in artifact(name).abi:
-            if element["type"] == "error":
-                selector = function_abi_to_4byte_selector({**element, "type": "function"})
-                found.append((selector, element["name"], tuple(get_abi_input_types(element))))
-    return tuple(found)
-
-
-@contextmanager
-def reverts(*error: object) -> Iterator[None]:
-    """Expect the typed error with this name and these arguments."""
-    with pytest.raises(RevertedError) as caught:
-        yield
-    assert caught.value.error == error
-
-
-@dataclass(frozen=True)
-class Contract:
-    """A deployed contract: `contract("function", …)` sends a transaction and returns what it returns."""
-
-    evm: Evm
-    artifact: Artifact
-    address: str
-
-    def __call__(self, function: str, *arguments: object, sender: Account = OWNER) -> Any:  # noqa: ANN401 - the ABI's
-        output = self.evm.send(self.address, self.artifact.call(function, *arguments), sender=sender)
-        return self.artifact.result(function, output) if output else None
-
-    def events(self, name: str) -> list[dict[str, Any]]:
-        """Return the events of that name which this contract logged in the last transaction."""
-        abi = next(e for e in self.artifact.abi if e["type"] == "event" and e["name"] == name)
-        topic = int.from_bytes(event_abi_to_log_topic(abi))
-        found = []
-        for address, topics, data in self.evm.last.get_log_entries():
-            if address == to_canonical_address(self.address) and topics[0] == topic:
-                plain = [i for i in abi["inputs"] if not i["indexed"]]
-                values = decode(get_abi_input_types({**abi, "inputs": plain}), data)
-                indexed = [i["name"] for i in abi["inputs"] if i["indexed"]]
-                found.append(
-                    dict(zip(indexed, topics[1:], strict=True))
-                    | {i["name"]: value for i, value in zip(plain, values, strict=True)}
-                )
-        return found
-
-
-class Evm:
-    """One state; every transaction changes it, failed ones only the nonce."""
-
-    last: ComputationAPI
-
-    def __init__(self, vm: VirtualMachineAPI) -> None:
-        self.vm = vm
-
-    def send(self, to: str | None, data: bytes, *, sender: Account = OWNER) -> bytes:
-        transaction = self.vm.create_unsigned_transaction(
-            nonce=self.vm.state.get_nonce(to_canonical_address(sender.address)),
-            gas_price=GAS_PRICE_WEI,
-            gas=GAS,
-            to=CREATE_CONTRACT_ADDRESS if to is None else to_canonical_address(to),
-            value=0,
-            data=data,
-        ).as_signed_transaction(sender.key, chain_id=1)
-        self.last = self.vm.state.apply_transaction(transaction)
-        if self.last.is_error:
-            raise RevertedError(self.last.output) from self.last.error
-        return self.last.output
-
-    def deploy(self, name: str, *arguments: object, sender: Account = OWNER) -> Contract:
-        contract = artifact(name)
-        self.send(None, contract.creation(*arguments), sender=sender)
-        return self.at(name, "0x" + self.last.msg.storage_address.hex())
-
-    def at(self, name: str, address: str) -> Contract:
-        return Contract(self, artifact(name), address)
+from tests.contracts.plain_evm import Contract, Evm, plain_evm
 
 
 @pytest.fixture
 def evm() -> Evm:
-    chain_class = MiningChain.configure(vm_configuration=((0, PragueVM),), chain_id=1)
-    account = {"balance": 10**24, "nonce": 0, "code": b"", "storage": {}}
-    chain = chain_class.from_genesis(
-        AtomicDB(),
-        {"difficulty": 0, "gas_limit": 2 * GAS, "timestamp": 1, "extra_data": b"", "nonce": bytes(8)},
-        {to_canonical_address(who.address): account for who in (OWNER, STRANGER)},
-    )
-    return Evm(chain.get_vm())
+    return plain_evm()
 
 
 @pytest.fixture
 def executor(evm: Evm) -> Contract:
     return evm.deploy("MockExecutor")
-
-
-def final_answer(text: str) -> tuple[object, ...]:
-    """Return an AgentIterationResult that ends the run."""
-    return (True, text, ZERO, ([], b""), "")
-
-
-def use_tool(tool: str, types: list[str], values: list[object], reasoning: str = "a thought") -> tuple[object, ...]:
-    """Return an AgentIterationResult that uses a tool with these typed values."""
-    param_types = {"string": 0, "address": 1, "uint256": 4}
-    params = [(param_types[t], encode([t], [v])) for t, v in zip(types, values, strict=True)]
-    return (False, "", tool, (params, encode(types, values)), reasoning)
-
-
-def text_input(text: str) -> tuple[object, ...]:
-    """Return an IERCAgentTool.Input of one STRING."""
-    encoded = encode(["string"], [text])
-    return ([(0, encoded)], encoded)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from eth_abi import encode
 
-from tests.contracts.conftest import (
+from tests.contracts.plain_evm import (
     OWNER,
     STRANGER,
     ZERO,
@@ -19,7 +19,7 @@ from tests.contracts.conftest import (
 )
 
 if TYPE_CHECKING:
-    from tests.contracts.conftest import Contract, Evm
+    from tests.contracts.plain_evm import Contract, Evm
 
 
 def deploy_agent(evm: Evm, executor: str, tools: list[str], max_iterations: int = 3) -> Contract:
@@ -126,7 +126,7 @@ def test_agent_is_a_tool_of_another_agent(evm: Evm, executor: Contract) -> None:
 
 
 def test_reentrant_run_keeps_its_own_id(evm: Evm, executor: Contract) -> None:
-    # The scripted executor names any tool, also one that isn't in the agent's list: here the agent itself.
+    # The scripted executor may name what isn't in the agent's list: here the agent itself.
     agent = deploy_agent(evm, executor.address, [])
     for step in (
         use_tool(agent.address, ["string"], ["inner"], "ask myself"),
@@ -173,18 +173,22 @@ def test_missing_executor_is_named(evm: Evm) -> None:
         agent("run", text_input("add"), ZERO)
 
 
+NO_STRING = "value is not an ABI-encoded string"
+
+
 @pytest.mark.parametrize(
     ("params", "reason"),
     [
         ([], "one parameter expected"),
         ([(0, encode(["string"], ["a"]))] * 2, "one parameter expected"),
         ([(4, encode(["uint256"], [1]))], "a STRING expected"),
-        ([(0, b"")], "value is not an ABI-encoded string"),
-        ([(0, encode(["uint256"], [32]))], "value is not an ABI-encoded string"),
-        ([(0, encode(["uint256", "uint256"], [32, 1]))], "value is not an ABI-encoded string"),
-        ([(0, encode(["uint256", "uint256"], [33, 0]))], "value is not an ABI-encoded string"),
-        ([(0, encode(["uint256", "uint256"], [2**256 - 1, 0]))], "value is not an ABI-encoded string"),
-        ([(0, encode(["uint256", "uint256"], [32, 2**256 - 1]))], "value is not an ABI-encoded string"),
+        ([(0, b"")], NO_STRING),
+        ([(0, encode(["uint256"], [32]))], NO_STRING),
+        # Offset and length of the string:
+        ([(0, encode(["uint256", "uint256"], [32, 1]))], NO_STRING),
+        ([(0, encode(["uint256", "uint256"], [33, 0]))], NO_STRING),
+        ([(0, encode(["uint256", "uint256"], [2**256 - 1, 0]))], NO_STRING),
+        ([(0, encode(["uint256", "uint256"], [32, 2**256 - 1]))], NO_STRING),
     ],
 )
 def test_other_inputs_are_refused(

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from typing import Any
 
 import pytest
 from eth_utils import event_abi_to_log_topic, function_abi_to_4byte_selector
@@ -69,6 +70,8 @@ PARAM_TYPES = [
     "UINT_ARRAY",
 ]
 ITERATION_RESULT = "(bool,string,address,((uint8,bytes)[],bytes),string)"
+# keccak of AgentRunResult(int256,address,string[],string)
+RUN_EVENT_TOPIC = "acc2c26fc587b3896c67ae18ba81a38e10f42b3744366add9bc28252e4e0e819"
 CODE_SIZE_LIMIT_BYTES = 24_576  # EIP-170
 INITCODE_SIZE_LIMIT_BYTES = 49_152  # EIP-3860
 KEYS = [
@@ -88,19 +91,14 @@ KEYS = [
 def selectors(name: str, element_type: str) -> dict[str, str]:
     """Return signature to selector for every function or error of a contract's ABI."""
     return {
-        f"{e['name']}({','.join(get_abi_input_types(e))})": function_abi_to_4byte_selector(
-            {**e, "type": "function"}
-        ).hex()
+        f"{e['name']}({','.join(get_abi_input_types(e))})": function_abi_to_4byte_selector(e).hex()
         for e in artifact_file(name)["abi"]
         if e["type"] == element_type
     }
 
 
-def element(name: str, element_name: str) -> dict[str, object]:
-    found: dict[str, object] = next(
-        e for e in artifact_file(name)["abi"] if e.get("name") == element_name
-    )
-    return found
+def element(name: str, element_name: str) -> Any:  # noqa: ANN401 - an entry of the ABI's JSON
+    return next(e for e in artifact_file(name)["abi"] if e.get("name") == element_name)
 
 
 def test_every_source_file_has_the_artifact_of_its_name() -> None:
@@ -129,7 +127,8 @@ def test_interface_has_the_functions_of_the_erc(interface: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "tool", ["SimpleSmartContractTool", "AgentOnlyTool", "TokenInfoTool", "SimpleAgent", "WalletAgent"]
+    "tool",
+    ["SimpleSmartContractTool", "AgentOnlyTool", "TokenInfoTool", "SimpleAgent", "WalletAgent"],
 )
 def test_tools_and_agents_have_the_functions_of_a_tool(tool: str) -> None:
     assert selectors(tool, "function").items() >= TOOL_SELECTORS.items()
@@ -154,8 +153,7 @@ def test_results_have_the_shape_of_the_erc() -> None:
 
 def test_run_event_is_that_of_the_erc() -> None:
     event = element("WalletAgent", "AgentRunResult")
-    # keccak("AgentRunResult(int256,address,string[],string)")
-    assert event_abi_to_log_topic(event).hex() == "acc2c26fc587b3896c67ae18ba81a38e10f42b3744366add9bc28252e4e0e819"
+    assert event_abi_to_log_topic(event).hex() == RUN_EVENT_TOPIC
     assert [(i["name"], i["type"], i["indexed"]) for i in event["inputs"]] == [
         ("runId", "int256", True),
         ("requester", "address", False),
@@ -185,5 +183,7 @@ def test_sources_compile_to_the_artifacts() -> None:
     if not (CONTRACTS / "node_modules" / "solc").is_dir():
         pytest.skip("no contracts/node_modules/solc: run npm ci in contracts/")
     command = [node, "build.js", "--check"]
-    done = subprocess.run(command, cwd=CONTRACTS, capture_output=True, text=True, check=False)  # noqa: S603 - our own script
+    done = subprocess.run(  # noqa: S603 - our own script
+        command, cwd=CONTRACTS, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr

@@ -1,0 +1,255 @@
+"""The command line: the only file that prints, exits, and reads argv or the environment."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from pyevm_agents import __version__
+from pyevm_agents.demo import (
+    ATOMIC_INSTRUCTION,
+    DEFAULT_INSTRUCTION,
+    WalletDemo,
+    atomic_run,
+    run_as_json,
+)
+from pyevm_agents.development import development_chain
+from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.models import LlamaModel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.status import Status
+
+    from pyevm_agents.demo import Balances, DemoRun
+    from pyevm_agents.models import Progress
+    from pyevm_agents.trace import AgentStep
+
+out = Console(highlight=False)
+err = Console(highlight=False, stderr=True)
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class AgentsGroup(click.Group):
+    """Commands whose failures are a message, not a traceback."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a command; a mistake of the user exits with 2, a failure of the engine with 1."""
+        try:
+            return super().invoke(ctx)
+        except AgentsError as error:
+            err.print(f"[bold red]Error:[/] {escape(str(error))}", soft_wrap=True)
+            sys.exit(2 if isinstance(error, ConfigError) else 1)
+
+
+@click.group(cls=AgentsGroup, context_settings=CONTEXT)
+@click.version_option(__version__, prog_name="pyevm-agents")
+def main() -> None:
+    """AI agents on a local EVM: deterministic inference inside one transaction."""
+
+
+@main.command()
+@click.option("--prompt", default=DEFAULT_INSTRUCTION, show_default=True, metavar="TEXT",
+              help="What the wallet's owner asks for. Name tokens by symbol (USDC, DAI) or by "
+              "address; {USDC} and {DAI} stand for the addresses. Amounts are whole tokens.")
+@click.option("--model", "model_path", type=click.Path(path_type=Path), metavar="FILE",
+              help="A GGUF model.  [default: SmolLM2-135M-Instruct, installed with this package]")
+@click.option("--threads", type=click.IntRange(1, 512), metavar="N",
+              help="Threads of the engine. They change the time, never the result.  "
+              "[default: the number of cores, at most 4]")
+@click.option("--json", "as_json", is_flag=True, help="Print the run as one JSON object.")
+def demo(prompt: str, model_path: Path | None, threads: int | None, *, as_json: bool) -> None:
+    """Run a wallet agent on a real local model, in one transaction.
+
+    Deploys two tokens, a liquidity pool, tools and the wallet's agent; sends the instruction;
+    shows each step the agent took, what moved and what it cost. Then a run whose second step
+    fails, and leaves every balance as it was. Exits with 0 also where the model chose to do
+    something that reverted: `status` in the JSON tells.
+    """
+    watch = Watch()
+    with watch, LlamaModel(model_path, threads=threads, progress=watch.progress) as model:
+        facts = model.profile_facts
+        watch.say("deploying tokens, pool, tools and the wallet's agent")
+        chain = development_chain(model, facts)
+        wallet = WalletDemo(chain)
+        started = time.monotonic()
+        run = wallet.run(prompt)
+        seconds = time.monotonic() - started
+        watch.stop()
+        name = chain.config.models[0].name
+        described = {"name": name, "sha256": facts.digest.hex()}
+        if as_json:
+            form = run_as_json(run, wallet, model=described, seconds=seconds)
+            click.echo(json.dumps(form, indent=2, ensure_ascii=False))
+            return
+        print_run(run, wallet, described, seconds)
+        print_atomicity(atomic_run(model))
+
+
+class Watch:
+    """Tells what the model is doing: on one live line in a terminal, in plain lines elsewhere."""
+
+    def __init__(self) -> None:
+        self._status: Status | None = None
+        self._phase = ""
+        self._generation = 0
+
+    def __enter__(self) -> Watch:
+        """Begin."""
+        self.say("loading the model")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Clear the live line."""
+        self.stop()
+
+    def say(self, text: str) -> None:
+        """Say what happens now."""
+        if not err.is_terminal:
+            err.print(f"… {text}", soft_wrap=True, markup=False)
+            return
+        if self._status is None:
+            self._status = err.status("", spinner="dots")
+            self._status.start()
+        self._status.update(escape(text[: max(20, err.width - 4)]))
+
+    def stop(self) -> None:
+        """Clear the live line."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+    def progress(self, progress: Progress) -> None:
+        """Say how far a generation is."""
+        if progress.phase != self._phase:
+            self._generation += progress.phase == "prompt"
+            self._phase = progress.phase
+            if not err.is_terminal:
+                self.say(self._line(progress))
+        if err.is_terminal:
+            self.say(self._line(progress))
+
+    def _line(self, progress: Progress) -> str:
+        step = f"step {self._generation}"
+        if progress.phase == "prompt":
+            return f"{step}: reading {progress.done_tokens} of {progress.total_tokens} tokens"
+        text = " ".join(progress.text.split())
+        room = max(20, err.width - len(step) - 24)
+        return f"{step}: writing, {progress.done_tokens} tokens  {text[-room:]}"
+
+
+def print_run(
+    run: DemoRun, wallet: WalletDemo, model: Mapping[str, str], seconds: float
+) -> None:
+    """Print a run as a person wants to read it."""
+    out.print(f"[bold]{model['name']}[/] [dim]sha256 {model['sha256'][:16]}… in genesis[/]")
+    out.print(f"\n[bold]Instruction[/]  {escape(_named(run.instruction, wallet))}")
+    for number, step in enumerate(run.steps, start=1):
+        print_step(number, step, wallet)
+    print_outcome(run, seconds)
+    out.print(balance_table(run.before, run.after, wallet.unit))
+    out.print(gas_table(run))
+
+
+def print_step(number: int, step: AgentStep, wallet: WalletDemo) -> None:
+    """Print a step: thought, then action, input and observation, or the answer."""
+    lines = [("Thought", step.thought, "italic")]
+    if step.answer is not None:
+        lines.append(("Answer", _named(step.answer, wallet), "bold green"))
+    else:
+        observation = step.observation
+        lines += [
+            ("Action", step.action or "", "bold cyan"),
+            ("Input", _named(step.action_input or "", wallet), "cyan"),
+            (
+                "Observation",
+                "reverted" if observation is None else _named(observation, wallet),
+                "red" if observation is None else "",
+            ),
+        ]
+    out.print(f"\n[dim]Step {number}[/]")
+    for label, text, style in lines:
+        shown = f"[{style}]{escape(text)}[/]" if style else escape(text)
+        out.print(f"  {label:<12} {shown}", soft_wrap=True)
+
+
+def print_outcome(run: DemoRun, seconds: float) -> None:
+    """Print the transaction's hash and fate."""
+    hash_text = "0x" + run.transaction_hash.hex()
+    fate = "[bold green]succeeded[/]" if run.is_success else "[bold red]reverted[/]"
+    out.print(f"\n[bold]Transaction[/]  {hash_text}")
+    out.print(f"             {fate} after {seconds:.1f} s, {len(run.steps)} inferences, one transaction")
+    if run.failure is not None:
+        out.print(f"             [red]{escape(run.failure)}[/]", soft_wrap=True)
+    out.print()
+
+
+def print_atomicity(run: DemoRun) -> None:
+    """Print a run whose second tool reverts, and whether anything is left of its first."""
+    out.print("[bold]All or nothing[/]  [dim]a scripted model, through the same grammar and prices[/]")
+    out.print(f"\n[bold]Instruction[/]  {ATOMIC_INSTRUCTION}")
+    for number, step in enumerate(run.steps, start=1):
+        observed = "[red]reverted[/]" if step.observation is None else escape(step.observation)
+        out.print(f"  Step {number}  [bold cyan]{step.action}[/]  {observed}")
+    out.print(f"  [red]{escape(run.failure or '')}[/]", soft_wrap=True)
+    unchanged = run.before == run.after
+    verdict = "[bold green]every balance is as it was[/]" if unchanged else "[bold red]balances moved[/]"
+    fate = "succeeded" if run.is_success else "reverted"
+    out.print(f"  The transaction {fate}; {verdict}.")
+
+
+def balance_table(before: Balances, after: Balances, unit: Mapping[str, int]) -> Table:
+    """Return the balances before and after, in whole tokens."""
+    table = Table(box=None, padding=(0, 3, 0, 0), title_justify="left", header_style="bold")
+    for heading in ("Balances", "", "before", "after", "change"):
+        table.add_column(heading, justify="right" if heading in {"before", "after", "change"} else "left")
+    for place in before:
+        for symbol in before[place]:
+            old, new = before[place][symbol], after[place][symbol]
+            change = f"{_whole(new - old, unit[symbol], sign=True)}" if new != old else "[dim]0[/]"
+            table.add_row(place, symbol, _whole(old, unit[symbol]), _whole(new, unit[symbol]), change)
+    return table
+
+
+def gas_table(run: DemoRun) -> Table:
+    """Return what the transaction's gas went to."""
+    tokens = run.tokens()
+    rows = [
+        ("EVM", run.evm_gas, "contracts, and reading the tools' metadata"),
+        ("prompt", run.prompt_gas, f"{tokens['cold']:,} cold and {tokens['warm']:,} warm tokens"),
+        ("output", run.output_gas, f"{tokens['output']:,} tokens, {tokens['forced']:,} of them forced"),
+        ("total", run.gas_used, ""),
+    ]
+    table = Table(box=None, padding=(0, 3, 0, 0), header_style="bold")
+    table.add_column("Gas")
+    table.add_column("used", justify="right")
+    table.add_column("share", justify="right")
+    table.add_column("")
+    for label, gas, note in rows:
+        share = f"{100 * gas / run.gas_used:.0f} %"
+        table.add_row(label, f"{gas:,}", share, f"[dim]{note}[/]")
+    return table
+
+
+def _whole(amount: int, unit: int, *, sign: bool = False) -> str:
+    whole, rest = divmod(abs(amount), unit)
+    minus = "-" if amount < 0 else "+" if sign else ""
+    fraction = f".{rest:0{len(str(unit)) - 1}d}".rstrip("0") if rest else ""
+    return f"{minus}{whole:,}{fraction}"
+
+
+def _named(text: str, wallet: WalletDemo) -> str:
+    """Put token symbols in place of token addresses, for people."""
+    for address, symbol in wallet.names.items():
+        text = text.replace(address, symbol)
+    return text

