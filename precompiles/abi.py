@@ -176,8 +176,8 @@ def encode_result(result: ToolUse | FinalAnswer) -> bytes:
     Source: ERC, `AgentIterationResult`, `IERCAgentTool.Input`.
     """
     if isinstance(result, FinalAnswer):
-        nothing = (True, result.answer, bytes(20), ([], b""), "")
-        return encode([_RESULT_TYPE], [nothing])
+        done = (True, result.answer, bytes(20), ((), b""), "")
+        return encode([_RESULT_TYPE], [done])
     types = [param_type.abi_type for param_type in result.param_types]
     params = [
         (int(param_type), encode([param_type.abi_type], [value]))

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
     """One piece of a prompt, tokenised by itself.

@@ -36,7 +36,7 @@ REFUSALS: dict[str, tuple[str, ...]] = {
 """Every refusal: the error's name and the ABI types of its arguments."""
 
 
-class Refusal(Exception):
+class Refusal(Exception):  # noqa: N818 - an answer to the caller, not an error of ours
     """A call that the executor turns down.
 
     Output: `encode()` gives the error's selector and its ABI-encoded arguments.

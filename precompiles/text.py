@@ -9,7 +9,7 @@ from __future__ import annotations
 _CONTROLS = [*range(0x20), 0x7F, *range(0x80, 0xA0), 0x2028, 0x2029]
 _SHORT = {0x09: "\t", 0x0A: "\\n", 0x0D: "\\r"}
 _ESCAPES = {code: _SHORT.get(code, f"\\u{code:04x}") for code in _CONTROLS}
-_ESCAPES_BUT_NEWLINE = {code: escape for code, escape in _ESCAPES.items() if code != 0x0A}
+_ESCAPES_BUT_NEWLINE = {code: escape for code, escape in _ESCAPES.items() if code != ord("\n")}
 
 CONTROL_CLASS = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
 """The same characters as the inside of a regular expression's character class."""

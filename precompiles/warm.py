@@ -74,7 +74,9 @@ class WarmPrompt:
         mark = self._state.get_transient_storage(EXECUTOR_ADDRESS, slot)
         if not mark:
             return 0, 0
-        return int.from_bytes(mark[:_NUMBER_BYTES], "big"), int.from_bytes(mark[_NUMBER_BYTES:], "big")
+        return int.from_bytes(mark[:_NUMBER_BYTES], "big"), int.from_bytes(
+            mark[_NUMBER_BYTES:], "big"
+        )
 
     def _write_mark(self, slot: int, number: int, blocks: int) -> None:
         mark = number.to_bytes(_NUMBER_BYTES, "big") + blocks.to_bytes(_NUMBER_BYTES, "big")

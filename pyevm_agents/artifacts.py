@@ -60,9 +60,10 @@ class Artifact:
 
     def _function(self, name: str, argument_count: int) -> ABIFunction:
         for element in self.abi:
-            if element["type"] == "function" and element["name"] == name:
-                if len(element.get("inputs", ())) == argument_count:
-                    return element
+            if element["type"] != "function" or element["name"] != name:
+                continue
+            if len(element.get("inputs", ())) == argument_count:
+                return element
         raise ConfigError(f"{self.name} has no function {name!r} of {argument_count} arguments")
 
 
@@ -77,7 +78,9 @@ def artifact(name: str) -> Artifact:
         raise ConfigError(f"no contract {name!r}; there are {', '.join(artifact_names())}")
     form = json.loads(file.read_text())
     return Artifact(
-        name=name, abi=tuple(form["abi"]), bytecode=bytes.fromhex(form["bytecode"].removeprefix("0x"))
+        name=name,
+        abi=tuple(form["abi"]),
+        bytecode=bytes.fromhex(form["bytecode"].removeprefix("0x")),
     )
 
 

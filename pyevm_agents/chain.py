@@ -1,7 +1,7 @@
 """One chain in memory: genesis, mine, call, estimate, snapshot, revert.
 
-A fault of the host (`pyevm_agents.errors.EngineFault`) leaves it as it was: blocks and calls work on a VM
-of their own, whose state reaches the database only when a block is complete.
+A fault of the host (`pyevm_agents.errors.EngineFault`) leaves it as it was: blocks and calls work
+on a VM of their own, whose state reaches the database only when a block is complete.
 
 Source: architecture, decisions 3 and 10.
 """
@@ -11,19 +11,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eth.chains.base import MiningChain
 from eth.constants import ZERO_ADDRESS, ZERO_HASH32
 from eth.db.atomic import AtomicDB
 from eth.db.backends.memory import MemoryDB
 from eth.estimators.gas import binary_gas_search
-from eth.exceptions import VMError
+from eth.typing import AccountDetails
+from eth.vm.forks.frontier import FrontierVM
 from eth.vm.spoof import SpoofTransaction
-from eth_typing import Address
+from eth_typing import Address, BlockNumber, Hash32
 
 from precompiles.executor import Executor
 from precompiles.spec import EXECUTOR_ADDRESS, EXECUTOR_CODE
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.vm import agent_vm, record_inference
+from pyevm_agents.vm import agent_chain, record_inference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
         StateAPI,
         UnsignedTransactionAPI,
     )
+    from eth.exceptions import VMError
+    from eth.typing import AccountState, HeaderParams
 
     from precompiles.ports import LanguageModel
     from pyevm_agents.config import ChainConfig
@@ -99,14 +101,9 @@ class Chain:
         Raises: ConfigError: a configured model has no language model, or one is left over.
         """
         self.config = config
-        vm_class = agent_vm(_executor(config, models or {}))
-        chain_class = MiningChain.configure(
-            __name__="AgentChain",
-            vm_configuration=((0, vm_class),),
-            chain_id=config.chain_id,
-        )
+        self._chain_class = agent_chain(_executor(config, models or {}), config.chain_id)
         self._kv: dict[bytes, bytes] = {}
-        params = {
+        params: dict[str, HeaderParams] = {
             "difficulty": 0,
             "extra_data": config.digest if config.models else b"",
             "gas_limit": config.block_gas_limit,
@@ -116,9 +113,9 @@ class Chain:
             "nonce": bytes(8),
             "base_fee_per_gas": config.base_fee_wei,
         }
-        self._chain = chain_class.from_genesis(
-            AtomicDB(MemoryDB(self._kv)), params, _genesis_state(config, accounts or {})
-        )
+        db = AtomicDB(MemoryDB(self._kv))
+        self._chain_class.from_genesis(db, params, _genesis_state(config, accounts or {}))
+        self._chain = self._chain_class(db)
         self._snapshots: list[tuple[dict[bytes, bytes], BlockHeaderAPI]] = []
 
     # -- reading -- #
@@ -135,11 +132,11 @@ class Chain:
 
     def block(self, number: int) -> BlockAPI:
         """Return the block of that number."""
-        return self._chain.get_canonical_block_by_number(number)
+        return self._chain.get_canonical_block_by_number(BlockNumber(number))
 
     def receipt(self, transaction_hash: bytes) -> ReceiptAPI:
         """Return the receipt of a mined transaction."""
-        return self._chain.get_transaction_receipt(transaction_hash)
+        return self._chain.get_transaction_receipt(Hash32(transaction_hash))
 
     def balance(self, address: Address) -> int:
         """Return an account's balance at the latest block, in wei."""
@@ -169,7 +166,7 @@ class Chain:
                 failed. The chain is as before in both cases.
         """
         header = self._next_header(timestamp_seconds)
-        vm = self._chain.get_vm(header)
+        vm = self._vm(header)
         new_header, receipts, computations = vm.apply_all_transactions(transactions, header)
         filled = vm.set_block_transactions_and_withdrawals(
             vm.get_block(), new_header, transactions, receipts
@@ -202,7 +199,7 @@ class Chain:
 
         Raises: ValidationError: intrinsic gas, balance. EngineFault: the host failed.
         """
-        vm = self._chain.get_vm(self._next_header(None))
+        vm = self._vm()
         transaction = self._spoofed(call)
         with vm.in_costless_state() as state:
             computation = state.costless_execute_transaction(transaction)
@@ -220,7 +217,7 @@ class Chain:
 
         Raises: VMError: it fails with all the gas of a block. EngineFault: the host failed.
         """
-        with self._chain.get_vm(self._next_header(None)).in_costless_state() as state:
+        with self._vm().in_costless_state() as state:
             return int(binary_gas_search(state, self._spoofed(call), tolerance=1))
 
     # -- going back -- #
@@ -241,12 +238,18 @@ class Chain:
         del self._snapshots[snapshot:]
         self._kv.clear()
         self._kv.update(kv)
-        self._chain = type(self._chain)(AtomicDB(MemoryDB(self._kv)), header)
+        self._chain = self._chain_class(AtomicDB(MemoryDB(self._kv)), header)
 
     # -- inside -- #
 
+    def _vm(self, header: BlockHeaderAPI | None = None) -> FrontierVM:
+        """Return a VM of its own for a header, that of the next block where None is given."""
+        vm = self._chain.get_vm(self._next_header(None) if header is None else header)
+        assert isinstance(vm, FrontierVM)  # noqa: S101 - the abstract class lacks `finalize_gas_used`
+        return vm
+
     def _head_state(self) -> StateAPI:
-        return self._chain.get_vm(self._next_header(None)).state
+        return self._vm().state
 
     def _next_header(self, timestamp_seconds: int | None) -> BlockHeaderAPI:
         header = self._chain.create_header_from_parent(self.head)
@@ -275,18 +278,13 @@ def _executor(config: ChainConfig, models: Mapping[str, LanguageModel]) -> Execu
     return Executor(pairs, record=record_inference)
 
 
-def _genesis_state(
-    config: ChainConfig, accounts: Mapping[Address, GenesisAccount]
-) -> dict[Address, dict[str, object]]:
+def _genesis_state(config: ChainConfig, accounts: Mapping[Address, GenesisAccount]) -> AccountState:
     all_accounts = dict(accounts)
     if config.models:
         all_accounts[EXECUTOR_ADDRESS] = GenesisAccount(nonce=1, code=EXECUTOR_CODE)
     return {
-        address: {
-            "balance": account.balance_wei,
-            "nonce": account.nonce,
-            "code": account.code,
-            "storage": {},
-        }
+        address: AccountDetails(
+            balance=account.balance_wei, nonce=account.nonce, code=account.code, storage={}
+        )
         for address, account in all_accounts.items()
     }

@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import click
 from rich.console import Console
@@ -59,14 +59,28 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--prompt", default=DEFAULT_INSTRUCTION, show_default=True, metavar="TEXT",
-              help="What the wallet's owner asks for. Name tokens by symbol (USDC, DAI) or by "
-              "address; {USDC} and {DAI} stand for the addresses. Amounts are whole tokens.")
-@click.option("--model", "model_path", type=click.Path(path_type=Path), metavar="FILE",
-              help="A GGUF model.  [default: SmolLM2-135M-Instruct, installed with this package]")
-@click.option("--threads", type=click.IntRange(1, 512), metavar="N",
-              help="Threads of the engine. They change the time, never the result.  "
-              "[default: the number of cores, at most 4]")
+@click.option(
+    "--prompt",
+    default=DEFAULT_INSTRUCTION,
+    show_default=True,
+    metavar="TEXT",
+    help="What the wallet's owner asks for. Name tokens by symbol (USDC, DAI) or by "
+    "address; {USDC} and {DAI} stand for the addresses. Amounts are whole tokens.",
+)
+@click.option(
+    "--model",
+    "model_path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A GGUF model.  [default: SmolLM2-135M-Instruct, installed with this package]",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(1, 512),
+    metavar="N",
+    help="Threads of the engine. They change the time, never the result.  "
+    "[default: the number of cores, at most 4]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the run as one JSON object.")
 def demo(prompt: str, model_path: Path | None, threads: int | None, *, as_json: bool) -> None:
     """Run a wallet agent on a real local model, in one transaction.
@@ -100,11 +114,12 @@ class Watch:
     """Tells what the model is doing: on one live line in a terminal, in plain lines elsewhere."""
 
     def __init__(self) -> None:
+        """Say nothing yet."""
         self._status: Status | None = None
         self._phase = ""
         self._generation = 0
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> Self:
         """Begin."""
         self.say("loading the model")
         return self
@@ -148,9 +163,7 @@ class Watch:
         return f"{step}: writing, {progress.done_tokens} tokens  {text[-room:]}"
 
 
-def print_run(
-    run: DemoRun, wallet: WalletDemo, model: Mapping[str, str], seconds: float
-) -> None:
+def print_run(run: DemoRun, wallet: WalletDemo, model: Mapping[str, str], seconds: float) -> None:
     """Print a run as a person wants to read it."""
     out.print(f"[bold]{model['name']}[/] [dim]sha256 {model['sha256'][:16]}… in genesis[/]")
     out.print(f"\n[bold]Instruction[/]  {escape(_named(run.instruction, wallet))}")
@@ -188,7 +201,9 @@ def print_outcome(run: DemoRun, seconds: float) -> None:
     hash_text = "0x" + run.transaction_hash.hex()
     fate = "[bold green]succeeded[/]" if run.is_success else "[bold red]reverted[/]"
     out.print(f"\n[bold]Transaction[/]  {hash_text}")
-    out.print(f"             {fate} after {seconds:.1f} s, {len(run.steps)} inferences, one transaction")
+    out.print(
+        f"             {fate} after {seconds:.1f} s, {len(run.steps)} inferences, one transaction"
+    )
     if run.failure is not None:
         out.print(f"             [red]{escape(run.failure)}[/]", soft_wrap=True)
     out.print()
@@ -196,14 +211,18 @@ def print_outcome(run: DemoRun, seconds: float) -> None:
 
 def print_atomicity(run: DemoRun) -> None:
     """Print a run whose second tool reverts, and whether anything is left of its first."""
-    out.print("[bold]All or nothing[/]  [dim]a scripted model, through the same grammar and prices[/]")
+    out.print(
+        "[bold]All or nothing[/]  [dim]a scripted model, through the same grammar and prices[/]"
+    )
     out.print(f"\n[bold]Instruction[/]  {ATOMIC_INSTRUCTION}")
     for number, step in enumerate(run.steps, start=1):
         observed = "[red]reverted[/]" if step.observation is None else escape(step.observation)
         out.print(f"  Step {number}  [bold cyan]{step.action}[/]  {observed}")
     out.print(f"  [red]{escape(run.failure or '')}[/]", soft_wrap=True)
     unchanged = run.before == run.after
-    verdict = "[bold green]every balance is as it was[/]" if unchanged else "[bold red]balances moved[/]"
+    verdict = (
+        "[bold green]every balance is as it was[/]" if unchanged else "[bold red]balances moved[/]"
+    )
     fate = "succeeded" if run.is_success else "reverted"
     out.print(f"  The transaction {fate}; {verdict}.")
 
@@ -212,12 +231,16 @@ def balance_table(before: Balances, after: Balances, unit: Mapping[str, int]) ->
     """Return the balances before and after, in whole tokens."""
     table = Table(box=None, padding=(0, 3, 0, 0), title_justify="left", header_style="bold")
     for heading in ("Balances", "", "before", "after", "change"):
-        table.add_column(heading, justify="right" if heading in {"before", "after", "change"} else "left")
+        table.add_column(
+            heading, justify="right" if heading in {"before", "after", "change"} else "left"
+        )
     for place in before:
         for symbol in before[place]:
             old, new = before[place][symbol], after[place][symbol]
             change = f"{_whole(new - old, unit[symbol], sign=True)}" if new != old else "[dim]0[/]"
-            table.add_row(place, symbol, _whole(old, unit[symbol]), _whole(new, unit[symbol]), change)
+            table.add_row(
+                place, symbol, _whole(old, unit[symbol]), _whole(new, unit[symbol]), change
+            )
     return table
 
 
@@ -227,7 +250,11 @@ def gas_table(run: DemoRun) -> Table:
     rows = [
         ("EVM", run.evm_gas, "contracts, and reading the tools' metadata"),
         ("prompt", run.prompt_gas, f"{tokens['cold']:,} cold and {tokens['warm']:,} warm tokens"),
-        ("output", run.output_gas, f"{tokens['output']:,} tokens, {tokens['forced']:,} of them forced"),
+        (
+            "output",
+            run.output_gas,
+            f"{tokens['output']:,} tokens, {tokens['forced']:,} of them forced",
+        ),
         ("total", run.gas_used, ""),
     ]
     table = Table(box=None, padding=(0, 3, 0, 0), header_style="bold")

@@ -12,18 +12,27 @@ import dataclasses
 import json
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from eth_utils import keccak
 
 from precompiles import spec
-from precompiles.ports import ModelProfile
 from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from precompiles.ports import ModelProfile
 
 DEFAULT_CHAIN_ID = 31_337
 """The chain id of local development networks."""
 
 DEFAULT_BLOCK_GAS_LIMIT = 30_000_000
 """Gas of a block; the default schedule lets a five-step wallet run fit into it."""
+
+MIN_BLOCK_GAS_LIMIT = 5_000
+"""Gas of the smallest block. Source: yellow paper, 4.4.4."""
+
+DIGEST_BYTES = 32
+"""Bytes of a SHA-256 digest."""
 
 DEFAULT_BASE_FEE_WEI = 1_000_000_000
 """Base fee of the first block: that of mainnet's first with EIP-1559."""
@@ -90,8 +99,10 @@ class ChainConfig:
             raise ConfigError(f"chain id {self.chain_id}: choose one from 1 to 2^63 - 1")
         if self.fork != "prague":
             raise ConfigError(f"fork {self.fork!r}: this version knows only 'prague'")
-        if self.block_gas_limit < 5_000:
-            raise ConfigError(f"block gas limit {self.block_gas_limit}: at least 5,000")
+        if self.block_gas_limit < MIN_BLOCK_GAS_LIMIT:
+            raise ConfigError(
+                f"block gas limit {self.block_gas_limit}: at least {MIN_BLOCK_GAS_LIMIT}"
+            )
         for model in self.models:
             _check_model(model)
 
@@ -117,7 +128,7 @@ def _check_model(model: ModelProfile) -> None:
                 f"model name {name!r}: use 1 to 64 letters, digits, '_', '.', '-', "
                 "the first a letter or digit, and not '0x'"
             )
-    if len(model.digest) != 32:
+    if len(model.digest) != DIGEST_BYTES:
         raise ConfigError(f"model {model.name}: digest of {len(model.digest)} bytes, must be 32")
     if not 0 < model.max_output_tokens < model.context_tokens:
         raise ConfigError(

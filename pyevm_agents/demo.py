@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eth_typing import Address
 from eth_utils import to_canonical_address, to_checksum_address
@@ -22,7 +22,6 @@ from pyevm_agents.trace import AgentStep, agent_steps
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
 
     from pyevm_agents.chain import Chain
     from pyevm_agents.models import GgufModel
@@ -76,7 +75,7 @@ class DemoRun:
         return self.gas_used - self.prompt_gas - self.output_gas
 
     def tokens(self) -> dict[str, int]:
-        """Return how many tokens the run read (cold and warm) and wrote (forced ones among them)."""
+        """Return how many tokens the run read (cold, warm) and wrote (forced ones among them)."""
         records = [step.inference for step in self.steps]
         return {
             "cold": sum(record.cold_tokens for record in records),
@@ -111,7 +110,9 @@ class WalletDemo:
         self.account = Address(to_canonical_address(account))
         for symbol, token in self.tokens.items():
             unit = self.unit[symbol]
-            self._send("DemoToken", token, "transfer", self.account, (WALLET_TOKENS + POOL_TOKENS) * unit)
+            self._send(
+                "DemoToken", token, "transfer", self.account, (WALLET_TOKENS + POOL_TOKENS) * unit
+            )
             self._send("WalletAccount", self.account, "ownerDeposit", token, POOL_TOKENS * unit)
 
     @property
@@ -171,12 +172,14 @@ class WalletDemo:
 
     def _with_addresses(self, instruction: str) -> str:
         if not instruction.strip():
-            raise ConfigError(f"the instruction is empty; say what to do, such as {DEFAULT_INSTRUCTION!r}")
+            raise ConfigError(
+                f"the instruction is empty; say what to do, such as {DEFAULT_INSTRUCTION!r}"
+            )
         for symbol, token in self.tokens.items():
             instruction = instruction.replace(f"{{{symbol}}}", to_checksum_address(token))
         return instruction
 
-    def _read(self, contract: str, to: Address, function: str, *arguments: object):  # noqa: ANN202
+    def _read(self, contract: str, to: Address, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
         abi = artifact(contract)
         return abi.result(function, self._owner.read(to, abi.call(function, *arguments)))
 

@@ -43,8 +43,6 @@ DEVELOPMENT_BALANCE_WEI = 10_000 * 10**18
 """10,000 ETH, as every local network gives."""
 
 
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
     """A transaction that was mined."""

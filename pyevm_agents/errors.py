@@ -1,7 +1,7 @@
 """Every exception of this package, in one tree.
 
     AgentsError
-    ├── ConfigError          what was asked for can't be: an option, a file, an engine's build (also ValueError)
+    ├── ConfigError          what was asked for can't be: an option, a file, a build (a ValueError)
     └── EngineFault          the host failed while it worked; no block ever holds it
         ├── GrammarError     a grammar does not compile, or llguidance gave it up
         └── ScriptError      a script ended, or says what the grammar does not admit
@@ -21,7 +21,7 @@ class ConfigError(AgentsError, ValueError):
     """What was asked for can't be done as asked; the message says what can."""
 
 
-class EngineFault(AgentsError):
+class EngineFault(AgentsError):  # noqa: N818 - architecture, decision 10: faults are no errors
     """The model failed while it worked: it died, was changed, or computed nonsense."""
 
 

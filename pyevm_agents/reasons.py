@@ -41,14 +41,14 @@ def explain(data: bytes) -> str:
 
 @cache
 def _known_errors() -> dict[bytes, tuple[str, tuple[str, ...], tuple[str, ...]]]:
-    known = {
+    known: dict[bytes, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
         _selector(name, types): (name, ("",), types) for name, types in SOLIDITY_ERRORS.items()
     }
     for contract in artifact_names():
         for element in artifact(contract).abi:
             if element["type"] == "error":
                 types = tuple(get_abi_input_types(element))
-                names = tuple(get_abi_input_names(element))
+                names = tuple(name or "" for name in get_abi_input_names(element))
                 known[_selector(element["name"], types)] = (element["name"], names, types)
     return known
 

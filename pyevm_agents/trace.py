@@ -52,8 +52,10 @@ class AgentStep:
 
 
 def agent_steps(computation: ComputationAPI) -> tuple[AgentStep, ...]:
-    """Return the steps of all agents in a transaction, in order; a nested agent's steps stand
-    after the step of the outer agent that used it."""
+    """Return the steps of all agents in a transaction, in order.
+
+    A nested agent's steps stand after the step of the outer agent that used it.
+    """
     return tuple(_steps(computation, 0))
 
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eth.chains.base import MiningChain
 from eth.consensus.noproof import NoProofConsensus
 from eth.vm.forks.prague import PragueVM
 from eth.vm.forks.prague.computation import PragueComputation
 from eth.vm.forks.prague.state import PragueState, PragueTransactionExecutor
+from eth_typing import BlockNumber
 from eth_utils.toolz import merge
 
 from precompiles.spec import EXECUTOR_ADDRESS
@@ -67,6 +69,18 @@ def record_inference(computation: ComputationAPI, inference: Inference) -> None:
     """Keep on a computation what the executor did in it."""
     assert isinstance(computation, AgentComputation)  # noqa: S101 - the only one an AgentVM makes
     computation.inference = inference
+
+
+class AgentChain(MiningChain):
+    """A chain whose blocks an `AgentVM` makes."""
+
+
+def agent_chain(executor: Executor | None, chain_id: int) -> type[AgentChain]:
+    """Return the chain class of a chain id with `executor` at 0x19, or without one."""
+    configuration = ((BlockNumber(0), agent_vm(executor)),)
+    return AgentChain.configure(
+        __name__="AgentChain", vm_configuration=configuration, chain_id=chain_id
+    )
 
 
 def agent_vm(executor: Executor | None) -> type[AgentVM]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from eth_keys.datatypes import PrivateKey
@@ -12,6 +12,7 @@ from eth_typing import Address
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
+from pyevm_agents.vm import AgentComputation
 from tests.byte_model import PROFILE, ByteModel
 
 if TYPE_CHECKING:
@@ -55,10 +56,15 @@ class Bench:
         assert receipt.state_root == b"\x01", computation.error
         return computation.msg.storage_address
 
-    def call(self, to: Address, data: bytes, **fields: object) -> ComputationAPI:
-        return self.chain.call(replace(Call(to=to, sender=OWNER, data=data), **fields)).computation
+    def call(
+        self, to: Address, data: bytes, *, gas: int | None = None, value_wei: int = 0
+    ) -> AgentComputation:
+        call = Call(to=to, sender=OWNER, data=data, gas=gas, value_wei=value_wei)
+        computation = self.chain.call(call).computation
+        assert isinstance(computation, AgentComputation)
+        return computation
 
-    def read(self, name: str, address: Address, function: str, *arguments: object) -> object:
+    def read(self, name: str, address: Address, function: str, *arguments: object) -> Any:  # noqa: ANN401
         contract = artifact(name)
         computation = self.call(address, contract.call(function, *arguments))
         computation.raise_if_error()

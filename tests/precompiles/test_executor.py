@@ -68,7 +68,13 @@ def assert_refused(computation: ComputationAPI, data: bytes) -> None:
 
 
 def forward(
-    bench: Bench, kind: int, data: bytes, *, gas: int = 0, target: Address = EXECUTOR, value: int = 0
+    bench: Bench,
+    kind: int,
+    data: bytes,
+    *,
+    gas: int = 0,
+    target: Address = EXECUTOR,
+    value: int = 0,
 ) -> ComputationAPI:
     """Call the executor from a contract; return the executor's own computation."""
     caller = bench.deploy("Caller")
@@ -237,8 +243,8 @@ REASONING = 'Thought: I look\nAction: A\nAction Input: {"a": 1}'
 
 def test_puts_the_history_into_the_prompt_and_ignores_its_empty_tail(bench: MakeBench) -> None:
     b = bench([ANSWER])
-    history = {"reasoning": [REASONING, "", ""], "results": ["forty-two", "", ""]}
-    assert answer_of(b.call(EXECUTOR, request(**history))) == "done"
+    data = request(reasoning=[REASONING, "", ""], results=["forty-two", "", ""])
+    assert answer_of(b.call(EXECUTOR, data)) == "done"
     assert b.model.prompts[0].endswith(f"<a>{REASONING}\nObservation: forty-two\nThought:")
 
 
@@ -272,9 +278,7 @@ def test_refuses_a_prompt_one_token_too_long_before_charging_for_it(bench: MakeB
     too_small = replace(PROFILE, context_tokens=prompt_tokens + 511)
     computation = bench([ANSWER], profile=too_small).call(EXECUTOR, request())
     signature = "ContextTooLong(uint256,uint256,uint256,uint256)"
-    assert_refused(
-        computation, error(signature, prompt_tokens, 512, prompt_tokens + 511, 1)
-    )
+    assert_refused(computation, error(signature, prompt_tokens, 512, prompt_tokens + 511, 1))
     assert computation.get_gas_used() == 3_000 + 16 * len(request())
 
 
@@ -300,6 +304,7 @@ def test_costs_exactly_its_formula(bench: MakeBench) -> None:
     computation = b.call(EXECUTOR, request())
     assert computation.get_gas_used() == exact_gas(b, request(), output_tokens=len(ANSWER))
     inference = computation.inference
+    assert inference is not None
     assert inference.cold_tokens == len(b.model.requests[0].prompt_tokens)
     assert (inference.warm_tokens, inference.output_tokens) == (0, len(ANSWER))
 
@@ -422,8 +427,15 @@ def test_the_deepest_frame_has_no_room_for_metadata(
     b = bench(lambda _: ANSWER)
     tools = [b.deploy("TokenInfoTool")] if has_tool else []
     state = b.chain._chain.get_vm().state  # noqa: SLF001 - a frame at a depth of our choice
-    fields = {"to": EXECUTOR, "sender": OWNER, "value": 0, "code": b"", "gas": 20_000_000}
-    message = Message(data=request(tools=tools), depth=depth, **fields)
+    message = Message(
+        gas=20_000_000,
+        to=EXECUTOR,
+        sender=OWNER,
+        value=0,
+        data=request(tools=tools),
+        code=b"",
+        depth=depth,
+    )
     context = state.get_transaction_context_class()(gas_price=0, origin=OWNER)
     computation = state.computation_class.apply_message(state, message, context)
     if data is None:

@@ -58,7 +58,7 @@ def with_parameters(b: Bench, *parameters: tuple[int, str, str]) -> Address:
 def test_puts_an_honest_tool_into_the_prompt(bench: MakeBench) -> None:
     b = bench([ANSWER])
     assert answer_of(ask(b, b.deploy("TokenInfoTool"))) == "done"
-    assert '- TokenInfoTool: ' in b.model.prompts[0]
+    assert "- TokenInfoTool: " in b.model.prompts[0]
 
 
 def test_a_name_may_have_spaces(bench: MakeBench) -> None:
@@ -210,10 +210,22 @@ def test_refuses_metadata_that_is_not_utf8(bench: MakeBench) -> None:
     [
         pytest.param("", "a name of 0 bytes, must be 1 to 64", id="empty"),
         pytest.param("é" * 33, "a name of 66 bytes, must be 1 to 64", id="66 bytes"),
-        pytest.param("a\nb", "a name with a control character, or with a space at its start or end", id="newline"),
-        pytest.param("a\u2028b", "a name with a control character, or with a space at its start or end", id="U+2028"),
-        pytest.param(" a", "a name with a control character, or with a space at its start or end", id="space"),
-        pytest.param("a\tb", "a name with a control character, or with a space at its start or end", id="tab"),
+        pytest.param(
+            "a\nb",
+            "a name with a control character, or with a space at its start or end",
+            id="newline",
+        ),
+        pytest.param(
+            "a\u2028b",
+            "a name with a control character, or with a space at its start or end",
+            id="U+2028",
+        ),
+        pytest.param(
+            " a", "a name with a control character, or with a space at its start or end", id="space"
+        ),
+        pytest.param(
+            "a\tb", "a name with a control character, or with a space at its start or end", id="tab"
+        ),
     ],
 )
 def test_refuses_a_name_that_would_not_stand_on_a_line(

@@ -129,10 +129,9 @@ class FailsOn:
 
 def test_a_fault_in_the_middle_of_a_run_leaves_the_chain_as_it_was(bench: MakeBench) -> None:
     deposit = use("DeployTool", asset="USDC", amount=10)
-    wallet = Wallet(bench(lambda request: deposit))
+    wallet = Wallet(bench(lambda _: deposit))
     b = wallet.bench
     head, nonce = b.chain.head, b.chain.nonce(OWNER)
-    b.chain._chain.get_vm()  # noqa: SLF001 - the executor below is the chain's own
     failing = FailsOn(b.model, failing=2)
     b.model.generate = failing.generate  # type: ignore[method-assign]
     failing.model = ByteModel([deposit])
@@ -141,8 +140,8 @@ def test_a_fault_in_the_middle_of_a_run_leaves_the_chain_as_it_was(bench: MakeBe
     assert b.chain.head == head
     assert b.chain.nonce(OWNER) == nonce
     assert wallet.balances() == (1_000 * 10**6, 500 * 10**6)
+    failing.count = 1
     with pytest.raises(EngineFault):
-        failing.count = 1
         b.chain.call(Call(to=wallet.agent, sender=OWNER, data=instruct("Again")))
     assert b.chain.head == head
 

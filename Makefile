@@ -1,0 +1,47 @@
+# Thin names for uv's commands; scripts/uv brings uv into the checkout where it is missing.
+UV := scripts/uv
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test coverage lint types imports check engine contracts pin clean
+
+help: ## Print this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+
+demo: ## Install what is missing and run the main job on the real model
+	$(UV) run pyevm-agents demo
+
+test: ## Install what is missing and run the tests
+	$(UV) run pytest
+
+coverage: ## Run the tests and print which lines and branches they miss
+	$(UV) run coverage run -m pytest
+	$(UV) run coverage report
+
+lint: ## Check style and formatting
+	$(UV) run ruff check
+	$(UV) run ruff format --check
+
+types: ## Check types
+	$(UV) run mypy
+
+imports: ## Check which package imports which
+	$(UV) run lint-imports
+
+check: test lint types imports ## Run the tests and every other check
+
+engine: ## Compile llama-cpp-python again, with the flags of pyproject.toml
+	$(UV) cache clean llama-cpp-python
+	$(UV) sync --reinstall-package llama-cpp-python
+
+contracts: ## Compile the Solidity contracts into contracts/build (needs npm)
+	cd contracts && npm ci && npm run build
+
+pin: ## Resolve the dependencies anew and write the pins
+	$(UV) run --no-project scripts/pin.py
+	rm -f uv.lock
+	$(UV) lock
+
+clean: ## Remove what was installed, built or cached in the checkout
+	rm -rf .venv .uv uv.lock dist .coverage .hypothesis contracts/node_modules
+	rm -rf .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

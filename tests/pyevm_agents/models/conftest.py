@@ -1,0 +1,79 @@
+"""An engine with weights and one without for all tests, and a prompt with its grammar."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+from precompiles.ports import GenerationRequest, Segment
+from pyevm_agents.models import LlamaModel, Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
+
+GRAMMAR = r"""
+start: " " THOUGHT "\n" (use | answer)
+use: "Action: " ("DeployTool" | "WithdrawTool") "\nAction Input: {\"asset\": " asset rest
+rest: ", \"amount\": " NUMBER "}"
+asset: "\"addr1\"" | "\"addr2\""
+answer: "Final Answer: " THOUGHT
+THOUGHT: /[^ \n\x00][^\n\x00]{0,60}/
+NUMBER: /0|[1-9][0-9]{0,77}/
+"""
+
+SYSTEM = (
+    "You manage a wallet. DeployTool puts an asset into a pool, WithdrawTool takes it out. "
+    "addr1 is USDC, addr2 is WETH."
+)
+
+
+class MakeRequest(Protocol):
+    """Makes a request from a question."""
+
+    def __call__(
+        self, question: str = ..., *, max_tokens: int = ..., grammar: str = ...
+    ) -> GenerationRequest: ...
+
+
+@pytest.fixture(scope="session")
+def llama() -> Iterator[LlamaModel]:
+    """The default model on one thread."""
+    with LlamaModel(threads=1) as model:
+        yield model
+
+
+@pytest.fixture(scope="session")
+def vocabulary() -> Iterator[Vocabulary]:
+    """The default model's vocabulary."""
+    with Vocabulary() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def make_request(vocabulary: Vocabulary) -> MakeRequest:
+    """Make requests over the default model's chat template."""
+    facts = vocabulary.profile_facts
+
+    def make(
+        question: str = "Deploy 25 USDC.", *, max_tokens: int = 100, grammar: str = GRAMMAR
+    ) -> GenerationRequest:
+        segments = (
+            Segment(text=facts.chat_prefix, is_template=True),
+            Segment(text=SYSTEM),
+            Segment(text=facts.chat_middle, is_template=True),
+            Segment(text=f"Question: {question}"),
+            Segment(text=facts.chat_suffix, is_template=True),
+            Segment(text="Thought:"),
+        )
+        return GenerationRequest(
+            segments=segments,
+            prompt_tokens=vocabulary.tokenize(segments),
+            grammar=grammar,
+            max_tokens=max_tokens,
+            handles=(("addr1", ADDRESS),),
+        )
+
+    return make

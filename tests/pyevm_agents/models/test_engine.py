@@ -1,0 +1,372 @@
+"""The engine's process dies, hangs on to nothing, and comes back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from precompiles.ports import Segment
+from pyevm_agents.errors import ConfigError, EngineFault
+from pyevm_agents.models import LlamaModel, Progress, Vocabulary
+from pyevm_agents.models.engine import HINTS, Engine, EngineOptions
+from pyevm_agents.models.gguf import default_model_path
+from pyevm_agents.models.wire import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from conftest import MakeRequest
+
+TEXT = (Segment(text="some words"),)
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def own() -> Iterator[Vocabulary]:
+    """A vocabulary whose process may be killed."""
+    with Vocabulary() as vocabulary:
+        yield vocabulary
+
+
+def pid_of(model: Vocabulary | LlamaModel) -> int:
+    pid = model.engine.process_id
+    assert pid is not None
+    return pid
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there, and no corpse that its parent has yet to collect."""
+    done = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return done.stdout.strip()[:1] not in {"", "Z"}
+
+
+def wait_for_end(pid: int, seconds: float = 5.0) -> None:
+    until = time.monotonic() + seconds
+    while is_running(pid):
+        assert time.monotonic() < until, f"the engine's process {pid} still runs"
+        time.sleep(0.02)
+
+
+def kill_and_wait(pid: int, killer: signal.Signals) -> None:
+    """Kill a child of ours and wait for all of its threads; its owner collects it."""
+    os.kill(pid, killer)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+
+
+def run_python(code: str) -> subprocess.CompletedProcess[str]:
+    """Run a script without a `__main__` guard, as users write them, with warnings as errors."""
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(code)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+class Reporting:
+    """A model whose progress reports go to whoever listens at the moment."""
+
+    def __init__(self) -> None:
+        self.listen: Callable[[Progress], None] = lambda _: None
+        self.model = LlamaModel(threads=2, progress=self.report)
+
+    def report(self, progress: Progress) -> None:
+        self.listen(progress)
+
+
+@pytest.fixture(scope="module")
+def reporting() -> Iterator[Reporting]:
+    """One model for all tests of reports."""
+    made = Reporting()
+    with made.model:
+        yield made
+
+
+def test_a_generation_reports_its_prompt_and_its_words(
+    reporting: Reporting, make_request: MakeRequest
+) -> None:
+    reports: list[Progress] = []
+    reporting.listen = reports.append
+    request = make_request(max_tokens=40)
+    generation = reporting.model.generate(request)
+    prompt = [report for report in reports if report.phase == "prompt"]
+    output = [report for report in reports if report.phase == "output"]
+    assert [(report.done_tokens, report.total_tokens) for report in prompt] == [
+        (len(request.prompt_tokens),) * 2
+    ]
+    assert [report.done_tokens for report in output] == sorted(
+        {report.done_tokens for report in output}
+    )
+    assert all(generation.text.startswith(report.text) for report in output)
+    assert output[-1] == Progress(
+        phase="output", done_tokens=len(generation.tokens), total_tokens=40, text=generation.text
+    )
+
+
+def test_a_kill_in_the_middle_of_a_generation_is_a_fault_and_the_next_call_works(
+    reporting: Reporting, make_request: MakeRequest, llama: LlamaModel
+) -> None:
+    def kill_at_third_token(progress: Progress) -> None:
+        if progress.phase == "output" and progress.done_tokens == 3:
+            os.kill(pid_of(reporting.model), signal.SIGKILL)
+
+    reporting.listen = kill_at_third_token
+    killed = pid_of(reporting.model)
+    request = make_request(max_tokens=6)
+    with pytest.raises(
+        EngineFault,
+        match=r"was ended by SIGKILL \(.*memory.*\) while it was to generate; the next call",
+    ):
+        reporting.model.generate(request)
+    assert not is_running(killed)
+    reporting.listen = lambda _: None
+    assert reporting.model.generate(request) == llama.generate(request)
+    assert pid_of(reporting.model) != killed
+
+
+def test_a_progress_report_that_raises_cancels_and_the_next_call_works(
+    reporting: Reporting, make_request: MakeRequest
+) -> None:
+    class StopItError(Exception):
+        pass
+
+    def stop(_progress: Progress) -> None:
+        with pytest.raises(
+            EngineFault, match="progress report asked the model that it reports about"
+        ):
+            reporting.model.tokenize(TEXT)
+        raise StopItError
+
+    reporting.listen = stop
+    with pytest.raises(StopItError):
+        reporting.model.generate(make_request())
+    assert reporting.model.tokenize(TEXT)
+
+
+@pytest.mark.parametrize("killer", [signal.SIGABRT, signal.SIGSEGV, signal.SIGKILL])
+def test_a_death_between_calls_goes_unnoticed(own: Vocabulary, killer: signal.Signals) -> None:
+    first = own.tokenize(TEXT)
+    pid = pid_of(own)
+    kill_and_wait(pid, killer)
+    assert own.tokenize(TEXT) == first
+    assert pid_of(own) != pid
+
+
+def test_a_crash_leaves_its_last_words(own: Vocabulary) -> None:
+    with pytest.raises(
+        EngineFault,
+        match=r"ended with status 1 while it was to no such thing.*KeyError: 'no such thing'",
+    ):
+        own.engine.ask(Request(operation="no such thing"))
+    assert own.tokenize(TEXT)
+
+
+def test_every_hint_is_for_a_signal_that_kills() -> None:
+    assert {signal.SIGILL, signal.SIGKILL, signal.SIGABRT, signal.SIGBUS} == HINTS.keys()
+
+
+def test_tokens_outside_of_the_vocabulary_and_texts_beyond_the_context_are_refused(
+    llama: LlamaModel,
+) -> None:
+    for tokens, message in (
+        ([49152], "49152 is no token"),
+        ([-1], "-1 is no token"),
+        ([], "0 tokens"),
+        ([5] * 8193, "8193 tokens"),
+    ):
+        with pytest.raises(EngineFault, match=message):
+            llama.engine.ask(Request(operation="logits", tokens=tokens))
+    with pytest.raises(EngineFault, match="A batch of 513 tokens"):
+        llama.engine.ask(Request(operation="logits", tokens=[5], max_tokens=513))
+
+
+def test_a_vocabulary_generates_nothing(own: Vocabulary) -> None:
+    with pytest.raises(EngineFault, match="no weights; make a LlamaModel"):
+        own.engine.ask(Request(operation="logits", tokens=[5]))
+
+
+def test_a_closed_model_says_so_and_leaves_no_process() -> None:
+    vocabulary = Vocabulary()
+    pid = pid_of(vocabulary)
+    vocabulary.close()
+    vocabulary.close()
+    assert not is_running(pid)
+    with pytest.raises(EngineFault, match="was closed; make a new one"):
+        vocabulary.tokenize(TEXT)
+
+
+def test_threads_wait_in_line(own: Vocabulary) -> None:
+    expected = {
+        text: own.tokenize((Segment(text=text),)) for text in ("one", "two and three", "four" * 300)
+    }
+    wrong: list[str] = []
+
+    def ask(text: str) -> None:
+        for _ in range(30):
+            tokens = own.tokenize((Segment(text=text),))
+            wrong.extend([] if tokens == expected[text] else [text])
+
+    threads = [threading.Thread(target=ask, args=(text,)) for text in expected]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_closing_ends_the_work_of_other_threads(make_request: MakeRequest) -> None:
+    faults: list[EngineFault] = []
+    has_begun = threading.Event()
+
+    def generate() -> None:
+        try:
+            model.generate(make_request())
+        except EngineFault as fault:
+            faults.append(fault)
+
+    model = LlamaModel(threads=1, progress=lambda _: has_begun.set())
+    thread = threading.Thread(target=generate)
+    thread.start()
+    assert has_begun.wait(20)
+    model.close()
+    thread.join(20)
+    assert not thread.is_alive()
+    assert len(faults) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads Linux' /proc")
+def test_the_engine_does_not_spin_whatever_the_environment_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    monkeypatch.setenv("GGML_CPU_DISABLE_FUSION", "1")
+    monkeypatch.setenv("PYTHONWARNINGS", "error")
+    with Vocabulary() as vocabulary:
+        environment = Path(f"/proc/{pid_of(vocabulary)}/environ").read_bytes().split(b"\0")
+    assert {b"OMP_WAIT_POLICY=passive", b"GOMP_SPINCOUNT=0", b"GGML_NO_BACKTRACE=1"} <= set(
+        environment
+    )
+    assert not [
+        entry
+        for entry in environment
+        if entry.startswith((b"GGML_CPU", b"PYTHONWARNINGS", b"OMP_WAIT_POLICY=active"))
+    ]
+
+
+def test_a_changed_file_is_a_fault_at_the_next_start(tmp_path: Path) -> None:
+    path = tmp_path / "model.gguf"
+    path.write_bytes(default_model_path().read_bytes())
+    with Vocabulary(path) as vocabulary:
+        kill_and_wait(pid_of(vocabulary), signal.SIGKILL)
+        with path.open("ab") as file:
+            file.write(b"!")
+        with pytest.raises(EngineFault, match="changed while the chain ran"):
+            vocabulary.tokenize(TEXT)
+        path.unlink()
+        with pytest.raises(EngineFault, match="does not start again: There is no model file"):
+            vocabulary.tokenize(TEXT)
+
+
+@pytest.mark.parametrize("size_bytes", [1_000, 1_000_000, 60_000_000])
+def test_a_file_cut_short_is_refused_with_what_llama_cpp_says(
+    tmp_path: Path, size_bytes: int
+) -> None:
+    path = tmp_path / "short.gguf"
+    path.write_bytes(default_model_path().read_bytes()[:size_bytes])
+    with pytest.raises(
+        ConfigError, match=f"(can't hold|does not load the model file {path}.*llama.cpp said: .*)"
+    ):
+        LlamaModel(path)
+
+
+@pytest.mark.parametrize("position", [24, 32, 500, 20_000, 700_000, 1_500_000, 1_800_000])
+def test_a_damaged_file_is_an_error_and_never_the_end_of_the_chain(
+    tmp_path: Path, position: int
+) -> None:
+    damaged = bytearray(default_model_path().read_bytes()[:2_000_000])
+    damaged[position : position + 64] = b"\xff" * 64
+    path = tmp_path / "damaged.gguf"
+    path.write_bytes(damaged)
+    options = EngineOptions(path=path, vocabulary_only=True, threads=1, context_tokens=None)
+    try:
+        Engine(options).close()  # llama.cpp may read it all the same.
+    except (ConfigError, EngineFault) as error:
+        assert str(path) in str(error)  # noqa: PT017 - both ends are fine
+
+
+def test_a_script_without_a_main_guard_that_forgets_to_close_leaves_no_warning_and_no_process() -> (
+    None
+):
+    done = run_python("""
+        from precompiles.ports import Segment
+        from pyevm_agents.models import Vocabulary
+        dropped = Vocabulary()
+        print(dropped.engine.process_id)
+        del dropped
+        kept = Vocabulary()
+        print(kept.engine.process_id, flush=True)
+    """)
+    assert (done.returncode, done.stderr) == (0, "")
+    for pid in done.stdout.split():
+        assert not is_running(int(pid))
+
+
+def test_the_engine_ends_with_a_killed_parent() -> None:
+    done = run_python("""
+        import os, signal
+        from pyevm_agents.models import Vocabulary
+        vocabulary = Vocabulary()
+        print(vocabulary.engine.process_id, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """)
+    assert done.returncode == -signal.SIGKILL
+    wait_for_end(int(done.stdout))
+
+
+def test_a_forked_process_has_an_engine_of_its_own() -> None:
+    done = run_python("""
+        import os
+        from precompiles.ports import Segment
+        from pyevm_agents.models import Vocabulary
+        vocabulary = Vocabulary()
+        tokens = vocabulary.tokenize((Segment(text="word"),))
+        first = vocabulary.engine.process_id
+        child = os.fork()
+        if child == 0:
+            assert vocabulary.tokenize((Segment(text="word"),)) == tokens
+            assert vocabulary.engine.process_id != first
+            raise SystemExit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert vocabulary.tokenize((Segment(text="word"),)) == tokens
+        assert vocabulary.engine.process_id == first
+    """)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_forked_process_that_outlives_its_parent_does_not_keep_the_engine() -> None:
+    done = run_python("""
+        import os, time
+        from pyevm_agents.models import Vocabulary
+        vocabulary = Vocabulary()
+        print(vocabulary.engine.process_id, flush=True)
+        if os.fork() == 0:
+            os.close(1)
+            os.close(2)
+            time.sleep(6)
+            os._exit(0)
+        os._exit(0)
+    """)
+    wait_for_end(int(done.stdout), 5)

@@ -1,0 +1,165 @@
+"""Scripts say what a real model could have said, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pyevm_agents.errors import ConfigError, ScriptError
+from pyevm_agents.models import LlamaModel, ScriptedModel, Vocabulary, answer, use
+from pyevm_agents.models.scripted import render
+
+if TYPE_CHECKING:
+    from conftest import MakeRequest
+
+    from precompiles.ports import GenerationRequest
+
+ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
+HANDLES = (("addr1", ADDRESS), ("USDC", "0x" + "11" * 20))
+
+
+def test_a_tool_is_said_as_the_grammar_has_it() -> None:
+    step = use(
+        "DeployTool",
+        thought="Go.",
+        asset=ADDRESS,
+        amount=2**256 - 1,
+        memo='ü "x"',
+        flags=(True, False),
+    )
+    assert render(step, HANDLES) == (
+        ' Go.\nAction: DeployTool\nAction Input: {"asset": "addr1", '
+        f'"amount": {2**256 - 1}, "memo": "ü \\"x\\"", "flags": [true, false]}}'
+    )
+
+
+def test_a_thought_is_made_up_where_none_is_given() -> None:
+    assert render(use("Tool")) == " I should use Tool.\nAction: Tool\nAction Input: {}"
+    assert render(answer("Done.")) == " I now know the final answer\nFinal Answer: Done."
+    assert render(answer("Done.", thought="Well.")) == " Well.\nFinal Answer: Done."
+
+
+def test_arguments_may_have_the_names_of_keywords() -> None:
+    assert render(use("Tool", arguments={"thought": 1, "tool": 2}, other=3)).endswith(
+        '{"thought": 1, "tool": 2, "other": 3}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        (f"pay {ADDRESS.lower()}, then 0x{'11' * 20}.", "pay addr1, then USDC."),
+        (f"0x{'22' * 20}", f"0x{'22' * 20}"),
+        (f"{ADDRESS}0 a{ADDRESS}", f"{ADDRESS}0 a{ADDRESS}"),
+    ],
+)
+def test_addresses_are_said_by_their_handles(text: str, spoken: str) -> None:
+    assert render(text, HANDLES) == spoken
+
+
+@pytest.mark.parametrize("value", [1.5, None, b"\x01", {"a": 1}, [1.5], object()])
+def test_an_argument_that_no_tool_takes_is_refused(value: object) -> None:
+    with pytest.raises(ConfigError, match=r"The argument amount=.* of Tool is of type"):
+        use("Tool", amount=value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("script", ["one text", 7, None])
+def test_what_is_no_script_is_refused(script: object) -> None:
+    with pytest.raises(ConfigError, match="A script is a list of steps or a function"):
+        ScriptedModel(script)  # type: ignore[arg-type]
+
+
+def test_steps_are_said_in_turn_and_again_for_the_same_prompt(
+    vocabulary: Vocabulary, make_request: MakeRequest
+) -> None:
+    script = [use("DeployTool", asset=ADDRESS, amount=1), " Done.\nFinal Answer: yes"]
+    with ScriptedModel(script, vocabulary=vocabulary) as model:
+        first = model.generate(make_request("one"))
+        assert model.remaining_steps == 1
+        assert '"asset": "addr1"' in first.text
+        assert model.generate(make_request("one")) == first
+        assert model.generate(make_request("two")).text == script[1]
+        assert model.generate(replace(make_request("one"), max_tokens=3)).tokens == first.tokens[:3]
+        assert model.remaining_steps == 0
+        for _ in range(2):
+            with pytest.raises(
+                ScriptError, match=r"has 2 steps and all were said.*Question: three.*add a step"
+            ):
+                model.generate(make_request("three"))
+        assert model.generate(make_request("one")) == first
+
+
+def test_a_function_is_asked_each_time(vocabulary: Vocabulary, make_request: MakeRequest) -> None:
+    asked: list[GenerationRequest] = []
+
+    def script(request: GenerationRequest) -> str:
+        asked.append(request)
+        return f" {len(asked)}\nFinal Answer: x"
+
+    with ScriptedModel(script, vocabulary=vocabulary) as model:
+        assert [model.generate(make_request()).text[1] for _ in range(2)] == ["1", "2"]
+        assert model.remaining_steps is None
+    assert asked[0].handles == (("addr1", ADDRESS),)
+
+
+def test_tokens_are_canonical_and_end_where_a_model_would_end_them(
+    vocabulary: Vocabulary, make_request: MakeRequest
+) -> None:
+    end = vocabulary.tokenize((replace(make_request().segments[0], text="<|im_end|>"),))
+    with ScriptedModel(
+        [use("DeployTool", asset="addr2", amount=5), answer("Bye")], vocabulary=vocabulary
+    ) as model:
+        closed, open_ended = model.generate(make_request("a")), model.generate(make_request("b"))
+    for generation, extra in ((closed, ()), (open_ended, end)):
+        text = replace(make_request().segments[1], text=generation.text)
+        assert generation.tokens == vocabulary.tokenize((text,)) + extra
+        assert generation.is_complete
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        (
+            use("BurnTool"),
+            r"after ' I should use BurnTool\.\\nAction: ' it says 'BurnTool.*expects one of '",
+        ),
+        (
+            use("DeployTool", asset="0x" + "33" * 20, amount=1),
+            r"it says '0x3333.*where the grammar expects 'addr'",
+        ),
+        (use("DeployTool", asset="addr1", amount=-1), r"it says '-1}'"),
+        (use("DeployTool", asset="addr1"), r"it says '}', where the grammar expects '\W+amount"),
+        (" Only a thought", "ends too early; the grammar expects"),
+        ("no space", "after '' it says 'no space', where the grammar expects ' '"),
+        (" T\nFinal Answer: a\nb", r"it says '\\nb'"),
+        (" T\nFinal Answer: a\x04b", "can't spell the scripted text"),
+    ],
+)
+def test_what_the_grammar_does_not_admit_is_shown(
+    vocabulary: Vocabulary, make_request: MakeRequest, step: str, message: str
+) -> None:
+    with (
+        ScriptedModel([step], vocabulary=vocabulary) as model,
+        pytest.raises(ScriptError, match=message),
+    ):
+        model.generate(make_request())
+
+
+def test_a_script_over_an_open_model_leaves_it_open(
+    llama: LlamaModel, make_request: MakeRequest
+) -> None:
+    with ScriptedModel([answer("x")], vocabulary=llama) as model:
+        assert model.generate(make_request()).is_complete
+        assert model.profile_facts == llama.profile_facts
+    assert llama.generate(make_request(max_tokens=1)).tokens
+
+
+def test_a_script_by_itself_uses_the_default_vocabulary(vocabulary: Vocabulary) -> None:
+    with ScriptedModel([]) as model:
+        assert model.profile_facts == vocabulary.profile_facts
+        assert model.profile_facts.context_tokens == 8192
+        pid = model.vocabulary.engine.process_id
+    assert pid is not None
+    assert model.vocabulary.engine.process_id is None

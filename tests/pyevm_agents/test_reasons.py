@@ -1,0 +1,40 @@
+"""Revert data in words."""
+
+from __future__ import annotations
+
+import pytest
+from eth_abi import encode
+from eth_utils import keccak
+
+from pyevm_agents.reasons import explain
+
+
+def error(signature: str, *arguments: object) -> bytes:
+    types = signature[signature.index("(") + 1 : -1].split(",")
+    return keccak(text=signature)[:4] + encode(types if arguments else [], arguments)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        pytest.param(b"", "no reason given", id="nothing"),
+        pytest.param(b"\x01\x02", "0x0102", id="too short"),
+        pytest.param(b"\xff" * 36, "0x" + "ff" * 36, id="unknown"),
+        pytest.param(error("Error(string)", "no"), "Error('no')", id="require"),
+        pytest.param(error("Panic(uint256)", 17), "Panic(17)", id="panic"),
+        pytest.param(error("ExecutorUnavailable()"), "ExecutorUnavailable()", id="no arguments"),
+        pytest.param(error("UnknownModel(string)", "x"), "UnknownModel(modelId='x')", id="ours"),
+        pytest.param(error("UnknownModel(string)", "x")[:-32], None, id="cut short"),
+    ],
+)
+def test_explains(data: bytes, words: str | None) -> None:
+    assert explain(data) == (words or "0x" + data.hex())
+
+
+def test_explains_the_reason_inside_a_reason() -> None:
+    inner = error("UnknownSelector(bytes4)", b"\x01\x02\x03\x04")
+    outer = error("ToolCallFailed(address,bytes)", b"\xaa" * 20, inner)
+    assert explain(outer) == (
+        "ToolCallFailed(tool=0xaAaAaAaaAaAaAaaAaAAAAAAAAaaaAaAaAaaAaaAa, "
+        "reason=UnknownSelector(selector=0x01020304))"
+    )

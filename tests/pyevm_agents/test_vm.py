@@ -1,0 +1,55 @@
+"""The fork: warm as a precompile is, absent where no executor is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eth.vm.forks.prague import PragueVM
+from eth.vm.forks.prague.computation import PragueComputation
+from eth_typing import Address
+
+from precompiles.executor import Executor
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.vm import AgentVM, agent_vm
+from tests.byte_model import PROFILE, ByteModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.conftest import Bench
+
+    MakeBench = Callable[..., Bench]
+
+
+def test_adds_one_precompile_and_changes_no_other() -> None:
+    executor = Executor([(PROFILE, ByteModel([]))])
+    precompiles = agent_vm(executor)._state_class.computation_class.get_precompiles()  # noqa: SLF001
+    assert precompiles == {**PragueComputation.get_precompiles(), EXECUTOR_ADDRESS: executor}
+
+
+def test_two_chains_can_have_different_executors() -> None:
+    first, second = (Executor([(PROFILE, ByteModel([]))]) for _ in range(2))
+    tables = [
+        agent_vm(executor)._state_class.computation_class.get_precompiles()  # noqa: SLF001
+        for executor in (first, second)
+    ]
+    assert [table[EXECUTOR_ADDRESS] for table in tables] == [first, second]
+
+
+def test_leaves_py_evm_alone() -> None:
+    agent_vm(Executor([(PROFILE, ByteModel([]))]))
+    assert EXECUTOR_ADDRESS not in PragueComputation.get_precompiles()
+    assert agent_vm(None) is AgentVM
+    assert issubclass(AgentVM, PragueVM)
+
+
+CALLS_THE_EXECUTOR = Address(b"\xca" * 20)
+GAS_OF_A_CALL = bytes.fromhex("5a5f5f5f5f5f60195ff1505a900360005260206000f3")
+"""GAS, CALL(0 gas, 0x19, no value, no data), POP, GAS, SWAP1, SUB, and the difference returned."""
+
+
+def test_the_executors_account_is_warm_from_the_start(bench: MakeBench) -> None:
+    b = bench(codes={CALLS_THE_EXECUTOR: GAS_OF_A_CALL})
+    computation = b.call(CALLS_THE_EXECUTOR, b"")
+    # Six PUSH0, a PUSH1, POP and GAS cost 19; a warm account 100, a cold one would be 2,600.
+    assert int.from_bytes(computation.output, "big") == 12 + 3 + 2 + 2 + 100

@@ -1,0 +1,30 @@
+"""The same transaction in fresh processes: the same state root, the same gas, to the bit."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "pyevm_agents", "demo", "--json"]
+
+
+def outcome(threads: int) -> tuple[str, str, int, str]:
+    """Run the demo in a process of its own; return what consensus must agree on."""
+    run = [*COMMAND, "--threads", str(threads)]
+    printed = subprocess.run(run, capture_output=True, check=True, text=True, timeout=600).stdout
+    form = json.loads(printed)
+    steps = json.dumps(form["steps"]) + str(form["answer"])
+    return form["stateRoot"], form["transactionHash"], form["gasUsed"], steps
+
+
+def test_two_processes_agree_whatever_their_threads() -> None:
+    assert outcome(threads=1) == outcome(threads=2)
+
+
+@pytest.mark.slow
+def test_ten_processes_agree() -> None:
+    outcomes = {outcome(threads=1 + number % 2) for number in range(10)}
+    assert len(outcomes) == 1
