@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _ADDRESS = re.compile(r"(?<![0-9A-Za-z])0x[0-9A-Fa-f]{40}(?![0-9A-Za-z])")
-_DEFINITION = re.compile(r"[ \t]*([0-9A-Za-z_.\-]+)[ \t]*=[ \t]*(0x[0-9A-Fa-f]{40})[ \t]*")
+_DEFINITION = re.compile(r"[ \t]*([0-9A-Za-z_.\-]+)[ \t]*=[ \t]*(0x[0-9A-Fa-f]{40})[ \t]*\r?")
 _NAME = re.compile(r"(?!.*0[xX])(?=.*[A-Za-z])[0-9A-Za-z](?:[0-9A-Za-z_.\-]*[0-9A-Za-z])?")
 _WORD = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z_.\-]*[0-9A-Za-z])?")
 
@@ -77,10 +77,9 @@ class AddressBook:
 
         def line(text: str) -> str:
             definition = _DEFINITION.fullmatch(text)
-            interned = self.intern(text)
-            if definition and self._addresses.get(definition[1]) == _checked(definition[2]):
+            if definition and self.intern(definition[2]) == definition[1]:
                 return definition[1]
-            return interned
+            return self.intern(text)
 
         return "\n".join(map(line, text.split("\n")))
 
@@ -111,7 +110,6 @@ def _named_by(base_prompt: str) -> dict[str, str]:
         name, address = definition[1], _checked(definition[2])
         if address is None or name in taken or not _NAME.fullmatch(name):
             continue
-        if address not in names:
-            names[address] = name
-            taken.add(name)
+        taken.add(name)
+        names.setdefault(address, name)
     return names

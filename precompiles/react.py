@@ -17,15 +17,16 @@ from typing import TYPE_CHECKING, TypeVar
 from eth_typing import Address
 
 from precompiles.abi import FinalAnswer, ParamType, ToolUse
+from precompiles.addresses import AddressBook
 from precompiles.ports import Segment
 from precompiles.refusals import Refusal
+from precompiles.spec import MAX_ARRAY_ITEMS, MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
 from precompiles.text import CONTROL_CLASS, escape_line, escape_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from precompiles.abi import IterationRequest, ParamDescription, Value
-    from precompiles.addresses import AddressBook
     from precompiles.metadata import Tool
     from precompiles.ports import ModelProfile
 
@@ -33,10 +34,12 @@ Kind = TypeVar("Kind")
 
 _LINE = rf"[^{CONTROL_CLASS}]+"
 _REASONING = re.compile(rf"Thought: {_LINE}\nAction: {_LINE}\nAction Input: \{{{_LINE[:-1]}*\}}")
+_FREE = rf"(?![^{CONTROL_CLASS}]*0[xX])[^ {CONTROL_CLASS}][^{CONTROL_CLASS}]"
+_JSON = rf'\{{(?:[^\\{CONTROL_CLASS}]|\\["\\nrt])*\}}'
 _OUTPUT = re.compile(
-    rf" (?P<thought>{_LINE})\n"
-    rf"(?:Final Answer: (?P<answer>{_LINE})\n?"
-    rf"|Action: (?P<name>{_LINE})\nAction Input: (?P<arguments>\{{{_LINE[:-1]}*\}}))"
+    rf" (?P<thought>{_FREE}{{0,{MAX_THOUGHT_CHARACTERS - 1}}})\n"
+    rf"(?:Final Answer: (?P<answer>{_FREE}{{0,{MAX_TEXT_CHARACTERS - 1}}})\n?"
+    rf"|Action: (?P<name>{_LINE})\nAction Input: (?P<arguments>{_JSON}))"
 )
 
 _TYPE_WORDS = {
@@ -118,19 +121,22 @@ def build_prompt(
 
     The pieces of one step are a prefix of those of the next, so a run pays for them once.
     """
-    base_prompt = book.intern_base_prompt(escape_lines(request.base_prompt))
-    system = f"{base_prompt}\n\n{_instructions(tools, book)}".lstrip("\n")
+    # What a tool result names later must change nothing that was said before it.
+    opening = AddressBook(request.base_prompt, [request.prompt])
+    # Handles first: an escape ends in a letter or digit, which would hide the address behind it.
+    base_prompt = escape_lines(opening.intern_base_prompt(request.base_prompt))
+    system = f"{base_prompt}\n\n{_instructions(tools, opening)}".lstrip("\n")
     segments = [
         Segment(text=profile.chat_prefix, is_template=True),
         Segment(text=system),
         Segment(text=profile.chat_middle, is_template=True),
-        Segment(text=f"Question: {book.intern(escape_line(request.prompt))}"),
+        Segment(text=f"Question: {escape_line(opening.intern(request.prompt))}"),
         Segment(text=profile.chat_suffix, is_template=True),
         Segment(text="Thought:"),
     ]
     for step in steps:
         spoken = book.intern(step.reasoning).removeprefix("Thought:")
-        observed = book.intern(escape_line(step.observation))
+        observed = escape_line(book.intern(step.observation))
         segments.append(Segment(text=spoken))
         segments.append(Segment(text=f"\nObservation: {observed}\nThought:"))
     return tuple(segment for segment in segments if segment.text)
@@ -150,20 +156,29 @@ def parse(text: str, tools: Sequence[Tool], book: AddressBook) -> ToolUse | Fina
     if tool is None:
         raise GrammarViolationError(f"not one of the tools: {match['name']!r}")
     try:
-        pairs = json.loads(match["arguments"], object_pairs_hook=list)
-        if [name for name, _ in pairs] != [parameter.name for parameter in tool.parameters]:
+        arguments = json.loads(match["arguments"])
+        names = [parameter.name for parameter in tool.parameters]
+        # One way to write it: no spaces of its own, no key twice, no escape that need not be.
+        if (
+            list(arguments) != names
+            or json.dumps(arguments, ensure_ascii=False) != match["arguments"]
+        ):
             raise GrammarViolationError(f"not the parameters of {tool.name}: {match['arguments']}")
         values = tuple(
             _value(parameter.param_type, value, book)
-            for parameter, (_, value) in zip(tool.parameters, pairs, strict=True)
+            for parameter, value in zip(tool.parameters, arguments.values(), strict=True)
         )
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise GrammarViolationError(f"not arguments of {tool.name}: {text!r}") from error
     return ToolUse(
         tool=Address(tool.address),
         param_types=tuple(parameter.param_type for parameter in tool.parameters),
         values=values,
-        agent_reasoning=book.expand(f"Thought:{text}"),
+        # Line by line: a handle may be called like a word of the format, or like the tool.
+        agent_reasoning=(
+            f"Thought: {book.expand(match['thought'])}\nAction: {tool.name}\n"
+            f"Action Input: {book.expand(match['arguments'])}"
+        ),
     )
 
 
@@ -185,13 +200,13 @@ def _instructions(tools: Sequence[Tool], book: AddressBook) -> str:
 
 
 def _describe(tool: Tool, book: AddressBook) -> str:
-    description = book.intern(escape_line(tool.description))
+    description = escape_line(book.intern(tool.description))
     parameters = "".join(f"\n  {_describe_parameter(p, book)}" for p in tool.parameters)
     return f"- {tool.name}: {description}{parameters}"
 
 
 def _describe_parameter(parameter: ParamDescription, book: AddressBook) -> str:
-    description = book.intern(escape_line(parameter.description))
+    description = escape_line(book.intern(parameter.description))
     name = json.dumps(parameter.name, ensure_ascii=False)
     return f"{name} ({_TYPE_WORDS[parameter.param_type]}): {description}"
 
@@ -201,6 +216,8 @@ def _value(param_type: ParamType, value: object, book: AddressBook) -> Value:
         item_type = ParamType(param_type - ParamType.STRING_ARRAY)
         if not isinstance(value, list):
             raise TypeError(f"not a list: {value!r}")
+        if len(value) > MAX_ARRAY_ITEMS:
+            raise ValueError(f"{len(value)} items, at most {MAX_ARRAY_ITEMS}")
         return [_item(item_type, item, book) for item in value]  # type: ignore[return-value]
     return _item(param_type, value, book)
 
@@ -209,7 +226,10 @@ def _item(param_type: ParamType, value: object, book: AddressBook) -> str | bool
     if param_type is ParamType.ADDRESS:
         return book.address(_typed(value, str))
     if param_type is ParamType.STRING:
-        return book.expand(_typed(value, str))
+        text = _typed(value, str)
+        if len(text) > MAX_TEXT_CHARACTERS or "0x" in text or "0X" in text:
+            raise ValueError(f"too long, or with 0x: {text!r}")
+        return book.expand(text)
     if param_type is ParamType.BOOL:
         return _typed(value, bool)
     number = _typed(value, int)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
+from hypothesis import settings
 
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.chain import Call, Chain, GenesisAccount
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI, ReceiptAPI
 
     from precompiles.ports import GenerationRequest, ModelProfile
+
+# A loaded machine makes single examples slow; pytest's own limit on a test's time is enough.
+settings.register_profile("tests", deadline=None, print_blob=True)
+settings.load_profile("tests")
 
 OWNER_KEY = PrivateKey(b"\x01" * 32)
 OWNER = Address(OWNER_KEY.public_key.to_canonical_address())

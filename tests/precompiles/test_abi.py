@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import tracemalloc
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -69,14 +70,23 @@ def words(*parts: int | str) -> bytes:
     )
 
 
+def refusal_of(calldata: bytes) -> str | None:
+    """Return the name of the refusal that calldata meets, None where it decodes."""
+    try:
+        decode_request(calldata)
+    except Refusal as refusal:
+        return refusal.name if refusal.encode() else ""
+    return None
+
+
 addresses = st.binary(min_size=20, max_size=20)
-texts = st.text(max_size=80)
+texts = st.text(max_size=40)
 requests = st.tuples(
     texts,
     texts,
-    st.lists(addresses, max_size=4),
-    st.lists(texts, max_size=4),
-    st.lists(texts, max_size=4),
+    st.lists(addresses, max_size=3),
+    st.lists(texts, max_size=3),
+    st.lists(texts, max_size=3),
     texts,
 )
 
@@ -195,11 +205,7 @@ class TestDecodeRequest:
     @given(st.binary(max_size=2_000))
     @example(b"\xff" * 640)
     def test_random_bytes_are_refused_and_nothing_else(self, body: bytes) -> None:
-        try:
-            decode_request(SELECTOR + body)
-        except Refusal as refusal:
-            assert refusal.name in {"MalformedCalldata", "InvalidUtf8"}
-            assert refusal.encode()
+        assert refusal_of(SELECTOR + body) in {"MalformedCalldata", "InvalidUtf8", None}
 
     @given(st.data())
     def test_a_request_with_words_replaced_decodes_or_is_refused(self, data: st.DataObject) -> None:
@@ -209,10 +215,8 @@ class TestDecodeRequest:
         body = bytearray(FULL_REQUEST[4:])
         for index in data.draw(st.lists(st.integers(0, count - 1), min_size=1, max_size=4)):
             body[32 * index : 32 * index + 32] = words(data.draw(numbers))
-        try:
-            decode_request(SELECTOR + bytes(body))
-        except Refusal as refusal:
-            assert refusal.name in {"MalformedCalldata", "InvalidUtf8"}
+        calldata = SELECTOR + bytes(body)
+        assert refusal_of(calldata) in {"MalformedCalldata", "InvalidUtf8", None}
 
     @pytest.mark.parametrize(
         ("position", "field"),
@@ -223,7 +227,7 @@ class TestDecodeRequest:
             (4, "toolResults"),
             (5, "prompt"),
         ],
-        ids=lambda value: str(value),
+        ids=str,
     )
     @pytest.mark.parametrize(
         "text",
@@ -276,7 +280,8 @@ class TestDecodedSize:
             pytest.param(lambda: decode_request(aliased_strings(1_000, 32_000)), id="32_MB"),
             pytest.param(lambda: decode_request(aliased_strings(2, 60_032)), id="twice"),
             pytest.param(
-                lambda: decode_bounded(("bytes[][]",), aliased_arrays(900, 900)), id="array_of_arrays"
+                lambda: decode_bounded(("bytes[][]",), aliased_arrays(900, 900)),
+                id="array_of_arrays",
             ),
             pytest.param(
                 lambda: decode_bounded(("bytes", "bytes"), words(64, 64, 3_200) + b"a" * 3_200),
@@ -388,10 +393,8 @@ class TestDecodeInputDescription:
 
     @given(st.binary(max_size=600))
     def test_random_bytes_are_malformed_or_no_utf8(self, data: bytes) -> None:
-        try:
+        with suppress(MalformedAbiError, UnicodeDecodeError):
             decode_input_description(data)
-        except (MalformedAbiError, UnicodeDecodeError):
-            pass
 
 
 # What `abi.encode(value)` gives in Solidity, written out word by word.

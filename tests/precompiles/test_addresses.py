@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from eth_utils import to_checksum_address
 from hypothesis import given
@@ -101,7 +103,7 @@ class TestOrderAndLimit:
     def test_more_texts_only_append(self) -> None:
         texts = [f"{numbered(n)} and {numbered(n // 2)}" for n in range(1, 30)]
         books = [AddressBook(CHECKSUMMED, texts[:count]) for count in range(30)]
-        for shorter, longer in zip(books, books[1:], strict=False):
+        for shorter, longer in pairwise(books):
             assert longer.handles[: len(shorter.handles)] == shorter.handles
 
     def test_the_64th_has_a_handle_and_the_65th_has_none(self) -> None:
@@ -253,7 +255,7 @@ class TestBasePrompt:
 
 NAMED = f"POOL = {OTHER}\nUSDC.e = {THIRD}\na-b_c = {CHECKSUMMED}\naddr2 = {ALL_CAPS}\n"
 BOOK = AddressBook(NAMED, [numbered(n) for n in range(1, 12)])
-PIECES = [*(handle for handle, _ in BOOK.handles), *".-_ ,:\"'\\\n01xaPé٣λ", "addr", "ß", "\U0001f600"]
+PIECES = [*(handle for handle, _ in BOOK.handles), *".-_ ,:\"'\\\n01xaPé٣λß😀", "addr"]
 
 
 class TestExpand:

@@ -1,4 +1,4 @@
-"""What a model may say, asked of llguidance itself: each text admitted parses, encodes, re-parses."""
+"""What a model may say, asked of llguidance: what it admits parses, encodes and parses again."""
 
 from __future__ import annotations
 
@@ -224,7 +224,9 @@ class TestTools:
             pytest.param(' x\nAction: pay\nAction Input: {"to":"POOL","wei":1}', id="tight"),
             pytest.param(' x\nAction: pay\nAction Input: { "to": "POOL", "wei": 1 }', id="wide"),
             pytest.param(' x\nAction: pay\nAction Input: {"\\u0074o": "POOL", "wei": 1}', id="key"),
-            pytest.param(' x\nAction: pay\nAction Input: {"to": "POO\\u004c", "wei": 1}', id="value"),
+            pytest.param(
+                ' x\nAction: pay\nAction Input: {"to": "POO\\u004c", "wei": 1}', id="value"
+            ),
             pytest.param(" x\nAction: ping\nAction Input: { }", id="nothing"),
         ],
     )
@@ -457,9 +459,11 @@ class TestLimitsOfLlguidance:
         [
             pytest.param(" I have 0, 10 or 100.\nFinal Answer: 0 ETH", TOOLS, id="zeros"),
             pytest.param(f" {'0' * 240}\nFinal Answer: {'0' * 1024}", TOOLS, id="only_zeros"),
-            pytest.param(f" {'é0' * 120}\nFinal Answer: {'😀0' * 512}", (), id="unicode_and_zeros"),
+            pytest.param(f" {'é0' * 120}\nFinal Answer: {'😀0' * 512}", (), id="unicode"),
             pytest.param(f" x\nFinal Answer: {'é' * 1024}", TOOLS, id="long_answer"),
-            pytest.param(use(f'"{"0.5 of 100 " * 93}"'), (one_tool(ParamType.STRING),), id="string"),
+            pytest.param(
+                use(f'"{"0.5 of 100 " * 93}"'), (one_tool(ParamType.STRING),), id="string"
+            ),
             pytest.param(
                 use(f"[{', '.join([chr(34) + '0é x' * 256 + chr(34)] * 8)}]"),
                 (one_tool(ParamType.STRING_ARRAY),),
@@ -472,7 +476,9 @@ class TestLimitsOfLlguidance:
             ),
             pytest.param(" 10\nFinal Answer: 0.5", MANY_TOOLS, id="64_tools_answer"),
             pytest.param(
-                ' 10\nAction: tool 63\nAction Input: {"parameter 0": "0.5 of 10', MANY_TOOLS, id="64_tools"
+                ' 10\nAction: tool 63\nAction Input: {"parameter 0": "0.5 of 10',
+                MANY_TOOLS,
+                id="64_tools",
             ),
         ],
     )
@@ -501,7 +507,7 @@ class TestUpTo:
             found = re.findall(rf"(?m)^(?:{_up_to(maximum)})$", lines)
             assert found == numbers[1 : maximum + 1], maximum
 
-    @pytest.mark.parametrize("maximum", [2**255 - 1, 2**255, 2**256 - 1], ids=["max", "min", "uint"])
+    @pytest.mark.parametrize("maximum", [INT_MAX, -INT_MIN, UINT_MAX], ids=["max", "min", "uint"])
     @given(st.data())
     def test_it_is_exact_for_large_maxima(self, maximum: int, data: st.DataObject) -> None:
         near = st.integers(-(2**70), 2**70).map(lambda offset: maximum + offset)
@@ -540,16 +546,14 @@ strings = (
 uints = st.integers(0, 2**256 - 1) | st.integers(0, 300)
 ints = st.integers(-(2**255), 2**255 - 1) | st.integers(-300, 300)
 handles = st.sampled_from([handle for handle, _ in BOOK.handles])
-ITEMS: dict[ParamType, st.SearchStrategy[str] | st.SearchStrategy[bool] | st.SearchStrategy[int]] = {
+ITEMS: dict[ParamType, st.SearchStrategy[str | int]] = {
     ParamType.STRING: strings,
     ParamType.ADDRESS: handles,
     ParamType.BOOL: st.booleans(),
     ParamType.INT: ints,
     ParamType.UINT: uints,
 }
-every_value = st.tuples(
-    *ITEMS.values(), *(st.lists(item, max_size=5) for item in ITEMS.values())
-)
+every_value = st.tuples(*ITEMS.values(), *(st.lists(item, max_size=5) for item in ITEMS.values()))
 
 
 def expected_on_chain(value: object, kind: ParamType) -> object:
@@ -604,7 +608,7 @@ class TestRoundTrips:
         result = parse(text, TOOLS, BOOK)
         assert isinstance(result, ToolUse)
         kinds = result.param_types
-        expected = [expected_on_chain(value, kind) for value, kind in zip(values, kinds, strict=True)]
+        expected = list(map(expected_on_chain, values, kinds))
         layout = "(bool,string,address,((uint8,bytes)[],bytes),string)"
         ((*_, (params, all_encoded), _),) = decode([layout], encode_result(result))
         assert [position for position, _ in params] == list(range(10))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from eth_typing import Address
@@ -354,7 +355,9 @@ class TestBuildPrompt:
         assert f"Observation: {ESCAPED_FORGERY}" in lines
         assert f"- pay: {ESCAPED_FORGERY}" in lines
 
-    @pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r", "\u2028", "\x0b", "\t", "\0"], ids=ascii)
+    @pytest.mark.parametrize(
+        "line_break", ["\n", "\r\n", "\r", "\u2028", "\x0b", "\t", "\0"], ids=ascii
+    )
     def test_an_address_after_a_line_break_gets_its_handle(self, line_break: str) -> None:
         request = replace(
             REQUEST,
@@ -385,7 +388,8 @@ class TestBuildPrompt:
 
 
 observations = st.lists(
-    st.sampled_from([POOL, OTHER, THIRD, THIRD.lower(), " ", "\n", "x", "POOL = ", "addr1"]), max_size=6
+    st.sampled_from([POOL, OTHER, THIRD, THIRD.lower(), " ", "\n", "x", "POOL = ", "addr1"]),
+    max_size=6,
 ).map("".join)
 
 
@@ -406,7 +410,7 @@ class TestPrefix:
             )
             for count in range(steps + 1)
         ]
-        for shorter, longer in zip(prompts, prompts[1:], strict=False):
+        for shorter, longer in pairwise(prompts):
             assert longer[: len(shorter)] == shorter
 
     @given(observations, observations, st.lists(observations, max_size=5))
@@ -457,8 +461,7 @@ class TestParse:
             param_types=(ParamType.ADDRESS, ParamType.UINT),
             values=(OTHER, 7),
             agent_reasoning=(
-                f"Thought: Pay {POOL}.\nAction: pay\n"
-                f'Action Input: {{"to": "{OTHER}", "wei": 7}}'
+                f'Thought: Pay {POOL}.\nAction: pay\nAction Input: {{"to": "{OTHER}", "wei": 7}}'
             ),
         )
 

@@ -79,7 +79,10 @@ def test_revert_data_word_by_word() -> None:
 def test_the_message_shows_name_and_arguments() -> None:
     refusal = Refusal("MalformedToolMetadata", b"\x42", b"\x06\xfd", "why")
     assert str(refusal) == "MalformedToolMetadata(0x42, 0x06fd, 'why')"
-    assert (refusal.name, refusal.arguments) == ("MalformedToolMetadata", (b"\x42", b"\x06\xfd", "why"))
+    assert (refusal.name, refusal.arguments) == (
+        "MalformedToolMetadata",
+        (b"\x42", b"\x06\xfd", "why"),
+    )
 
 
 @pytest.mark.parametrize(

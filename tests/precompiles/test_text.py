@@ -62,7 +62,7 @@ class TestEscapeLine:
 
 
 class TestEscapeLines:
-    """Text on lines that only `\\n` ends."""
+    """Text on lines that only a newline ends."""
 
     @pytest.mark.parametrize(
         ("text", "escaped"),
