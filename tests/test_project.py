@@ -54,6 +54,12 @@ def test_pip_and_uv_get_the_same_versions() -> None:
     assert lines("build-constraints.txt") == BUILD, "run `make pin`"
 
 
+def test_pip_can_hold_both_constraints_at_once() -> None:
+    # scripts/pip.env hands pip the build's pins for everything it installs.
+    run, build = pins(DIRECT) | pins(TRANSITIVE), pins(BUILD)
+    assert {name for name in run.keys() & build.keys() if run[name] != build[name]} == set()
+
+
 def test_pip_and_uv_compile_the_same_engine() -> None:
     variables = PROJECT["tool"]["uv"]["extra-build-variables"]["llama-cpp-python"]
     script = '. scripts/pip.env && printf "%s\\n%s" "$SKBUILD_CMAKE_SOURCE_DIR" "$CMAKE_ARGS"'

@@ -7,66 +7,25 @@ an `EngineFault` here, and the next request starts a fresh child that must say t
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
-import tempfile
 import threading
 import weakref
-from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeVar
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, TypeVar
 
 from pyevm_agents import errors
 from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
 from pyevm_agents.models.build import Build, check_build, check_processor, parse_build
+from pyevm_agents.models.child import Child
 from pyevm_agents.models.gguf import FileStamp, digest
-from pyevm_agents.models.wire import Facts, LoadMessage, Reply, Request, read_reply, write_message
+from pyevm_agents.models.wire import Facts, LoadMessage, Reply, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
-    ProgressReport = Callable[[str, int, int, str], None]
+    from pyevm_agents.models.child import ProgressReport
 
 T = TypeVar("T")
-
-WORKER_MODULE = "pyevm_agents.models.worker"
-
-EXIT_SECONDS = 2.0
-"""Seconds a child has to end after its pipe was closed; then it is killed. Idle, it takes 0.01."""
-
-LAST_WORDS_BYTES = 2000
-"""Bytes of the child's stderr that an error message repeats."""
-
-DROPPED_VARIABLES = ("GGML_", "LLAMA_", "OMP_", "GOMP_", "KMP_", "PYTHONWARNINGS", "PYTHONPATH")
-"""Prefixes of variables that a child does not see: no environment decides what it computes."""
-
-OWN_VARIABLES = {
-    # OpenMP's threads wait without spinning: with its default, two threads beside any other load
-    # took 1,425 ms a token in place of 27. Read once, when libgomp loads.
-    "OMP_WAIT_POLICY": "passive",
-    "GOMP_SPINCOUNT": "0",
-    # numpy is used for one comparison; its own threads would only cost their start.
-    "OPENBLAS_NUM_THREADS": "1",
-    # An abort must not start a debugger on the child to print a stack.
-    "GGML_NO_BACKTRACE": "1",
-    # Python's directory of the moment is not where the child's modules come from.
-    "PYTHONSAFEPATH": "1",
-}
-
-HINTS = {
-    signal.SIGILL: (
-        "this processor lacks an instruction of the engine's build: rebuild it here with `make "
-        "engine`"
-    ),
-    signal.SIGKILL: (
-        "somebody killed it, often the system for lack of memory: use a smaller model or "
-        "context_tokens"
-    ),
-    signal.SIGBUS: "the model's file was changed or cut short while in use: put it back",
-    signal.SIGABRT: "an assertion of llama.cpp failed, please report its last words",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,99 +49,6 @@ class EngineIdentity:
     facts: Facts
 
 
-class _Child:
-    """A process with its pipes. Knows its parent: after a fork, it is nobody else's to end."""
-
-    def __init__(self) -> None:
-        self.parent = os.getpid()
-        self.stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `end`
-        search = [str(Path(__file__).parents[2]), *sys.path]
-        environment = {
-            key: value for key, value in os.environ.items() if not key.startswith(DROPPED_VARIABLES)
-        }
-        environment |= OWN_VARIABLES
-        environment["PYTHONPATH"] = os.pathsep.join(
-            entry for entry in search if entry and os.pathsep not in entry
-        )
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", WORKER_MODULE],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.stderr,
-            env=environment,
-        )
-        if (
-            self.process.stdin is None or self.process.stdout is None
-        ):  # Popen made both: PIPE was asked for.
-            raise EngineFault("The engine's process started without pipes; run the call again")
-        self.requests, self.replies = self.process.stdin, self.process.stdout
-
-    def exchange(self, request: Request, report: ProgressReport | None) -> Reply | None:
-        """Write a request, hand progress on, and return the reply; None where the child is gone."""
-        try:
-            write_message(self.requests, request)
-        except OSError:
-            return None
-        while (reply := read_reply(self.replies)) is not None and "progress" in reply:
-            if report is not None:
-                report(*reply["progress"])
-        return reply
-
-    def last_words(self) -> str:
-        """Return the end of what the child wrote to stderr, in one line."""
-        size = self.stderr.seek(0, os.SEEK_END)
-        self.stderr.seek(max(0, size - LAST_WORDS_BYTES))
-        text = self.stderr.read().decode("utf-8", "replace")
-        self.stderr.seek(0, os.SEEK_END)
-        return " | ".join(line.strip() for line in text.splitlines() if line.strip())
-
-    def obituary(self, doing: str) -> str:
-        """Wait for the end of a dying child and say how it died."""
-        try:
-            status = self.process.wait(EXIT_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            status = self.process.wait()
-        if status < 0:
-            killer = signal.Signals(-status)
-            cause = f"was ended by {killer.name}" + (
-                f" ({HINTS[killer]})" if killer in HINTS else ""
-            )
-        else:
-            cause = f"ended with status {status}"
-        words = self.last_words()
-        return (
-            f"The engine's process {cause} while it was to {doing}; the next call starts a fresh "
-            "one. " + (f"Its last words: {words}" if words else "It left no last words")
-        )
-
-    def kill(self) -> None:
-        """Kill the process. In a forked process: leave it to the parent."""
-        if self.parent == os.getpid():
-            self.process.kill()
-
-    def end_now(self) -> None:
-        """Kill the process and close its pipes: when garbage is collected, or Python ends."""
-        self.end(kill=True)
-
-    def end(self, *, kill: bool = False) -> None:
-        """End the process, wait for it, close its pipes. In a forked process: only close them."""
-        is_own = self.parent == os.getpid()
-        if kill:
-            self.kill()
-        for stream in (self.requests, self.replies, self.stderr):
-            with suppress(OSError):  # A pipe to the dead, with something left to flush.
-                stream.close()
-        if not is_own:
-            self.process.returncode = 0  # Popen would warn that it still runs, as it should.
-            return
-        try:
-            self.process.wait(EXIT_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-
 class Engine:
     """A model in a child process. One request at a time, from any thread."""
 
@@ -197,12 +63,10 @@ class Engine:
         self._process_id = os.getpid()
         self._lock = threading.Lock()
         self._owner: tuple[int, int] | None = None
-        self._child: _Child | None = None
+        self._child: Child | None = None
         self._end: weakref.finalize[[], Engine] | None = None
         self._is_closed = False
-        self._first_identity: EngineIdentity | None = None
         self.identity = self._locked(self._start)
-        self._first_identity = self.identity
 
     def ask(self, request: Request, report: ProgressReport | None = None) -> Reply:
         """Send a request and return its reply.
@@ -220,7 +84,7 @@ class Engine:
         """End the child, its work in other threads included. Further requests are refused."""
         self._is_closed = True
         child = self._child
-        if child is not None:
+        if child is not None and self._owner is not None:
             child.kill()
         if self._owner != (os.getpid(), threading.get_ident()):
             self._locked(self._drop)
@@ -258,12 +122,14 @@ class Engine:
                 identity = self._start()
             except ConfigError as error:  # It was fine when the chain began.
                 raise EngineFault(f"The engine does not start again: {error}") from error
-            if identity != self._first_identity:
+            if identity != self.identity:
                 self._drop(kill=True)
+                now, before = asdict(identity), asdict(self.identity)
+                changed = [name for name in now if now[name] != before[name]]
                 raise EngineFault(
                     f"The model file {self._options.path} or its engine changed while the chain "
-                    f"ran: a fresh process says {identity}, "
-                    f"the first one said {self._first_identity}; start the chain again"
+                    f"ran: a fresh process has another {' and '.join(changed)}; start the chain "
+                    "again"
                 )
         return self._exchange(request, report)
 
@@ -273,7 +139,7 @@ class Engine:
             check_processor()
         hashed = digest(options.path)
         stamp = FileStamp.of(options.path)
-        child = _Child()
+        child = Child()
         self._child = child
         self._end = weakref.finalize(self, child.end_now)
         try:
@@ -332,7 +198,7 @@ class Engine:
             child.end(kill=kill)
 
 
-def _translated(reply: Reply, child: _Child) -> AgentsError:
+def _translated(reply: Reply, child: Child) -> AgentsError:
     kinds: dict[str, type[AgentsError]] = {
         kind.__name__: kind
         for kind in (ConfigError, EngineFault, errors.GrammarError, errors.ScriptError)

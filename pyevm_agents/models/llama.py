@@ -7,7 +7,6 @@ because it may abort all the same, nothing but `worker.py` imports this.
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -336,41 +335,3 @@ class Context:
                 f"llama_decode failed with status {status} at token {position}; its memory was "
                 "emptied, run the call again"
             )
-
-
-def logits_digest(logits: NDArray[np.float32]) -> str:
-    """Return the SHA-256 of logits as little-endian float32, in hex."""
-    return hashlib.sha256(logits.astype("<f4").tobytes()).hexdigest()
-
-
-CANARY_TEXT = "Thought: deploy 10 USDC to addr1 (Größe, 量).\nAction: "
-CANARY_SPLIT = (7, 1)
-"""Tokens of the first pieces, when the canary is evaluated the second time."""
-
-
-def canary(llama: Llama, context: Context) -> str:
-    """Return the digest of a fixed text's logits: it sees compiler, libm, processor and weights.
-
-    Raises:
-        ConfigError: the same text in other pieces gives other bits, so this model's kind of
-            weights can't be used by this build.
-    """
-    tokens = llama.tokens_of(CANARY_TEXT, parse_special=False)
-    context.forget()
-    whole = logits_digest(context.evaluate(tokens))
-    context.forget()
-    done = 0
-    for count in CANARY_SPLIT:
-        done += count
-        context.evaluate(tokens[:done])
-    split = logits_digest(context.evaluate(tokens))
-    context.forget()
-    if whole != split:
-        raise ConfigError(
-            "This engine computes other bits for a text in one piece than in three with this "
-            "model "
-            f"({llama.metadata('general.architecture')}, file type "
-            f"{llama.metadata('general.file_type')}): blocks would depend on "
-            "what ran before; use another quantisation of the model"
-        )
-    return whole

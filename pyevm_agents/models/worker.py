@@ -20,6 +20,7 @@ import llguidance
 from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
 from pyevm_agents.models import llama as engine
 from pyevm_agents.models.build import BATCH_TOKENS
+from pyevm_agents.models.canary import canary, logits_digest
 from pyevm_agents.models.gguf import FileStamp
 from pyevm_agents.models.grammar import Guide
 from pyevm_agents.models.vocabulary import SpecialCutter, tokens_of_segments
@@ -75,7 +76,7 @@ class Worker:
             self._context = engine.Context(
                 llama, threads=message["threads"], context_tokens=context_tokens
             )
-            digest = engine.canary(llama, self._context)
+            digest = canary(llama, self._context)
         _require_unchanged(message)
         self._llama = llama
         self._cutter = SpecialCutter(llama.special_spellings())
@@ -139,7 +140,7 @@ class Worker:
         logits = self._evaluator().evaluate(
             request["tokens"], batch_tokens=request.get("max_tokens", BATCH_TOKENS)
         )
-        return Reply(logits=engine.logits_digest(logits))
+        return Reply(logits=logits_digest(logits))
 
     def _report(self, phase: str, done: int, total: int, text: str) -> None:
         write_message(self._replies, Reply(progress=(phase, done, total, text)))

@@ -1,0 +1,59 @@
+"""The canary: what shows that an engine's compiler, libm or processor computes other bits."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pyevm_agents.models.llama import Context, Llama
+
+CANARY_TEXT = "Thought: deploy 10 USDC to addr1 (Größe, 量).\nAction: "
+CANARY_SPLIT = (7, 1)
+"""Tokens of the first pieces, when the canary is evaluated the second time."""
+
+
+def logits_digest(logits: NDArray[np.float32]) -> str:
+    """Return the SHA-256 of logits as little-endian float32, in hex."""
+    return hashlib.sha256(logits.astype("<f4").tobytes()).hexdigest()
+
+
+def canary(llama: Llama, context: Context) -> str:
+    """Return the digest of a fixed text's logits: it sees compiler, libm, processor and weights.
+
+    Raises:
+        ConfigError: they are no numbers, or other ones where the text is evaluated in pieces: then
+            what a model says would depend on what it was asked before.
+    """
+    model = (
+        f"architecture {llama.metadata('general.architecture')}, "
+        f"file type {llama.metadata('general.file_type')}"
+    )
+    tokens = llama.tokens_of(CANARY_TEXT, parse_special=False)
+    context.forget()
+    logits = context.evaluate(tokens)
+    if not np.isfinite(logits).all():
+        raise ConfigError(
+            f"The model ({model}) computes numbers that are none: its file is damaged, or its "
+            "numbers overflow; check the file's SHA-256, or use another quantisation"
+        )
+    whole = logits_digest(logits)
+    context.forget()
+    done = 0
+    for count in CANARY_SPLIT:
+        done += count
+        context.evaluate(tokens[:done])
+    split = logits_digest(context.evaluate(tokens))
+    context.forget()
+    if whole != split:
+        raise ConfigError(
+            f"This engine computes other bits for a text in one piece than in three with this "
+            f"model ({model}): blocks would depend on what ran before; use another quantisation"
+        )
+    return whole
