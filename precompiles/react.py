@@ -1,8 +1,10 @@
 """The ReAct reasoning engine: what the model reads, and what its words mean.
 
-The prompt is the ERC's template. Its system message holds the agent's base prompt, the tools with
-their parameters, and the format; the user message holds the question; the model's own turn holds
-the steps so far and ends with `Thought:`, which the model continues.
+The prompt is the ERC's template. Its system message holds the tools with their parameters, the
+format, and the agent's base prompt; the user message holds the question; the model's own turn
+holds the steps so far and ends with `Thought:`, which the model continues. The ERC puts the base
+prompt first. Here it comes last, so that worked examples in it stand next to the question: the
+default model then got 33 of 36 instructions right in place of 26 (`CHANGELOG.md`).
 
 Source: ERC, "Agent executor precompile"; architecture, decisions 4, 8 and 9.
 """
@@ -125,7 +127,7 @@ def build_prompt(
     opening = AddressBook(request.base_prompt, [request.prompt])
     # Handles first: an escape ends in a letter or digit, which would hide the address behind it.
     base_prompt = escape_lines(opening.intern_base_prompt(request.base_prompt))
-    system = f"{base_prompt}\n\n{_instructions(tools, opening)}".lstrip("\n")
+    system = f"{_instructions(tools, opening)}\n\n{base_prompt}".rstrip("\n")
     segments = [
         Segment(text=profile.chat_prefix, is_template=True),
         Segment(text=system),

@@ -15,7 +15,6 @@ from rich.table import Table
 
 from pyevm_agents import __version__
 from pyevm_agents.demo import (
-    ATOMIC_INSTRUCTION,
     DEFAULT_INSTRUCTION,
     WalletDemo,
     atomic_run,
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
     from pyevm_agents.demo import Balances, DemoRun
     from pyevm_agents.models import Progress
-    from pyevm_agents.trace import AgentStep
 
 out = Console(highlight=False)
 err = Console(highlight=False, stderr=True)
@@ -107,7 +105,7 @@ def demo(prompt: str, model_path: Path | None, threads: int | None, *, as_json: 
             click.echo(json.dumps(form, indent=2, ensure_ascii=False))
             return
         print_run(run, wallet, described, seconds)
-        print_atomicity(atomic_run(model))
+        print_atomicity(*atomic_run(model))
 
 
 class Watch:
@@ -150,7 +148,8 @@ class Watch:
             self._generation += progress.phase == "prompt"
             self._phase = progress.phase
             if not err.is_terminal:
-                self.say(self._line(progress))
+                verb = "reading the prompt" if progress.phase == "prompt" else "writing"
+                self.say(f"step {self._generation}: {verb}")
         if err.is_terminal:
             self.say(self._line(progress))
 
@@ -166,65 +165,64 @@ class Watch:
 def print_run(run: DemoRun, wallet: WalletDemo, model: Mapping[str, str], seconds: float) -> None:
     """Print a run as a person wants to read it."""
     out.print(f"[bold]{model['name']}[/] [dim]sha256 {model['sha256'][:16]}… in genesis[/]")
-    out.print(f"\n[bold]Instruction[/]  {escape(_named(run.instruction, wallet))}")
-    for number, step in enumerate(run.steps, start=1):
-        print_step(number, step, wallet)
-    print_outcome(run, seconds)
+    names = wallet.names
+    print_steps(run, names)
+    out.print(f"\n[bold]Transaction[/]  0x{run.transaction_hash.hex()}")
+    inferences = f"{len(run.steps)} inferences" if len(run.steps) != 1 else "1 inference"
+    fate = "[bold green]succeeded[/]" if run.is_success else "[bold red]reverted[/]"
+    out.print(f"             {fate} after {seconds:.1f} s, {inferences}, one transaction")
+    print_failure(run, names)
+    out.print()
     out.print(balance_table(run.before, run.after, wallet.unit))
+    out.print()
     out.print(gas_table(run))
 
 
-def print_step(number: int, step: AgentStep, wallet: WalletDemo) -> None:
-    """Print a step: thought, then action, input and observation, or the answer."""
-    lines = [("Thought", step.thought, "italic")]
-    if step.answer is not None:
-        lines.append(("Answer", _named(step.answer, wallet), "bold green"))
-    else:
-        observation = step.observation
-        lines += [
-            ("Action", step.action or "", "bold cyan"),
-            ("Input", _named(step.action_input or "", wallet), "cyan"),
-            (
-                "Observation",
-                "reverted" if observation is None else _named(observation, wallet),
-                "red" if observation is None else "",
-            ),
-        ]
-    out.print(f"\n[dim]Step {number}[/]")
-    for label, text, style in lines:
-        shown = f"[{style}]{escape(text)}[/]" if style else escape(text)
-        out.print(f"  {label:<12} {shown}", soft_wrap=True)
-
-
-def print_outcome(run: DemoRun, seconds: float) -> None:
-    """Print the transaction's hash and fate."""
-    hash_text = "0x" + run.transaction_hash.hex()
-    fate = "[bold green]succeeded[/]" if run.is_success else "[bold red]reverted[/]"
-    out.print(f"\n[bold]Transaction[/]  {hash_text}")
-    out.print(
-        f"             {fate} after {seconds:.1f} s, {len(run.steps)} inferences, one transaction"
-    )
-    if run.failure is not None:
-        out.print(f"             [red]{escape(run.failure)}[/]", soft_wrap=True)
-    out.print()
-
-
-def print_atomicity(run: DemoRun) -> None:
-    """Print a run whose second tool reverts, and whether anything is left of its first."""
-    out.print(
-        "[bold]All or nothing[/]  [dim]a scripted model, through the same grammar and prices[/]"
-    )
-    out.print(f"\n[bold]Instruction[/]  {ATOMIC_INSTRUCTION}")
+def print_steps(run: DemoRun, names: Mapping[str, str]) -> None:
+    """Print an instruction and the steps it led to."""
+    out.print(f"\n[bold]Instruction[/]  {escape(named(run.instruction, names))}", soft_wrap=True)
     for number, step in enumerate(run.steps, start=1):
-        observed = "[red]reverted[/]" if step.observation is None else escape(step.observation)
-        out.print(f"  Step {number}  [bold cyan]{step.action}[/]  {observed}")
-    out.print(f"  [red]{escape(run.failure or '')}[/]", soft_wrap=True)
-    unchanged = run.before == run.after
-    verdict = (
-        "[bold green]every balance is as it was[/]" if unchanged else "[bold red]balances moved[/]"
-    )
-    fate = "succeeded" if run.is_success else "reverted"
-    out.print(f"  The transaction {fate}; {verdict}.")
+        lines = [("Thought", step.thought, "italic")]
+        if step.answer is not None:
+            lines.append(("Answer", step.answer, "bold green"))
+        else:
+            observation = ("Observation", step.observation or "reverted", "")
+            if step.observation is None:
+                observation = (*observation[:2], "bold red")
+            lines += [
+                ("Action", step.action or "", "bold cyan"),
+                ("Input", step.action_input or "", "cyan"),
+                observation,
+            ]
+        indent = "  " * step.depth
+        out.print(f"\n{indent}[dim]Step {number}[/]")
+        for label, text, style in lines:
+            shown = escape(named(text, names))
+            shown = f"[{style}]{shown}[/]" if style else shown
+            out.print(f"{indent}  {label:<12} {shown}", soft_wrap=True)
+
+
+def print_failure(run: DemoRun, names: Mapping[str, str]) -> None:
+    """Print why a run reverted, if it did: each reason on a line of its own, outermost first."""
+    if run.failure is None:
+        return
+    for depth, reason in enumerate(run.failure.split("reason=")):
+        told = named(reason.rstrip("), ") + ")" if "(" in reason else reason, names)
+        out.print(f"             [red]{'  ' * depth}{escape(told)}[/]", soft_wrap=True)
+
+
+def print_atomicity(wallet: WalletDemo, run: DemoRun) -> None:
+    """Print a run whose second tool reverts, and whether anything is left of its first."""
+    out.print("\n[bold]All or nothing[/]  [dim]a scripted model, under the same rules[/]")
+    names = wallet.names
+    print_steps(run, names)
+    fate = "[bold red]succeeded[/]" if run.is_success else "reverted"
+    if run.before == run.after:
+        verdict = "[bold green]every balance is as it was[/]"
+    else:
+        verdict = "[bold red]balances moved[/]"
+    out.print(f"\n[bold]Transaction[/]  {fate}; {verdict}")
+    print_failure(run, names)
 
 
 def balance_table(before: Balances, after: Balances, unit: Mapping[str, int]) -> Table:
@@ -275,8 +273,8 @@ def _whole(amount: int, unit: int, *, sign: bool = False) -> str:
     return f"{minus}{whole:,}{fraction}"
 
 
-def _named(text: str, wallet: WalletDemo) -> str:
-    """Put token symbols in place of token addresses, for people."""
-    for address, symbol in wallet.names.items():
-        text = text.replace(address, symbol)
+def named(text: str, names: Mapping[str, str]) -> str:
+    """Put names in place of addresses, for people."""
+    for address, name in names.items():
+        text = text.replace(address, name)
     return text

@@ -41,7 +41,55 @@ BASE_PROMPT = """You are an agent deployed on an EVM blockchain, responsible for
 user's wallet. The wallet's owner will give you instructions in simple terms, and your goal is to \
 execute the instructions from the user, given the list of tools you can use.
 
-{addresses}"""
+{addresses}
+
+{examples}"""
+"""The ERC's own words, the names of the demo's tokens, and worked examples with other tokens."""
+
+EXAMPLES = """Question: Deposit 5 WETH into the pool
+Thought: To deposit, use DeployTool.
+
+Question: Withdraw 30 LINK from the pool
+Thought: To withdraw, use WithdrawTool.
+
+Question: What is my WETH balance?
+Thought: To view a balance, use ViewBalanceTool.
+
+Question: Please withdraw 8 WETH
+Thought: To withdraw, use WithdrawTool.
+
+Question: Show me the balance of LINK
+Thought: To view a balance, use ViewBalanceTool.
+
+Question: I want to deposit 90 LINK
+Thought: To deposit, use DeployTool.
+
+Examples:
+
+Question: Deposit 5 WETH into the pool
+Thought: To deposit, use DeployTool.
+Action: DeployTool
+Action Input: {"asset": "WETH", "amount": 5}
+Observation: Successfully deployed
+Thought: Successfully deployed.
+Final Answer: Successfully deployed 5 WETH.
+
+Question: What is my LINK balance?
+Thought: To view a balance, use ViewBalanceTool.
+Action: ViewBalanceTool
+Action Input: {"asset": "LINK"}
+Observation: The balance is: 72
+Thought: The balance is 72.
+Final Answer: The balance is 72 LINK.
+
+Question: I want to remove 9 WETH
+Thought: To withdraw, use WithdrawTool.
+Action: WithdrawTool
+Action Input: {"asset": "WETH", "amount": 9}
+Observation: Successfully withdrawn
+Thought: Successfully withdrawn.
+Final Answer: Successfully withdrawn 9 WETH."""
+"""What a small model needs to see; `benchmarks/instructions.py` measures what comes of it."""
 
 Balances = dict[str, dict[str, int]]
 """`wallet` and `pool`, each from token symbol to base units."""
@@ -90,6 +138,7 @@ class WalletDemo:
 
     def __init__(self, chain: Chain) -> None:
         """Deploy everything onto a chain whose development account has ether."""
+        self.chain = chain
         self._owner = Account(chain)
         deploy = self._owner.deploy
         self.tokens: dict[str, Address] = {
@@ -101,7 +150,7 @@ class WalletDemo:
         addresses = "\n".join(
             f"{symbol} = {to_checksum_address(token)}" for symbol, token in self.tokens.items()
         )
-        base_prompt = BASE_PROMPT.format(addresses=addresses)
+        base_prompt = BASE_PROMPT.format(addresses=addresses, examples=EXAMPLES)
         creation = artifact("WalletAgent").creation(
             EXECUTOR_ADDRESS, ALIASES[0], self.pool, base_prompt, info
         )
@@ -109,11 +158,9 @@ class WalletDemo:
         account = self._read("WalletAgent", self.agent, "account")
         self.account = Address(to_canonical_address(account))
         for symbol, token in self.tokens.items():
-            unit = self.unit[symbol]
-            self._send(
-                "DemoToken", token, "transfer", self.account, (WALLET_TOKENS + POOL_TOKENS) * unit
-            )
-            self._send("WalletAccount", self.account, "ownerDeposit", token, POOL_TOKENS * unit)
+            total = (WALLET_TOKENS + POOL_TOKENS) * self.unit[symbol]
+            self._send("DemoToken", token, "transfer", self.account, total)
+            self.move(symbol, POOL_TOKENS * self.unit[symbol])
 
     @property
     def unit(self) -> Mapping[str, int]:
@@ -122,8 +169,13 @@ class WalletDemo:
 
     @property
     def names(self) -> Mapping[str, str]:
-        """Token symbol by checksummed address."""
-        return {to_checksum_address(token): symbol for symbol, token in self.tokens.items()}
+        """What people call each contract, by checksummed address: tokens by their symbols."""
+        names = {token: symbol for symbol, token in self.tokens.items()}
+        names |= {self.pool: "pool", self.agent: "WalletAgent", self.account: "WalletAccount"}
+        tools = self._read("WalletAgent", self.agent, "getTools")
+        for tool in (Address(to_canonical_address(tool)) for tool in tools):
+            names[tool] = self._read("IERCAgentTool", tool, "name")
+        return {to_checksum_address(address): name for address, name in names.items()}
 
     def run(self, instruction: str) -> DemoRun:
         """Send an instruction as the wallet's owner, in one transaction.
@@ -158,6 +210,14 @@ class WalletDemo:
             before=before,
             after=self.balances(),
         )
+
+    def move(self, symbol: str, amount: int) -> None:
+        """Move base units into the pool as the owner, without the agent; out of it where negative.
+
+        Raises: VMError: there are not as many.
+        """
+        door = "ownerWithdraw" if amount < 0 else "ownerDeposit"
+        self._send("WalletAccount", self.account, door, self.tokens[symbol], abs(amount))
 
     def balances(self) -> Balances:
         """Return what the tokens themselves say the account and the pool hold."""
@@ -196,13 +256,14 @@ ATOMIC_SCRIPT = (
 """The pool has 500 DAI of the wallet's, so the second tool reverts, and with it the first."""
 
 
-def atomic_run(vocabulary: GgufModel) -> DemoRun:
+def atomic_run(vocabulary: GgufModel) -> tuple[WalletDemo, DemoRun]:
     """Run a wallet whose second tool reverts, on a chain of its own with a scripted model.
 
     Input:  the model whose tokens, chat template and grammar the script goes through.
     """
     model = ScriptedModel(ATOMIC_SCRIPT, vocabulary=vocabulary)
-    return WalletDemo(development_chain(model, model.profile_facts)).run(ATOMIC_INSTRUCTION)
+    wallet = WalletDemo(development_chain(model, model.profile_facts))
+    return wallet, wallet.run(ATOMIC_INSTRUCTION)
 
 
 def run_as_json(

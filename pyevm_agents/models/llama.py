@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 MAX_DEFAULT_CONTEXT_TOKENS = 8192
 """Tokens of context unless asked for more: 131,072 of them would take a larger model 16 GB."""
 
+MIN_SHARED_WRITING_BYTES = 512 * 1024 * 1024
+"""Bytes of weights from which on several threads write one token together. Threads that wait
+without spinning meet some 300 times a token, 25 ms in all: more than the default model's 89 MB
+take a single thread (16 ms a token; 41 ms with two). Prompts are read by all threads in any case.
+Source: `benchmarks/threads.py`, two cores."""
+
 LOG_ERROR = 4
 """Level of llama.cpp's log. Source: ggml.h, `ggml_log_level` (llama_cpp's comments are older)."""
 
@@ -231,7 +237,9 @@ class Context:
         parameters.n_ctx = context_tokens
         parameters.n_batch = parameters.n_ubatch = BATCH_TOKENS
         parameters.n_seq_max = 1
-        parameters.n_threads = parameters.n_threads_batch = threads
+        is_large = llama_cpp.llama_model_size(llama.model) >= MIN_SHARED_WRITING_BYTES
+        parameters.n_threads = threads if is_large else 1
+        parameters.n_threads_batch = threads
         parameters.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
         parameters.offload_kqv = parameters.op_offload = False
         parameters.kv_unified = False

@@ -183,7 +183,5 @@ def test_sources_compile_to_the_artifacts() -> None:
     if not (CONTRACTS / "node_modules" / "solc").is_dir():
         pytest.skip("no contracts/node_modules/solc: run npm ci in contracts/")
     command = [node, "build.js", "--check"]
-    done = subprocess.run(  # noqa: S603 - our own script
-        command, cwd=CONTRACTS, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, cwd=CONTRACTS, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -92,7 +92,7 @@ def test_json_says_what_the_run_was(vocabulary: Vocabulary) -> None:
 
 
 def test_the_run_that_fails_moves_nothing_and_says_why(vocabulary: Vocabulary) -> None:
-    run = atomic_run(vocabulary)
+    _, run = atomic_run(vocabulary)
     assert not run.is_success
     assert run.before == run.after
     assert [step.observation is None for step in run.steps] == [False, True]

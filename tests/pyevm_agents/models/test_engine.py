@@ -25,7 +25,7 @@ from pyevm_agents.models.wire import Request
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from conftest import MakeRequest
+    from tests.pyevm_agents.models.conftest import MakeRequest
 
 TEXT = (Segment(text="some words"),)
 ROOT = Path(__file__).parents[3]

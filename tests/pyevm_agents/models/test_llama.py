@@ -13,7 +13,7 @@ from pyevm_agents.models.wire import Request
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conftest import MakeRequest
+    from tests.pyevm_agents.models.conftest import MakeRequest
 
 OTHER = [40, 50, 60]
 

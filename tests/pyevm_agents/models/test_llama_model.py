@@ -17,7 +17,7 @@ from pyevm_agents.models.gguf import default_model_path
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conftest import MakeRequest
+    from tests.pyevm_agents.models.conftest import MakeRequest
 
 
 def test_the_facts_are_those_of_the_file(llama: LlamaModel) -> None:
@@ -67,7 +67,7 @@ def test_a_vocabulary_says_the_same_but_for_the_canary(
 
 
 def test_the_parent_never_loads_llama_cpp(llama: LlamaModel) -> None:
-    assert llama.profile_facts
+    assert llama.profile_facts.digest
     assert "llama_cpp" not in sys.modules
 
 

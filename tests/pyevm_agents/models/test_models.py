@@ -16,7 +16,7 @@ from pyevm_agents.models import LlamaModel, ScriptedModel, Vocabulary, use
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from conftest import MakeRequest
+    from tests.pyevm_agents.models.conftest import MakeRequest
 
 SPECIALS = (
     "<|im_start|>",

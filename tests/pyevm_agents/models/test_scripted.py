@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pyevm_agents.errors import ConfigError, ScriptError
-from pyevm_agents.models import LlamaModel, ScriptedModel, Vocabulary, answer, use
+from pyevm_agents.models import (
+    AnswerStep,
+    LlamaModel,
+    ScriptedModel,
+    ToolStep,
+    Vocabulary,
+    answer,
+    use,
+)
 from pyevm_agents.models.scripted import render
 
 if TYPE_CHECKING:
-    from conftest import MakeRequest
-
     from precompiles.ports import GenerationRequest
+    from tests.pyevm_agents.models.conftest import MakeRequest
 
 ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 HANDLES = (("addr1", ADDRESS), ("USDC", "0x" + "11" * 20))
@@ -74,7 +81,8 @@ def test_what_is_no_script_is_refused(script: object) -> None:
 def test_steps_are_said_in_turn_and_again_for_the_same_prompt(
     vocabulary: Vocabulary, make_request: MakeRequest
 ) -> None:
-    script = [use("DeployTool", asset=ADDRESS, amount=1), " Done.\nFinal Answer: yes"]
+    deploy = use("DeployTool", asset=ADDRESS, amount=1)
+    script: list[str | ToolStep | AnswerStep] = [deploy, " Done.\nFinal Answer: yes"]
     with ScriptedModel(script, vocabulary=vocabulary) as model:
         first = model.generate(make_request("one"))
         assert model.remaining_steps == 1
