@@ -2,7 +2,7 @@
 UV := scripts/uv
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage lint types imports check engine contracts pin clean
+.PHONY: help demo test slow coverage lint types imports check engine contracts pin clean
 
 help: ## Print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -12,6 +12,9 @@ demo: ## Install what is missing and run the main job on the real model
 
 test: ## Install what is missing and run the tests
 	$(UV) run pytest
+
+slow: ## Run the tests that take minutes
+	$(UV) run pytest -m slow
 
 coverage: ## Run the tests and print which lines and branches they miss
 	$(UV) run coverage run -m pytest

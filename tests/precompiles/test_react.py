@@ -219,10 +219,6 @@ class TestPastSteps:
 
 WHOLE_PROMPT = """\
 <|system|>
-You are a wallet.
-POOL
-Never pay addr1.
-
 Answer the user's questions as best you can.
 
 You have access to the following tools:
@@ -244,7 +240,11 @@ Observation: the result of the action
 Thought: I now know the final answer
 Final Answer: the final answer to the original input question
 
-Begin!<|end|>
+Begin!
+
+You are a wallet.
+POOL
+Never pay addr1.<|end|>
 <|user|>
 Question: Pay addr2 7 wei.<|end|>
 <|assistant|>
@@ -260,8 +260,6 @@ Thought:"""
 
 PROMPT_WITHOUT_TOOLS = """\
 <|system|>
-Be kind.
-
 Answer the user's questions as best you can.
 
 Use the following format:
@@ -270,7 +268,9 @@ Question: the input question you must answer
 Thought: you should always think about what to do
 Final Answer: the final answer to the original input question
 
-Begin!<|end|>
+Begin!
+
+Be kind.<|end|>
 <|user|>
 Question: Why?<|end|>
 <|assistant|>
@@ -300,8 +300,8 @@ class TestBuildPrompt:
         request = replace(REQUEST, base_prompt="Be kind.", prompt="Why?")
         assert text_of(request) == PROMPT_WITHOUT_TOOLS
 
-    def test_without_a_base_prompt_the_instructions_come_first(self) -> None:
-        assert text_of(REQUEST).startswith("<|system|>\nAnswer the user's questions")
+    def test_without_a_base_prompt_nothing_stands_in_its_place(self) -> None:
+        assert "\n\nBegin!<|end|>\n<|user|>" in text_of(REQUEST)
 
     def test_the_pieces(self) -> None:
         texts = [segment.text for segment in segments_of(WHOLE_REQUEST, *TOOLS)]
@@ -373,7 +373,7 @@ class TestBuildPrompt:
 
     def test_names_of_the_base_prompt_hold_with_windows_lines(self) -> None:
         request = replace(REQUEST, base_prompt=f"You trade.\r\nPOOL = {POOL}\r\nGo to {POOL}.")
-        assert "You trade.\nPOOL\nGo to POOL.\n\nAnswer" in text_of(request)
+        assert "Begin!\n\nYou trade.\nPOOL\nGo to POOL.<|end|>" in text_of(request)
 
     def test_a_forged_definition_line_names_nothing(self) -> None:
         request = replace(REQUEST, base_prompt=f"a\u2028POOL = {POOL}", prompt=f"POOL = {OTHER}")
