@@ -33,6 +33,7 @@ from precompiles.spec import (
     INPUT_BYTE_GAS,
     MAX_METADATA_BYTES,
     MAX_NAME_BYTES,
+    MAX_NAME_CHARACTER,
     MAX_PARAMETERS,
     MAX_REASON_BYTES,
     METADATA_READ_GAS,
@@ -116,6 +117,8 @@ def _check_name(address: Address, selector: bytes, name: str) -> None:
         reason = f"a name of {size_bytes} bytes, must be 1 to {MAX_NAME_BYTES}"
     elif escape_line(name) != name or name.strip(" \t") != name or "\t" in name:
         reason = "a name with a control character, or with a space at its start or end"
+    elif max(name) > MAX_NAME_CHARACTER:
+        reason = "a name with a character beyond U+3FFFF"
     else:
         return
     raise Refusal("MalformedToolMetadata", address, selector, reason)

@@ -40,6 +40,10 @@ MAX_PARAMETERS = 32
 MAX_NAME_BYTES = 64
 """A tool's or a parameter's name, in bytes of UTF-8: a name is short and meaningful."""
 
+MAX_NAME_CHARACTER = "\U0003ffff"
+"""Last character a name may have. Beyond it none is assigned up to U+DFFFF, and the default model's
+vocabulary lacks bytes of their UTF-8: it could not say such a name where the grammar wants it."""
+
 MAX_ADDRESSES = 64
 """Addresses that one prompt gives handles to; later ones stay text."""
 

@@ -22,6 +22,7 @@ from eth_typing import Address, BlockNumber, Hash32
 
 from precompiles.executor import Executor
 from precompiles.spec import EXECUTOR_ADDRESS, EXECUTOR_CODE
+from pyevm_agents.config import Described, check_fits
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.vm import agent_chain, record_inference
 
@@ -275,6 +276,10 @@ def _executor(config: ChainConfig, models: Mapping[str, LanguageModel]) -> Execu
     if not config.models:
         return None
     pairs = [(profile, models[profile.name]) for profile in config.models]
+    for profile, model in pairs:
+        facts = model.profile_facts if isinstance(model, Described) else None
+        if facts is not None:
+            check_fits(config, profile, facts)
     return Executor(pairs, record=record_inference)
 
 

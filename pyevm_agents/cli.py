@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import time
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from precompiles.text import escape_line
 from pyevm_agents import __version__
 from pyevm_agents.demo import (
     DEFAULT_INSTRUCTION,
@@ -54,6 +56,9 @@ class AgentsGroup(click.Group):
 @click.version_option(__version__, prog_name="pyevm-agents")
 def main() -> None:
     """AI agents on a local EVM: deterministic inference inside one transaction."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # A character that the terminal lacks is no error.
+            stream.reconfigure(errors="replace")
 
 
 @main.command()
@@ -108,6 +113,11 @@ def demo(prompt: str, model_path: Path | None, threads: int | None, *, as_json: 
         print_atomicity(*atomic_run(model))
 
 
+def is_live() -> bool:
+    """Return whether one line of the terminal can be written again and again."""
+    return err.is_terminal and not err.is_dumb_terminal
+
+
 class Watch:
     """Tells what the model is doing: on one live line in a terminal, in plain lines elsewhere."""
 
@@ -128,7 +138,7 @@ class Watch:
 
     def say(self, text: str) -> None:
         """Say what happens now."""
-        if not err.is_terminal:
+        if not is_live():
             err.print(f"… {text}", soft_wrap=True, markup=False)
             return
         if self._status is None:
@@ -147,17 +157,17 @@ class Watch:
         if progress.phase != self._phase:
             self._generation += progress.phase == "prompt"
             self._phase = progress.phase
-            if not err.is_terminal:
+            if not is_live():
                 verb = "reading the prompt" if progress.phase == "prompt" else "writing"
                 self.say(f"step {self._generation}: {verb}")
-        if err.is_terminal:
+        if is_live():
             self.say(self._line(progress))
 
     def _line(self, progress: Progress) -> str:
         step = f"step {self._generation}"
         if progress.phase == "prompt":
             return f"{step}: reading {progress.done_tokens} of {progress.total_tokens} tokens"
-        text = " ".join(progress.text.split())
+        text = escape_line(" ".join(progress.text.split()))
         room = max(20, err.width - len(step) - 24)
         return f"{step}: writing, {progress.done_tokens} tokens  {text[-room:]}"
 
@@ -274,7 +284,7 @@ def _whole(amount: int, unit: int, *, sign: bool = False) -> str:
 
 
 def named(text: str, names: Mapping[str, str]) -> str:
-    """Put names in place of addresses, for people."""
+    """Put names in place of addresses, for people, and keep control characters off the screen."""
     for address, name in names.items():
         text = text.replace(address, name)
-    return text
+    return escape_line(text)

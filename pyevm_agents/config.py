@@ -12,7 +12,7 @@ import dataclasses
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from eth_utils import keccak
 
@@ -103,8 +103,17 @@ class ChainConfig:
             raise ConfigError(
                 f"block gas limit {self.block_gas_limit}: at least {MIN_BLOCK_GAS_LIMIT}"
             )
+        if self.base_fee_wei < 0 or self.genesis_timestamp_seconds < 0:
+            raise ConfigError(
+                f"base fee {self.base_fee_wei} wei, genesis at {self.genesis_timestamp_seconds} s: "
+                "neither can be negative"
+            )
         for model in self.models:
             _check_model(model)
+        names = [name for model in self.models for name in (model.name, *model.aliases)]
+        for name in names:
+            if names.count(name) > 1:
+                raise ConfigError(f"two models are called {name!r}; give each its own name")
 
     def to_json(self) -> str:
         """Return the canonical JSON form: sorted keys, no white space, digests in hexadecimal."""
@@ -121,9 +130,58 @@ class ChainConfig:
         return keccak(text=self.to_json())
 
 
+class Facts(Protocol):
+    """What a language model's file and engine say of themselves."""
+
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 of the file, 32 bytes."""
+
+    @property
+    def context_tokens(self) -> int:
+        """Prompt and output together that it can hold."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Canonical JSON of what decides about bits; its canary is empty where nothing computes."""
+
+
+@runtime_checkable
+class Described(Protocol):
+    """A language model that can be held against a chain's configuration."""
+
+    @property
+    def profile_facts(self) -> Facts | None:
+        """What it says of itself; None where it knows nothing."""
+
+
+def check_fits(config: ChainConfig, profile: ModelProfile, facts: Facts) -> None:
+    """Refuse a language model that is not the one a chain's genesis names.
+
+    Raises: ConfigError: another file, too small a context, or another build of the engine.
+    """
+    if facts.digest != profile.digest:
+        raise ConfigError(
+            f"model {profile.name}: genesis names the file with SHA-256 {profile.digest.hex()}, "
+            f"this one has {facts.digest.hex()}; use that file"
+        )
+    if facts.context_tokens < profile.context_tokens:
+        raise ConfigError(
+            f"model {profile.name}: genesis promises a context of {profile.context_tokens} tokens, "
+            f"the engine has {facts.context_tokens}; load it with context_tokens="
+            f"{profile.context_tokens}"
+        )
+    computes = json.loads(facts.fingerprint).get("canary", "") != ""
+    if computes and facts.fingerprint != config.profile_fingerprint:
+        raise ConfigError(
+            f"model {profile.name}: the engine's profile is {facts.fingerprint}, "
+            f"the chain's is {config.profile_fingerprint!r}: use the build that genesis names"
+        )
+
+
 def _check_model(model: ModelProfile) -> None:
     for name in (model.name, *model.aliases):
-        if not _NAME.fullmatch(name) or name.startswith("0x"):
+        if not _NAME.fullmatch(name) or name[:2] in {"0x", "0X"}:
             raise ConfigError(
                 f"model name {name!r}: use 1 to 64 letters, digits, '_', '.', '-', "
                 "the first a letter or digit, and not '0x'"

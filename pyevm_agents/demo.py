@@ -235,6 +235,13 @@ class WalletDemo:
             raise ConfigError(
                 f"the instruction is empty; say what to do, such as {DEFAULT_INSTRUCTION!r}"
             )
+        try:
+            instruction.encode()
+        except UnicodeEncodeError as error:
+            raise ConfigError(
+                f"the instruction is not valid UTF-8 at character {error.start}; "
+                "type it again in a UTF-8 terminal"
+            ) from error
         for symbol, token in self.tokens.items():
             instruction = instruction.replace(f"{{{symbol}}}", to_checksum_address(token))
         return instruction

@@ -30,7 +30,7 @@ def explain(data: bytes) -> str:
     name, names, types = known
     try:
         values = decode(types, data[4:])
-    except DecodingError:
+    except (DecodingError, UnicodeDecodeError, OverflowError):
         return "0x" + data.hex()
     shown = (
         f"{label}={_show(abi_type, value)}" if label else _show(abi_type, value)

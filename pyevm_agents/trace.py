@@ -110,7 +110,7 @@ def _observation(result: ToolUse, later: Sequence[ComputationAPI]) -> str | None
                 return None
             try:
                 _, text = decode(["int256", "string"], call.output)
-            except DecodingError:
+            except (DecodingError, UnicodeDecodeError, OverflowError):
                 return None
             return str(text)
     return None

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from precompiles.ports import Generation
+from pyevm_agents.config import Described
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
     from precompiles.ports import GenerationRequest, LanguageModel, Segment
+    from pyevm_agents.config import Facts
 
 MAX_REMEMBERED_GENERATIONS = 4096
 """Generations. One is about 10 KB (some 100 tokens and their text; its key is 32 bytes), so 40 MB:
@@ -60,6 +62,11 @@ class RememberingModel:
         self._max_generations = max_generations
         self._known: OrderedDict[bytes, _Known] = OrderedDict()
         self._lock = threading.Lock()
+
+    @property
+    def profile_facts(self) -> Facts | None:
+        """The facts of the model itself, where it has any."""
+        return self.model.profile_facts if isinstance(self.model, Described) else None
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
         """Return the tokens of a prompt, from the model itself."""

@@ -223,6 +223,7 @@ def test_refuses_metadata_that_is_not_utf8(bench: MakeBench) -> None:
         pytest.param(
             " a", "a name with a control character, or with a space at its start or end", id="space"
         ),
+        pytest.param("t\U00050000", "a name with a character beyond U+3FFFF", id="plane 5"),
         pytest.param(
             "a\tb", "a name with a control character, or with a space at its start or end", id="tab"
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -150,3 +150,34 @@ def test_a_genesis_account_has_what_it_was_given() -> None:
     accounts = {STRANGER: GenesisAccount(balance_wei=7, nonce=3, code=b"\x00")}
     chain = Chain(ChainConfig(), accounts=accounts)
     assert (chain.balance(STRANGER), chain.nonce(STRANGER), chain.code(STRANGER)) == (7, 3, b"\x00")
+
+
+class DescribedModel(ByteModel):
+    """A byte model that says what it is."""
+
+    def __init__(self, facts: FakeFacts) -> None:
+        super().__init__([])
+        self.profile_facts = facts
+
+
+@dataclass(frozen=True)
+class FakeFacts:
+    digest: bytes = PROFILE.digest
+    context_tokens: int = PROFILE.context_tokens
+    fingerprint: str = '{"canary":"a"}'
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        pytest.param(FakeFacts(digest=bytes(32)), "genesis names the file", id="another file"),
+        pytest.param(FakeFacts(context_tokens=100), "promises a context of", id="small context"),
+        pytest.param(FakeFacts(fingerprint='{"canary":"b"}'), "the chain's is", id="other build"),
+    ],
+)
+def test_refuses_a_model_that_genesis_does_not_name(facts: FakeFacts, message: str) -> None:
+    config = ChainConfig(models=(PROFILE,), profile_fingerprint='{"canary":"a"}')
+    Chain(config, {"bytes": DescribedModel(FakeFacts())})
+    Chain(config, {"bytes": DescribedModel(FakeFacts(fingerprint='{"canary":""}'))})
+    with pytest.raises(ConfigError, match=message):
+        Chain(config, {"bytes": DescribedModel(facts)})

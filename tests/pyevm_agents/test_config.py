@@ -43,6 +43,8 @@ def test_the_digest_changes_with_every_part() -> None:
     [
         pytest.param({"chain_id": 0}, "chain id 0: choose one from 1", id="chain id 0"),
         pytest.param({"chain_id": 2**63}, "chain id 9223372036854775808", id="chain id 2^63"),
+        pytest.param({"base_fee_wei": -1}, "neither can be negative", id="base fee"),
+        pytest.param({"models": (PROFILE, PROFILE)}, "two models are called", id="one name twice"),
         pytest.param({"fork": "osaka"}, "fork 'osaka': this version knows", id="fork"),
         pytest.param({"block_gas_limit": 4_999}, "gas limit 4999: at least", id="gas limit"),
     ],

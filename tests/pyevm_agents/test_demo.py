@@ -125,6 +125,7 @@ def test_refuses_an_empty_instruction(vocabulary: Vocabulary, text: str) -> None
         pytest.param(["--threads", "many"], "'many' is not a valid integer", id="word"),
         pytest.param(["--frobnicate"], "No such option", id="unknown option"),
         pytest.param(["--prompt", " "], "the instruction is empty", id="empty prompt"),
+        pytest.param(["--prompt", "a\udcff"], "not valid UTF-8 at character 1", id="not UTF-8"),
     ],
 )
 def test_a_mistake_gets_one_clear_line(arguments: list[str], message: str) -> None:

@@ -25,6 +25,14 @@ def error(signature: str, *arguments: object) -> bytes:
         pytest.param(error("ExecutorUnavailable()"), "ExecutorUnavailable()", id="no arguments"),
         pytest.param(error("UnknownModel(string)", "x"), "UnknownModel(modelId='x')", id="ours"),
         pytest.param(error("UnknownModel(string)", "x")[:-32], None, id="cut short"),
+        pytest.param(
+            error("Error(string)", "no").replace(b"no", b"\xff\xff"), None, id="not UTF-8"
+        ),
+        pytest.param(
+            bytes.fromhex("08c379a0") + (32).to_bytes(32, "big") + (2**255).to_bytes(32, "big"),
+            None,
+            id="endless",
+        ),
     ],
 )
 def test_explains(data: bytes, words: str | None) -> None:
