@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from eth_utils import is_checksum_formatted_address, to_checksum_address
 
 from precompiles.spec import MAX_ADDRESSES, MAX_HANDLE_CHARACTERS
+from precompiles.text import ADDRESS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_ADDRESS = re.compile(r"(?<![0-9A-Za-z])0x[0-9A-Fa-f]{40}(?![0-9A-Za-z])")
 _DEFINITION = re.compile(r"[ \t]*([0-9A-Za-z_.\-]+)[ \t]*=[ \t]*(0x[0-9A-Fa-f]{40})[ \t]*\r?")
 _NAME = re.compile(r"(?!.*0[xX])(?=.*[A-Za-z])[0-9A-Za-z](?:[0-9A-Za-z_.\-]*[0-9A-Za-z])?")
 _WORD = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z_.\-]*[0-9A-Za-z])?")
@@ -38,7 +38,7 @@ class AddressBook:
         """Collect the addresses of the base prompt, and of the other texts in their order."""
         addresses: dict[str, None] = {}
         for text in (base_prompt, *others):
-            for match in _ADDRESS.finditer(text):
+            for match in ADDRESS.finditer(text):
                 address = _checked(match[0])
                 if address is not None and len(addresses) < MAX_ADDRESSES:
                     addresses[address] = None
@@ -70,7 +70,7 @@ class AddressBook:
         def handle(match: re.Match[str]) -> str:
             return self._handles.get(_checked(match[0]) or "", match[0])
 
-        return _ADDRESS.sub(handle, text)
+        return ADDRESS.sub(handle, text)
 
     def intern_base_prompt(self, text: str) -> str:
         """Put handles in place of addresses; a line that only names an address keeps its name."""

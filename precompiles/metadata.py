@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _READING_SLOT = 0
-"""Transient slot that is set while metadata is read. Other slots are keccak digests."""
+"""Transient slot that is set while metadata is read; `warm` has slot 1 and keccak digests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

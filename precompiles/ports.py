@@ -8,7 +8,7 @@ exception that is no `eth.exceptions.VMError`: it leaves py-evm uncaught, and no
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,3 +119,28 @@ class ModelProfile:
 
     output_token_gas: int
     """Price of an output token."""
+
+
+class Facts(Protocol):
+    """What a language model's file and engine say of themselves."""
+
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 of the file, 32 bytes."""
+
+    @property
+    def context_tokens(self) -> int:
+        """Prompt and output together that it can hold."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Canonical JSON of what decides about bits; its canary is empty where nothing computes."""
+
+
+@runtime_checkable
+class Described(Protocol):
+    """A language model that can be held against a chain's configuration."""
+
+    @property
+    def profile_facts(self) -> Facts | None:
+        """What it says of itself; None where it knows nothing."""

@@ -5,6 +5,11 @@ Source: architecture, decision 9: a tool result can't forge an `Observation:` li
 
 from __future__ import annotations
 
+import re
+
+ADDRESS = re.compile(r"(?<![0-9A-Za-z])0x[0-9A-Fa-f]{40}(?![0-9A-Za-z])")
+"""Where an address may stand in a text: 40 digits, without an alphanumeric neighbour."""
+
 # Everything that any reader takes for the end of a line, and the other control characters.
 _CONTROLS = [*range(0x20), 0x7F, *range(0x80, 0xA0), 0x2028, 0x2029]
 _SHORT = {0x09: "\t", 0x0A: "\\n", 0x0D: "\\r"}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from eth.abc import StateAPI
 
 _LIVE_SLOT = 1
-"""Transient slot of the live prefixes' numbers. Other slots are keccak digests."""
+"""Transient slot of the live prefixes' numbers; `metadata` has slot 0, marks keccak digests."""
 
 _NUMBER_BYTES = 8
 _ROOT = bytes(32)

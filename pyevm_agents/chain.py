@@ -21,8 +21,9 @@ from eth.vm.spoof import SpoofTransaction
 from eth_typing import Address, BlockNumber, Hash32
 
 from precompiles.executor import Executor
+from precompiles.ports import Described
 from precompiles.spec import EXECUTOR_ADDRESS, EXECUTOR_CODE
-from pyevm_agents.config import Described, check_fits
+from pyevm_agents.config import check_fits
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.vm import agent_chain, record_inference
 

@@ -12,7 +12,7 @@ import dataclasses
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from eth_utils import keccak
 
@@ -20,7 +20,7 @@ from precompiles import spec
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
-    from precompiles.ports import ModelProfile
+    from precompiles.ports import Facts, ModelProfile
 
 DEFAULT_CHAIN_ID = 31_337
 """The chain id of local development networks."""
@@ -128,31 +128,6 @@ class ChainConfig:
     def digest(self) -> bytes:
         """Keccak of the canonical JSON form, 32 bytes: the genesis header's `extraData`."""
         return keccak(text=self.to_json())
-
-
-class Facts(Protocol):
-    """What a language model's file and engine say of themselves."""
-
-    @property
-    def digest(self) -> bytes:
-        """SHA-256 of the file, 32 bytes."""
-
-    @property
-    def context_tokens(self) -> int:
-        """Prompt and output together that it can hold."""
-
-    @property
-    def fingerprint(self) -> str:
-        """Canonical JSON of what decides about bits; its canary is empty where nothing computes."""
-
-
-@runtime_checkable
-class Described(Protocol):
-    """A language model that can be held against a chain's configuration."""
-
-    @property
-    def profile_facts(self) -> Facts | None:
-        """What it says of itself; None where it knows nothing."""
 
 
 def check_fits(config: ChainConfig, profile: ModelProfile, facts: Facts) -> None:

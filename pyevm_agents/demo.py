@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from eth_typing import Address
@@ -167,7 +168,7 @@ class WalletDemo:
         """Base units of one whole token, by symbol. Instructions speak of whole tokens."""
         return {symbol: 10**decimals for symbol, (_, decimals) in TOKENS.items()}
 
-    @property
+    @cached_property
     def names(self) -> Mapping[str, str]:
         """What people call each contract, by checksummed address: tokens by their symbols."""
         names = {token: symbol for symbol, token in self.tokens.items()}

@@ -8,13 +8,11 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from precompiles.ports import Generation
-from pyevm_agents.config import Described
+from precompiles.ports import Described, Generation
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
-    from precompiles.ports import GenerationRequest, LanguageModel, Segment
-    from pyevm_agents.config import Facts
+    from precompiles.ports import Facts, GenerationRequest, LanguageModel, Segment
 
 MAX_REMEMBERED_GENERATIONS = 4096
 """Generations. One is about 10 KB (some 100 tokens and their text; its key is 32 bytes), so 40 MB:

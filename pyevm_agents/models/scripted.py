@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self, TypeAlias
 
+from precompiles.text import ADDRESS
 from pyevm_agents.errors import ConfigError, ScriptError
 from pyevm_agents.models.llama_model import GgufModel, ProfileFacts, Vocabulary
 
@@ -37,8 +37,6 @@ ANSWER_FORMAT = " {thought}\nFinal Answer: {answer}"
 
 DEFAULT_TOOL_THOUGHT = "I should use {tool}."
 DEFAULT_ANSWER_THOUGHT = "I now know the final answer"
-
-ADDRESS = re.compile(r"(?<![0-9A-Za-z])0x[0-9a-fA-F]{40}(?![0-9A-Za-z])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

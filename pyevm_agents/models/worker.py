@@ -22,7 +22,7 @@ from pyevm_agents.models import llama as engine
 from pyevm_agents.models.build import BATCH_TOKENS
 from pyevm_agents.models.canary import canary, logits_digest
 from pyevm_agents.models.gguf import FileStamp
-from pyevm_agents.models.grammar import Guide
+from pyevm_agents.models.grammar import Guide, Output
 from pyevm_agents.models.vocabulary import SpecialCutter, tokens_of_segments
 from pyevm_agents.models.wire import Facts, LoadMessage, Reply, Request, read_request, write_message
 
@@ -111,23 +111,13 @@ class Worker:
         output = self._guide.generate(
             self._evaluator(), request["tokens"], request["grammar"], request["max_tokens"], report
         )
-        return Reply(
-            text=output.text,
-            tokens=output.tokens,
-            forced_tokens=output.forced_tokens,
-            is_complete=output.is_complete,
-        )
+        return _reply_of(output)
 
     def follow(self, request: Request) -> Reply:
         """Say a given text under a grammar."""
         self._loaded()
         output = self._guide.follow(request["text"], request["grammar"], request["max_tokens"])
-        return Reply(
-            text=output.text,
-            tokens=output.tokens,
-            forced_tokens=output.forced_tokens,
-            is_complete=output.is_complete,
-        )
+        return _reply_of(output)
 
     def text(self, request: Request) -> Reply:
         """Return the text of tokens."""
@@ -168,6 +158,15 @@ OPERATIONS: Mapping[str, Callable[[Worker, Request], Reply]] = {
     "logits": Worker.logits,
 }
 """Everything a parent can ask for."""
+
+
+def _reply_of(output: Output) -> Reply:
+    return Reply(
+        text=output.text,
+        tokens=output.tokens,
+        forced_tokens=output.forced_tokens,
+        is_complete=output.is_complete,
+    )
 
 
 def _require_unchanged(message: LoadMessage) -> None:
