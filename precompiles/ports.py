@@ -49,6 +49,26 @@ class GenerationRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Margin:
+    """The closest decision of a generation: where other hardware would first say something else.
+
+    For people who read a trace; no rule depends on it.
+    """
+
+    gap: float
+    """Logit of the token that was chosen, less that of the best one that was not: at least 0."""
+
+    token_index: int
+    """Which of the generation's tokens it was, from 0."""
+
+    chosen: str
+    """The text of the token that was chosen; end-of-generation tokens are spelled out."""
+
+    other: str
+    """The text of the best one that the grammar admitted beside it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
     """What a model said."""
 
@@ -64,6 +84,9 @@ class Generation:
 
     is_complete: bool
     """False when `max_tokens` ended the text before its grammar did."""
+
+    margin: Margin | None = None
+    """The closest decision; None where none was made, or the model has no weights."""
 
 
 class LanguageModel(Protocol):

@@ -13,11 +13,12 @@ from pyevm_agents.errors import EngineFault, GrammarError, ScriptError
 from pyevm_agents.models.vocabulary import TokenKind, VocabularySource, tokens_of_data
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from pyevm_agents.models.vocabulary import SpecialCutter
+    from pyevm_agents.models.wire import MarginMessage
 
 SHOWN_ALTERNATIVES = 8
 """Tokens that an error lists, of those the grammar would have admitted."""
@@ -53,6 +54,7 @@ class Output:
     tokens: list[int]
     forced_tokens: int
     is_complete: bool
+    margin: MarginMessage | None = None
 
 
 class Guide:
@@ -106,24 +108,32 @@ class Guide:
         self._require_sound(matcher)
         return matcher
 
-    def generate(
+    def generate(  # noqa: PLR0913 - what a generation is a function of
         self,
         evaluator: Evaluator,
         prompt: list[int],
         grammar: str,
         max_tokens: int,
         report: Callable[[str, int, int, str], None] | None = None,
+        *,
+        known: Sequence[int] = (),
     ) -> Output:
         """Continue a prompt greedily, by at most `max_tokens` tokens.
 
         The limit changes nothing but where the tokens end: forced ones are counted singly.
+
+        Input:
+            known: the first tokens of the output, from a generation with a lower limit. They come
+                back in the output; `forced_tokens` and `margin` speak of those after them.
 
         Raises:
             GrammarError: llguidance refuses the grammar or gives it up.
             EngineFault: a logit that may be chosen is not finite, or llama.cpp fails.
         """
         matcher = self.start(grammar)
-        tokens: list[int] = []
+        tokens = list(known)
+        matcher.consume_tokens(tokens)
+        self._require_sound(matcher)
         forced_tokens = 0
         report_prompt = (
             None if report is None else (lambda done, total: report("prompt", done, total, ""))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
-from precompiles.ports import Generation, GenerationRequest, Segment
+from precompiles.ports import Generation, GenerationRequest, Margin, Segment
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.build import BATCH_TOKENS
 from pyevm_agents.models.chat_template import chat_pieces
@@ -204,6 +204,25 @@ class LlamaModel(GgufModel):
             GrammarError: llguidance refuses the grammar.
             EngineFault: the engine died, or computed a number that is none.
         """
+        return self._continued(request, ())
+
+    def resume(self, request: GenerationRequest, known: Generation) -> Generation:
+        """Return what `generate(request)` would, given what it said under a lower limit.
+
+        Input:
+            known: a generation for the same prompt and grammar that its limit cut.
+
+        Raises: as `generate`.
+        """
+        more = self._continued(request, known.tokens)
+        margins = [margin for margin in (known.margin, more.margin) if margin is not None]
+        return replace(
+            more,
+            forced_tokens=known.forced_tokens + more.forced_tokens,
+            margin=min(margins, key=lambda margin: margin.gap, default=None),
+        )
+
+    def _continued(self, request: GenerationRequest, known: tuple[int, ...]) -> Generation:
         limit = checked_limit(request)
         context_tokens = self.profile_facts.context_tokens
         if not request.prompt_tokens:
@@ -218,6 +237,7 @@ class LlamaModel(GgufModel):
             tokens=list(request.prompt_tokens),
             grammar=request.grammar,
             max_tokens=limit,
+            known_tokens=list(known),
             wants_progress=self._progress is not None,
         )
         return _generation(
@@ -270,6 +290,7 @@ def _generation(reply: Reply) -> Generation:
         tokens=tuple(reply["tokens"]),
         forced_tokens=reply["forced_tokens"],
         is_complete=reply["is_complete"],
+        margin=None if reply["margin"] is None else Margin(**reply["margin"]),
     )
 
 

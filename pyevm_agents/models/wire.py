@@ -37,6 +37,15 @@ class Facts(TypedDict):
     canary: str
 
 
+class MarginMessage(TypedDict):
+    """The closest decision of a generation; the fields are those of `ports.Margin`."""
+
+    gap: float
+    token_index: int
+    chosen: str
+    other: str
+
+
 class Reply(TypedDict, total=False):
     """An answer of the child: progress as often as it likes, then one of the others."""
 
@@ -47,6 +56,7 @@ class Reply(TypedDict, total=False):
     text: str
     forced_tokens: int
     is_complete: bool
+    margin: MarginMessage | None
     facts: Facts
     system_info: str
     backends: list[str]
@@ -66,6 +76,7 @@ class Request(TypedDict, total=False):
     grammar: str
     text: str
     max_tokens: int
+    known_tokens: list[int]
     wants_progress: bool
 
 

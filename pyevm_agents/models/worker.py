@@ -109,7 +109,12 @@ class Worker:
         self._loaded()
         report = self._report if request["wants_progress"] else None
         output = self._guide.generate(
-            self._evaluator(), request["tokens"], request["grammar"], request["max_tokens"], report
+            self._evaluator(),
+            request["tokens"],
+            request["grammar"],
+            request["max_tokens"],
+            report,
+            known=request.get("known_tokens", []),
         )
         return _reply_of(output)
 
@@ -166,6 +171,7 @@ def _reply_of(output: Output) -> Reply:
         tokens=output.tokens,
         forced_tokens=output.forced_tokens,
         is_complete=output.is_complete,
+        margin=output.margin,
     )
 
 
