@@ -1,21 +1,18 @@
-"""The command line: the only file that prints, exits, and reads argv or the environment."""
+"""`pyevm-agents demo`: the wallet's agent, run and shown."""
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from precompiles.text import escape_line
-from pyevm_agents import __version__
+from pyevm_agents.cli.screen import Watch, out
 from pyevm_agents.demo import (
     DEFAULT_INSTRUCTION,
     WalletDemo,
@@ -23,45 +20,15 @@ from pyevm_agents.demo import (
     run_as_json,
 )
 from pyevm_agents.development import development_chain
-from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.models import LlamaModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rich.status import Status
-
     from pyevm_agents.demo import Balances, DemoRun
-    from pyevm_agents.models import Progress
-
-out = Console(highlight=False)
-err = Console(highlight=False, stderr=True)
-
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-class AgentsGroup(click.Group):
-    """Commands whose failures are a message, not a traceback."""
-
-    def invoke(self, ctx: click.Context) -> object:
-        """Run a command; a mistake of the user exits with 2, a failure of the engine with 1."""
-        try:
-            return super().invoke(ctx)
-        except AgentsError as error:
-            err.print(f"[bold red]Error:[/] {escape(str(error))}", soft_wrap=True)
-            sys.exit(2 if isinstance(error, ConfigError) else 1)
-
-
-@click.group(cls=AgentsGroup, context_settings=CONTEXT)
-@click.version_option(__version__, prog_name="pyevm-agents")
-def main() -> None:
-    """AI agents on a local EVM: deterministic inference inside one transaction."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # A character that the terminal lacks is no error.
-            stream.reconfigure(errors="replace")
-
-
-@main.command()
+@click.command()
 @click.option(
     "--prompt",
     default=DEFAULT_INSTRUCTION,
@@ -111,65 +78,6 @@ def demo(prompt: str, model_path: Path | None, threads: int | None, *, as_json: 
             return
         print_run(run, wallet, described, seconds)
         print_atomicity(*atomic_run(model))
-
-
-def is_live() -> bool:
-    """Return whether one line of the terminal can be written again and again."""
-    return err.is_terminal and not err.is_dumb_terminal
-
-
-class Watch:
-    """Tells what the model is doing: on one live line in a terminal, in plain lines elsewhere."""
-
-    def __init__(self) -> None:
-        """Say nothing yet."""
-        self._status: Status | None = None
-        self._phase = ""
-        self._generation = 0
-
-    def __enter__(self) -> Self:
-        """Begin."""
-        self.say("loading the model")
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Clear the live line."""
-        self.stop()
-
-    def say(self, text: str) -> None:
-        """Say what happens now."""
-        if not is_live():
-            err.print(f"… {text}", soft_wrap=True, markup=False)
-            return
-        if self._status is None:
-            self._status = err.status("", spinner="dots")
-            self._status.start()
-        self._status.update(escape(text[: max(20, err.width - 4)]))
-
-    def stop(self) -> None:
-        """Clear the live line."""
-        if self._status is not None:
-            self._status.stop()
-            self._status = None
-
-    def progress(self, progress: Progress) -> None:
-        """Say how far a generation is."""
-        if progress.phase != self._phase:
-            self._generation += progress.phase == "prompt"
-            self._phase = progress.phase
-            if not is_live():
-                verb = "reading the prompt" if progress.phase == "prompt" else "writing"
-                self.say(f"step {self._generation}: {verb}")
-        if is_live():
-            self.say(self._line(progress))
-
-    def _line(self, progress: Progress) -> str:
-        step = f"step {self._generation}"
-        if progress.phase == "prompt":
-            return f"{step}: reading {progress.done_tokens} of {progress.total_tokens} tokens"
-        text = escape_line(" ".join(progress.text.split()))
-        room = max(20, err.width - len(step) - 24)
-        return f"{step}: writing, {progress.done_tokens} tokens  {text[-room:]}"
 
 
 def print_run(run: DemoRun, wallet: WalletDemo, model: Mapping[str, str], seconds: float) -> None:
