@@ -2,7 +2,7 @@
 UV := scripts/uv
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow coverage lint types imports check engine contracts pin clean
+.PHONY: help demo test slow coverage lint types imports check engine contracts fixtures pin clean
 
 help: ## Print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -38,6 +38,10 @@ engine: ## Compile llama-cpp-python again, with the flags of pyproject.toml
 
 contracts: ## Compile the Solidity contracts into contracts/build (needs npm)
 	cd contracts && npm ci && npm run build
+
+fixtures: ## Record chain_fixtures/ anew, on the default model
+	$(UV) run pyevm-agents record --scenario all -o chain_fixtures
+	$(UV) run pyevm-agents replay chain_fixtures/*.json
 
 pin: ## Resolve the dependencies anew and write the pins
 	$(UV) run --no-project scripts/pin.py

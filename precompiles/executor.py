@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI
 
     from precompiles.abi import FinalAnswer, IterationRequest, ToolUse
-    from precompiles.ports import Generation, LanguageModel, ModelProfile
+    from precompiles.ports import Generation, LanguageModel, Margin, ModelProfile
 
     Record = Callable[[ComputationAPI, "Inference"], None]
 
@@ -54,6 +54,8 @@ class Inference:
     output_gas: int
     text: str
     result: ToolUse | FinalAnswer
+    margin: Margin | None = None
+    """The closest decision, where the model tells."""
 
 
 def discard(computation: ComputationAPI, inference: Inference) -> None:
@@ -154,6 +156,7 @@ class Executor:
             output_gas=len(generation.tokens) * profile.output_token_gas,
             text=generation.text,
             result=result,
+            margin=generation.margin,
         )
         self._record(computation, inference)
         return encode_result(result)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eth_abi import decode, encode
+from eth_abi.exceptions import EncodingError
 from eth_utils import function_abi_to_4byte_selector
 from eth_utils.abi import get_abi_input_types, get_abi_output_types
 
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
     from eth_typing import ABIElement, ABIFunction
+
+
+MAX_SHOWN_CHARACTERS = 200
+"""Characters of an argument, and of all of them, that a message repeats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +42,7 @@ class Artifact:
     def creation(self, *arguments: object) -> bytes:
         """Return the data of the transaction that deploys the contract.
 
-        Raises: ConfigError: the number of arguments is not the constructor's.
+        Raises: ConfigError: the number or the types of arguments are not the constructor's.
         """
         constructor = next((e for e in self.abi if e["type"] == "constructor"), None)
         types = get_abi_input_types(constructor) if constructor else []
@@ -98,4 +103,18 @@ def _build_folder() -> Traversable:
 def _encode(what: str, types: Sequence[str], arguments: Sequence[object]) -> bytes:
     if len(types) != len(arguments):
         raise ConfigError(f"{what}: {len(arguments)} arguments given, it takes {len(types)}")
-    return encode(types, arguments)
+    try:
+        return encode(types, arguments)
+    except (EncodingError, TypeError, ValueError, OverflowError) as error:
+        raise ConfigError(
+            f"{what} takes ({', '.join(types)}), which {_shown(arguments)} is not: {error}"
+        ) from error
+
+
+def _shown(arguments: Sequence[object]) -> str:
+    return _bounded(f"({', '.join(_bounded(repr(argument)) for argument in arguments)})")
+
+
+def _bounded(text: str) -> str:
+    """Return a text that fits into a message."""
+    return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:MAX_SHOWN_CHARACTERS]}…"

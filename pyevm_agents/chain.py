@@ -8,7 +8,7 @@ Source: architecture, decisions 3 and 10.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from eth.constants import ZERO_ADDRESS, ZERO_HASH32
@@ -16,24 +16,25 @@ from eth.db.atomic import AtomicDB
 from eth.db.backends.memory import MemoryDB
 from eth.estimators.gas import binary_gas_search
 from eth.typing import AccountDetails
-from eth.vm.forks.frontier import FrontierVM
 from eth.vm.spoof import SpoofTransaction
 from eth_typing import Address, BlockNumber, Hash32
 
 from precompiles.executor import Executor
 from precompiles.ports import Described
 from precompiles.spec import EXECUTOR_ADDRESS, EXECUTOR_CODE
+from pyevm_agents.blocks import decode_block, require_same
 from pyevm_agents.config import check_fits
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.vm import agent_chain, record_inference
+from pyevm_agents.vm import AgentVM, agent_chain, record_inference
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from eth.abc import (
         BlockAPI,
         BlockHeaderAPI,
         ComputationAPI,
+        MetaWitnessAPI,
         ReceiptAPI,
         SignedTransactionAPI,
         StateAPI,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
     from precompiles.ports import LanguageModel
     from pyevm_agents.config import ChainConfig
+    from pyevm_agents.vm import Watch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +55,8 @@ class GenesisAccount:
     balance_wei: int = 0
     nonce: int = 0
     code: bytes = b""
+    storage: Mapping[int, int] = field(default_factory=dict)
+    """Slot to value; a slot that is 0 is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +66,8 @@ class MinedBlock:
     block: BlockAPI
     receipts: tuple[ReceiptAPI, ...]
     computations: tuple[ComputationAPI, ...]
+    witness: MetaWitnessAPI
+    """Which accounts and slots it asked for: the state's trie holds nothing but their hashes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +109,9 @@ class Chain:
         Raises: ConfigError: a configured model has no language model, or one is left over.
         """
         self.config = config
-        self._chain_class = agent_chain(_executor(config, models or {}), config.chain_id)
+        self.models: Mapping[str, LanguageModel] = dict(models or {})
+        self.genesis_accounts = _genesis_accounts(config, accounts or {})
+        self._chain_class = agent_chain(_executor(config, self.models), config.chain_id)
         self._kv: dict[bytes, bytes] = {}
         params: dict[str, HeaderParams] = {
             "difficulty": 0,
@@ -116,7 +124,7 @@ class Chain:
             "base_fee_per_gas": config.base_fee_wei,
         }
         db = AtomicDB(MemoryDB(self._kv))
-        self._chain_class.from_genesis(db, params, _genesis_state(config, accounts or {}))
+        self._chain_class.from_genesis(db, params, _genesis_state(self.genesis_accounts))
         self._chain = self._chain_class(db)
         self._snapshots: list[tuple[dict[bytes, bytes], BlockHeaderAPI]] = []
 
@@ -152,6 +160,19 @@ class Chain:
         """Return an account's code at the latest block."""
         return self._head_state().get_code(address)
 
+    def account(self, address: Address, slots: Iterable[int] = ()) -> GenesisAccount | None:
+        """Return an account at the latest block with those of its slots; None if it is none."""
+        state = self._head_state()
+        if not state.account_exists(address):
+            return None
+        storage = {slot: state.get_storage(address, slot) for slot in slots}
+        return GenesisAccount(
+            balance_wei=state.get_balance(address),
+            nonce=state.get_nonce(address),
+            code=state.get_code(address),
+            storage={slot: value for slot, value in storage.items() if value},
+        )
+
     # -- writing -- #
 
     def mine(
@@ -173,10 +194,46 @@ class Chain:
         filled = vm.set_block_transactions_and_withdrawals(
             vm.get_block(), new_header, transactions, receipts
         )
-        block = vm.mine_block(filled).block
-        self._chain.persist_block(block)
-        self._chain.header = self._chain.create_header_from_parent(block.header)
-        return MinedBlock(block=block, receipts=receipts, computations=computations)
+        mined = vm.mine_block(filled)
+        self._persist(mined.block)
+        return MinedBlock(
+            block=mined.block,
+            receipts=receipts,
+            computations=computations,
+            witness=mined.meta_witness,
+        )
+
+    def import_block(self, encoded: bytes, *, watch: Watch | None = None) -> MinedBlock:
+        """Execute a block that was mined before, and add it if it is what its header says.
+
+        Input:  the block as RLP, the next one of this chain; who is told of each transaction as it
+                ends.
+        Raises: BlockError: no block, or its transactions give other results than its header says.
+                ValidationError: a header or transaction that no such block may hold. EngineFault:
+                the host failed. The chain is as before in all cases.
+        """
+        block = decode_block(encoded)
+        header = self._chain.create_header_from_parent(self.head)
+        vm = self._vm(header.copy(gas_used=block.header.gas_used))
+        done: list[tuple[ReceiptAPI, ComputationAPI]] = []
+
+        def tell(
+            transaction: SignedTransactionAPI, receipt: ReceiptAPI, computation: ComputationAPI
+        ) -> None:
+            done.append((receipt, computation))
+            if watch is not None:
+                watch(transaction, receipt, computation)
+
+        vm.watch = tell
+        result = vm.import_block(block)
+        require_same(block, result.block)
+        self._persist(result.block)
+        return MinedBlock(
+            block=result.block,
+            receipts=tuple(receipt for receipt, _ in done),
+            computations=tuple(computation for _, computation in done),
+            witness=result.meta_witness,
+        )
 
     def unsigned_transaction(
         self, call: Call, *, gas_price_wei: int | None = None
@@ -244,11 +301,15 @@ class Chain:
 
     # -- inside -- #
 
-    def _vm(self, header: BlockHeaderAPI | None = None) -> FrontierVM:
+    def _vm(self, header: BlockHeaderAPI | None = None) -> AgentVM:
         """Return a VM of its own for a header, that of the next block where None is given."""
         vm = self._chain.get_vm(self._next_header(None) if header is None else header)
-        assert isinstance(vm, FrontierVM)  # noqa: S101 - the abstract class lacks `finalize_gas_used`
+        assert isinstance(vm, AgentVM)  # noqa: S101 - the only one an `AgentChain` has
         return vm
+
+    def _persist(self, block: BlockAPI) -> None:
+        self._chain.persist_block(block)
+        self._chain.header = self._chain.create_header_from_parent(block.header)
 
     def _head_state(self) -> StateAPI:
         return self._vm().state
@@ -284,13 +345,20 @@ def _executor(config: ChainConfig, models: Mapping[str, LanguageModel]) -> Execu
     return Executor(pairs, record=record_inference)
 
 
-def _genesis_state(config: ChainConfig, accounts: Mapping[Address, GenesisAccount]) -> AccountState:
-    all_accounts = dict(accounts)
-    if config.models:
-        all_accounts[EXECUTOR_ADDRESS] = GenesisAccount(nonce=1, code=EXECUTOR_CODE)
+def _genesis_accounts(
+    config: ChainConfig, accounts: Mapping[Address, GenesisAccount]
+) -> Mapping[Address, GenesisAccount]:
+    executor = {EXECUTOR_ADDRESS: GenesisAccount(nonce=1, code=EXECUTOR_CODE)}
+    return {**accounts, **executor} if config.models else dict(accounts)
+
+
+def _genesis_state(accounts: Mapping[Address, GenesisAccount]) -> AccountState:
     return {
         address: AccountDetails(
-            balance=account.balance_wei, nonce=account.nonce, code=account.code, storage={}
+            balance=account.balance_wei,
+            nonce=account.nonce,
+            code=account.code,
+            storage=dict(account.storage),
         )
-        for address, account in all_accounts.items()
+        for address, account in accounts.items()
     }

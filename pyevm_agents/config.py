@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 from eth_utils import keccak
 
 from precompiles import spec
+from precompiles.ports import ModelProfile
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
-    from precompiles.ports import Facts, ModelProfile
+    from precompiles.ports import Facts
 
 DEFAULT_CHAIN_ID = 31_337
 """The chain id of local development networks."""
@@ -124,6 +125,41 @@ class ChainConfig:
         form["schedule"] = {name: getattr(spec, name) for name in _SCHEDULE}
         return json.dumps(form, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
+    @classmethod
+    def from_json(cls, text: str) -> ChainConfig:
+        """Return the configuration of a canonical JSON form.
+
+        Raises: ConfigError: it is none, or of a version with other limits or another schedule.
+        """
+        try:
+            form = json.loads(text)
+            limits, schedule = form.pop("limits"), form.pop("schedule")
+            models = [
+                ModelProfile(
+                    **model
+                    | {
+                        "aliases": tuple(model["aliases"]),
+                        "digest": bytes.fromhex(model["digest"].removeprefix("0x")),
+                    }
+                )
+                for model in form.pop("models")
+            ]
+            config = cls(models=tuple(models), **form)
+        except (KeyError, TypeError, AttributeError, RecursionError, ValueError) as error:
+            if isinstance(error, ConfigError):
+                raise
+            raise ConfigError(f"no configuration of a chain: {error!r}") from error
+        for constants in (limits, schedule):
+            for name, value in constants.items():
+                if getattr(spec, name, None) != value:
+                    raise ConfigError(
+                        f"the chain has {name} = {value!r}, this version "
+                        f"{getattr(spec, name, None)!r}: use the version that made the chain"
+                    )
+        if config.to_json() != text:
+            raise ConfigError("the configuration is not in its canonical form; use `to_json`")
+        return config
+
     @property
     def digest(self) -> bytes:
         """Keccak of the canonical JSON form, 32 bytes: the genesis header's `extraData`."""
@@ -150,7 +186,9 @@ def check_fits(config: ChainConfig, profile: ModelProfile, facts: Facts) -> None
     if computes and facts.fingerprint != config.profile_fingerprint:
         raise ConfigError(
             f"model {profile.name}: the engine's profile is {facts.fingerprint}, "
-            f"the chain's is {config.profile_fingerprint!r}: use the build that genesis names"
+            f"the chain's is {config.profile_fingerprint!r}: use the build that genesis names, or "
+            "replay what was recorded there, without a model: `pyevm-agents replay FIXTURE`, or "
+            "`pyevm_agents.fixtures.open_chain(fixture)`"
         )
 
 

@@ -19,7 +19,7 @@ from pyevm_agents.development import ALIASES, Account, development_chain
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import ScriptedModel, use
 from pyevm_agents.reasons import explain
-from pyevm_agents.trace import AgentStep, agent_steps
+from pyevm_agents.trace import AgentStep, agent_steps, closest_step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -137,8 +137,12 @@ class DemoRun:
 class WalletDemo:
     """Tokens, a pool and a `WalletAgent` with its account, deployed and funded."""
 
-    def __init__(self, chain: Chain) -> None:
-        """Deploy everything onto a chain whose development account has ether."""
+    def __init__(self, chain: Chain, *, examples: str = EXAMPLES) -> None:
+        """Deploy everything onto a chain whose development account has ether.
+
+        Input:
+            examples: worked examples for the end of the agent's base prompt.
+        """
         self.chain = chain
         self._owner = Account(chain)
         deploy = self._owner.deploy
@@ -151,7 +155,7 @@ class WalletDemo:
         addresses = "\n".join(
             f"{symbol} = {to_checksum_address(token)}" for symbol, token in self.tokens.items()
         )
-        base_prompt = BASE_PROMPT.format(addresses=addresses, examples=EXAMPLES)
+        base_prompt = BASE_PROMPT.format(addresses=addresses, examples=examples)
         creation = artifact("WalletAgent").creation(
             EXECUTOR_ADDRESS, ALIASES[0], self.pool, base_prompt, info
         )
@@ -274,10 +278,35 @@ def atomic_run(vocabulary: GgufModel) -> tuple[WalletDemo, DemoRun]:
     return wallet, wallet.run(ATOMIC_INSTRUCTION)
 
 
+def _margin_as_json(step: AgentStep) -> dict[str, object] | None:
+    """Return a step's closest decision; `token` counts the step's output tokens from 0."""
+    margin = step.margin
+    if margin is None:
+        return None
+    return {
+        "gap": margin.gap,
+        "token": margin.token_index,
+        "chosen": margin.chosen,
+        "other": margin.other,
+    }
+
+
+def _closest_as_json(run: DemoRun) -> dict[str, object] | None:
+    """Return the run's closest decision; `step` counts its steps, the answer included, from 1."""
+    index = closest_step(run.steps)
+    if index is None:
+        return None
+    return {"step": index + 1, **(_margin_as_json(run.steps[index]) or {})}
+
+
 def run_as_json(
     run: DemoRun, demo: WalletDemo, *, model: Mapping[str, str], seconds: float
 ) -> dict[str, object]:
-    """Return a run as an object for JSON. Balances are in base units of the tokens."""
+    """Return a run as an object for JSON. Balances are in base units of the tokens.
+
+    Balances, units and the integers in a tool's input are decimal strings, as they may exceed what
+    readers of JSON take for a number (2^53).
+    """
     tool_steps = [step for step in run.steps if step.action is not None]
     return {
         "instruction": run.instruction,
@@ -293,14 +322,31 @@ def run_as_json(
             {
                 "thought": step.thought,
                 "action": step.action,
-                "input": json.loads(step.action_input or "{}"),
+                "input": _decimals(json.loads(step.action_input or "{}")),
                 "observation": step.observation,
+                "margin": _margin_as_json(step),
             }
             for step in tool_steps
         ],
+        "closestDecision": _closest_as_json(run),
         "answer": run.answer,
-        "balances": {"before": run.before, "after": run.after},
-        "unit": dict(demo.unit),
+        "balances": _decimals({"before": run.before, "after": run.after}),
+        "unit": _decimals(dict(demo.unit)),
         "model": dict(model),
         "seconds": round(seconds, 3),
     }
+
+
+def _decimals(form: object) -> object:
+    """Return what JSON expresses, with decimal strings in place of integers."""
+    match form:
+        case dict():
+            return {name: _decimals(value) for name, value in form.items()}
+        case list():
+            return [_decimals(value) for value in form]
+        case bool():
+            return form
+        case int():
+            return str(form)
+        case _:
+            return form

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from eth.abc import BlockAPI, ComputationAPI, ReceiptAPI
 
     from precompiles.ports import LanguageModel
-    from pyevm_agents.models import ProfileFacts
+    from pyevm_agents.models import ProfileFacts, Store
 
 ALIASES = ("llama_model_3", "default")
 """Names under which contracts find a development chain's model, whatever it is. The first is the
@@ -121,13 +121,18 @@ def model_profile(facts: ProfileFacts, *, aliases: tuple[str, ...] = ALIASES) ->
     )
 
 
-def development_chain(model: LanguageModel, facts: ProfileFacts) -> Chain:
+def development_chain(
+    model: LanguageModel, facts: ProfileFacts, *, store: Store | None = None
+) -> Chain:
     """Return a chain with this model at 0x19 and the development account funded.
 
     Generations are remembered: a call, its gas estimate and its transaction cost one inference.
+
+    Input:
+        store: where; None for as long as the chain is used.
     """
     profile = model_profile(facts)
-    model = RememberingModel(model, digest=facts.digest, fingerprint=facts.fingerprint)
+    model = RememberingModel(model, digest=facts.digest, fingerprint=facts.fingerprint, store=store)
     config = ChainConfig(models=(profile,), profile_fingerprint=facts.fingerprint)
     owner = Address(DEVELOPMENT_KEY.public_key.to_canonical_address())
     accounts = {owner: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}

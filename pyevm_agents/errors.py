@@ -2,9 +2,12 @@
 
     AgentsError
     ├── ConfigError          what was asked for can't be: an option, a file, a build (a ValueError)
+    ├── BlockError           a block is none, or its transactions give other results than it says
+    ├── FixtureError         a fixture was altered, or a chain does not do what its fixture says
     └── EngineFault          the host failed while it worked; no block ever holds it
         ├── GrammarError     a grammar does not compile, or llguidance gave it up
-        └── ScriptError      a script ended, or says what the grammar does not admit
+        ├── ScriptError      a script ended, or says what the grammar does not admit
+        └── RecordError      a recorded model was asked what nobody recorded
 
 None of them is an `eth.exceptions.VMError`: they leave py-evm uncaught (architecture, decision 10).
 Each message says what happened, the value, and what to do next.
@@ -21,6 +24,14 @@ class ConfigError(AgentsError, ValueError):
     """What was asked for can't be done as asked; the message says what can."""
 
 
+class BlockError(AgentsError):
+    """A block that is none, or whose transactions give other results than its header says."""
+
+
+class FixtureError(AgentsError):
+    """A fixture that was altered, or whose blocks do not do what it says."""
+
+
 class EngineFault(AgentsError):  # noqa: N818 - architecture, decision 10: faults are no errors
     """The model failed while it worked: it died, was changed, or computed nonsense."""
 
@@ -31,3 +42,7 @@ class GrammarError(EngineFault):
 
 class ScriptError(EngineFault):
     """A script that is used up, or whose text the grammar of the prompt does not admit."""
+
+
+class RecordError(EngineFault):
+    """A recorded model was asked for what its record does not hold."""

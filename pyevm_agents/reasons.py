@@ -14,6 +14,20 @@ from eth_utils.abi import get_abi_input_names, get_abi_input_types
 
 from pyevm_agents.artifacts import artifact, artifact_names
 
+PANICS = {
+    0x00: "a check of the compiler",
+    0x01: "a failed assertion",
+    0x11: "arithmetic overflow",
+    0x12: "division by zero",
+    0x21: "no such enum value",
+    0x22: "damaged storage of a byte array",
+    0x31: "pop of an empty array",
+    0x32: "array index out of bounds",
+    0x41: "out of memory",
+    0x51: "call of an uninitialised function",
+}
+"""Solidity's panics in words. Source: its documentation, "Panic via assert"."""
+
 SOLIDITY_ERRORS = {"Error": ("string",), "Panic": ("uint256",)}
 
 
@@ -32,6 +46,8 @@ def explain(data: bytes) -> str:
         values = decode(types, data[4:])
     except (DecodingError, UnicodeDecodeError, OverflowError):
         return "0x" + data.hex()
+    if name == "Panic":
+        return f"Panic({_panic(values[0])})"
     shown = (
         f"{label}={_show(abi_type, value)}" if label else _show(abi_type, value)
         for label, abi_type, value in zip(names, types, values, strict=True)
@@ -55,6 +71,10 @@ def _known_errors() -> dict[bytes, tuple[str, tuple[str, ...], tuple[str, ...]]]
 
 def _selector(name: str, types: tuple[str, ...]) -> bytes:
     return function_signature_to_4byte_selector(f"{name}({','.join(types)})")
+
+
+def _panic(code: int) -> str:
+    return f"0x{code:02x}: {PANICS[code]}" if code in PANICS else f"0x{code:02x}"
 
 
 def _show(abi_type: str, value: object) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from precompiles.executor import Inference
+    from precompiles.ports import Margin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,17 @@ class AgentStep:
     """The final answer; None for a tool's use."""
 
     inference: Inference
+
+    @property
+    def margin(self) -> Margin | None:
+        """The step's closest decision; None where the model made none, or does not tell."""
+        return self.inference.margin
+
+
+def closest_step(steps: Sequence[AgentStep]) -> int | None:
+    """Return the index of the step whose decision was the closest; the first one of equals."""
+    gaps = [(step.margin.gap, index) for index, step in enumerate(steps) if step.margin is not None]
+    return min(gaps)[1] if gaps else None
 
 
 def agent_steps(computation: ComputationAPI) -> tuple[AgentStep, ...]:

@@ -23,10 +23,12 @@ from precompiles.spec import EXECUTOR_ADDRESS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eth.abc import ComputationAPI
+    from eth.abc import BlockHeaderAPI, ComputationAPI, ReceiptAPI, SignedTransactionAPI
     from eth_typing import Address
 
     from precompiles.executor import Executor, Inference
+
+    Watch = Callable[[SignedTransactionAPI, ReceiptAPI, ComputationAPI], None]
 
 
 class AgentComputation(PragueComputation):
@@ -63,6 +65,18 @@ class AgentVM(PragueVM):
 
     consensus_class = NoProofConsensus
     _state_class = AgentState
+
+    watch: Watch | None = None
+    """Is told of each transaction as it ends: a block's import keeps no computation."""
+
+    def apply_transaction(
+        self, header: BlockHeaderAPI, transaction: SignedTransactionAPI
+    ) -> tuple[ReceiptAPI, ComputationAPI]:
+        """Execute a transaction; tell who watches."""
+        receipt, computation = super().apply_transaction(header, transaction)
+        if self.watch is not None:
+            self.watch(transaction, receipt, computation)
+        return receipt, computation
 
 
 def record_inference(computation: ComputationAPI, inference: Inference) -> None:

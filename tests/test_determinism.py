@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-COMMAND = [sys.executable, "-m", "pyevm_agents", "demo", "--json"]
+COMMAND = [sys.executable, "-m", "pyevm_agents", "demo", "--json", "--no-store"]
 
 
 def outcome(threads: int) -> tuple[str, str, int, str]:

@@ -9,12 +9,13 @@ import io
 import sys
 
 import click
-from rich.markup import escape
 
 from pyevm_agents import __version__
 from pyevm_agents.cli.demo import demo
-from pyevm_agents.cli.screen import err
-from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.cli.endings import require_output, told_failures
+from pyevm_agents.cli.record import record
+from pyevm_agents.cli.replay import replay
+from pyevm_agents.cli.store import store
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -22,13 +23,21 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 class AgentsGroup(click.Group):
     """Commands whose failures are a message, not a traceback."""
 
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: object,
+    ) -> click.Context:
+        """Read the arguments; `--help` prints here."""
+        with told_failures():
+            return super().make_context(info_name, args, parent, **extra)
+
     def invoke(self, ctx: click.Context) -> object:
-        """Run a command; a mistake of the user exits with 2, a failure of the engine with 1."""
-        try:
+        """Run a command."""
+        with told_failures():
             return super().invoke(ctx)
-        except AgentsError as error:
-            err.print(f"[bold red]Error:[/] {escape(str(error))}", soft_wrap=True)
-            sys.exit(2 if isinstance(error, ConfigError) else 1)
 
 
 @click.group(cls=AgentsGroup, context_settings=CONTEXT)
@@ -38,7 +47,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # A character that the terminal lacks is no error.
             stream.reconfigure(errors="replace")
+    require_output()
 
 
-for command in (demo,):
+for command in (demo, record, replay, store):
     main.add_command(command)

@@ -12,7 +12,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from precompiles.text import escape_line
+from pyevm_agents.cli.folders import facts_folder
 from pyevm_agents.cli.screen import Watch, out
+from pyevm_agents.cli.store import store_of_run, store_option
 from pyevm_agents.demo import (
     DEFAULT_INSTRUCTION,
     WalletDemo,
@@ -20,12 +22,19 @@ from pyevm_agents.demo import (
     run_as_json,
 )
 from pyevm_agents.development import development_chain
+from pyevm_agents.fixtures import record_chain, write_fixture
 from pyevm_agents.models import LlamaModel
+from pyevm_agents.trace import closest_step
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from precompiles.ports import Margin
     from pyevm_agents.demo import Balances, DemoRun
+
+
+MAX_SHOWN_CHARACTERS = 1_000
+"""Characters of one text that are shown: some twelve lines of a terminal. `--json` has them all."""
 
 
 @click.command()
@@ -40,7 +49,6 @@ if TYPE_CHECKING:
 @click.option(
     "--model",
     "model_path",
-    type=click.Path(path_type=Path),
     metavar="FILE",
     help="A GGUF model.  [default: SmolLM2-135M-Instruct, installed with this package]",
 )
@@ -51,8 +59,26 @@ if TYPE_CHECKING:
     help="Threads of the engine. They change the time, never the result.  "
     "[default: the number of cores, at most 4]",
 )
+@store_option
+@click.option("--no-store", is_flag=True, help="Compute everything now, and keep nothing.")
+@click.option(
+    "--record",
+    "record_path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the run's chain as a fixture, which `pyevm-agents replay FILE` checks.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the run as one JSON object.")
-def demo(prompt: str, model_path: Path | None, threads: int | None, *, as_json: bool) -> None:
+def demo(  # noqa: PLR0913 - one for each option
+    prompt: str,
+    model_path: str | None,
+    threads: int | None,
+    store_path: Path | None,
+    record_path: Path | None,
+    *,
+    no_store: bool,
+    as_json: bool,
+) -> None:
     """Run a wallet agent on a real local model, in one transaction.
 
     Deploys two tokens, a liquidity pool, tools and the wallet's agent; sends the instruction;
@@ -61,22 +87,36 @@ def demo(prompt: str, model_path: Path | None, threads: int | None, *, as_json: 
     something that reverted: `status` in the JSON tells.
     """
     watch = Watch()
-    with watch, LlamaModel(model_path, threads=threads, progress=watch.progress) as model:
+    with (
+        watch,
+        store_of_run(store_path, no_store=no_store) as store,
+        LlamaModel(
+            model_path, threads=threads, kept_facts=facts_folder(), progress=watch.progress
+        ) as model,
+    ):
         facts = model.profile_facts
         watch.say("deploying tokens, pool, tools and the wallet's agent")
-        chain = development_chain(model, facts)
+        chain = development_chain(model, facts, store=store)
         wallet = WalletDemo(chain)
         started = time.monotonic()
         run = wallet.run(prompt)
         seconds = time.monotonic() - started
+        if record_path is not None:
+            comment = f"A run of `pyevm-agents demo`: {run.instruction}"
+            write_fixture(record_chain(chain, name="demo", comment=comment), record_path)
         watch.stop()
         name = chain.config.models[0].name
         described = {"name": name, "sha256": facts.digest.hex()}
         if as_json:
             form = run_as_json(run, wallet, model=described, seconds=seconds)
+            form["fromStore"] = store.session.get("hits", 0)
             click.echo(json.dumps(form, indent=2, ensure_ascii=False))
             return
         print_run(run, wallet, described, seconds)
+        if hits := store.session.get("hits"):
+            out.print(
+                f"\n[dim]{hits} of {len(run.steps)} generations from the store {store.path}[/]"
+            )
         print_atomicity(*atomic_run(model))
 
 
@@ -98,7 +138,10 @@ def print_run(run: DemoRun, wallet: WalletDemo, model: Mapping[str, str], second
 
 def print_steps(run: DemoRun, names: Mapping[str, str]) -> None:
     """Print an instruction and the steps it led to."""
-    out.print(f"\n[bold]Instruction[/]  {escape(named(run.instruction, names))}", soft_wrap=True)
+    out.print(
+        f"\n[bold]Instruction[/]  {escape(shortened(named(run.instruction, names)))}",
+        soft_wrap=True,
+    )
     for number, step in enumerate(run.steps, start=1):
         lines = [("Thought", step.thought, "italic")]
         if step.answer is not None:
@@ -114,10 +157,22 @@ def print_steps(run: DemoRun, names: Mapping[str, str]) -> None:
             ]
         indent = "  " * step.depth
         out.print(f"\n{indent}[dim]Step {number}[/]")
+        if step.margin is not None:
+            style = "bold yellow" if number - 1 == closest_step(run.steps) else "dim"
+            lines.append(("Closest", closest_decision(step.margin), style))
         for label, text, style in lines:
-            shown = escape(named(text, names))
+            shown = escape(shortened(named(text, names)))
             shown = f"[{style}]{shown}[/]" if style else shown
             out.print(f"{indent}  {label:<12} {shown}", soft_wrap=True)
+
+
+def closest_decision(margin: Margin) -> str:
+    """Say how near a model was to saying something else, and where."""
+    return (
+        f"{margin.gap:.2g} at token {margin.token_index}: "
+        f"{json.dumps(margin.chosen, ensure_ascii=False)} over "
+        f"{json.dumps(margin.other, ensure_ascii=False)}"
+    )
 
 
 def print_failure(run: DemoRun, names: Mapping[str, str]) -> None:
@@ -126,7 +181,7 @@ def print_failure(run: DemoRun, names: Mapping[str, str]) -> None:
         return
     for depth, reason in enumerate(run.failure.split("reason=")):
         told = named(reason.rstrip("), ") + ")" if "(" in reason else reason, names)
-        out.print(f"             [red]{'  ' * depth}{escape(told)}[/]", soft_wrap=True)
+        out.print(f"             [red]{'  ' * depth}{escape(shortened(told))}[/]", soft_wrap=True)
 
 
 def print_atomicity(wallet: WalletDemo, run: DemoRun) -> None:
@@ -189,6 +244,13 @@ def _whole(amount: int, unit: int, *, sign: bool = False) -> str:
     minus = "-" if amount < 0 else "+" if sign else ""
     fraction = f".{rest:0{len(str(unit)) - 1}d}".rstrip("0") if rest else ""
     return f"{minus}{whole:,}{fraction}"
+
+
+def shortened(text: str) -> str:
+    """Return a text as it is, or its beginning and its size where it would fill the screen."""
+    if len(text) <= MAX_SHOWN_CHARACTERS:
+        return text
+    return f"{text[:MAX_SHOWN_CHARACTERS].rstrip()} … ({len(text.encode()):,} bytes)"
 
 
 def named(text: str, names: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from rich.status import Status
 
     from pyevm_agents.models import Progress
+
+QUIET_SECONDS = 0.3
+"""Seconds that loading may take without a word where each word is a line of its own."""
 
 out = Console(highlight=False)
 err = Console(highlight=False, stderr=True)
@@ -31,10 +35,10 @@ class Watch:
         self._status: Status | None = None
         self._phase = ""
         self._generation = 0
+        self._loading_since: float | None = None
 
     def __enter__(self) -> Self:
         """Begin."""
-        self.say("loading the model")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -58,20 +62,45 @@ class Watch:
             self._status = None
 
     def progress(self, progress: Progress) -> None:
-        """Say how far a generation is."""
-        if progress.phase != self._phase:
-            self._generation += progress.phase == "prompt"
-            self._phase = progress.phase
-            if not is_live():
-                verb = "reading the prompt" if progress.phase == "prompt" else "writing"
-                self.say(f"step {self._generation}: {verb}")
+        """Say how far the model is."""
+        if not progress.is_loading:
+            self._loading_since = None
+        elif self._loading_since is None:
+            self._loading_since = time.monotonic()
         if is_live():
+            self._enter_phase(progress)
             self.say(self._line(progress))
+        elif progress.phase != self._phase and not self._is_early():
+            self._enter_phase(progress)
+            self.say(self._short_line(progress))
+
+    def _is_early(self) -> bool:
+        since = self._loading_since
+        return since is not None and time.monotonic() - since < QUIET_SECONDS
+
+    def _enter_phase(self, progress: Progress) -> None:
+        self._generation += progress.phase == "prompt" != self._phase
+        self._phase = progress.phase
+
+    def _short_line(self, progress: Progress) -> str:
+        step = f"step {self._generation}: "
+        return {
+            "hash": f"reading the model's file, {progress.total / 1e6:,.0f} MB",
+            "load": "loading the model",
+            "prompt": f"{step}reading the prompt",
+            "output": f"{step}writing",
+        }.get(progress.phase) or self._line(progress)
 
     def _line(self, progress: Progress) -> str:
-        step = f"step {self._generation}"
-        if progress.phase == "prompt":
-            return f"{step}: reading {progress.done_tokens} of {progress.total_tokens} tokens"
+        step, done, total = f"step {self._generation}", progress.done, progress.total
         text = escape_line(" ".join(progress.text.split()))
         room = max(20, err.width - len(step) - 24)
-        return f"{step}: writing, {progress.done_tokens} tokens  {text[-room:]}"
+        lines = {
+            "hash": f"reading the model's file, {done / 1e6:,.0f} of {total / 1e6:,.0f} MB",
+            "start": "starting the engine",
+            "load": f"loading the model, {done} %",
+            "check": "checking the model's bits",
+            "prompt": f"{step}: reading {done} of {total} tokens",
+            "output": f"{step}: writing, {done} tokens  {text[-room:]}",
+        }
+        return lines[progress.phase]

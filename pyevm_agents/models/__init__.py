@@ -7,11 +7,13 @@ from pyevm_agents.models.llama_model import (
     GgufModel,
     LlamaModel,
     ProfileFacts,
-    Progress,
     Vocabulary,
+    Work,
 )
 from pyevm_agents.models.memory import RememberingModel
+from pyevm_agents.models.progress import Progress
 from pyevm_agents.models.scripted import AnswerStep, ScriptedModel, ToolStep, answer, use
+from pyevm_agents.models.store import Store
 
 __all__ = [
     "AnswerStep",
@@ -21,8 +23,10 @@ __all__ = [
     "Progress",
     "RememberingModel",
     "ScriptedModel",
+    "Store",
     "ToolStep",
     "Vocabulary",
+    "Work",
     "answer",
     "use",
 ]

@@ -23,8 +23,16 @@ HOW_TO_REBUILD = (
     "`uv sync --reinstall-package llama-cpp-python`"
 )
 
+DECODING_RULES = 1
+"""Version of what our own code decides about the next token (`walk.py`). A part of the fingerprint,
+to be raised with each change: stored generations of other rules are not to be found."""
+
 BATCH_TOKENS = 512
 """Tokens in one call of `llama_decode` at most; more would abort. A part of the fingerprint."""
+
+LLAMA_CPP_COMMITS: Mapping[str, str] = MappingProxyType({"0.3.36": "0c1e57098"})
+"""Version of llama-cpp-python to the commit of llama.cpp in its sdist. A build knows its commit
+only where git was there when it was compiled; a fingerprint must not depend on that."""
 
 REQUIRED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -89,6 +97,34 @@ def profile_of(machine: str) -> str:
     """Return the name of an architecture's pinned profile, such as `x86-64-v3` or `aarch64`."""
     aliases = {"x86_64": "x86-64-v3", "amd64": "x86-64-v3", "arm64": "aarch64"}
     return aliases.get(machine.lower(), machine.lower())
+
+
+def engine_name(version: str, commit: str) -> str:
+    """Return an engine's name as fingerprints have it, with the commit of llama.cpp.
+
+    Input:
+        version: of llama-cpp-python.
+        commit: what `ggml_commit()` says: short, `-dirty` behind it as a rule, or `unknown`.
+
+    Raises:
+        ConfigError: the build is of another commit than its version says, or nothing says of which.
+    """
+    own = commit.removesuffix("-dirty")
+    known = LLAMA_CPP_COMMITS.get(version)
+    if own in {"", "unknown"}:
+        own = ""
+    if known is None and not own:
+        raise ConfigError(
+            f"Nothing says which llama.cpp is in llama-cpp-python {version}: its build names no "
+            f"commit, and only {', '.join(LLAMA_CPP_COMMITS)} is known here; install that version, "
+            "or compile this one where git is installed"
+        )
+    if known is not None and not (known.startswith(own) or own.startswith(known)):
+        raise ConfigError(
+            f"llama-cpp-python {version} comes with llama.cpp {known}, but this build is of "
+            f"llama.cpp {commit}: {HOW_TO_REBUILD}"
+        )
+    return f"llama-cpp-python {version} (llama.cpp {known or own})"
 
 
 def parse_build(system_info: str, backends: tuple[str, ...], machine: str) -> Build:

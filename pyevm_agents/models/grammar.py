@@ -7,28 +7,34 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import llguidance
-import numpy as np
 
-from pyevm_agents.errors import EngineFault, GrammarError, ScriptError
-from pyevm_agents.models.vocabulary import TokenKind, VocabularySource, tokens_of_data
+from pyevm_agents.errors import EngineFault, ScriptError
+from pyevm_agents.models.canonical import CanonicalText, TextVocabulary
+from pyevm_agents.models.choice import Closest, choose
+from pyevm_agents.models.ranking import Ranking, mask_of
+from pyevm_agents.models.vocabulary import TokenKind, tokens_of_data
+from pyevm_agents.models.walk import Walk, require_sound
+from pyevm_agents.models.wire import MarginMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from pyevm_agents.models.vocabulary import SpecialCutter
-    from pyevm_agents.models.wire import MarginMessage
 
 SHOWN_ALTERNATIVES = 8
 """Tokens that an error lists, of those the grammar would have admitted."""
 
+SHOWN_CHARACTERS = 300
+"""Characters of any one text that an error repeats."""
 
-class GuidedVocabulary(VocabularySource, Protocol):
+
+class GuidedVocabulary(TextVocabulary, Protocol):
     """What llguidance needs of a vocabulary."""
 
     vocab: int
-    vocabulary_tokens: int
 
     def end_tokens(self) -> list[int]:
         """Return the tokens that end a text, the vocabulary's own end token first."""
@@ -56,25 +62,27 @@ class Output:
     is_complete: bool
     margin: MarginMessage | None = None
 
+    breaks: int = 0
+    """Tokens, known ones among them, after which the text is not in its canonical tokens."""
+
 
 class Guide:
     """Grammars over one vocabulary."""
 
     def __init__(self, vocabulary: GuidedVocabulary, cutter: SpecialCutter) -> None:
         """Take a vocabulary; the work (0.6 s) is done at the first grammar."""
-        self._vocabulary = vocabulary
-        self._cutter = cutter
+        self.vocabulary = vocabulary
+        self.cutter = cutter
         self._ends = vocabulary.end_tokens()
+        self.canonical = CanonicalText(vocabulary, cutter)
 
     @cached_property
     def _tokenizer(self) -> llguidance.LLTokenizer:
-        vocabulary = self._vocabulary
+        vocabulary = self.vocabulary
         # 0xff marks what is no text: the model can't say it where a grammar admits its spelling.
         pieces = [
-            vocabulary.piece(token)
-            if vocabulary.kind(token) is TokenKind.PLAIN
-            else b"\xff" + vocabulary.piece(token)
-            for token in range(vocabulary.vocabulary_tokens)
+            piece if kind is TokenKind.PLAIN else b"\xff" + piece
+            for piece, kind in zip(self.canonical.pieces, self.canonical.kinds, strict=True)
         ]
         if not self._ends:
             raise EngineFault(
@@ -105,7 +113,7 @@ class Guide:
         matcher = llguidance.LLMatcher(
             self._tokenizer, llguidance.LLMatcher.grammar_from_lark(grammar), log_level=0
         )
-        self._require_sound(matcher)
+        require_sound(matcher)
         return matcher
 
     def generate(  # noqa: PLR0913 - what a generation is a function of
@@ -130,33 +138,38 @@ class Guide:
             GrammarError: llguidance refuses the grammar or gives it up.
             EngineFault: a logit that may be chosen is not finite, or llama.cpp fails.
         """
-        matcher = self.start(grammar)
-        tokens = list(known)
-        matcher.consume_tokens(tokens)
-        self._require_sound(matcher)
-        forced_tokens = 0
+        walk = Walk(self.start(grammar), self.canonical, self._ends)
+        forced_tokens = _replay(walk, known)
+        closest: Closest | None = None
         report_prompt = (
             None if report is None else (lambda done, total: report("prompt", done, total, ""))
         )
-        while len(tokens) < max_tokens and not matcher.is_stopped():
-            run = self._forced(matcher)[: max_tokens - len(tokens)]
+        # One list that grows: a prompt is long, and would be copied for each token.
+        sequence = prompt + walk.tokens
+        ranking = Ranking(self.vocabulary.vocabulary_tokens, self._ends)
+        while len(walk.tokens) < max_tokens and not walk.is_complete:
+            done = len(walk.tokens)
+            run = walk.forced()
             if run:
                 forced_tokens += len(run)
             else:
-                logits = evaluator.evaluate(prompt + tokens, report_prompt)
+                logits = evaluator.evaluate(sequence, report_prompt)
                 report_prompt = None
-                run = [choose(logits, matcher.compute_bitmask())]
-            matcher.consume_tokens(run)
-            self._require_sound(matcher)
-            tokens += run
+                closest = choose(walk, ranking, logits, closest)
+            sequence += walk.tokens[done:]
             if report is not None:
+                tokens = walk.tokens[:max_tokens]
                 report("output", len(tokens), max_tokens, self.text_of(tokens))
-        self._require_sound(matcher)
+        excess_tokens = max(0, len(walk.tokens) - max_tokens)
+        tokens = walk.tokens[:max_tokens]
         return Output(
             text=self.text_of(tokens),
             tokens=tokens,
-            forced_tokens=forced_tokens,
-            is_complete=matcher.is_stopped(),
+            # Only a forced run is longer than one token, so what is too much was forced.
+            forced_tokens=forced_tokens - excess_tokens,
+            is_complete=walk.is_complete and not excess_tokens,
+            margin=None if closest is None else self._margin(closest),
+            breaks=walk.breaks,
         )
 
     def follow(self, text: str, grammar: str, max_tokens: int) -> Output:
@@ -170,11 +183,11 @@ class Guide:
             ScriptError: the grammar does not admit the text, or asks for more.
         """
         matcher = self.start(grammar)
-        tokens = tokens_of_data(self._vocabulary, self._cutter, text)
-        if b"".join(map(self._vocabulary.piece, tokens)) != text.encode():
+        tokens = tokens_of_data(self.vocabulary, self.cutter, text)
+        if b"".join(map(self.vocabulary.piece, tokens)) != text.encode():
             raise ScriptError(
-                f"The model's vocabulary can't spell the scripted text {text!r}; leave out rare "
-                "characters"
+                f"The model's vocabulary can't spell the scripted text {_quoted(text)}; leave out "
+                "rare characters"
             )
         done = forced_tokens = 0
         while done < len(tokens):
@@ -186,11 +199,11 @@ class Guide:
             matcher.consume_tokens(step)
             done += len(step)
             forced_tokens += len(step) if is_forced else 0
-        self._require_sound(matcher)
+        require_sound(matcher)
         if not matcher.is_stopped():
             if not matcher.is_accepting():
                 raise ScriptError(
-                    f"The scripted text {text!r} ends too early; the grammar expects "
+                    f"The scripted text {_quoted(text)} ends too early; the grammar expects "
                     f"{self._expected(matcher)} next"
                 )
             tokens.append(self._ends[0])
@@ -206,8 +219,16 @@ class Guide:
     def text_of(self, tokens: list[int]) -> str:
         """Return the text of tokens, without end tokens and without half a character at the end."""
         return b"".join(
-            self._vocabulary.piece(token) for token in tokens if token not in self._ends
+            self.vocabulary.piece(token) for token in tokens if token not in self._ends
         ).decode("utf-8", "ignore")
+
+    def _margin(self, closest: Closest) -> MarginMessage:
+        return MarginMessage(
+            gap=closest.gap,
+            token_index=closest.token_index,
+            chosen=self.vocabulary.piece(closest.chosen).decode("utf-8", "replace"),
+            other=self.vocabulary.piece(closest.other).decode("utf-8", "replace"),
+        )
 
     def _forced(self, matcher: llguidance.LLMatcher) -> list[int]:
         run = matcher.compute_ff_tokens()
@@ -216,16 +237,17 @@ class Guide:
     def _refusal(
         self, text: str, before: list[int], token: int, matcher: llguidance.LLMatcher
     ) -> ScriptError:
-        admitted = b"".join(self._vocabulary.piece(each) for each in before)
-        for character in self._vocabulary.piece(token).decode("utf-8", "ignore"):
-            probe = tokens_of_data(self._vocabulary, self._cutter, character)
+        admitted = b"".join(self.vocabulary.piece(each) for each in before)
+        for character in self.vocabulary.piece(token).decode("utf-8", "ignore"):
+            probe = tokens_of_data(self.vocabulary, self.cutter, character)
             if matcher.is_stopped() or matcher.validate_tokens(probe) < len(probe):
                 break
             matcher.consume_tokens(probe)
             admitted += character.encode()
         position = len(admitted.decode("utf-8", "ignore"))
         return ScriptError(
-            f"The grammar does not admit the scripted text {text!r}: after {text[:position]!r} it "
+            f"The grammar does not admit the scripted text {_quoted(text)}: after "
+            f"{_quoted(text[:position], is_end_shown=True)} it "
             f"says {text[position : position + 40]!r}, "
             f"where the grammar expects {self._expected(matcher)}"
         )
@@ -234,53 +256,51 @@ class Guide:
         """Describe what may follow, for people."""
         forced = matcher.compute_ff_bytes()
         if forced:
-            return repr(forced.decode("utf-8", "replace"))
+            return _quoted(forced.decode("utf-8", "replace"))
         if matcher.is_stopped():
             return "the end of the text"
         allowed = [
             token
-            for token in allowed_tokens(matcher.compute_bitmask()).tolist()
+            for token in mask_of(matcher.compute_bitmask(), self.vocabulary.vocabulary_tokens)
+            .nonzero()[0]
+            .tolist()
             if token not in self._ends
         ]
         pieces = sorted(
-            {self._vocabulary.piece(token).decode("utf-8", "replace") for token in allowed},
+            {self.vocabulary.piece(token).decode("utf-8", "replace") for token in allowed},
             key=lambda piece: (-len(piece), piece),
         )
-        shown = ", ".join(repr(piece) for piece in pieces[:SHOWN_ALTERNATIVES])
+        shown = ", ".join(_quoted(piece) for piece in pieces[:SHOWN_ALTERNATIVES])
         rest = len(pieces) - SHOWN_ALTERNATIVES
         return f"one of {shown}" + (f" or {rest} others" if rest > 0 else "")
 
-    def _require_sound(self, matcher: llguidance.LLMatcher) -> None:
-        if matcher.is_error():
-            raise GrammarError(
-                f"llguidance {llguidance.__version__} refuses the grammar: {matcher.get_error()}"
-            )
 
+def _replay(walk: Walk, known: Sequence[int]) -> int:
+    """Say known tokens again; return how many forced ones follow them at once.
 
-def allowed_tokens(bitmask: bytes) -> NDArray[np.intp]:
-    """Return the tokens whose bit is set, in ascending order."""
-    return np.flatnonzero(np.unpackbits(np.frombuffer(bitmask, dtype=np.uint8), bitorder="little"))
-
-
-def choose(logits: NDArray[np.float32], bitmask: bytes) -> int:
-    """Return the allowed token with the highest logit; ties go to the lowest token.
+    The runs of forced tokens are those of the first time, wherever the limit cut them.
 
     Raises:
-        GrammarError: nothing is allowed.
-        EngineFault: the logit of an allowed token is not a finite number.
+        EngineFault: the grammar and the rule would have said something else.
     """
-    allowed = allowed_tokens(bitmask)
-    allowed = allowed[allowed < len(logits)]
-    if not len(allowed):
-        raise GrammarError(
-            "The grammar admits no token of this vocabulary here; make its alternatives spellable"
-        )
-    scores = logits[allowed]
-    if not np.isfinite(scores).all():
-        token = int(allowed[int(np.flatnonzero(~np.isfinite(scores))[0])])
-        raise EngineFault(
-            f"The model computed {float(logits[token])} as the logit of token {token}: its file is "
-            "damaged or its numbers overflow; "
-            "check the file's SHA-256, or use another quantisation"
-        )
-    return int(allowed[int(scores.argmax())])
+    while (done := len(walk.tokens)) < len(known):
+        token = known[done]
+        is_choice = not walk.is_complete and not walk.forced()
+        if is_choice and walk.allows(token):
+            (walk.take if walk.admits(token) else walk.break_with)(token)
+        said = walk.tokens[done : len(known)]
+        if not said or said != list(known[done : done + len(said)]):
+            raise EngineFault(
+                f"Token {done} of the {len(known)} known ones is {token}, which does not "
+                "follow here; the generation is another grammar's, so generate anew"
+            )
+    return len(walk.tokens) - len(known)
+
+
+def _quoted(text: str, *, is_end_shown: bool = False) -> str:
+    """Return a text in quotation marks, or its beginning or end where it is long."""
+    if len(text) <= SHOWN_CHARACTERS:
+        return repr(text)
+    if is_end_shown:
+        return f"…{text[-SHOWN_CHARACTERS:]!r}"
+    return f"{text[:SHOWN_CHARACTERS]!r}… ({len(text):,} characters)"

@@ -1,35 +1,30 @@
-"""The wall to llama.cpp: the only importer of llama_cpp. Runs in the engine's child process alone.
+"""The wall to llama.cpp: its models and vocabularies. Runs in the engine's child process alone.
 
-llama.cpp aborts the process on its assertions, so what would assert is checked here first; and
-because it may abort all the same, nothing but `worker.py` imports this.
+This file and `context.py` alone import llama_cpp. llama.cpp aborts the process on its assertions,
+so what would assert is checked here first; and because it may abort all the same, nothing else
+that the parent imports may import these two.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import llama_cpp
-import numpy as np
 
 from pyevm_agents.errors import ConfigError, EngineFault
-from pyevm_agents.models.build import BATCH_TOKENS
-from pyevm_agents.models.vocabulary import TokenKind, require_tokens
+from pyevm_agents.models.build import engine_name
+from pyevm_agents.models.load_failures import described, reason
+from pyevm_agents.models.vocabulary import TokenKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
 MAX_DEFAULT_CONTEXT_TOKENS = 8192
 """Tokens of context unless asked for more: 131,072 of them would take a larger model 16 GB."""
-
-MIN_SHARED_WRITING_BYTES = 512 * 1024 * 1024
-"""Bytes of weights from which on several threads write one token together. Threads that wait
-without spinning meet some 300 times a token, 25 ms in all: more than the default model's 89 MB
-take a single thread (16 ms a token; 41 ms with two). Prompts are read by all threads in any case.
-Source: `benchmarks/threads.py`, two cores."""
 
 LOG_ERROR = 4
 """Level of llama.cpp's log. Source: ggml.h, `ggml_log_level` (llama_cpp's comments are older)."""
@@ -37,19 +32,27 @@ LOG_ERROR = 4
 MAX_PIECE_BYTES = 64 * 1024
 """Bytes that a token may stand for. Runs of spaces reach 512 in published vocabularies."""
 
-SPELLED, CLEARED, WITHOUT_ENDS = True, True, False
-"""Arguments of llama.cpp's functions, which take them by position alone: spell special tokens,
-clear the data as well, add no special tokens."""
+LOADED_PERCENT = 100
+"""What progress is counted to while weights are loaded."""
+
+SPELLED, WITHOUT_ENDS = True, False
+"""Arguments of llama.cpp's functions, which take them by position alone: spell special tokens, add
+no special tokens."""
 
 KEEP_SPACES = b"tokenizer.ggml.add_space_prefix"
 """Metadata entry that makes llama.cpp put a space before each text; overridden, so that data stays
 what it is and segments stay independent of each other."""
 
 
+_errors: deque[str] = deque(maxlen=20)
+"""What llama.cpp said last of what went wrong."""
+
+
 @llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
 def _log(level: int, text: bytes, _user_data: object) -> None:
     """Pass errors on to stderr, which the parent keeps; drop the rest."""
     if level == LOG_ERROR:
+        _errors.append(text.decode("utf-8", "replace"))
         sys.stderr.write(text.decode("utf-8", "replace"))
         sys.stderr.flush()
 
@@ -58,8 +61,11 @@ llama_cpp.llama_log_set(_log, ctypes.c_void_p(0))
 
 
 def engine_version() -> str:
-    """Return the version of llama-cpp-python, which pins that of llama.cpp."""
-    return f"llama-cpp-python {llama_cpp.__version__}"
+    """Return the versions of llama-cpp-python and llama.cpp, see `build.engine_name`."""
+    library: Any = llama_cpp.llama_cpp._lib  # noqa: SLF001 - llama_cpp does not pass it on
+    commit = library.ggml_commit
+    commit.restype = ctypes.c_char_p
+    return engine_name(llama_cpp.__version__, commit().decode())
 
 
 def system_info() -> str:
@@ -81,11 +87,40 @@ def backend_names() -> tuple[str, ...]:
     return tuple(name(get(index)).decode() for index in range(count()))
 
 
+def _progress_callback(report: Callable[[int, int], None] | None) -> Any:  # noqa: ANN401 - ctypes
+    """Return what llama.cpp calls while it loads: one report for each whole percent."""
+    last = -1
+
+    def go_on(fraction: float, _user_data: object) -> bool:
+        nonlocal last
+        done = int(fraction * LOADED_PERCENT)
+        if report is not None and done != last:
+            last = done
+            report(done, LOADED_PERCENT)
+        return True
+
+    return llama_cpp.llama_progress_callback(go_on)
+
+
+def why_not() -> str:
+    """Return what llama.cpp's last errors mean, and what to do about them."""
+    return reason(_errors)
+
+
 class Llama:
     """A GGUF file as llama.cpp has loaded it: metadata, vocabulary, and weights if asked for."""
 
-    def __init__(self, path: str, *, vocabulary_only: bool) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        vocabulary_only: bool,
+        report: Callable[[int, int], None] | None = None,
+    ) -> None:
         """Load a file.
+
+        Input:
+            report: is called with percent done, and 100.
 
         Raises:
             ConfigError: llama.cpp refuses it, or it is no model that continues text.
@@ -105,15 +140,20 @@ class Llama:
         ].value  # A union of C, which llama_cpp declares as one of Python.
         value.val_bool = False
         parameters.kv_overrides = self._overrides
-        model = llama_cpp.llama_model_load_from_file(path.encode(), parameters)
+        callback = _progress_callback(report)
+        parameters.progress_callback = callback
+        model = llama_cpp.llama_model_load_from_file(os.fsencode(path), parameters)
         if not model:
             raise ConfigError(
-                f"llama.cpp does not load the model file {path}; download it again, or name another"
+                f"llama.cpp does not load the model file {described(path)}: {why_not()}"
             )
+        self.path = path
         self.model: int = model
         vocab = llama_cpp.llama_model_get_vocab(model)
         if not vocab or llama_cpp.llama_vocab_n_tokens(vocab) == 0:
-            raise ConfigError(f"The model file {path} has no vocabulary; convert it with one")
+            raise ConfigError(
+                f"The model file {described(path)} has no vocabulary; convert it with one"
+            )
         self.vocab: int = vocab
         self.vocabulary_tokens: int = llama_cpp.llama_vocab_n_tokens(vocab)
         # llama_model_n_ctx_train is 0 where only a vocabulary was loaded.
@@ -121,13 +161,18 @@ class Llama:
         self.trained_context_tokens = int(context_length) if context_length.isdecimal() else 0
         if llama_cpp.llama_model_has_encoder(model) or not llama_cpp.llama_model_has_decoder(model):
             raise ConfigError(
-                f"The model file {path} ({self.metadata('general.architecture')}) does not "
-                "continue text; use a decoder"
+                f"The model file {described(path)} is of the architecture "
+                f"{self.metadata('general.architecture')}, which does not continue text; use a "
+                "decoder"
             )
         self.attributes: list[int] = [
             llama_cpp.llama_vocab_get_attr(vocab, token) for token in range(self.vocabulary_tokens)
         ]
         self._piece_buffer = ctypes.create_string_buffer(MAX_PIECE_BYTES)
+
+    def close(self) -> None:
+        """Free the memory. Nothing of this model may be in use."""
+        llama_cpp.llama_model_free(self.model)
 
     def metadata(self, key: str) -> str:
         """Return an entry of the file's metadata as text, or an empty text."""
@@ -220,126 +265,3 @@ class Llama:
         """Return the address of `llama_tokenize`, which llguidance calls by itself."""
         library: Any = llama_cpp.llama_cpp._lib  # noqa: SLF001 - as llguidance.llamacpp does
         return ctypes.cast(library.llama_tokenize, ctypes.c_void_p).value or 0
-
-
-class Context:
-    """One sequence in llama.cpp's memory: the tokens evaluated last, and what follows from them."""
-
-    def __init__(self, llama: Llama, *, threads: int, context_tokens: int) -> None:
-        """Make room for `context_tokens` tokens.
-
-        Raises:
-            ConfigError: llama.cpp refuses, for lack of memory as a rule.
-        """
-        self._llama = llama
-        self.context_tokens = context_tokens
-        parameters = llama_cpp.llama_context_default_params()
-        parameters.n_ctx = context_tokens
-        parameters.n_batch = parameters.n_ubatch = BATCH_TOKENS
-        parameters.n_seq_max = 1
-        is_large = llama_cpp.llama_model_size(llama.model) >= MIN_SHARED_WRITING_BYTES
-        parameters.n_threads = threads if is_large else 1
-        parameters.n_threads_batch = threads
-        parameters.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
-        parameters.offload_kqv = parameters.op_offload = False
-        parameters.kv_unified = False
-        parameters.swa_full = True
-        parameters.no_perf = True
-        context = llama_cpp.llama_init_from_model(llama.model, parameters)
-        if not context:
-            raise ConfigError(
-                f"llama.cpp makes no context of {context_tokens} tokens for this model; ask for a "
-                "smaller context_tokens"
-            )
-        self._context: int = context
-        self._memory: int = llama_cpp.llama_get_memory(context)
-        self._batch = llama_cpp.llama_batch_init(BATCH_TOKENS, 0, 1)
-        # A recurrent memory is one state: it goes on, or starts anew.
-        self._can_cut = not (
-            llama_cpp.llama_model_is_recurrent(llama.model)
-            or llama_cpp.llama_model_is_hybrid(llama.model)
-        )
-        self._tokens: list[int] = []
-
-    def forget(self) -> None:
-        """Empty the memory: the next evaluation starts from nothing."""
-        llama_cpp.llama_memory_clear(self._memory, CLEARED)
-        self._tokens = []
-
-    def evaluate(
-        self,
-        tokens: list[int],
-        report: Callable[[int, int], None] | None = None,
-        *,
-        batch_tokens: int = BATCH_TOKENS,
-    ) -> NDArray[np.float32]:
-        """Return the logits of what follows after `tokens`.
-
-        Keeps what it knows of the longest common prefix with the previous evaluation, which gives
-        the same bits as starting afresh (measured), and always evaluates the last token.
-
-        Input:
-            report: is called with tokens done and tokens in all.
-            batch_tokens: evaluate in pieces of at most this many tokens: 1 to `BATCH_TOKENS`.
-
-        Output:
-            float32, one for each token of the vocabulary; valid until the next evaluation.
-
-        Raises:
-            EngineFault: no tokens, more than the context holds, or llama.cpp gave up.
-        """
-        require_tokens(tokens, self._llama.vocabulary_tokens)
-        if not 0 < len(tokens) <= self.context_tokens:
-            raise EngineFault(
-                f"{len(tokens)} tokens are to be evaluated; the context holds 1 to "
-                f"{self.context_tokens}"
-            )
-        if not 0 < batch_tokens <= BATCH_TOKENS:
-            raise EngineFault(
-                f"A batch of {batch_tokens} tokens was asked for; it may have 1 to {BATCH_TOKENS}"
-            )
-        done = self._keep(tokens)
-        while done < len(tokens):
-            piece = tokens[done : done + batch_tokens]
-            self._decode(piece, done, wants_logits=done + len(piece) == len(tokens))
-            done += len(piece)
-            self._tokens = tokens[:done]
-            if report is not None:
-                report(done, len(tokens))
-        logits = llama_cpp.llama_get_logits_ith(self._context, -1)
-        if not logits:
-            self.forget()
-            raise EngineFault(
-                f"llama.cpp computed no logits after {len(tokens)} tokens; run the call again"
-            )
-        return np.ctypeslib.as_array(logits, (self._llama.vocabulary_tokens,))
-
-    def _keep(self, tokens: list[int]) -> int:
-        """Drop from memory what is not a prefix of `tokens`; return how many tokens stay."""
-        known = self._tokens
-        if len(known) < len(tokens) and tokens[: len(known)] == known:
-            return len(known)
-        limit = min(len(known), len(tokens) - 1) if self._can_cut else 0
-        kept = next((i for i in range(limit) if known[i] != tokens[i]), limit)
-        if kept == 0 or not llama_cpp.llama_memory_seq_rm(self._memory, 0, kept, -1):
-            self.forget()
-            return 0
-        self._tokens = known[:kept]
-        return kept
-
-    def _decode(self, tokens: list[int], position: int, *, wants_logits: bool) -> None:
-        batch = self._batch
-        batch.n_tokens = len(tokens)
-        for index, token in enumerate(tokens):
-            batch.token[index] = token
-            batch.pos[index] = position + index
-            batch.n_seq_id[index] = 1
-            batch.seq_id[index][0] = 0
-            batch.logits[index] = wants_logits and index == len(tokens) - 1
-        status = llama_cpp.llama_decode(self._context, batch)
-        if status != 0:
-            self.forget()
-            raise EngineFault(
-                f"llama_decode failed with status {status} at token {position}; its memory was "
-                "emptied, run the call again"
-            )

@@ -2,27 +2,52 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
+import os
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from precompiles.ports import Described, Generation
-from pyevm_agents.errors import ConfigError
+from pyevm_agents.errors import ConfigError, EngineFault
+from pyevm_agents.models.forks import keep_over_forks
+from pyevm_agents.models.store import Store
+from pyevm_agents.models.store_codec import Question
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from precompiles.ports import Facts, GenerationRequest, LanguageModel, Segment
 
-MAX_REMEMBERED_GENERATIONS = 4096
-"""Generations. One is about 10 KB (some 100 tokens and their text; its key is 32 bytes), so 40 MB:
-a test suite's worth, where the slowest model would have computed for hours."""
+RECENT_GENERATIONS = 256
+"""Generations at hand without the store, about 10 KB each: where it can't be written, a call and
+its transaction still cost one inference."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    generation: Generation
-    limit_tokens: int
+@runtime_checkable
+class Resuming(Protocol):
+    """A model that continues what a limit cut."""
+
+    def resume(self, request: GenerationRequest, known: Generation) -> Generation:
+        """Return what `generate(request)` would, given what it said under a lower limit."""
+
+
+@runtime_checkable
+class Spelling(Protocol):
+    """A model that knows the text of tokens."""
+
+    def text_of(self, tokens: tuple[int, ...]) -> str:
+        """Return their text."""
+
+
+@dataclass(slots=True)
+class _Turn:
+    """Threads that ask for one generation, one after the other."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    waiting: int = 0
 
 
 class RememberingModel:
@@ -30,36 +55,51 @@ class RememberingModel:
 
     Implements `precompiles.ports.LanguageModel` around another one. What is remembered is a
     function of the model's digest, its fingerprint, the prompt's tokens and the grammar. The limit
-    is no part of it: a lower one cuts what is known, a higher one computes anew what was cut.
+    is no part of it: a lower one cuts what is known, a higher one continues what was cut.
     """
 
     def __init__(
-        self,
-        model: LanguageModel,
-        *,
-        digest: bytes,
-        fingerprint: str,
-        max_generations: int = MAX_REMEMBERED_GENERATIONS,
+        self, model: LanguageModel, *, digest: bytes, fingerprint: str, store: Store | None = None
     ) -> None:
         """Wrap a model.
 
         Input:
             digest: SHA-256 of the model's file.
             fingerprint: the engine's profile, see `ProfileFacts`.
-            max_generations: the least recently used goes beyond this many.
+            store: where generations are kept; None for one that ends with this object. Whoever
+                made it closes it.
 
         Raises:
-            ConfigError: there is room for none.
+            ConfigError: the store is a file, and the model computes nothing: what a script says is
+                no function of the prompt.
         """
-        if max_generations < 1:
+        if store is not None and store.path is not None and _is_weightless(fingerprint):
             raise ConfigError(
-                f"max_generations is {max_generations}; use the model itself to remember none"
+                f"The model has no weights (its fingerprint's canary is empty), so what it says "
+                f"must not be kept in {store.path}; leave out the store"
             )
         self.model = model
-        self._scope = digest + hashlib.sha256(fingerprint.encode()).digest()
-        self._max_generations = max_generations
-        self._known: OrderedDict[bytes, _Known] = OrderedDict()
-        self._lock = threading.Lock()
+        self.store = Store() if store is None else store
+        self.hits = 0
+        """Generations that were known."""
+
+        self.computed = 0
+        """Generations that the model was asked for from the start."""
+
+        self.resumed = 0
+        """Generations that the model continued where a lower limit had cut them."""
+
+        self.lock = threading.RLock()
+        self._digest = digest
+        self._fingerprint = fingerprint
+        self._recent: OrderedDict[bytes, Generation] = OrderedDict()
+        self._turns: dict[bytes, _Turn] = {}
+        keep_over_forks(self)
+
+    @property
+    def inferences(self) -> int:
+        """How often the model itself was asked."""
+        return self.computed + self.resumed
 
     @property
     def profile_facts(self) -> Facts | None:
@@ -71,50 +111,134 @@ class RememberingModel:
         return self.model.tokenize(segments)
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """Return what is known, cut to the request's limit, or ask the model.
+        """Return what is known, cut to the request's limit, or ask the model for what is not.
 
-        A text that is cut here differs from the model's own cut in `text`, which is the whole known
-        text, and may in `forced_tokens`, which is an upper bound: of a generation that is not
-        complete, only the tokens count.
+        Threads that ask for the same wait for the first. Of a generation that is cut here, the
+        tokens are the model's own, and the text where the model spells tokens; `forced_tokens` is
+        an upper bound, since which of them were forced is not known; `margin` is the model's own
+        or, where the closest decision came after the cut, None. No rule depends on these: a caller
+        whose limit cuts a generation halts.
         """
-        key = self._key(request)
-        with self._lock:
-            known = self._known.get(key)
-            if known is not None and (
-                known.generation.is_complete or request.max_tokens <= known.limit_tokens
-            ):
-                self._known.move_to_end(key)
-                return _cut(known.generation, request.max_tokens)
-        generation = self.model.generate(request)
-        with self._lock:
-            self._known[key] = _Known(generation, request.max_tokens)
-            self._known.move_to_end(key)
-            while len(self._known) > self._max_generations:
-                self._known.popitem(last=False)
-        return generation
-
-    def __len__(self) -> int:
-        """Return how many generations are remembered."""
-        return len(self._known)
+        question = Question(
+            digest=self._digest,
+            fingerprint=self._fingerprint,
+            prompt_tokens=request.prompt_tokens,
+            grammar=request.grammar,
+        )
+        key = question.key()
+        with self._turn(key):
+            known = self._find(key, request.max_tokens)
+            if known is not None and _serves(known, request.max_tokens):
+                with self.lock:
+                    self.hits += 1
+                self.store.used(key)
+                return self._cut(known, request.max_tokens)
+            generation = self._compute(request, known)
+            self._remember(key, generation)
+            self.store.put(question, generation)
+            return generation
 
     def forget(self) -> None:
-        """Forget every generation."""
-        with self._lock:
-            self._known.clear()
+        """Forget every generation, those of the store included.
 
-    def _key(self, request: GenerationRequest) -> bytes:
-        tokens = b"".join(token.to_bytes(4, "big") for token in request.prompt_tokens)
-        return hashlib.sha256(
-            self._scope + hashlib.sha256(tokens).digest() + request.grammar.encode()
-        ).digest()
+        Raises:
+            ConfigError: the store can't be written.
+        """
+        with self.lock:
+            self._recent.clear()
+        self.store.clear()
 
+    def after_fork(self) -> None:
+        """Begin anew in a child process: threads that waited are not in it."""
+        self._turns.clear()
 
-def _cut(generation: Generation, max_tokens: int) -> Generation:
-    if len(generation.tokens) <= max_tokens:
+    @contextmanager
+    def _turn(self, key: bytes) -> Iterator[None]:
+        """Be the only one who asks for a generation."""
+        process = os.getpid()
+        with self.lock:
+            turn = self._turns.setdefault(key, _Turn())
+            turn.waiting += 1
+        try:
+            with turn.lock:
+                yield
+        finally:
+            with self.lock:
+                turn.waiting -= 1
+                if not turn.waiting and os.getpid() == process:
+                    del self._turns[key]
+
+    def _find(self, key: bytes, limit: int) -> Generation | None:
+        with self.lock:
+            recent = self._recent.get(key)
+            if recent is not None and _serves(recent, limit):
+                self._recent.move_to_end(key)
+                return recent
+        stored = self.store.get(key)
+        if stored is None or (recent is not None and not _is_longer(stored, recent)):
+            return recent
+        self._remember(key, stored)
+        return stored
+
+    def _compute(self, request: GenerationRequest, known: Generation | None) -> Generation:
+        if known is not None and isinstance(self.model, Resuming):
+            # What is known may be a damaged row's; a model that is at fault says so again.
+            with suppress(EngineFault):
+                generation = self.model.resume(request, known)
+                with self.lock:
+                    self.resumed += 1
+                self.store.count("resumes")
+                return generation
+        generation = self.model.generate(request)
+        with self.lock:
+            self.computed += 1
+        self.store.count("misses")
         return generation
-    return Generation(
-        text=generation.text,
-        tokens=generation.tokens[:max_tokens],
-        forced_tokens=min(generation.forced_tokens, max_tokens),
-        is_complete=False,
-    )
+
+    def _remember(self, key: bytes, generation: Generation) -> None:
+        with self.lock:
+            self._recent[key] = generation
+            self._recent.move_to_end(key)
+            if len(self._recent) > RECENT_GENERATIONS:
+                self._recent.popitem(last=False)
+
+    def _cut(self, generation: Generation, limit: int) -> Generation:
+        if len(generation.tokens) <= limit:
+            return generation
+        tokens = generation.tokens[:limit]
+        text = generation.text
+        if isinstance(self.model, Spelling):
+            with suppress(EngineFault):
+                text = _common(self.model.text_of(tokens), text)
+        margin = generation.margin
+        return Generation(
+            text=text,
+            tokens=tokens,
+            forced_tokens=min(generation.forced_tokens, limit),
+            is_complete=False,
+            margin=None if margin is None or margin.token_index >= limit else margin,
+        )
+
+
+def _serves(known: Generation, limit: int) -> bool:
+    return known.is_complete or limit <= len(known.tokens)
+
+
+def _is_longer(one: Generation, other: Generation) -> bool:
+    return one.is_complete or len(one.tokens) > len(other.tokens)
+
+
+def _common(cut: str, whole: str) -> str:
+    """Return what a cut has of a text: half a character at its end, spelled as another, goes."""
+    while not whole.startswith(cut):
+        cut = cut[:-1]
+    return cut
+
+
+def _is_weightless(fingerprint: str) -> bool:
+    """Return whether a profile says of itself that nothing computes under it."""
+    try:
+        profile = json.loads(fingerprint)
+    except ValueError:
+        return False
+    return isinstance(profile, dict) and profile.get("canary") == ""

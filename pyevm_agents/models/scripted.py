@@ -16,15 +16,15 @@ import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from precompiles.text import ADDRESS
 from pyevm_agents.errors import ConfigError, ScriptError
+from pyevm_agents.models.closing import Closing
 from pyevm_agents.models.llama_model import GgufModel, ProfileFacts, Vocabulary
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
 
     from precompiles.ports import Generation, GenerationRequest, Segment
 
@@ -123,7 +123,7 @@ def render(step: Step, handles: tuple[tuple[str, str], ...] = ()) -> str:
     return ADDRESS.sub(lambda found: names.get(found[0].lower(), found[0]), text)
 
 
-class ScriptedModel:
+class ScriptedModel(Closing):
     """A model that follows a script. Implements `precompiles.ports.LanguageModel`.
 
     A script is a list, said step by step, or a function of the request. As with any model, the same
@@ -191,19 +191,6 @@ class ScriptedModel:
         """End the vocabulary's process, if this model started it."""
         if self._owns_vocabulary:
             self.vocabulary.close()
-
-    def __enter__(self) -> Self:
-        """Return the model itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """End the vocabulary's process, if this model started it."""
-        self.close()
 
     def _step(self, request: GenerationRequest) -> Step:
         script = self._script

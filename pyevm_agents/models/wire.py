@@ -21,6 +21,7 @@ class LoadMessage(TypedDict):
     vocabulary_only: bool
     threads: int
     context_tokens: int | None
+    prefix_cache_bytes: int
 
 
 class Facts(TypedDict):
@@ -46,6 +47,14 @@ class MarginMessage(TypedDict):
     other: str
 
 
+class WorkMessage(TypedDict):
+    """What a generation had to evaluate; the fields are those of `llama_model.Work`."""
+
+    evaluated_tokens: int
+    reused_tokens: int
+    restored_tokens: int
+
+
 class Reply(TypedDict, total=False):
     """An answer of the child: progress as often as it likes, then one of the others."""
 
@@ -57,6 +66,7 @@ class Reply(TypedDict, total=False):
     forced_tokens: int
     is_complete: bool
     margin: MarginMessage | None
+    work: WorkMessage
     facts: Facts
     system_info: str
     backends: list[str]
@@ -78,6 +88,7 @@ class Request(TypedDict, total=False):
     max_tokens: int
     known_tokens: list[int]
     wants_progress: bool
+    """Of `generate` and `load`."""
 
 
 def write_message(stream: IO[bytes], message: Request | Reply) -> None:

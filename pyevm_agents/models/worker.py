@@ -21,10 +21,20 @@ from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
 from pyevm_agents.models import llama as engine
 from pyevm_agents.models.build import BATCH_TOKENS
 from pyevm_agents.models.canary import canary, logits_digest
+from pyevm_agents.models.context import Context, Tally
 from pyevm_agents.models.gguf import FileStamp
 from pyevm_agents.models.grammar import Guide, Output
+from pyevm_agents.models.reference import generate_by_reference
 from pyevm_agents.models.vocabulary import SpecialCutter, tokens_of_segments
-from pyevm_agents.models.wire import Facts, LoadMessage, Reply, Request, read_request, write_message
+from pyevm_agents.models.wire import (
+    Facts,
+    LoadMessage,
+    Reply,
+    Request,
+    WorkMessage,
+    read_request,
+    write_message,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,7 +51,7 @@ class Worker:
         """Answer on `replies`."""
         self._replies = replies
         self._llama: engine.Llama | None = None
-        self._context: engine.Context | None = None
+        self._context: Context | None = None
 
     def answer(self, request: Request) -> Reply:
         """Do what a request asks; what goes wrong becomes an error reply."""
@@ -68,14 +78,25 @@ class Worker:
     def load(self, request: Request) -> Reply:
         """Load the model's file, or its vocabulary alone, and say what it is."""
         message = request["load"]
+        report = self._report if request["wants_progress"] else None
         _require_unchanged(message)
-        llama = engine.Llama(message["path"], vocabulary_only=message["vocabulary_only"])
+        self._unload()
+        llama = engine.Llama(
+            message["path"],
+            vocabulary_only=message["vocabulary_only"],
+            report=report and (lambda done, total: report("load", done, total, "")),
+        )
         context_tokens = _context_tokens(message, llama)
         digest = ""
         if not message["vocabulary_only"]:
-            self._context = engine.Context(
-                llama, threads=message["threads"], context_tokens=context_tokens
+            self._context = Context(
+                llama,
+                threads=message["threads"],
+                context_tokens=context_tokens,
+                prefix_cache_bytes=message["prefix_cache_bytes"],
             )
+            if report is not None:
+                report("check", 0, 1, "")
             digest = canary(llama, self._context)
         _require_unchanged(message)
         self._llama = llama
@@ -98,6 +119,13 @@ class Worker:
             )
         )
 
+    def _unload(self) -> None:
+        """Let go of a vocabulary, before it is loaded again with its weights."""
+        if self._llama is not None:
+            del self._guide, self._cutter
+            self._llama.close()
+            self._llama = None
+
     def tokenize(self, request: Request) -> Reply:
         """Return the tokens of segments."""
         llama = self._loaded()
@@ -108,15 +136,34 @@ class Worker:
         """Continue a prompt under a grammar."""
         self._loaded()
         report = self._report if request["wants_progress"] else None
+        if report is not None:
+            report("prompt", 0, len(request["tokens"]), "")  # Its first batch takes a second.
+        evaluator = self._evaluator()
+        evaluator.tally = Tally()
         output = self._guide.generate(
-            self._evaluator(),
+            evaluator,
             request["tokens"],
             request["grammar"],
             request["max_tokens"],
             report,
             known=request.get("known_tokens", []),
         )
-        return _reply_of(output)
+        return _reply_of(output) | Reply(work=_work_of(evaluator.tally, request))
+
+    def reference(self, request: Request) -> Reply:
+        """Continue a prompt under a grammar from nothing, token by token: see `reference.py`."""
+        self._loaded()
+        evaluator = self._evaluator()
+        evaluator.forget()
+        return _reply_of(
+            generate_by_reference(
+                self._guide,
+                evaluator,
+                request["tokens"],
+                request["grammar"],
+                request["max_tokens"],
+            )
+        )
 
     def follow(self, request: Request) -> Reply:
         """Say a given text under a grammar."""
@@ -132,10 +179,17 @@ class Worker:
 
     def logits(self, request: Request) -> Reply:
         """Return the digest of the logits after some tokens: for checks that bits stay the same."""
-        logits = self._evaluator().evaluate(
+        evaluator = self._evaluator()
+        evaluator.tally = Tally()
+        logits = evaluator.evaluate(
             request["tokens"], batch_tokens=request.get("max_tokens", BATCH_TOKENS)
         )
-        return Reply(logits=logits_digest(logits))
+        return Reply(logits=logits_digest(logits), work=_work_of(evaluator.tally, request))
+
+    def forget(self, _request: Request) -> Reply:
+        """Empty the context's memory and drop the prefixes set aside."""
+        self._evaluator().forget()
+        return Reply()
 
     def _report(self, phase: str, done: int, total: int, text: str) -> None:
         write_message(self._replies, Reply(progress=(phase, done, total, text)))
@@ -145,7 +199,7 @@ class Worker:
             raise EngineFault("The engine has loaded no model; ask it to `load` first")
         return self._llama
 
-    def _evaluator(self) -> engine.Context:
+    def _evaluator(self) -> Context:
         if self._context is None:
             raise EngineFault(
                 "The engine has loaded a vocabulary and no weights; make a LlamaModel to generate"
@@ -158,9 +212,11 @@ OPERATIONS: Mapping[str, Callable[[Worker, Request], Reply]] = {
     "load": Worker.load,
     "tokenize": Worker.tokenize,
     "generate": Worker.generate,
+    "reference": Worker.reference,
     "follow": Worker.follow,
     "text": Worker.text,
     "logits": Worker.logits,
+    "forget": Worker.forget,
 }
 """Everything a parent can ask for."""
 
@@ -172,6 +228,15 @@ def _reply_of(output: Output) -> Reply:
         forced_tokens=output.forced_tokens,
         is_complete=output.is_complete,
         margin=output.margin,
+    )
+
+
+def _work_of(tally: Tally, request: Request) -> WorkMessage:
+    prompt_tokens = len(request["tokens"])  # Known and forced tokens may have been reused too.
+    return WorkMessage(
+        evaluated_tokens=tally.decoded_tokens,
+        reused_tokens=min(tally.kept_tokens + tally.restored_tokens, prompt_tokens),
+        restored_tokens=min(tally.restored_tokens, prompt_tokens),
     )
 
 

@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
+import rlp
 from eth_typing import Address
+from eth_utils import ValidationError
 
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.errors import ConfigError, EngineFault
+from pyevm_agents.errors import BlockError, ConfigError, EngineFault
 from tests.byte_model import PROFILE, ByteModel
 from tests.conftest import OWNER, STRANGER
 from tests.test_agents import Wallet, instruct, use
@@ -19,7 +21,7 @@ from tests.test_agents import Wallet, instruct, use
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from precompiles.ports import Generation, GenerationRequest
+    from precompiles.ports import Generation, GenerationRequest, LanguageModel
     from tests.conftest import Bench
 
     MakeBench = Callable[..., Bench]
@@ -181,3 +183,91 @@ def test_refuses_a_model_that_genesis_does_not_name(facts: FakeFacts, message: s
     Chain(config, {"bytes": DescribedModel(FakeFacts(fingerprint='{"canary":""}'))})
     with pytest.raises(ConfigError, match=message):
         Chain(config, {"bytes": DescribedModel(facts)})
+
+
+def copy_of(b: Bench, answers: LanguageModel) -> Chain:
+    """Return a chain at the genesis of another's, with a model of its own."""
+    return Chain(b.chain.config, {"bytes": answers}, accounts=b.chain.genesis_accounts)
+
+
+def test_a_block_mined_here_is_imported_there(bench: MakeBench) -> None:
+    b = bench()
+    counter = b.deploy("Counter")
+    b.send(counter, artifact("Counter").call("add", 5))[1].raise_if_error()
+    there = copy_of(b, ByteModel([]))
+    watched: list[int] = []
+    for number in (1, 2):
+        block = b.chain.block(number)
+        mined = there.import_block(
+            rlp.encode(block), watch=lambda _, receipt, __: watched.append(receipt.gas_used)
+        )
+        assert mined.block == block
+        assert mined.receipts[0].gas_used == block.header.gas_used
+        assert mined.computations[0].is_success
+    assert watched == [b.chain.block(number).header.gas_used for number in (1, 2)]
+    assert there.head == b.chain.head
+    assert mined.witness.get_slots_queried(counter) == {0}
+    assert there.account(counter, [0, 1]) == GenesisAccount(
+        nonce=1, code=b.chain.code(counter), storage={0: 5}
+    )
+    assert there.account(Address(b"\x77" * 20)) is None
+    there.mine()
+
+
+@pytest.mark.parametrize(
+    "field", ["state_root", "receipt_root", "transaction_root", "gas_used", "bloom"]
+)
+def test_a_block_that_says_something_else_is_refused_and_the_field_named(
+    bench: MakeBench, field: str
+) -> None:
+    b = bench()
+    b.deploy("Counter")
+    block = b.chain.block(1)
+    value = block.header.as_dict()[field]
+    other = bytes(32) if isinstance(value, bytes) else value + 1
+    altered = block.copy(header=block.header.copy(**{field: other}))
+    there = copy_of(b, ByteModel([]))
+    genesis = there.head
+    with pytest.raises(BlockError, match=f"block 1: {field} is .+, its header says "):
+        there.import_block(rlp.encode(altered))
+    assert there.head == genesis
+    there.import_block(rlp.encode(block))
+
+
+def test_only_the_next_block_is_imported(bench: MakeBench) -> None:
+    b = bench()
+    b.chain.mine()
+    b.chain.mine()
+    there = copy_of(b, ByteModel([]))
+    with pytest.raises(ValidationError, match="can only import blocks at number #1"):
+        there.import_block(rlp.encode(b.chain.block(2)))
+
+
+@pytest.mark.parametrize("encoded", [b"", b"\xc0", b"hello", bytes(600)])
+def test_what_is_no_block_is_refused(encoded: bytes) -> None:
+    with pytest.raises(BlockError, match=f"{len(encoded)} bytes that are no block's RLP"):
+        Chain(ChainConfig()).import_block(encoded)
+
+
+def test_a_fault_while_importing_leaves_the_chain_as_it_was(bench: MakeBench) -> None:
+    class Faulty(ByteModel):
+        def generate(self, request: GenerationRequest) -> Generation:
+            raise EngineFault(f"died of {len(request.prompt_tokens)} tokens")
+
+    wallet = Wallet(bench([use("ViewBalanceTool", asset="USDC"), " I end.\nFinal Answer: 500"]))
+    b = wallet.bench
+    b.send(wallet.agent, instruct("How much?"))[1].raise_if_error()
+    there = copy_of(b, Faulty([]))
+    for number in range(1, b.chain.head.block_number):
+        there.import_block(rlp.encode(b.chain.block(number)))
+    head = there.head
+    with pytest.raises(EngineFault, match="died of"):
+        there.import_block(rlp.encode(b.chain.block(b.chain.head.block_number)))
+    assert there.head == head
+    there.mine()
+
+
+def test_genesis_has_storage() -> None:
+    account = GenesisAccount(balance_wei=1, storage={2**256 - 1: 7})
+    chain = Chain(ChainConfig(), accounts={STRANGER: account})
+    assert chain.account(STRANGER, account.storage) == account

@@ -69,3 +69,27 @@ def test_refuses_what_no_chain_can_be(fields: dict[str, object], message: str) -
 def test_refuses_what_no_model_can_be(fields: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         ChainConfig(models=(replace(PROFILE, **fields),))  # type: ignore[arg-type]
+
+
+def test_a_configuration_is_read_from_its_own_form() -> None:
+    config = ChainConfig(models=(PROFILE,), chain_id=7, profile_fingerprint='{"canary":""}')
+    assert ChainConfig.from_json(config.to_json()) == config
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"MAX_TOOLS":64', '"MAX_TOOLS":65', "the chain has MAX_TOOLS = 65, this version 64"),
+        ('"chain_id":31337', '"chain_id":0', "chain id 0: choose one from 1"),
+        ('"chain_id":31337', '"chain_id": 31337', "not in its canonical form"),
+        ('"limits"', '"limit"', "no configuration of a chain: KeyError"),
+        ('"aliases":[', '"aliases":5,"x":[', "no configuration of a chain: TypeError"),
+        ('"digest":"0x', '"digest":"xyz', "no configuration of a chain: ValueError"),
+        ("{", "[", "no configuration of a chain: JSONDecodeError"),
+    ],
+)
+def test_what_is_no_configuration_is_refused(old: str, new: str, message: str) -> None:
+    text = ChainConfig(models=(PROFILE,)).to_json()
+    assert old in text
+    with pytest.raises(ConfigError, match=message):
+        ChainConfig.from_json(text.replace(old, new, 1))

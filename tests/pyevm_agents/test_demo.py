@@ -80,7 +80,9 @@ def test_json_says_what_the_run_was(vocabulary: Vocabulary) -> None:
     assert form == made
     (step,) = form["steps"]
     assert step["action"] == "DeployTool"
-    assert step["input"]["amount"] == 3
+    assert step["input"]["amount"] == "3"
+    assert form["balances"]["after"]["pool"] == {"USDC": "503000000", "DAI": "500" + "0" * 18}
+    assert form["unit"] == {"USDC": "1000000", "DAI": "1" + "0" * 18}
     assert step["observation"].startswith("Success")
     assert form["status"] == 1
     assert form["seconds"] == 1.235
@@ -129,7 +131,7 @@ def test_refuses_an_empty_instruction(vocabulary: Vocabulary, text: str) -> None
     ],
 )
 def test_a_mistake_gets_one_clear_line(arguments: list[str], message: str) -> None:
-    result = CliRunner().invoke(main, ["demo", *arguments])
+    result = CliRunner().invoke(main, ["demo", "--no-store", *arguments])
     assert result.exit_code == 2
     assert message in result.output
     assert "Traceback" not in result.output
@@ -139,7 +141,7 @@ def test_a_mistake_gets_one_clear_line(arguments: list[str], message: str) -> No
 def test_refuses_a_file_that_is_no_model(tmp_path: Path) -> None:
     file = tmp_path / "model.gguf"
     file.write_bytes(b"GGUF but not really")
-    result = CliRunner().invoke(main, ["demo", "--model", str(file)])
+    result = CliRunner().invoke(main, ["demo", "--no-store", "--model", str(file)])
     assert result.exit_code in {1, 2}
     assert str(file) in result.output
     assert "Traceback" not in result.output
@@ -153,20 +155,20 @@ def test_every_command_explains_itself() -> None:
 
 
 def test_the_real_model_moves_what_it_was_told_to() -> None:
-    result = CliRunner().invoke(main, ["demo", "--json"])
+    result = CliRunner().invoke(main, ["demo", "--json", "--no-store"])
     assert result.exit_code == 0, result.output
     form = json.loads(result.stdout)
     assert form["status"] == 1
     assert form["model"]["name"] == DEFAULT_MODEL_NAME
     assert form["steps"][0]["action"] == "DeployTool"
     before, after, unit = form["balances"]["before"], form["balances"]["after"], form["unit"]
-    assert after["pool"]["USDC"] - before["pool"]["USDC"] == 10 * unit["USDC"]
-    assert after["wallet"]["USDC"] - before["wallet"]["USDC"] == -10 * unit["USDC"]
+    usdc = {place: int(after[place]["USDC"]) - int(before[place]["USDC"]) for place in before}
+    assert usdc == {"pool": 10 * int(unit["USDC"]), "wallet": -10 * int(unit["USDC"])}
     assert after["pool"]["DAI"] == before["pool"]["DAI"]
 
 
 def test_people_see_steps_balances_gas_and_the_undone_run() -> None:
-    result = CliRunner().invoke(main, ["demo", "--threads", "2"])
+    result = CliRunner().invoke(main, ["demo", "--threads", "2", "--no-store"])
     assert result.exit_code == 0, result.output
     expected = ["Instruction", "Thought", "Action", "Observation", "Transaction", "Balances"]
     expected += ["prompt", "output", "All or nothing", "every balance is as it was"]

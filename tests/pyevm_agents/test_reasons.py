@@ -21,7 +21,12 @@ def error(signature: str, *arguments: object) -> bytes:
         pytest.param(b"\x01\x02", "0x0102", id="too short"),
         pytest.param(b"\xff" * 36, "0x" + "ff" * 36, id="unknown"),
         pytest.param(error("Error(string)", "no"), "Error('no')", id="require"),
-        pytest.param(error("Panic(uint256)", 17), "Panic(17)", id="panic"),
+        pytest.param(
+            error("Panic(uint256)", 0x11), "Panic(0x11: arithmetic overflow)", id="overflow"
+        ),
+        pytest.param(error("Panic(uint256)", 0), "Panic(0x00: a check of the compiler)", id="0"),
+        pytest.param(error("Panic(uint256)", 0x1234), "Panic(0x1234)", id="unknown panic"),
+        pytest.param(error("Panic(uint256)", 17)[:-1], None, id="panic cut short"),
         pytest.param(error("ExecutorUnavailable()"), "ExecutorUnavailable()", id="no arguments"),
         pytest.param(error("UnknownModel(string)", "x"), "UnknownModel(modelId='x')", id="ours"),
         pytest.param(error("UnknownModel(string)", "x")[:-32], None, id="cut short"),

@@ -8,6 +8,9 @@ import pytest
 
 from precompiles.ports import GenerationRequest, Segment
 from pyevm_agents.models import LlamaModel, Vocabulary
+from pyevm_agents.models.gguf import default_model_path
+from pyevm_agents.models.grammar import Guide
+from pyevm_agents.models.vocabulary import SpecialCutter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,6 +53,15 @@ def vocabulary() -> Iterator[Vocabulary]:
     """The default model's vocabulary."""
     with Vocabulary() as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def guide() -> Guide:
+    """The default model's vocabulary in this process, for tests that supply the logits."""
+    from pyevm_agents.models.llama import Llama  # noqa: PLC0415 - loads llama.cpp, as few tests do
+
+    loaded = Llama(str(default_model_path()), vocabulary_only=True)
+    return Guide(loaded, SpecialCutter(loaded.special_spellings()))
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ import pytest
 from precompiles.ports import Segment
 from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.models import LlamaModel, Progress, Vocabulary
-from pyevm_agents.models.child import HINTS
+from pyevm_agents.models.child import HINTS, OWN_VARIABLES
 from pyevm_agents.models.engine import Engine, EngineOptions
 from pyevm_agents.models.gguf import default_model_path
 from pyevm_agents.models.wire import Request
@@ -39,6 +39,7 @@ def own() -> Iterator[Vocabulary]:
 
 
 def pid_of(model: Vocabulary | LlamaModel) -> int:
+    model.engine.ask(Request(operation="text", tokens=[]))  # Which starts it.
     pid = model.engine.process_id
     assert pid is not None
     return pid
@@ -105,15 +106,12 @@ def test_a_generation_reports_its_prompt_and_its_words(
     generation = reporting.model.generate(request)
     prompt = [report for report in reports if report.phase == "prompt"]
     output = [report for report in reports if report.phase == "output"]
-    assert [(report.done_tokens, report.total_tokens) for report in prompt] == [
-        (len(request.prompt_tokens),) * 2
-    ]
-    assert [report.done_tokens for report in output] == sorted(
-        {report.done_tokens for report in output}
-    )
+    total = len(request.prompt_tokens)
+    assert [(report.done, report.total) for report in prompt] == [(0, total), (total, total)]
+    assert [report.done for report in output] == sorted({report.done for report in output})
     assert all(generation.text.startswith(report.text) for report in output)
     assert output[-1] == Progress(
-        phase="output", done_tokens=len(generation.tokens), total_tokens=40, text=generation.text
+        phase="output", done=len(generation.tokens), total=40, text=generation.text
     )
 
 
@@ -121,15 +119,15 @@ def test_a_kill_in_the_middle_of_a_generation_is_a_fault_and_the_next_call_works
     reporting: Reporting, make_request: MakeRequest, llama: LlamaModel
 ) -> None:
     def kill_at_third_token(progress: Progress) -> None:
-        if progress.phase == "output" and progress.done_tokens == 3:
-            os.kill(pid_of(reporting.model), signal.SIGKILL)
+        if progress.phase == "output" and progress.done == 3:
+            os.kill(killed, signal.SIGKILL)
 
     reporting.listen = kill_at_third_token
     killed = pid_of(reporting.model)
     request = make_request(max_tokens=6)
     with pytest.raises(
         EngineFault,
-        match=r"was ended by SIGKILL \(.*memory.*\) while it was to generate; the next call",
+        match=r"was ended by SIGKILL \(.*memory.*\) while it was generating; the next call",
     ):
         reporting.model.generate(request)
     assert not is_running(killed)
@@ -138,22 +136,43 @@ def test_a_kill_in_the_middle_of_a_generation_is_a_fault_and_the_next_call_works
     assert pid_of(reporting.model) != killed
 
 
-def test_a_progress_report_that_raises_cancels_and_the_next_call_works(
+def test_a_caller_that_left_cancels_nothing(
+    reporting: Reporting, make_request: MakeRequest, llama: LlamaModel
+) -> None:
+    heard: list[Progress] = []
+
+    def hang_up(progress: Progress) -> None:
+        heard.append(progress)
+        raise BrokenPipeError("the client hung up")
+
+    reporting.listen = hang_up
+    with pytest.warns(RuntimeWarning, match="report raised BrokenPipeError.*to its end without it"):
+        generation = reporting.model.generate(make_request())
+    assert generation == llama.generate(make_request())
+    assert len(heard) == 1
+
+
+def test_a_report_may_not_ask_the_model_that_it_reports_about(
     reporting: Reporting, make_request: MakeRequest
 ) -> None:
-    class StopItError(Exception):
-        pass
-
-    def stop(_progress: Progress) -> None:
-        with pytest.raises(
-            EngineFault, match="progress report asked the model that it reports about"
-        ):
+    def ask(_progress: Progress) -> None:
+        with pytest.raises(EngineFault, match="report asked the model that it reports about"):
             reporting.model.tokenize(TEXT)
-        raise StopItError
+
+    reporting.listen = ask
+    assert reporting.model.generate(make_request(max_tokens=3)).tokens
+
+
+def test_ctrl_c_in_a_report_cancels_and_the_next_call_works(
+    reporting: Reporting, make_request: MakeRequest
+) -> None:
+    def stop(_progress: Progress) -> None:
+        raise KeyboardInterrupt
 
     reporting.listen = stop
-    with pytest.raises(StopItError):
+    with pytest.raises(KeyboardInterrupt):
         reporting.model.generate(make_request())
+    reporting.listen = lambda _: None
     assert reporting.model.tokenize(TEXT)
 
 
@@ -169,7 +188,7 @@ def test_a_death_between_calls_goes_unnoticed(own: Vocabulary, killer: signal.Si
 def test_a_crash_leaves_its_last_words(own: Vocabulary) -> None:
     with pytest.raises(
         EngineFault,
-        match=r"ended with status 1 while it was to no such thing.*KeyError: 'no such thing'",
+        match=r"ended with status 1 while it was asked to no such thing.*KeyError: 'no such thing'",
     ):
         own.engine.ask(Request(operation="no such thing"))
     assert own.tokenize(TEXT)
@@ -228,6 +247,15 @@ def test_threads_wait_in_line(own: Vocabulary) -> None:
     assert wrong == []
 
 
+def test_a_name_that_is_no_utf_8_is_a_name(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"model-\xff.gguf")
+    path.symlink_to(default_model_path())
+    with Vocabulary(path, kept_facts=tmp_path) as vocabulary:
+        assert vocabulary.tokenize(TEXT)
+    with Vocabulary(path, kept_facts=tmp_path) as vocabulary:
+        assert vocabulary.profile_facts.name
+
+
 def test_closing_ends_the_work_of_other_threads(make_request: MakeRequest) -> None:
     faults: list[EngineFault] = []
     has_begun = threading.Event()
@@ -248,6 +276,36 @@ def test_closing_ends_the_work_of_other_threads(make_request: MakeRequest) -> No
     assert len(faults) == 1
 
 
+@pytest.mark.parametrize("phase", ["start", "load", "check"])
+def test_closing_ends_the_loading_of_other_threads(phase: str) -> None:
+    faults: list[EngineFault] = []
+    is_there, may_go_on = threading.Event(), threading.Event()
+
+    def wait_at(progress: Progress) -> None:
+        if progress.phase == phase:
+            is_there.set()
+            may_go_on.wait(20)
+
+    def load() -> None:
+        try:
+            _ = model.profile_facts
+        except EngineFault as fault:
+            faults.append(fault)
+
+    model = LlamaModel(threads=1, progress=wait_at)
+    thread = threading.Thread(target=load)
+    thread.start()
+    assert is_there.wait(20)
+    closing = threading.Thread(target=model.close)
+    closing.start()
+    may_go_on.set()
+    for each in (thread, closing):
+        each.join(20)
+        assert not each.is_alive()
+    assert len(faults) == 1
+    assert model.engine.process_id is None
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="reads Linux' /proc")
 def test_the_engine_does_not_spin_whatever_the_environment_says(
     monkeypatch: pytest.MonkeyPatch,
@@ -257,13 +315,12 @@ def test_the_engine_does_not_spin_whatever_the_environment_says(
     monkeypatch.setenv("PYTHONWARNINGS", "error")
     with Vocabulary() as vocabulary:
         environment = Path(f"/proc/{pid_of(vocabulary)}/environ").read_bytes().split(b"\0")
-    assert {b"OMP_WAIT_POLICY=passive", b"GOMP_SPINCOUNT=0", b"GGML_NO_BACKTRACE=1"} <= set(
-        environment
-    )
+    own = {name.encode() + b"=" + value.encode() for name, value in OWN_VARIABLES.items()}
+    assert own <= set(environment)
     assert not [
         entry
         for entry in environment
-        if entry.startswith((b"GGML_CPU", b"PYTHONWARNINGS", b"OMP_WAIT_POLICY=active"))
+        if entry.startswith((b"GGML_CPU_DISABLE", b"PYTHONWARNINGS", b"OMP_WAIT_POLICY=active"))
     ]
 
 
@@ -290,7 +347,7 @@ def test_a_file_cut_short_is_refused_with_what_llama_cpp_says(
     with pytest.raises(
         ConfigError, match=f"(can't hold|does not load the model file {path}.*llama.cpp said: .*)"
     ):
-        LlamaModel(path)
+        _ = LlamaModel(path).profile_facts
 
 
 def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
@@ -299,7 +356,7 @@ def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "damaged.gguf"
     path.write_bytes(damaged)
     with pytest.raises(ConfigError, match=r"file type 3\) computes numbers that are none"):
-        LlamaModel(path)
+        _ = LlamaModel(path).profile_facts
 
 
 @pytest.mark.parametrize("position", [24, 20_000, 700_000, 1_800_000])
@@ -312,7 +369,7 @@ def test_a_damaged_file_is_an_error_and_never_the_end_of_the_chain(
     path.write_bytes(damaged)
     options = EngineOptions(path=path, vocabulary_only=True, threads=1, context_tokens=None)
     try:
-        Engine(options).close()  # llama.cpp may read it all the same.
+        _ = Engine(options).identity  # llama.cpp may read it all the same.
     except (ConfigError, EngineFault) as error:
         assert str(path) in str(error)  # noqa: PT017 - both ends are fine
 
@@ -324,9 +381,11 @@ def test_a_script_without_a_main_guard_that_forgets_to_close_leaves_no_warning_a
         from precompiles.ports import Segment
         from pyevm_agents.models import Vocabulary
         dropped = Vocabulary()
+        dropped.tokenize(())
         print(dropped.engine.process_id)
         del dropped
         kept = Vocabulary()
+        kept.tokenize(())
         print(kept.engine.process_id, flush=True)
     """)
     assert (done.returncode, done.stderr) == (0, "")
@@ -339,6 +398,7 @@ def test_the_engine_ends_with_a_killed_parent() -> None:
         import os, signal
         from pyevm_agents.models import Vocabulary
         vocabulary = Vocabulary()
+        vocabulary.tokenize(())
         print(vocabulary.engine.process_id, flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
     """)
@@ -371,6 +431,7 @@ def test_a_forked_process_that_outlives_its_parent_does_not_keep_the_engine() ->
         import os, time
         from pyevm_agents.models import Vocabulary
         vocabulary = Vocabulary()
+        vocabulary.tokenize(())
         print(vocabulary.engine.process_id, flush=True)
         if os.fork() == 0:
             os.close(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import subprocess
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -43,14 +44,16 @@ def test_the_fingerprint_is_canonical_json_of_all_that_decides(llama: LlamaModel
         "batch_tokens",
         "canary",
         "context_tokens",
+        "decoding",
         "engine",
         "features",
         "flash_attention",
         "grammar",
         "profile",
+        "tiled_products",
     ]
     assert len(fingerprint["canary"]) == 64
-    assert fingerprint["engine"] == "llama-cpp-python 0.3.36"
+    assert fingerprint["engine"] == "llama-cpp-python 0.3.36 (llama.cpp 0c1e57098)"
     assert fingerprint["grammar"] == "llguidance 1.9.1"
     assert (fingerprint["flash_attention"], fingerprint["batch_tokens"]) == (False, 512)
 
@@ -66,9 +69,12 @@ def test_a_vocabulary_says_the_same_but_for_the_canary(
     )
 
 
-def test_the_parent_never_loads_llama_cpp(llama: LlamaModel) -> None:
-    assert llama.profile_facts.digest
-    assert "llama_cpp" not in sys.modules
+def test_the_parent_never_loads_llama_cpp() -> None:
+    code = (
+        "import sys; from pyevm_agents.models import Vocabulary; Vocabulary().close(); "
+        "sys.exit('llama_cpp' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_context_can_be_smaller() -> None:
@@ -77,7 +83,7 @@ def test_a_context_can_be_smaller() -> None:
     with pytest.raises(
         ConfigError, match="context_tokens is 8193; this model was trained for 1 to 8192"
     ):
-        Vocabulary(context_tokens=8193)
+        _ = Vocabulary(context_tokens=8193).profile_facts
 
 
 @pytest.mark.parametrize("context_tokens", [0, -1, True, 1.5])

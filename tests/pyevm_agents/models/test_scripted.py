@@ -171,3 +171,18 @@ def test_a_script_by_itself_uses_the_default_vocabulary(vocabulary: Vocabulary) 
         pid = model.vocabulary.engine.process_id
     assert pid is not None
     assert model.vocabulary.engine.process_id is None
+
+
+def test_an_error_about_a_long_text_is_short(
+    vocabulary: Vocabulary, make_request: MakeRequest
+) -> None:
+    scripts = (
+        "x" * 50_000,
+        " ok\nAction: " + "x" * 50_000,
+        " \U0004ffff" + "x" * 50_000,
+        " " + "y" * 60,
+    )
+    for text in scripts:
+        with pytest.raises(ScriptError) as caught:
+            ScriptedModel([text], vocabulary=vocabulary).generate(make_request(max_tokens=60_000))
+        assert len(str(caught.value)) < 4_000, text[:20]

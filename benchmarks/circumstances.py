@@ -1,0 +1,198 @@
+"""Circumstances of a generation: what was computed, cut, killed or reverted before it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self
+
+from eth_abi import encode
+from eth_typing import Address
+from eth_utils import to_checksum_address
+
+from benchmarks.cases import MAX_OUTPUT_TOKENS, Case
+from precompiles.abi import RUN_NEXT_ITERATION_SELECTOR
+from precompiles.ports import Generation, GenerationRequest
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.chain import Call, Chain, GenesisAccount
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.development import (
+    DEVELOPMENT_BALANCE_WEI,
+    DEVELOPMENT_KEY,
+    Account,
+    model_profile,
+)
+from pyevm_agents.errors import EngineFault
+from pyevm_agents.models import LlamaModel
+from pyevm_agents.models.recorded import Exchange, RecordingModel
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from precompiles.ports import ModelProfile
+    from pyevm_agents.models import ProfileFacts
+
+OWNER = Address(DEVELOPMENT_KEY.public_key.to_canonical_address())
+
+Pair = tuple[GenerationRequest, Generation]
+"""What was asked, and what was said."""
+
+
+class Bench:
+    """One engine process, a chain on top of it, and the circumstances of a generation."""
+
+    def __init__(self, path: Path | None) -> None:
+        """Start an engine on one thread."""
+        self.model = LlamaModel(path, threads=1)
+        self._seen: list[Exchange] = []
+        self.profile = soak_profile(self.model.profile_facts)
+        name, fingerprint = self.profile.name, self.model.profile_facts.fingerprint
+        config = ChainConfig(models=(self.profile,), profile_fingerprint=fingerprint)
+        self.chain = Chain(
+            config,
+            {name: RecordingModel(self.model, name=name, log=self._seen)},
+            accounts={OWNER: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)},
+        )
+
+    def __enter__(self) -> Self:
+        """Return the bench itself."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """End the engine."""
+        self.model.close()
+
+    def again(self, it: Case, _chance: random.Random) -> list[Pair]:
+        """Generate after whatever came before."""
+        return [(it.request, self.model.generate(it.request))]
+
+    def cut(self, it: Case, chance: random.Random) -> list[Pair]:
+        """Generate under a lower limit."""
+        lower = replace(it.request, max_tokens=chance.randint(1, it.request.max_tokens))
+        return [(lower, self.model.generate(lower))]
+
+    def resumed(self, it: Case, chance: random.Random) -> list[Pair]:
+        """Cut it, say something else or not, and go on from the cut."""
+        lower = replace(it.request, max_tokens=chance.randint(1, it.request.max_tokens))
+        known = self.model.generate(lower)
+        pairs = [(lower, known)]
+        if chance.random() < 0.5:  # noqa: PLR2004 - every other time
+            self.model.generate(replace(it.request, prompt_tokens=it.request.prompt_tokens[::-1]))
+        if not known.is_complete:
+            pairs.append((it.request, self.model.resume(it.request, known)))
+        return pairs
+
+    def emptied(self, it: Case, chance: random.Random) -> list[Pair]:
+        """Forget everything first."""
+        self.model.forget()
+        return self.again(it, chance)
+
+    def killed(self, it: Case, chance: random.Random) -> list[Pair]:
+        """Kill the engine's process before it is done, then ask the one that takes its place."""
+        process_id = self.model.engine.process_id
+        if process_id is not None:
+            killer = threading.Timer(chance.random() / 2, os.kill, (process_id, signal.SIGKILL))
+            killer.start()
+            with suppress(EngineFault):
+                self.model.generate(it.request)
+            killer.join()
+        with suppress(
+            EngineFault
+        ):  # Where it was done before it was killed, this one meets its end.
+            return self.again(it, chance)
+        return self.again(it, chance)
+
+    def called(self, it: Case, _chance: random.Random) -> list[Pair]:
+        """Ask through the precompile."""
+        call = _call(it)
+        return self._watch(lambda: self.chain.call(call))
+
+    def out_of_gas(self, it: Case, chance: random.Random) -> list[Pair]:
+        """Ask through the precompile with too little gas, then with enough."""
+        call, price = _call(it), self.profile.output_token_gas
+        limit = chance.randint(1, it.request.max_tokens)
+        needed = self.chain.call(call).gas_used
+        too_low = replace(call, gas=needed - price * limit)
+        return self._watch(lambda: (self.chain.call(too_low), self.chain.call(call)))
+
+    def reverted(self, it: Case, _chance: random.Random) -> list[Pair]:
+        """Mine it in a block, go back to before that, and mine it again."""
+        data, account = _call(it).data, Account(self.chain)
+
+        def mine_twice() -> None:
+            for _ in range(2):
+                before = self.chain.snapshot()
+                account.send(EXECUTOR_ADDRESS, data)
+                self.chain.revert(before)
+
+        return self._watch(mine_twice)
+
+    def _watch(self, act: Callable[[], object]) -> list[Pair]:
+        self._seen.clear()
+        act()
+        return [
+            (
+                GenerationRequest(
+                    segments=seen.segments,
+                    prompt_tokens=seen.prompt_tokens,
+                    grammar=seen.grammar or "",
+                    max_tokens=seen.max_tokens or 0,
+                ),
+                seen.generation,
+            )
+            for seen in self._seen
+            if seen.generation is not None
+        ]
+
+
+CIRCUMSTANCES: Mapping[str, tuple[int, Callable[[Bench, Case, random.Random], list[Pair]]]] = {
+    "after others": (40, Bench.again),
+    "under a lower limit": (10, Bench.cut),
+    "cut, then resumed": (20, Bench.resumed),
+    "memory emptied": (4, Bench.emptied),
+    "engine killed, then again": (1, Bench.killed),
+    "through the precompile": (10, Bench.called),
+    "out of gas, then again": (7, Bench.out_of_gas),
+    "in a reverted block": (8, Bench.reverted),
+}
+"""Name to how often in a hundred, and how. For prompts that no contract makes, those of the chain
+stand for a plain one, a cut one and a resumed one, and are counted by what was done."""
+
+PLAIN = {
+    "through the precompile": "after others",
+    "out of gas, then again": "under a lower limit",
+    "in a reverted block": "cut, then resumed",
+}
+
+
+def soak_profile(facts: ProfileFacts) -> ModelProfile:
+    """Return the model's profile with the soak's limit of output tokens."""
+    return replace(model_profile(facts), max_output_tokens=MAX_OUTPUT_TOKENS)
+
+
+def _call(it: Case) -> Call:
+    iteration = it.iteration
+    if iteration is None:
+        raise ValueError(f"case {it.number} is a prompt that no contract makes")
+    types = ["string", "string", "address[]", "string[]", "string[]", "string"]
+    body = encode(
+        types,
+        [
+            iteration.model_id,
+            iteration.base_prompt,
+            [to_checksum_address(tool) for tool in iteration.tools],
+            iteration.agent_reasoning,
+            iteration.tool_results,
+            iteration.prompt,
+        ],
+    )
+    return Call(
+        to=EXECUTOR_ADDRESS,
+        sender=OWNER,
+        data=RUN_NEXT_ITERATION_SELECTOR + body,
+    )

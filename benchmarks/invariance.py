@@ -1,0 +1,319 @@
+"""Which builds, settings and quantisations compute the same bits in whatever shape a prompt comes?
+
+    python -m benchmarks.invariance [--quick] [--work FOLDER] [--json FILE] [--text FILE]
+
+For each combination: the SHA-256 of the logits after a prompt's last token, over all shapes of
+`benchmarks/shapes.py` and in a second process, and how fast the combination reads and writes. What
+is not the product's own combination must be refused when an engine starts, or can't be asked for.
+`--quick` takes the installed build with the default model alone. Builds and model files are kept in
+the work folder; making them takes some ten minutes once. On two quiet cores the rest takes half an
+hour. The bar: the product's own combination is invariant in every quantisation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.builds import DEFAULT_WORK, OURS, VARIANTS, BuildError, libraries, not_here
+from benchmarks.probes import ProbeError, Setting, running_probe, speed_of
+from benchmarks.shapes import REFERENCE, UNIFIED
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models.build import check_build, parse_build
+from pyevm_agents.models.gguf import default_model_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from benchmarks.probes import RunningProbe, Speed
+
+AS_IT_IS = "default file"
+RANDOM = "random"
+QUANTISATIONS = (
+    AS_IT_IS,
+    "F16",
+    "Q8_0",
+    "Q4_0",
+    "Q5_0",
+    "Q4_K_M",
+    f"{RANDOM} Q4_K_M",
+    f"{RANDOM} Q6_K",
+    f"{RANDOM} Q3_K_M",
+    f"{RANDOM} IQ4_XS",
+)
+"""The default model's file as it is (Q4_1), made into others, and random weights in K-quants: the
+default model's rows of 576 are no multiple of 256, so most of its Q4_K_M is Q5_0 and Q8_0."""
+
+LAYERS = 4
+"""Layers of the default model that other quantisations keep for the shapes: every layer runs the
+same kernels. Speeds are those of all layers."""
+
+TEXTS = (
+    "User: deposit 10 USDC to the vault at addr1.\nThought: the tool for it is deposit.\n" * 8,
+    "The rain in Spain falls mainly on 17 plains, said Größe; 量 is another word for it. " * 30,
+    "Balance: 731 DAI, 12 ether. Lend half of it where the rate is best, then say why.\n" * 8,
+    '{"name": "transfer", "to": "addr7", "amount": "0.25", "why": "asked"}\n' * 12,
+)
+LENGTHS = (29, 280)
+"""Tokens of each prompt: the second passes the 256 to which llama.cpp rounds its memory up."""
+
+RANDOM_LENGTHS = (29, 280, 70, 151)
+"""For random weights, which are quick: activations are rounded before each product, which hides a
+small difference more often than not, so few prompts may show none."""
+
+QUICK_LENGTHS = (29, 70)
+BY_CODE = "cannot be asked for"
+BY_BUILD = "build check"
+BY_CANARY = "canary"
+BY_NOTHING = "NOTHING"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Combination:
+    """A quantisation in a build and a setting."""
+
+    quantisation: str
+    build: str
+    flash_attention: bool = False
+    extra_buffers: bool = False
+    tiled: bool = False
+
+    @property
+    def is_product(self) -> bool:
+        """Whether this is what the product runs."""
+        return self.build == OURS and not (self.flash_attention or self.extra_buffers or self.tiled)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What was measured of a combination."""
+
+    combination: Combination
+    not_run: str = ""
+    invariant: bool = False
+    """The shapes all agree, the unified cache aside."""
+
+    differing: tuple[str, ...] = ()
+    bits: str = ""
+    """The start of the reference's digests: equal bits in two builds are equal here."""
+
+    refused_by: str = ""
+    prefill: float = 0
+    decode: float = 0
+    canary_seconds: float = 0
+
+
+def settings_of(quantisation: str) -> Iterator[Combination]:
+    """Return all combinations of a quantisation: ours, one switch off it, and llama.cpp's own."""
+    ours = Combination(quantisation=quantisation, build=OURS)
+    yield ours
+    yield replace(ours, flash_attention=True)
+    yield replace(ours, tiled=True)
+    for build in ("default", "avx2-both"):
+        theirs = replace(ours, build=build, extra_buffers=True, tiled=True)
+        yield theirs
+        yield replace(theirs, flash_attention=True)
+    yield replace(ours, build="avx2-llamafile")
+    yield replace(ours, build="avx2-repack", extra_buffers=True)
+    yield replace(ours, build="avx2-repack")
+    yield replace(ours, build="native")
+    yield replace(ours, build="avx2-lto")
+    yield replace(ours, build="avx512")
+
+
+def model_file(quantisation: str, folder: Path, *, layers: int) -> Path:
+    """Return a model's file, made in a process of its own if it is not there."""
+    if quantisation == AS_IT_IS:
+        return default_model_path()
+    is_random = quantisation.startswith(RANDOM)
+    kind = quantisation.removeprefix(RANDOM).strip()
+    kept = "" if is_random or not layers else f"-{layers}"
+    target = folder / f"{RANDOM if is_random else 'default'}-{kind}{kept}.gguf"
+    if target.is_file():
+        return target
+    folder.mkdir(parents=True, exist_ok=True)
+    script = (
+        "import sys; from pathlib import Path; from benchmarks import model_files as m\n"
+        "like, target, kind, layers, random = sys.argv[1:]\n"
+        "source = Path(like)\n"
+        "if random: source = m.write_random_model(source, Path(random))\n"
+        "m.quantise(source, Path(target), kind, layers=int(layers))\n"
+    )
+    source = str(folder / "random-F16.gguf") if is_random else ""
+    arguments = [str(default_model_path()), str(target), kind, str(0 if is_random else layers)]
+    subprocess.run(
+        [sys.executable, "-c", script, *arguments, source],
+        check=True,
+        capture_output=True,
+        cwd=Path(__file__).resolve().parent.parent,
+    )
+    return target
+
+
+def guard_of(combination: Combination, probe: RunningProbe, canary: dict[str, object]) -> str:
+    """Say what keeps a user from running this combination: the first of the product's checks."""
+    info = str(probe.ask("system_info")["system_info"])
+    try:
+        check_build(parse_build(info, ("CPU",), platform.machine()))
+    except ConfigError:
+        return BY_BUILD
+    if combination.flash_attention or combination.extra_buffers or combination.tiled:
+        return f"{BY_CODE}; canary too" if "refused" in canary else BY_CODE
+    if "refused" in canary:
+        return BY_CANARY
+    return "" if combination.build == OURS else BY_NOTHING
+
+
+def examine(combination: Combination, options: argparse.Namespace, lengths: tuple[int, ...]) -> Row:
+    """Run a combination through all shapes, in two processes, and measure its speed."""
+    variant = VARIANTS[combination.build]
+    reason = not_here(variant)
+    if reason is not None:
+        return Row(combination=combination, not_run=reason)
+    models = options.work / "models"
+    if combination.quantisation.startswith(RANDOM):
+        lengths = RANDOM_LENGTHS
+    try:
+        setting = Setting(
+            model=model_file(combination.quantisation, models, layers=LAYERS),
+            libraries=libraries(combination.build, options.work) if variant.on else None,
+            flash_attention=combination.flash_attention,
+            extra_buffers=combination.extra_buffers,
+            tiled=combination.tiled,
+        )
+        question: dict[str, object] = {"texts": TEXTS[: len(lengths)], "lengths": lengths}
+        with running_probe(setting) as probe:
+            digests = probe.ask("shapes", **question)["digests"]
+            canary = probe.ask("canary")
+            guard = guard_of(combination, probe, canary)
+        whole = replace(setting, model=model_file(combination.quantisation, models, layers=0))
+        with running_probe(setting) as probe:
+            digests["another process"] = probe.ask("reference", **question)["digests"]
+        with running_probe(whole) as probe:
+            speed: Speed = speed_of(probe, rounds=options.rounds)
+    except (BuildError, ProbeError, subprocess.CalledProcessError) as error:
+        return Row(combination=combination, not_run=str(error))
+    expected = digests[REFERENCE]
+    differing = tuple(name for name, found in digests.items() if set(found) != set(expected))
+    if "refused" in canary:
+        differing += (BY_CANARY,)
+    return Row(
+        combination=combination,
+        invariant=set(differing) <= {UNIFIED},
+        differing=differing,
+        bits="/".join(digest.split()[1][:4] for digest in expected),
+        refused_by=guard,
+        prefill=speed.prefill,
+        decode=speed.decode,
+        canary_seconds=round(canary["seconds"], 3),
+    )
+
+
+def table_of(rows: list[Row], lengths: tuple[int, ...]) -> Table:
+    """Return the rows as a table."""
+    table = Table(
+        title=f"Equal bits over all shapes; prompts of {' and '.join(map(str, lengths))} tokens"
+    )
+    for name in ("model", "build", "flash", "extra", "tiled", "equal", "bits", "read", "write"):
+        table.add_column(name, no_wrap=True)
+    for name in ("refused by", "shapes that differ"):
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        it = row.combination
+        knobs = ["on" if on else "-" for on in (it.flash_attention, it.extra_buffers, it.tiled)]
+        head = [it.quantisation, it.build, *knobs]
+        if row.not_run:
+            table.add_row(*head, "", "", "", "", "", row.not_run)
+            continue
+        equal = "yes" if row.invariant else "NO"
+        speeds = [f"{row.prefill:.1f}", f"{row.decode:.1f}"]
+        table.add_row(*head, equal, row.bits, *speeds, row.refused_by, shortly(row.differing))
+    return table
+
+
+def shortly(differing: tuple[str, ...]) -> str:
+    """Name the shapes that differ; a short word for the one that does as a rule."""
+    return ", ".join("unified" if name == UNIFIED else name for name in differing)
+
+
+def conclusions(rows: list[Row]) -> list[str]:
+    """Say which combination is the fastest invariant one of each quantisation."""
+    lines = []
+    for quantisation in dict.fromkeys(row.combination.quantisation for row in rows):
+        own = [row for row in rows if row.combination.quantisation == quantisation]
+        fit = [row for row in own if row.invariant]
+        ours = next((row for row in own if row.combination.is_product), None)
+        if ours is None or not ours.invariant:
+            lines.append(f"{quantisation}: OURS IS NOT INVARIANT")
+            continue
+        best = max(fit, key=lambda row: row.prefill)
+        it = best.combination
+        knobs = " with repacked weights" * it.extra_buffers
+        lines.append(
+            f"{quantisation}: fastest invariant at reading is {it.build}{knobs}, "
+            f"{best.prefill:.1f} tok/s; ours {ours.prefill:.1f} ({best.prefill / ours.prefill:.2f})"
+        )
+    unguarded = [row for row in rows if not row.invariant and row.refused_by in {"", BY_NOTHING}]
+    unguarded = [row for row in unguarded if not row.not_run]
+    names = "; ".join(
+        f"{row.combination.quantisation} in {row.combination.build}" for row in unguarded
+    )
+    lines.append(f"combinations that differ and that nothing refuses: {names or 'none'}")
+    return lines
+
+
+def main() -> None:
+    """Measure, print a table, and end with status 1 if ours is not invariant."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="the installed build, default model")
+    parser.add_argument("--work", type=Path, default=DEFAULT_WORK, help="builds and models")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of each speed")
+    parser.add_argument("--models", nargs="+", default=QUANTISATIONS, choices=QUANTISATIONS)
+    parser.add_argument("--builds", nargs="+", default=tuple(VARIANTS), choices=VARIANTS)
+    parser.add_argument("--json", type=Path, help="write the measurements to this file as well")
+    parser.add_argument("--text", type=Path, help="write the table to this file as well")
+    options = parser.parse_args()
+
+    lengths = QUICK_LENGTHS if options.quick else LENGTHS
+    if options.quick:
+        options.rounds = 1
+        chosen = [Combination(quantisation=AS_IT_IS, build=OURS)]
+    else:
+        chosen = [it for name in options.models for it in settings_of(name)]
+        chosen = [it for it in chosen if it.build in options.builds]
+    rows: list[Row] = []
+    for number, combination in enumerate(chosen, 1):
+        print(f"{number}/{len(chosen)} {combination}", file=sys.stderr, flush=True)
+        rows.append(examine(combination, options, lengths))
+        if options.json is not None:  # What is known so far, lest an interruption lose it.
+            report = {
+                "cores": os.cpu_count(),
+                "load": os.getloadavg()[0],
+                "lengths": lengths,
+                "rows": [asdict(row) for row in rows],
+                "conclusions": conclusions(rows),
+            }
+            options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    console = Console(width=200, record=True)
+    console.print(table_of(rows, lengths))
+    for line in conclusions(rows):
+        console.print(line, highlight=False)
+    if options.text is not None:
+        options.text.write_text(console.export_text(), encoding="utf-8")
+    sys.exit(any(row.combination.is_product and not row.invariant for row in rows))
+
+
+if __name__ == "__main__":
+    main()

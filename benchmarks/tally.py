@@ -1,0 +1,42 @@
+"""A tally in a folder: rows of JSON, appended as they come, whole again after any interruption."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from precompiles.ports import Generation, Margin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def generation_of(row: dict[str, Any]) -> Generation:
+    """Read a generation back. JSON keeps a float to the bit as Python writes it."""
+    margin = row["margin"]
+    return Generation(
+        text=row["text"],
+        tokens=tuple(row["tokens"]),
+        forced_tokens=row["forced_tokens"],
+        is_complete=row["is_complete"],
+        margin=None if margin is None else Margin(**margin),
+    )
+
+
+def rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a tally; a last line that a kill cut short is none."""
+    if not path.exists():
+        return
+    text = path.read_text(encoding="utf-8")
+    whole = text[: text.rfind("\n") + 1]
+    if whole != text:
+        path.write_text(whole, encoding="utf-8")
+    for line in whole.splitlines():
+        yield json.loads(line)
+
+
+def append(path: Path, row: dict[str, Any]) -> None:
+    """Write a row at the end of a tally."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")

@@ -1,0 +1,110 @@
+"""A wallet run of four steps with the default model: what inference is timed on.
+
+The default model stops after one action with the demo's own examples. One worked example with
+three actions makes it do three, and then answer.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from eth_typing import Address
+
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.artifacts import artifact
+from pyevm_agents.chain import Call
+from pyevm_agents.demo import WalletDemo
+from pyevm_agents.development import DEVELOPMENT_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eth.abc import ComputationAPI
+
+    from pyevm_agents.chain import CallResult, Chain
+
+OWNER = Address(DEVELOPMENT_KEY.public_key.to_canonical_address())
+
+INSTRUCTION = "Deposit 10 USDC, withdraw 20 DAI and show the balance of USDC"
+
+OTHER_INSTRUCTION = "Deposit 40 DAI, withdraw 30 USDC and show the balance of DAI"
+
+STEPS = 4
+
+EXAMPLES = """Examples:
+
+Question: Deposit 5 WETH, withdraw 9 LINK and show the balance of WETH
+Thought: First, use DeployTool.
+Action: DeployTool
+Action Input: {"asset": "WETH", "amount": 5}
+Observation: Successfully deployed
+Thought: Next, use WithdrawTool.
+Action: WithdrawTool
+Action Input: {"asset": "LINK", "amount": 9}
+Observation: Successfully withdrawn
+Thought: Last, use ViewBalanceTool.
+Action: ViewBalanceTool
+Action Input: {"asset": "WETH"}
+Observation: The balance is: 72
+Thought: All three are done.
+Final Answer: Deposited 5 WETH, withdrew 9 LINK, the balance is 72 WETH."""
+
+GBNF_TERMINALS = {
+    "THOUGHT": r"[^ \n] [^\n]*",
+    "ANSWER": r"[^ \n] [^\n]*",
+    "STRING": r'"\"" ([^"\\\n] | "\\" ["\\nrt])* "\""',
+    "BOOL": '"true" | "false"',
+    "UINT": "[0-9]+",
+    "INT": '"-"? [0-9]+',
+}
+"""What somebody would write by hand: without our limits, which llama.cpp's grammars are slow at."""
+
+
+def four_step_wallet(chain: Chain) -> WalletDemo:
+    """Deploy the wallet whose agent was shown three actions."""
+    return WalletDemo(chain, examples=EXAMPLES)
+
+
+def try_out(wallet: WalletDemo, instruction: str) -> CallResult:
+    """Execute an instruction as its transaction would, and keep nothing.
+
+    Raises: VMError: it reverts.
+    """
+    data = artifact("WalletAgent").call("instruct", instruction)
+    result = wallet.chain.call(Call(to=wallet.agent, sender=OWNER, data=data))
+    if result.error is not None:
+        raise result.error
+    return result
+
+
+def executor_calls(computation: ComputationAPI) -> Iterator[Call]:
+    """Yield each call of the precompile in a computation, as a call of its own."""
+    for child in computation.children:
+        if child.msg.code_address == EXECUTOR_ADDRESS:
+            data = bytes(child.msg.data)
+            yield Call(to=EXECUTOR_ADDRESS, sender=child.msg.sender, data=data)
+        yield from executor_calls(child)
+
+
+def as_gbnf(grammar: str) -> str:
+    """Return a step's grammar in llama.cpp's own notation."""
+    rules = []
+    for line in grammar.splitlines():
+        name, _, body = line.partition(": ")
+        if name in GBNF_TERMINALS:
+            rules.append(f"{_gbnf_name(name)} ::= {GBNF_TERMINALS[name]}")
+            continue
+        words = re.split(r'("(?:[^"\\]|\\.)*")', body)
+        words[::2] = [
+            re.sub(r"[A-Za-z]\w*", lambda it: _gbnf_name(it[0]), word) for word in words[::2]
+        ]
+        rules.append(f"{_gbnf_name(name)} ::= {''.join(words)}")
+    return "\n".join(rules) + "\n"
+
+
+def _gbnf_name(name: str) -> str:
+    """Return a rule's name in GBNF, which starts at `root` and has no terminals of its own."""
+    if name in GBNF_TERMINALS:
+        return f"{name.lower()}-text"
+    return "root" if name == "start" else name

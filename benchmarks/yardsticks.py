@@ -1,0 +1,148 @@
+"""llama.cpp called in other ways than ours, in a process of its own: what ours is compared with.
+
+Reads jobs as lines of JSON from stdin and answers each with a line on stdout. See `inference.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import llama_cpp
+
+from pyevm_agents.models.build import BATCH_TOKENS
+from pyevm_agents.models.context import Context
+from pyevm_agents.models.grammar import Guide
+from pyevm_agents.models.llama import Llama
+from pyevm_agents.models.vocabulary import SpecialCutter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+Job = dict[str, Any]
+
+
+class Timed:
+    """An evaluator that says how long it took, and which pieces it was given."""
+
+    def __init__(self, context: Context) -> None:
+        """Pass on to a context."""
+        self.context = context
+        self.seconds = 0.0
+        self.pieces: list[int] = []
+        self._done = 0
+
+    def evaluate(
+        self, tokens: list[int], report: Callable[[int, int], None] | None = None
+    ) -> NDArray[np.float32]:
+        """Return the context's logits."""
+        self.pieces.append(len(tokens) - self._done)
+        self._done = len(tokens)
+        started = time.perf_counter()
+        logits = self.context.evaluate(tokens, report)
+        self.seconds += time.perf_counter() - started
+        return logits
+
+
+@cache
+def loaded(path: str, threads: int, context_tokens: int) -> tuple[Llama, Context]:
+    """Load a model with our own settings, once."""
+    llama = Llama(path, vocabulary_only=False)
+    return llama, Context(llama, threads=threads, context_tokens=context_tokens)
+
+
+@cache
+def handed(path: str, context_tokens: int) -> llama_cpp.Llama:
+    """Load a model as llama-cpp-python does by itself, once."""
+    return llama_cpp.Llama(path, n_ctx=context_tokens, verbose=False)
+
+
+def grammar(job: Job) -> Job:
+    """Generate in this process; return the time outside of llama.cpp for each sampled token.
+
+    The first round of a grammar is left out: it compiles the grammar.
+    """
+    llama, context = loaded(job["path"], job["threads"], job["context_tokens"])
+    guide = Guide(llama, SpecialCutter(llama.special_spellings()))
+    rounds = []
+    for number in range(job["rounds"] + 1):
+        for asked in job["requests"]:
+            timed = Timed(context)
+            started = time.perf_counter()
+            output = guide.generate(timed, asked["prompt"], asked["grammar"], asked["max_tokens"])
+            outside = time.perf_counter() - started - timed.seconds
+            sampled = len(timed.pieces)
+            first = timed.pieces[0] - len(asked["prompt"])
+            rounds.append(
+                {
+                    "is_warm": number > 0,
+                    "sampled": sampled,
+                    "tokens": len(output.tokens),
+                    "grammar_milliseconds": 1000 * outside / sampled,
+                    "leading_forced": first,
+                    "pieces": timed.pieces[1:],
+                }
+            )
+    return {"rounds": rounds}
+
+
+def bare(job: Job) -> Job:
+    """Feed the same tokens to `llama_decode` and nothing else; return seconds, prompt included."""
+    _, context = loaded(job["path"], job["threads"], job["context_tokens"])
+    handle, memory = context._context, context._memory  # noqa: SLF001 - nothing between us and it
+    batch = llama_cpp.llama_batch_init(BATCH_TOKENS, 0, 1)
+    seconds = []
+    for _ in range(job["rounds"]):
+        llama_cpp.llama_memory_clear(memory, True)  # noqa: FBT003 - by position alone
+        position = 0
+        started = time.perf_counter()
+        for piece in job["pieces"]:
+            batch.n_tokens = len(piece)
+            for index, token in enumerate(piece):
+                batch.token[index] = token
+                batch.pos[index] = position + index
+                batch.n_seq_id[index] = 1
+                batch.seq_id[index][0] = 0
+                batch.logits[index] = index == len(piece) - 1
+            if llama_cpp.llama_decode(handle, batch):
+                raise RuntimeError(f"llama_decode failed at token {position}")
+            llama_cpp.llama_synchronize(handle)
+            position += len(piece)
+        seconds.append(time.perf_counter() - started)
+    return {"seconds": seconds}
+
+
+def naive(job: Job) -> Job:
+    """Ask llama-cpp-python as its README does: a grammar in GBNF, the whole prompt each time."""
+    model = handed(job["path"], job["context_tokens"])
+    seconds, texts = [], []
+    for asked in job["requests"]:
+        model.reset()  # type: ignore[no-untyped-call]
+        form = llama_cpp.LlamaGrammar.from_string(asked["gbnf"], verbose=False)
+        started = time.perf_counter()
+        reply: Any = model.create_completion(
+            asked["prompt"], grammar=form, max_tokens=asked["max_tokens"], temperature=0.0
+        )
+        seconds.append(time.perf_counter() - started)
+        texts.append((reply["choices"][0]["text"], reply["usage"]["completion_tokens"]))
+    return {"seconds": seconds, "texts": texts}
+
+
+JOBS: Mapping[str, Callable[[Job], Job]] = {"grammar": grammar, "bare": bare, "naive": naive}
+
+
+def main() -> None:
+    """Do one job after the other."""
+    for line in sys.stdin:
+        job = json.loads(line)
+        print(json.dumps(JOBS[job["job"]](job)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""Blocks from elsewhere: read from RLP, and held against what their execution gave."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import rlp
+from eth_utils import ValidationError
+
+from pyevm_agents.errors import BlockError
+from pyevm_agents.vm import AgentVM
+
+if TYPE_CHECKING:
+    from eth.abc import BlockAPI
+
+
+def decode_block(encoded: bytes) -> BlockAPI:
+    """Return the block that RLP holds.
+
+    Raises: BlockError: it holds none, or in another encoding than RLP has for it.
+    """
+    try:
+        block: BlockAPI = rlp.decode(encoded, AgentVM.get_block_class())
+    except (rlp.exceptions.RLPException, ValidationError, ValueError, TypeError) as error:
+        raise BlockError(f"{len(encoded)} bytes that are no block's RLP: {error}") from error
+    if rlp.encode(block) != encoded:
+        raise BlockError("a block in another encoding than its RLP")
+    return block
+
+
+def require_same(stated: BlockAPI, computed: BlockAPI) -> None:
+    """Refuse a block whose execution gave other results than it states.
+
+    Raises: BlockError: names the first field of the header that differs.
+    """
+    fields = computed.header.as_dict()
+    for name, value in stated.header.as_dict().items():
+        if fields[name] != value:
+            raise BlockError(
+                f"block {stated.number}: {name} is {_shown(fields[name])}, "
+                f"its header says {_shown(value)}"
+            )
+    if stated != computed:
+        raise BlockError(f"block {stated.number}: its body is not what its header says")
+
+
+def _shown(value: object) -> str:
+    return "0x" + value.hex() if isinstance(value, bytes) else str(value)

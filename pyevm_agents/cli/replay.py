@@ -1,0 +1,195 @@
+"""`pyevm-agents replay`: a fixture's blocks executed again, and held against what it says."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from precompiles.text import escape_line
+from pyevm_agents.cli.screen import Watch, err, out
+from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.fixtures import MismatchError, Replay, ReplayedBlock, read_fixture
+from pyevm_agents.models import LlamaModel
+
+if TYPE_CHECKING:
+    from precompiles.ports import LanguageModel
+    from pyevm_agents.fixtures import Fixture
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of one file."""
+
+    path: Path
+    is_recomputed: bool
+    fixture: Fixture | None = None
+    blocks: list[ReplayedBlock] = field(default_factory=list)
+    error: AgentsError | None = None
+    seconds: float = 0.0
+
+    @property
+    def exit_code(self) -> int:
+        """0 where all is as recorded, 1 where it is not, 2 where there was nothing to check."""
+        if self.error is None:
+            return 0
+        return 2 if isinstance(self.error, ConfigError) else 1
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE…")
+@click.option(
+    "--recompute",
+    is_flag=True,
+    help="Run the model again and compare every generation, byte for byte. Without it, no model "
+    "is loaded: it says what was recorded.",
+)
+@click.option(
+    "--model",
+    "model_path",
+    type=click.Path(path_type=Path),
+    metavar="GGUF",
+    help="The model for --recompute.  [default: SmolLM2-135M-Instruct, installed with this "
+    "package]",
+)
+@click.option(
+    "--threads", type=click.IntRange(1, 512), metavar="N", help="Threads for --recompute."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file, in a list.")
+def replay(
+    paths: tuple[Path, ...],
+    model_path: Path | None,
+    threads: int | None,
+    *,
+    recompute: bool,
+    as_json: bool,
+) -> None:
+    """Check recorded chains: execute every block again and compare.
+
+    Exits with 1 where a file was altered or a result differs, and names the first block,
+    transaction and step; with 2 where a file can't be checked.
+    """
+    if model_path is not None and not recompute:
+        raise click.UsageError("--model is for --recompute; without it, no model is used")
+    outcomes = []
+    for path in paths:
+        outcome = _replayed(path, model_path, threads, recompute=recompute)
+        outcomes.append(outcome)
+        if not as_json:
+            _print(outcome)
+    if as_json:
+        click.echo(json.dumps([_as_json(one) for one in outcomes], indent=2))
+    raise SystemExit(max(one.exit_code for one in outcomes))
+
+
+def _replayed(
+    path: Path, model_path: Path | None, threads: int | None, *, recompute: bool
+) -> Outcome:
+    outcome = Outcome(path, recompute)
+    started = time.monotonic()
+    try:
+        outcome.fixture = read_fixture(path)
+        model = _model(outcome.fixture, model_path, threads) if recompute else nullcontext()
+        with model as answering:
+            models: dict[str, LanguageModel] | None = None
+            if answering is not None:
+                models = {outcome.fixture.config.models[0].name: answering}
+            for block in Replay(outcome.fixture, models).blocks():
+                outcome.blocks.append(block)
+    except AgentsError as error:
+        outcome.error = error
+    outcome.seconds = time.monotonic() - started
+    return outcome
+
+
+def _model(
+    fixture: Fixture, path: Path | None, threads: int | None
+) -> LlamaModel | nullcontext[None]:
+    """Return the model that a fixture's generations come from, to be asked again.
+
+    Raises: ConfigError: they come from none, or from several.
+    """
+    profiles = fixture.config.models
+    if not profiles:
+        return nullcontext()
+    if len(profiles) > 1:
+        raise ConfigError(
+            f"the chain has {len(profiles)} models, --recompute loads one; replay it without, or "
+            "give `pyevm_agents.fixtures.Replay` all of them"
+        )
+    fingerprint = fixture.config.profile_fingerprint
+    if not fingerprint or json.loads(fingerprint).get("canary", "") == "":
+        raise ConfigError(
+            "the generations come from a script, no model computed them: there is nothing to "
+            "compute again; replay it without --recompute"
+        )
+    watch = Watch()
+    watch.say("loading the model")
+    watch.stop()
+    return LlamaModel(path, threads=threads, context_tokens=profiles[0].context_tokens)
+
+
+def _print(outcome: Outcome) -> None:
+    table = Table(box=None, padding=(0, 3, 0, 0), title_justify="left", header_style="bold")
+    for heading in ("Block", "transactions", "generations", "gas", "state root", ""):
+        table.add_column(heading, justify="left" if heading in {"state root", ""} else "right")
+    for block in outcome.blocks:
+        table.add_row(
+            str(block.number),
+            str(block.transactions),
+            str(block.steps),
+            f"{block.gas_used:,}",
+            f"0x{block.state_root.hex()[:16]}…",
+            "[green]as recorded[/]",
+        )
+    out.print(f"[bold]{escape(str(outcome.path))}[/]", soft_wrap=True)
+    if outcome.blocks:
+        out.print(table)
+    if outcome.error is None:
+        source = "computed again" if outcome.is_recomputed else "as recorded, no model used"
+        count = sum(block.steps for block in outcome.blocks)
+        out.print(
+            f"[bold green]all as recorded[/]: {len(outcome.blocks)} blocks, {count} generations "
+            f"({source}), {outcome.seconds:.1f} s"
+        )
+        return
+    for line in str(outcome.error).split("\n"):
+        err.print(f"[bold red]{escape(escape_line(line))}[/]", soft_wrap=True)
+
+
+def _as_json(outcome: Outcome) -> dict[str, object]:
+    error = outcome.error
+    form: dict[str, object] = {
+        "file": str(outcome.path),
+        "name": None if outcome.fixture is None else outcome.fixture.name,
+        "isAsRecorded": error is None,
+        "recomputed": outcome.is_recomputed,
+        "seconds": round(outcome.seconds, 3),
+        "blocks": [
+            {
+                "number": block.number,
+                "transactions": block.transactions,
+                "generations": block.steps,
+                "gasUsed": block.gas_used,
+                "stateRoot": "0x" + block.state_root.hex(),
+            }
+            for block in outcome.blocks
+        ],
+        "error": None if error is None else {"kind": type(error).__name__, "message": str(error)},
+    }
+    if isinstance(error, MismatchError):
+        place = dict(zip(("block", "transaction", "step"), error.place, strict=False))
+        form["difference"] = {
+            **place,
+            "what": error.what,
+            "recorded": error.expected,
+            "now": error.actual,
+        }
+    return form

@@ -1,0 +1,284 @@
+"""`pyevm-agents store`: what is in the store of generations, and whether it is right."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from precompiles.ports import GenerationRequest
+from pyevm_agents.cli.folders import generations_file
+from pyevm_agents.cli.screen import Watch, err, out
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models import LlamaModel, Store
+from pyevm_agents.models.store_census import Census, Entry, census, entry, sample
+from pyevm_agents.models.store_codec import DamagedRowError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from precompiles.ports import Generation
+
+DEFAULT_SAMPLE = 10
+"""Generations that `verify` computes again: some 10 s with the default model."""
+
+
+def warn(trouble: str) -> None:
+    """Tell a trouble of the store, which ends nothing."""
+    err.print(f"[bold yellow]Warning:[/] {escape(trouble)}", soft_wrap=True)
+
+
+store_option = click.option(
+    "--store",
+    "store_path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The store of generations.  [default: generations.sqlite3 in the user's cache folder]",
+)
+
+
+@click.group()
+def store() -> None:
+    """Show, check or clear the generations that were computed before."""
+
+
+@store.command()
+@store_option
+@click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object.")
+def info(store_path: Path | None, *, as_json: bool) -> None:
+    """Show how much the store holds, of which models, and how often it helped."""
+    with existing(store_path) as opened:
+        figures = census(opened)
+    if as_json:
+        click.echo(json.dumps(as_form(opened, figures), indent=2))
+    else:
+        print_figures(opened, figures)
+
+
+@store.command()
+@store_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def clear(store_path: Path | None, *, yes: bool) -> None:
+    """Remove every generation and every count."""
+    with existing(store_path) as opened:
+        figures = census(opened)
+        count = figures.complete + figures.incomplete
+        if not yes:
+            if not is_person_there():
+                raise ConfigError(
+                    f"{opened.path} holds {count:,} generations, and nobody can be asked whether "
+                    "to remove them; add --yes"
+                )
+            click.confirm(f"Remove {count:,} generations from {opened.path}?", abort=True)
+        out.print(f"Removed {opened.clear():,} generations.")
+
+
+@store.command()
+@store_option
+@click.option(
+    "--sample",
+    "count",
+    type=click.IntRange(1),
+    default=DEFAULT_SAMPLE,
+    show_default=True,
+    metavar="N",
+    help="How many generations to compute again.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Which ones.")
+@click.option(
+    "--model",
+    "model_path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A GGUF model.  [default: SmolLM2-135M-Instruct, installed with this package]",
+)
+def verify(store_path: Path | None, count: int, seed: int, model_path: Path | None) -> None:
+    """Compute a sample of the generations again and compare, byte for byte.
+
+    Each is computed from nothing, without what the engine keeps of earlier prompts. Those of
+    another model or engine are left out. Exits with 1 where one differs or is damaged.
+    """
+    watch = Watch()
+    with existing(store_path) as opened, watch, LlamaModel(model_path) as model:
+        facts = model.profile_facts
+        keys = sample(opened, facts.digest, facts.fingerprint, count=count, seed=seed)
+        wrong = []
+        for number, key in enumerate(keys, start=1):
+            watch.say(f"{number} of {len(keys)}: computing {key.hex()[:16]} again")
+            wrong += [f"{key.hex()}: {flaw}" for flaw in flaws(opened, key, model)]
+        watch.stop()
+        left_out = [
+            (profile.complete + profile.incomplete, profile.digest == facts.digest)
+            for profile in census(opened).profiles
+            if (profile.digest, profile.fingerprint) != (facts.digest, facts.fingerprint)
+        ]
+    out.print(f"{len(keys) - len(wrong)} of {len(keys)} generations are what the model says now.")
+    for reason, is_same_model in (("another model", False), ("another engine's profile", True)):
+        skipped = sum(number for number, same in left_out if same is is_same_model)
+        if skipped:
+            out.print(f"Left out: {skipped:,} of {reason}.")
+    for line in wrong:
+        out.print(f"[bold red]Differs:[/] {escape(line)}", soft_wrap=True)
+    sys.exit(1 if wrong else 0)
+
+
+def is_person_there() -> bool:
+    """Return whether somebody can answer a question."""
+    return sys.stdin.isatty()
+
+
+def store_of_run(store_path: Path | None, *, no_store: bool) -> Store:
+    """Return the store that a run uses: the named one, the user's own, or one in memory."""
+    path = store_path or generations_file()
+    return Store() if no_store or path is None else Store(path, report=warn)
+
+
+def existing(store_path: Path | None) -> Store:
+    """Open a store that is there.
+
+    Raises:
+        ConfigError: it is not, or is none.
+    """
+    path = store_path or generations_file()
+    if path is None:
+        raise ConfigError("This user has no home folder; name the store's file with --store")
+    if not path.exists():
+        raise ConfigError(
+            f"There is no store of generations at {path}; run `pyevm-agents demo` to begin one, or "
+            "name another with --store"
+        )
+    return Store(path, report=warn)
+
+
+def flaws(opened: Store, key: bytes, model: LlamaModel) -> Iterator[str]:
+    """Compute a generation again; yield what is wrong with the one that is stored, if anything."""
+    try:
+        stored = entry(opened, key)
+    except DamagedRowError as error:
+        yield f"the row is damaged: {error}"
+        return
+    if stored is None:  # Another process made room meanwhile.
+        return
+    difference = compared(stored.generation, recomputed(stored, model))
+    if difference is not None:
+        yield difference
+
+
+def recomputed(stored: Entry, model: LlamaModel) -> Generation:
+    """Return what a model says to the same question, from an empty memory."""
+    model.forget()
+    return model.generate(
+        GenerationRequest(
+            segments=(),
+            prompt_tokens=stored.question.prompt_tokens,
+            grammar=stored.question.grammar,
+            max_tokens=max(1, len(stored.generation.tokens)),
+        )
+    )
+
+
+def compared(stored: Generation, computed: Generation) -> str | None:
+    """Return how two generations differ, or None."""
+    both = zip(stored.tokens, computed.tokens, strict=False)
+    for index, (old, new) in enumerate(both):
+        if old != new:
+            return f"token {index} is {old}, and the model says {new}"
+    for name in ("tokens", "text", "is_complete", "forced_tokens", "margin"):
+        old, new = getattr(stored, name), getattr(computed, name)
+        if old != new:
+            return f"{name} is {old!r}, and the model says {new!r}"
+    return None
+
+
+def as_form(opened: Store, figures: Census) -> dict[str, object]:
+    """Return a store's figures as an object for JSON."""
+    return {
+        "path": str(opened.path),
+        "fileBytes": figures.file_bytes,
+        "freeBytes": figures.free_bytes,
+        "maxBytes": opened.max_bytes,
+        "generations": {"complete": figures.complete, "incomplete": figures.incomplete},
+        "models": [
+            {
+                "sha256": profile.digest.hex(),
+                "profile": _profile(profile.fingerprint),
+                "complete": profile.complete,
+                "incomplete": profile.incomplete,
+            }
+            for profile in figures.profiles
+        ],
+        "counts": figures.counts,
+        "hitRate": figures.hit_rate,
+        "oldest": _moment(figures.oldest_us),
+        "newest": _moment(figures.newest_us),
+    }
+
+
+def print_figures(opened: Store, figures: Census) -> None:
+    """Print a store's figures as a person wants to read them."""
+    used_bytes = figures.file_bytes - figures.free_bytes
+    out.print(f"[bold]{escape(str(opened.path))}[/]", soft_wrap=True)
+    rows = [
+        ("size", f"{_mib(figures.file_bytes)}, {_mib(used_bytes)} of it used"),
+        ("bound", _mib(opened.max_bytes)),
+        ("generations", f"{figures.complete:,} complete, {figures.incomplete:,} cut by a limit"),
+        ("written", f"{_moment(figures.oldest_us) or '-'} to {_moment(figures.newest_us) or '-'}"),
+        ("hit rate", _rate(figures)),
+    ]
+    rows += [
+        (event, f"{figures.counts[event]:,}")
+        for event in ("evicted", "damaged", "contradicted")
+        if figures.counts.get(event)
+    ]
+    table = Table(box=None, padding=(0, 3, 0, 0), show_header=False)
+    for row in rows:
+        table.add_row(*row)
+    out.print(table)
+    for profile in figures.profiles:
+        digest, canary = profile.digest.hex()[:16], _canary(profile.fingerprint)
+        out.print(
+            f"\n[bold]{profile.complete + profile.incomplete:,}[/] of sha256 {digest}… "
+            f"[dim]under the profile with canary {escape(canary)}[/]",
+            soft_wrap=True,
+        )
+
+
+def _rate(figures: Census) -> str:
+    hits, misses, resumes = (
+        figures.counts.get(event, 0) for event in ("hits", "misses", "resumes")
+    )
+    if figures.hit_rate is None:
+        return "nothing was asked yet"
+    return (
+        f"{100 * figures.hit_rate:.1f} %: {hits:,} known, {misses:,} computed, "
+        f"{resumes:,} continued"
+    )
+
+
+def _canary(fingerprint: str) -> str:
+    profile = _profile(fingerprint)
+    return str(profile.get("canary", "?"))[:16] + "…" if isinstance(profile, dict) else "?"
+
+
+def _profile(fingerprint: str) -> object:
+    """Return a fingerprint as the JSON that it is, or as it stands."""
+    try:
+        return json.loads(fingerprint)
+    except ValueError:
+        return fingerprint
+
+
+def _mib(count: int) -> str:
+    return f"{count / (1 << 20):,.2f} MiB"
+
+
+def _moment(time_us: int | None) -> str | None:
+    if time_us is None:
+        return None
+    return datetime.fromtimestamp(time_us // 1_000_000, tz=UTC).isoformat()

@@ -1,0 +1,258 @@
+"""The database file under the store of generations: made, opened, and refused where it is unfit."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCHEMA_VERSION = 1
+APPLICATION_ID = 0x70794147
+"""`pyAG`, in the file's header: tells our database from anybody else's."""
+
+BUSY_SECONDS = 5.0
+"""How long to wait for another process's write, which takes milliseconds."""
+
+JOURNAL_BYTES = 4 << 20
+"""What the write-ahead log shrinks to after it has been copied into the file; SQLite does so each
+1,000 pages."""
+
+SCHEMA = """
+CREATE TABLE profiles (
+    id INTEGER PRIMARY KEY,
+    digest BLOB NOT NULL,
+    fingerprint TEXT NOT NULL,
+    UNIQUE (digest, fingerprint)
+);
+CREATE TABLE grammars (
+    id INTEGER PRIMARY KEY,
+    digest BLOB NOT NULL UNIQUE,
+    source BLOB NOT NULL
+);
+CREATE TABLE generations (
+    id INTEGER PRIMARY KEY,
+    key BLOB NOT NULL UNIQUE,
+    profile INTEGER NOT NULL,
+    grammar INTEGER NOT NULL,
+    written_us INTEGER NOT NULL,
+    prompt BLOB NOT NULL,
+    tokens BLOB NOT NULL,
+    text BLOB NOT NULL,
+    forced_tokens INTEGER NOT NULL,
+    is_complete INTEGER NOT NULL,
+    margin BLOB,
+    checksum BLOB NOT NULL
+);
+CREATE INDEX generations_by_grammar ON generations (grammar);
+CREATE INDEX generations_by_profile ON generations (profile, is_complete);
+CREATE TABLE uses (
+    generation INTEGER PRIMARY KEY,
+    used_us INTEGER NOT NULL
+);
+CREATE INDEX uses_by_time ON uses (used_us);
+CREATE TABLE counters (
+    name TEXT PRIMARY KEY,
+    value INTEGER NOT NULL
+) WITHOUT ROWID;
+"""
+"""`uses` is a table of its own: a last use is written without writing the generation again."""
+
+
+IDENTITY = """
+SELECT
+    (SELECT user_version FROM pragma_user_version),
+    (SELECT application_id FROM pragma_application_id),
+    (SELECT count(*) FROM sqlite_master)
+"""
+"""One statement: another process may make the tables meanwhile."""
+
+HEADER = b"SQLite format 3\x00"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A connection to a database with the store's tables."""
+
+    connection: sqlite3.Connection
+    trouble: OSError | sqlite3.Error | None
+    """Why it can only be read; None where it can be written."""
+
+
+def open_memory() -> Opened:
+    """Return a store that ends with its connection."""
+    return Opened(connection=_prepared(_connect(":memory:"), "memory"), trouble=None)
+
+
+def open_file(path: Path) -> Opened:
+    """Open a store, or make one; only to read where it can't be written.
+
+    Raises:
+        ConfigError: what is there is no store, or one of a later version.
+        OSError, sqlite3.Error: the file can't be made or opened.
+    """
+    _require_database(path)
+    try:
+        _make(path)
+        return Opened(connection=_open(path, "mode=rw"), trouble=None)
+    except (OSError, sqlite3.OperationalError) as error:
+        if not path.is_file() or _is_busy(error):
+            raise
+        return Opened(connection=_open_to_read(path), trouble=error)
+
+
+def _require_database(path: Path) -> None:
+    """Refuse what is no database. SQLite itself would take a file of a few bytes for an empty one.
+
+    Raises:
+        ConfigError: it is a folder, or a file of another kind.
+    """
+    if path.is_dir():
+        raise ConfigError(f"The store of generations {path} is a folder; name a file")
+    if path.is_file():
+        with path.open("rb") as file:
+            header = file.read(len(HEADER))
+        if header not in {b"", HEADER}:
+            raise _unfit(path, f"it begins with {header!r}")
+
+
+def _make(path: Path) -> None:
+    """Make the file and the folders it lies in, for the user alone: prompts may be private."""
+    missing = [folder for folder in path.parents if not folder.exists()]
+    for folder in reversed(missing):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    if not path.exists():
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    if not os.access(path, os.W_OK):  # SQLite would say so at the first write.
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+
+def _open_to_read(path: Path) -> sqlite3.Connection:
+    """Open a file in a folder that can't be written.
+
+    A write-ahead log needs a shared file beside it. Where there is none and none can be made,
+    nobody writes, and the file alone is the whole store.
+    """
+    try:
+        return _open(path, "mode=ro")
+    except sqlite3.OperationalError:
+        log = path.with_name(path.name + "-wal")
+        if log.exists() and log.stat().st_size:
+            raise
+        return _open(path, "mode=ro&immutable=1")
+
+
+def _open(path: Path, options: str) -> sqlite3.Connection:
+    connection = _connect(f"{path.absolute().as_uri()}?{options}")
+    try:
+        return _prepared(connection, str(path), is_writable=options == "mode=rw")
+    except sqlite3.DatabaseError as error:
+        connection.close()
+        if error.sqlite_errorcode & 0xFF not in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}:
+            raise
+        raise _unfit(path, error) from error
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _unfit(path: Path, reason: object) -> ConfigError:
+    return ConfigError(
+        f"{path} is no store of generations, or a damaged one ({reason}); name another file, or "
+        "delete this one if nothing else needs it"
+    )
+
+
+def _connect(name: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        name,
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,  # The store has a lock.
+        uri=True,
+    )
+
+
+def _prepared(
+    connection: sqlite3.Connection, name: str, *, is_writable: bool = True
+) -> sqlite3.Connection:
+    """Return the connection to a database that has our tables and settings.
+
+    Raises:
+        ConfigError: it is another program's, or a later version's.
+    """
+    is_new = _require_ours(connection, name)
+    if not is_writable:
+        if is_new:
+            raise sqlite3.OperationalError("the file is empty and can't be written")
+        return connection
+    if is_new:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    _enter_wal_mode(connection)
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(f"PRAGMA journal_size_limit = {JOURNAL_BYTES}")
+    connection.execute("BEGIN IMMEDIATE")
+    if _require_ours(connection, name):  # Nobody else made it meanwhile.
+        for statement in SCHEMA.split(";\n"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    connection.execute("COMMIT")
+    return connection
+
+
+def _require_ours(connection: sqlite3.Connection, name: str) -> bool:
+    """Return whether a database is empty, so that it can become ours.
+
+    Raises:
+        ConfigError: it is another program's, or a later version's.
+    """
+    version, application, tables = connection.execute(IDENTITY).fetchone()
+    if (version, application, tables) == (0, 0, 0):
+        return True
+    if application != APPLICATION_ID:
+        raise ConfigError(
+            f"{name} is a database of another program (application id {application}); name "
+            "another file for the store of generations"
+        )
+    if version != SCHEMA_VERSION:
+        raise ConfigError(
+            f"The store of generations {name} is of version {version}, and this program writes "
+            f"version {SCHEMA_VERSION}; install the newer pyevm-agents, or name another file"
+        )
+    return False
+
+
+def _enter_wal_mode(connection: sqlite3.Connection) -> None:
+    """Set the journal's mode; SQLite itself does not wait where another process does the same."""
+    end = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        except sqlite3.OperationalError as error:
+            if not _is_busy(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _is_busy(error: Exception) -> bool:
+    return isinstance(error, sqlite3.Error) and error.sqlite_errorcode & 0xFF in {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+    }
+
+
+def close(connection: sqlite3.Connection) -> None:
+    """Close a connection; what it had to say has been said."""
+    with suppress(sqlite3.Error):
+        connection.close()

@@ -1,0 +1,39 @@
+"""An engine's child process that can be told to break llama.cpp's own assertions.
+
+It is what the engine starts in place of `pyevm_agents.models.worker` in the tests of its wall.
+"""
+
+# ruff: noqa: SLF001 - it does from inside what the outside can't
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import llama_cpp
+
+from pyevm_agents.models import worker
+from pyevm_agents.models.build import BATCH_TOKENS
+
+if TYPE_CHECKING:
+    from pyevm_agents.models.wire import Reply, Request
+
+
+def oversized(self: worker.Worker, _request: Request) -> Reply:
+    """Hand llama.cpp more tokens at once than its context was made for."""
+    context = self._evaluator()
+    context.forget()
+    count = BATCH_TOKENS + 1
+    batch = llama_cpp.llama_batch_init(count, 0, 1)
+    batch.n_tokens = count
+    for index in range(count):
+        batch.token[index] = 5
+        batch.pos[index] = index
+        batch.n_seq_id[index] = 1
+        batch.seq_id[index][0] = 0
+        batch.logits[index] = False
+    llama_cpp.llama_decode(context._context, batch)  # What no method of a context would do.
+    return {}
+
+
+if __name__ == "__main__":
+    worker.OPERATIONS = {**worker.OPERATIONS, "oversized": oversized}
+    worker.main()

@@ -1,0 +1,87 @@
+"""The product's combination computes the same bits in every shape; what does not is refused."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from benchmarks.builds import OURS
+from benchmarks.invariance import (
+    AS_IT_IS,
+    BY_CODE,
+    QUICK_LENGTHS,
+    Combination,
+    Row,
+    conclusions,
+    examine,
+    model_file,
+)
+from benchmarks.shapes import UNIFIED
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models import LlamaModel, child
+
+K_QUANT = "random Q4_K_M"
+
+
+@pytest.fixture(scope="module")
+def options(tmp_path_factory: pytest.TempPathFactory) -> argparse.Namespace:
+    """Options of the benchmark, with a work folder of its own."""
+    return argparse.Namespace(work=tmp_path_factory.mktemp("work"), rounds=1)
+
+
+def test_ours_is_invariant_but_for_the_unified_cache_with_k_quants(
+    options: argparse.Namespace,
+) -> None:
+    row = examine(Combination(quantisation=K_QUANT, build=OURS), options, QUICK_LENGTHS)
+    assert (row.not_run, row.invariant, row.refused_by) == ("", True, "")
+    assert set(row.differing) <= {UNIFIED}
+    assert min(row.prefill, row.decode) > 0
+
+
+def test_llama_cpps_tiled_products_are_not_and_the_canary_sees_it(
+    options: argparse.Namespace,
+) -> None:
+    tiled = Combination(quantisation=K_QUANT, build=OURS, tiled=True)
+    row = examine(tiled, options, QUICK_LENGTHS)
+    assert not row.invariant
+    assert row.refused_by == f"{BY_CODE}; canary too"
+
+
+def test_the_products_engine_switches_them_off(
+    options: argparse.Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = model_file(K_QUANT, options.work / "models", layers=0)
+    monkeypatch.setenv("GGML_CPU_TILED_MM", "1")  # A child does not see it.
+    with LlamaModel(path) as model:
+        assert model.profile_facts.vocabulary_tokens > 0
+    monkeypatch.setitem(child.OWN_VARIABLES, "GGML_CPU_TILED_MM", "1")
+    with (
+        LlamaModel(path) as model,
+        pytest.raises(ConfigError, match=r"in one piece than in several .*file type 15"),
+    ):
+        assert model.profile_facts
+
+
+@pytest.mark.slow
+def test_ours_is_invariant_with_the_default_model(options: argparse.Namespace) -> None:
+    row = examine(Combination(quantisation=AS_IT_IS, build=OURS), options, QUICK_LENGTHS)
+    assert (row.not_run, row.invariant) == ("", True)
+
+
+def test_the_conclusions_name_what_nothing_refuses() -> None:
+    ours = Row(
+        combination=Combination(quantisation=AS_IT_IS, build=OURS), invariant=True, prefill=100
+    )
+    loose = Row(
+        combination=Combination(quantisation=AS_IT_IS, build="native"), refused_by="NOTHING"
+    )
+    faster = Row(
+        combination=Combination(quantisation=AS_IT_IS, build="avx2-lto"),
+        invariant=True,
+        prefill=125,
+    )
+    first, last = conclusions([ours, loose, faster])
+    assert "avx2-lto, 125.0 tok/s; ours 100.0 (1.25)" in first
+    assert "default file in native" in last
+    assert conclusions([loose])[0].endswith("OURS IS NOT INVARIANT")

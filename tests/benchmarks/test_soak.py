@@ -1,0 +1,153 @@
+"""A short soak in every test run; the long one is `python -m benchmarks.soak`."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.console import Console
+
+from benchmarks import soak
+from benchmarks.cases import KINDS, case
+from benchmarks.circumstances import CIRCUMSTANCES, Bench
+from benchmarks.tally import append, rows
+from precompiles.ports import Generation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CASES, GENERATIONS = 10, 60
+
+
+@pytest.fixture(scope="module")
+def tally(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("soak")
+
+
+def options(tally: Path, generations: int = GENERATIONS) -> soak.Options:
+    return soak.Options(
+        generations=generations, cases=CASES, processes=2, seed=2, tally=tally, model=None
+    )
+
+
+def test_no_generation_differs_from_its_fresh_reference(tally: Path) -> None:
+    console = Console(quiet=True)
+    soak.check_header(options(tally), console)
+    it = soak.Soak(options(tally), console)
+    it.run()
+    found = soak.summary(it)
+    assert found["generations"] >= GENERATIONS
+    assert found["different"] == []
+    assert {row["kind"] for row in it.references.values()} == set(KINDS)
+
+
+def test_it_goes_on_where_it_stood(tally: Path) -> None:
+    before = [*rows(tally / soak.TALLY)]
+    it = soak.Soak(options(tally, GENERATIONS + 3), Console(quiet=True))
+    it.run()
+    after = [*rows(tally / soak.TALLY)]
+    assert after[: len(before)] == before
+    assert len({row["index"] for row in after}) == len(after)
+
+
+def test_a_generation_that_differs_is_found(tally: Path, tmp_path: Path) -> None:
+    for name in (soak.REFERENCES, soak.HEADER):
+        (tmp_path / name).write_bytes((tally / name).read_bytes())
+    references = [*rows(tmp_path / soak.REFERENCES)]
+    references[0]["generation"]["tokens"][0] += 1
+    (tmp_path / soak.REFERENCES).unlink()
+    for row in references:
+        append(tmp_path / soak.REFERENCES, row)
+    it = soak.Soak(options(tmp_path), Console(quiet=True))
+    it.run()
+    found = soak.summary(it)
+    assert {row["case"] for row in found["different"]} == {references[0]["case"]}
+
+
+@pytest.mark.parametrize("name", [*CIRCUMSTANCES])
+def test_each_circumstance_compares_something(name: str) -> None:
+    with Bench(None) as bench:
+        it = case(bench.model, bench.profile, 2, KINDS.index("call"))
+        reference = bench.model.reference(it.request)
+        pairs = CIRCUMSTANCES[name][1](bench, it, random.Random(1))  # noqa: S311 - by its seed
+    assert pairs
+    for request, generation in pairs:
+        assert request.prompt_tokens == it.request.prompt_tokens
+        assert soak.equals(generation, reference, request.max_tokens)
+
+
+def test_a_tally_of_another_soak_is_refused(
+    tally: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = soak.Options(
+        generations=1, cases=CASES + 1, processes=1, seed=2, tally=tally, model=None
+    )
+    with pytest.raises(SystemExit):
+        soak.check_header(other, Console())
+    assert "its cases differ" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_row_that_a_kill_cut_short_is_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    append(path, {"index": 1})
+    with path.open("a") as file:
+        file.write('{"index": 2, "ca')
+    assert [*rows(path)] == [{"index": 1}]
+    append(path, {"index": 2})
+    assert [*rows(path)] == [{"index": 1}, {"index": 2}]
+
+
+def test_cases_are_functions_of_seed_and_number() -> None:
+    with Bench(None) as bench:
+        first, again = (
+            [case(bench.model, bench.profile, 7, number).request for number in range(20)]
+            for _ in range(2)
+        )
+        other = case(bench.model, bench.profile, 8, 0).request
+    assert first == again
+    assert other != first[0]
+    lengths = [len(request.prompt_tokens) for request in first]
+    assert min(lengths) >= 15
+    assert max(lengths) <= 500
+
+
+@pytest.mark.parametrize(
+    ("tokens", "is_complete", "limit", "expected"),
+    [
+        ((1, 2, 3), True, 3, True),
+        ((1, 2), False, 2, True),
+        ((1, 2), True, 2, False),
+        ((1, 3), False, 2, False),
+        ((1, 2, 3), False, 3, False),
+        ((1, 2, 3), True, 40, True),
+    ],
+)
+def test_equal_is_what_the_reference_began_with(
+    tokens: tuple[int, ...], is_complete: bool, limit: int, expected: bool
+) -> None:
+    def said(tokens: tuple[int, ...], *, is_complete: bool) -> Generation:
+        return Generation(text="", tokens=tokens, forced_tokens=0, is_complete=is_complete)
+
+    reference = said((1, 2, 3), is_complete=True)
+    got = said(tokens, is_complete=is_complete)
+    assert soak.equals(got, reference, limit) is expected
+
+
+def test_ctrl_c_keeps_the_tally(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks.soak", "--cases", "6", "--tally", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        tally = tmp_path / soak.TALLY
+        for _ in range(600):
+            if tally.exists() and tally.stat().st_size:
+                break
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"goes on from here" in b" ".join(said.split())
+    assert [*rows(tally)]

@@ -1,0 +1,220 @@
+"""Commands end with one line and a status, whenever and however they are ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from pyevm_agents.models.gguf import HEADER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).parents[3]
+COMMAND = (sys.executable, "-m", "pyevm_agents")
+FULL = Path("/dev/full")
+
+
+class Ended(NamedTuple):
+    status: int
+    stdout: str
+    stderr: str
+    seconds: float
+    """From the signal to the end."""
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start a command in a session of its own, with empty caches."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(*arguments: str, python: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, *python, "-m", "pyevm_agents", *arguments],
+            cwd=ROOT,
+            env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        with process:
+            process.kill()
+
+
+def wait_for(process: subprocess.Popen[str], word: str) -> str:
+    """Read what a command says until a word comes up."""
+    assert process.stderr is not None
+    read = ""
+    while word not in read:
+        line = process.stderr.readline()
+        assert line, f"{word!r} never came: {read}"
+        read += line
+    return read
+
+
+def stop(process: subprocess.Popen[str], said: str = "") -> Ended:
+    """Press Ctrl-C: every process of the terminal's foreground group gets the signal."""
+    since = time.monotonic()
+    os.killpg(process.pid, signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=20)
+    return Ended(process.returncode, stdout, said + stderr, time.monotonic() - since)
+
+
+def processes_of_session(session: int) -> list[str]:
+    done = subprocess.run(
+        ["ps", "-o", "pid=,stat=,args=", "-s", str(session)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return [line for line in done.stdout.splitlines() if " Z" not in line]
+
+
+def assert_clean(ended: Ended, process: subprocess.Popen[str], caches: Path) -> None:
+    assert ended.status == 130, ended
+    assert ended.stderr.splitlines()[-1] == "Stopped."
+    assert ended.stderr.count("Stopped.") == 1
+    assert "Traceback" not in ended.stderr
+    assert "Exception" not in ended.stderr
+    assert ended.stdout == ""
+    assert ended.seconds < 1, ended
+    until = time.monotonic() + 1
+    while left := processes_of_session(process.pid):
+        assert time.monotonic() < until, left
+        time.sleep(0.02)
+    for path in caches.rglob("*"):
+        if path.is_file() and path.suffix == ".json":
+            json.loads(path.read_text(encoding="utf-8").partition("\n")[2])
+        assert not path.name.startswith(".facts-"), "half a file was left"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux' ps for a session")
+@pytest.mark.parametrize(
+    "phase",
+    [
+        "loading the model",
+        "step 1: reading the prompt",
+        "step 1: writing",
+        pytest.param("checking the model's bits", marks=pytest.mark.slow),
+        pytest.param("deploying", marks=pytest.mark.slow),
+        pytest.param("step 2: writing", marks=pytest.mark.slow),
+    ],
+)
+def test_ctrl_c_ends_the_demo_within_a_second(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path, phase: str
+) -> None:
+    process = start("demo", "--json", "--threads", "1")
+    said = wait_for(process, phase)
+    assert_clean(stop(process, said), process, tmp_path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux' ps for a session")
+def test_ctrl_c_while_a_large_file_is_hashed(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    path = tmp_path / "large.gguf"
+    with path.open("wb") as file:
+        file.write(HEADER.pack(b"GGUF", 3, 0, 0))
+        file.truncate(32 << 30)  # Holes: on the disk it is one block.
+    process = start("demo", "--json", "--model", str(path))
+    said = wait_for(process, "reading the model's file, 34,360 MB")
+    assert_clean(stop(process, said), process, tmp_path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux' ps for a session")
+@pytest.mark.parametrize(
+    "module",
+    [
+        "click.core",
+        "eth.abc",
+        pytest.param("pyevm_agents", marks=pytest.mark.slow),
+        pytest.param("eth_utils", marks=pytest.mark.slow),
+        pytest.param("pyevm_agents.models", marks=pytest.mark.slow),
+    ],
+)
+def test_ctrl_c_while_python_imports(
+    start: Callable[..., subprocess.Popen[str]], module: str
+) -> None:
+    process = start("demo", "--json", python=("-X", "importtime"))
+    said = wait_for(process, f" {module}\n")
+    ended = stop(process, said)
+    assert ended.status == 130
+    assert "Traceback" not in ended.stderr
+    assert ended.stderr.count("Stopped.") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux' ps for a session")
+@pytest.mark.parametrize("tenths", range(3, 60))
+def test_ctrl_c_at_any_time(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path, tenths: int
+) -> None:
+    process = start("demo", "--json", "--threads", "1")
+    time.sleep(tenths / 10)
+    assert_clean(stop(process), process, tmp_path)
+
+
+def run(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a shell; `$C` is the command."""
+    return subprocess.run(
+        ["sh", "-c", command],
+        cwd=ROOT,
+        env={**os.environ, "C": " ".join(COMMAND), "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="has no full device")
+@pytest.mark.parametrize("arguments", ["--help", "--version", "demo --help"])
+def test_a_full_disk_is_a_line_and_no_traceback(arguments: str) -> None:
+    done = run(f"$C {arguments} > /dev/full")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "Error: The output can't be written: No space left on device; send it elsewhere\n"
+    )
+
+
+@pytest.mark.parametrize("arguments", ["demo", "demo --json"])
+def test_a_closed_output_is_refused_before_the_work(arguments: str) -> None:
+    done = run(f"$C {arguments} >&-")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "Error: Standard output is closed; send it to a file, a pipe or a terminal\n"
+    )
+
+
+def test_a_reader_that_left_is_no_error_of_ours() -> None:
+    done = run("{ $C --help; echo $? >&2; } | true")
+    assert done.stderr.strip() in {"0", "1"}
+
+
+def test_a_folder_that_was_deleted_is_no_reason_to_fail(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    for model, message in (
+        ("model.gguf", "The path 'model.gguf' leads nowhere"),
+        ("/nowhere/model.gguf", "There is no model file /nowhere/model.gguf"),
+    ):
+        done = run(f"cd {gone}; rmdir {gone}; $C demo --model {model}")
+        gone.mkdir()
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+        assert message in done.stderr

