@@ -37,6 +37,12 @@ if TYPE_CHECKING:
     from precompiles.ports import ModelProfile
     from pyevm_agents.models import ProfileFacts
 
+INTERRUPTED = 0.1
+"""Share of cut generations between whose halves another prompt is read."""
+
+KEPT_BYTES = (2**32, 2**28)
+"""Bounds of what engines set aside of other prompts: one that keeps all, one that must let go."""
+
 OWNER = Address(DEVELOPMENT_KEY.public_key.to_canonical_address())
 
 Pair = tuple[GenerationRequest, Generation]
@@ -46,9 +52,10 @@ Pair = tuple[GenerationRequest, Generation]
 class Bench:
     """One engine process, a chain on top of it, and the circumstances of a generation."""
 
-    def __init__(self, path: Path | None) -> None:
-        """Start an engine on one thread."""
-        self.model = LlamaModel(path, threads=1)
+    def __init__(self, path: Path | None, number: int = 0) -> None:
+        """Start an engine on one thread. Engines of other numbers keep more or less."""
+        kept_bytes = KEPT_BYTES[number % len(KEPT_BYTES)]
+        self.model = LlamaModel(path, threads=1, prefix_cache_bytes=kept_bytes)
         self._seen: list[Exchange] = []
         self.profile = soak_profile(self.model.profile_facts)
         name, fingerprint = self.profile.name, self.model.profile_facts.fingerprint
@@ -81,7 +88,7 @@ class Bench:
         lower = replace(it.request, max_tokens=chance.randint(1, it.request.max_tokens))
         known = self.model.generate(lower)
         pairs = [(lower, known)]
-        if chance.random() < 0.5:  # noqa: PLR2004 - every other time
+        if chance.random() < INTERRUPTED:
             self.model.generate(replace(it.request, prompt_tokens=it.request.prompt_tokens[::-1]))
         if not known.is_complete:
             pairs.append((it.request, self.model.resume(it.request, known)))
@@ -150,17 +157,18 @@ class Bench:
         ]
 
 
-CIRCUMSTANCES: Mapping[str, tuple[int, Callable[[Bench, Case, random.Random], list[Pair]]]] = {
-    "after others": (40, Bench.again),
+CIRCUMSTANCES: Mapping[str, tuple[float, Callable[[Bench, Case, random.Random], list[Pair]]]] = {
+    "after others": (44, Bench.again),
     "under a lower limit": (10, Bench.cut),
     "cut, then resumed": (20, Bench.resumed),
-    "memory emptied": (4, Bench.emptied),
-    "engine killed, then again": (1, Bench.killed),
+    "memory emptied": (0.5, Bench.emptied),
+    "engine killed, then again": (0.5, Bench.killed),
     "through the precompile": (10, Bench.called),
     "out of gas, then again": (7, Bench.out_of_gas),
     "in a reverted block": (8, Bench.reverted),
 }
-"""Name to how often in a hundred, and how. For prompts that no contract makes, those of the chain
+"""Name to how often in a hundred, and how; what empties the memory is rare, as reuse is what is to
+be shown. For prompts that no contract makes, those of the chain
 stand for a plain one, a cut one and a resumed one, and are counted by what was done."""
 
 PLAIN = {

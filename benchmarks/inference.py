@@ -189,10 +189,11 @@ def grammar_work(stage: Stage, ours: Yardstick) -> list[Figure]:
     rounds = [round_ for round_ in ours.ask(**job)["rounds"] if round_["is_warm"]]
     tokens = [token for asked in stage.asked for token in asked.output_tokens][:64]
     prompt = stage.asked[0].prompt_tokens
-    pieces = [prompt, *[[token] for token in tokens]]
+    pieces = cut([*prompt, *tokens], [len(prompt), *[1] * len(tokens)])
+    reading = len(pieces) - len(tokens)
     one, many = (
         ours.ask(**stage.job(job="bare", rounds=stage.rounds, pieces=some))["seconds"]
-        for some in (pieces[:1], pieces)
+        for some in (pieces[:reading], pieces)
     )
     decode = 1000 * (statistics.median(many) - statistics.median(one)) / len(tokens)
     work = statistics.median(it["grammar_milliseconds"] for it in rounds)

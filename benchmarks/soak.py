@@ -107,11 +107,11 @@ class Soak:
         """Hand numbers to as many engines as there are to be; each has a thread and a process."""
         source = iter(numbers)
 
-        def serve(_engine: int) -> None:
+        def serve(number: int) -> None:
             try:
-                with Bench(self.options.model) as bench:
-                    while (number := self._next(source)) is not None:
-                        work(bench, number)
+                with Bench(self.options.model, number) as bench:
+                    while (task := self._next(source)) is not None:
+                        work(bench, task)
             except BaseException:
                 self._stop.set()
                 raise

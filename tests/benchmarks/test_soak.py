@@ -21,7 +21,7 @@ from precompiles.ports import Generation
 if TYPE_CHECKING:
     from pathlib import Path
 
-CASES, GENERATIONS = 10, 60
+CASES, GENERATIONS = 5, 30
 
 
 @pytest.fixture(scope="module")
