@@ -158,11 +158,11 @@ class Bench:
 
 
 CIRCUMSTANCES: Mapping[str, tuple[float, Callable[[Bench, Case, random.Random], list[Pair]]]] = {
-    "after others": (44, Bench.again),
+    "after others": (24, Bench.again),
     "under a lower limit": (10, Bench.cut),
-    "cut, then resumed": (20, Bench.resumed),
-    "memory emptied": (0.5, Bench.emptied),
-    "engine killed, then again": (0.5, Bench.killed),
+    "cut, then resumed": (40, Bench.resumed),
+    "memory emptied": (0.1, Bench.emptied),
+    "engine killed, then again": (0.1, Bench.killed),
     "through the precompile": (10, Bench.called),
     "out of gas, then again": (7, Bench.out_of_gas),
     "in a reverted block": (8, Bench.reverted),

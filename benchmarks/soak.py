@@ -29,7 +29,7 @@ from rich.table import Table
 
 from benchmarks.cases import case
 from benchmarks.circumstances import CIRCUMSTANCES, PLAIN, Bench
-from benchmarks.tally import append, generation_of, rows
+from benchmarks.tally import append, generation_of, held, rows
 from pyevm_agents.models import LlamaModel
 
 if TYPE_CHECKING:
@@ -61,7 +61,6 @@ class Soak:
         Raises: SystemExit: it belongs to another soak.
         """
         self.options, self.console = options, console
-        options.tally.mkdir(parents=True, exist_ok=True)
         self.references: dict[int, dict[str, Any]] = {
             row["case"]: row for row in rows(options.tally / REFERENCES)
         }
@@ -205,7 +204,6 @@ def check_header(options: Options, console: Console) -> None:
         }
     path = options.tally / HEADER
     if not path.exists():
-        options.tally.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(mine, indent=1) + "\n", encoding="utf-8")
         return
     theirs = json.loads(path.read_text(encoding="utf-8"))
@@ -270,7 +268,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--generations", type=int, default=10_000)
-    parser.add_argument("--cases", type=int, default=600, help="prompts, each with a reference")
+    parser.add_argument("--cases", type=int, default=250, help="prompts, each with a reference")
     parser.add_argument("--processes", type=int, default=2, help="engines at once")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tally", type=Path, default=Path("build/soak"), help="folder to keep")
@@ -289,6 +287,16 @@ def main() -> int:
         model=given.model,
     )
     console = Console(stderr=not sys.stdout.isatty())
+    try:
+        with held(options.tally):
+            return run(options, console, given.json)
+    except BlockingIOError:
+        console.print(f"Another soak is at work on {options.tally}; let it end, or stop it first.")
+        return 2
+
+
+def run(options: Options, console: Console, json_path: Path | None) -> int:
+    """Soak, print what was found, and return the exit status."""
     check_header(options, console)
     soak = Soak(options, console)
     try:
@@ -301,8 +309,8 @@ def main() -> int:
         return 130
     found = summary(soak)
     show(found, Console())
-    if given.json is not None:
-        given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    if json_path is not None:
+        json_path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return 1 if found["different"] else 0
 
 

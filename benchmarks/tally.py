@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from precompiles.ports import Generation, Margin
@@ -40,3 +42,15 @@ def append(path: Path, row: dict[str, Any]) -> None:
     """Write a row at the end of a tally."""
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(row) + "\n")
+
+
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Hold a tally's folder, which is made, for one process at a time.
+
+    Raises: BlockingIOError: another process holds it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield

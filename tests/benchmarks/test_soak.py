@@ -15,7 +15,7 @@ from rich.console import Console
 from benchmarks import soak
 from benchmarks.cases import KINDS, case
 from benchmarks.circumstances import CIRCUMSTANCES, Bench
-from benchmarks.tally import append, rows
+from benchmarks.tally import append, held, rows
 from precompiles.ports import Generation
 
 if TYPE_CHECKING:
@@ -90,6 +90,14 @@ def test_a_tally_of_another_soak_is_refused(
     with pytest.raises(SystemExit):
         soak.check_header(other, Console())
     assert "its cases differ" in " ".join(capsys.readouterr().out.split())
+
+
+def test_one_soak_at_a_time_holds_a_tally(tmp_path: Path) -> None:
+    with held(tmp_path):
+        command = [sys.executable, "-m", "benchmarks.soak", "--tally", str(tmp_path)]
+        ended = subprocess.run(command, capture_output=True, check=False, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "Another soak is at work" in " ".join(ended.stderr.split())
 
 
 def test_a_row_that_a_kill_cut_short_is_dropped(tmp_path: Path) -> None:
