@@ -17,7 +17,7 @@ from pyevm_agents.vm import AgentComputation
 from tests.byte_model import PROFILE, ByteModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from eth.abc import ComputationAPI, ReceiptAPI
 
@@ -31,6 +31,13 @@ OWNER_KEY = PrivateKey(b"\x01" * 32)
 OWNER = Address(OWNER_KEY.public_key.to_canonical_address())
 STRANGER_KEY = PrivateKey(b"\x02" * 32)
 STRANGER = Address(STRANGER_KEY.public_key.to_canonical_address())
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _caches_of_no_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("caches")))
+        yield
 
 
 @dataclass
