@@ -3,17 +3,13 @@
 Nothing here imports llama_cpp: it lives in a child process (`worker.py`).
 """
 
-from pyevm_agents.models.llama_model import (
-    GgufModel,
-    LlamaModel,
-    ProfileFacts,
-    Vocabulary,
-    Work,
-)
+from pyevm_agents.models.llama_model import GgufModel, LlamaModel, Vocabulary
 from pyevm_agents.models.memory import RememberingModel
+from pyevm_agents.models.profile_facts import ProfileFacts
 from pyevm_agents.models.progress import Progress
 from pyevm_agents.models.scripted import AnswerStep, ScriptedModel, ToolStep, answer, use
 from pyevm_agents.models.store import Store
+from pyevm_agents.models.work import Work
 
 __all__ = [
     "AnswerStep",

@@ -24,8 +24,9 @@ HOW_TO_REBUILD = (
 )
 
 DECODING_RULES = 1
-"""Version of what our own code decides about the next token (`walk.py`). A part of the fingerprint,
-to be raised with each change: stored generations of other rules are not to be found."""
+"""Version of what our own code decides about tokens: the next one (`walk.py`, `ranking.py`), and
+those of a text (`vocabulary.py`). A part of the fingerprint, to be raised with each change: stored
+generations of other rules are not to be found."""
 
 BATCH_TOKENS = 512
 """Tokens in one call of `llama_decode` at most; more would abort. A part of the fingerprint."""

@@ -27,7 +27,16 @@ EXIT_SECONDS = 2.0
 LAST_WORDS_BYTES = 2000
 """Bytes of the child's stderr that an error message repeats."""
 
-DROPPED_VARIABLES = ("GGML_", "LLAMA_", "OMP_", "GOMP_", "KMP_", "PYTHONWARNINGS", "PYTHONPATH")
+DROPPED_VARIABLES = (
+    "GGML_",
+    "LLAMA_",
+    "OMP_",
+    "GOMP_",
+    "KMP_",
+    "GLIBC_TUNABLES",  # Chooses among libm's variants of a function.
+    "PYTHONWARNINGS",
+    "PYTHONPATH",
+)
 """Prefixes of variables that a child does not see: no environment decides what it computes."""
 
 OWN_VARIABLES = {
@@ -74,12 +83,38 @@ HINTS = {
 
 
 class Child:
-    """A process with its pipes. Knows its parent: after a fork, it is nobody else's to end."""
+    """A process with its pipes. Knows its parent: after a fork, it is nobody else's to end.
+
+    The pipes are unbuffered: a buffer has a lock, which a thread that waits for a reply holds, and
+    which nobody would ever release in a process forked meanwhile.
+    """
 
     def __init__(self) -> None:
-        """Start Python with the worker, in an environment of our own."""
+        """Start Python with the worker, in an environment of our own.
+
+        Raises:
+            EngineFault: the system starts no process.
+        """
         self.parent = os.getpid()
-        self.stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in `end`
+        try:
+            self.stderr: IO[bytes] = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - see `end`
+            try:
+                self.process = self._started()
+            except OSError:
+                self.stderr.close()
+                raise
+        except OSError as error:
+            raise EngineFault(
+                f"The engine's process does not start: {error}; free memory, processes or open "
+                "files, then run the call again"
+            ) from error
+        if (
+            self.process.stdin is None or self.process.stdout is None
+        ):  # Popen made both: PIPE was asked for.
+            raise EngineFault("The engine's process started without pipes; run the call again")
+        self.requests, self.replies = self.process.stdin, self.process.stdout
+
+    def _started(self) -> subprocess.Popen[bytes]:
         search = [str(Path(__file__).parents[2]), *sys.path]
         environment = {
             key: value for key, value in os.environ.items() if not key.startswith(DROPPED_VARIABLES)
@@ -88,19 +123,15 @@ class Child:
         environment["PYTHONPATH"] = os.pathsep.join(
             entry for entry in search if entry and os.pathsep not in entry
         )
-        self.process = subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-m", WORKER_MODULE],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.stderr,
+            bufsize=0,
             env=environment,
             process_group=0,  # Ctrl-C is the parent's to handle, before `worker.py` can ignore it.
         )
-        if (
-            self.process.stdin is None or self.process.stdout is None
-        ):  # Popen made both: PIPE was asked for.
-            raise EngineFault("The engine's process started without pipes; run the call again")
-        self.requests, self.replies = self.process.stdin, self.process.stdout
 
     def exchange(self, request: Request, report: ProgressReport | None) -> Reply | None:
         """Write a request, hand progress on, and return the reply; None where the child is gone."""

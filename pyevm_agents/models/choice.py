@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyevm_agents.models.ranking import Candidate, nothing_allowed
+from pyevm_agents.errors import GrammarError
 from pyevm_agents.models.walk import MAX_CANDIDATES
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pyevm_agents.models.ranking import Ranking
+    from pyevm_agents.models.ranking import Candidate, Ranking
     from pyevm_agents.models.walk import Walk
 
 
@@ -66,7 +66,9 @@ def _best_two(
             break
     ranked = admitted or passed
     if not ranked:
-        raise nothing_allowed()
+        raise GrammarError(
+            "The grammar admits no token of this vocabulary here; make its alternatives spellable"
+        )
     (walk.take if admitted else walk.break_with)(ranked[0].token)
     return ranked[0], ranked[1] if len(ranked) > 1 else None
 

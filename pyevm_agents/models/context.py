@@ -209,7 +209,7 @@ class Context:
             self._aside.use(saved.prefix)
             return
         size_bytes = llama_cpp.llama_state_seq_get_size(self._context, 0)
-        if size_bytes == 0 or not self._aside.make_room(len(known), size_bytes):
+        if size_bytes == 0 or not self._aside.make_room(known, size_bytes):
             return
         state = np.empty(size_bytes, dtype=np.uint8)
         written = llama_cpp.llama_state_seq_get_data(self._context, _address(state), size_bytes, 0)

@@ -162,16 +162,16 @@ class Engine:
         if self._child is not None and (self._has_weights or not with_weights):
             return
         try:
-            identity = self._load(with_weights=with_weights)
+            key, identity = self._load(with_weights=with_weights)
         except ConfigError as error:
             if self._identity is None:
                 raise
             raise EngineFault(  # It was fine when the chain began.
                 f"The engine does not start again: {error}"
             ) from error
-        self._settle(identity, is_whole=with_weights or self._options.vocabulary_only)
+        self._settle(key, identity, is_whole=with_weights or self._options.vocabulary_only)
 
-    def _settle(self, identity: EngineIdentity, *, is_whole: bool) -> None:
+    def _settle(self, key: FactsKey, identity: EngineIdentity, *, is_whole: bool) -> None:
         """Hold what was loaded against what is known; keep it where nothing is."""
         known = self._identity
         if known is not None:
@@ -179,7 +179,7 @@ class Engine:
         elif is_whole:
             self._identity = identity
             if self._kept_facts is not None:
-                self._kept_facts.write(self._key(), identity)
+                self._kept_facts.write(key, identity)
         if is_whole:
             self._kept_key = None
 
@@ -207,13 +207,17 @@ class Engine:
             f"another {what}; start the chain again"
         )
 
-    def _load(self, *, with_weights: bool) -> EngineIdentity:
-        """Load into the child, a fresh one where there is none, and return what it is."""
+    def _load(self, *, with_weights: bool) -> tuple[FactsKey, EngineIdentity]:
+        """Load into the child, a fresh one where there is none; return what it is of which file.
+
+        The file's stamp is taken first: a change after it is seen, by the hash or by the child.
+        """
         options = self._options
         if not options.vocabulary_only:
             check_processor()
-        hashed = self._digest(is_whole=with_weights or options.vocabulary_only)
-        stamp = FileStamp.of(options.path)
+        check_file(options.path)
+        key = self._key()
+        hashed = self._digest(key.stamp, is_whole=with_weights or options.vocabulary_only)
         try:
             hello = self._greeted()
             build = parse_build(hello["system_info"], tuple(hello["backends"]), hello["machine"])
@@ -221,8 +225,8 @@ class Engine:
                 check_build(build)
             load = LoadMessage(
                 path=str(options.path),
-                size_bytes=stamp.size_bytes,
-                mtime_ns=stamp.mtime_ns,
+                size_bytes=key.stamp.size_bytes,
+                mtime_ns=key.stamp.mtime_ns,
                 vocabulary_only=not with_weights,
                 threads=options.threads,
                 context_tokens=options.context_tokens,
@@ -234,7 +238,7 @@ class Engine:
             self._drop(kill=True)
             raise
         self._has_weights = with_weights
-        return EngineIdentity(
+        return key, EngineIdentity(
             digest=hashed,
             engine=hello["engine"],
             guidance=hello["guidance"],
@@ -242,13 +246,11 @@ class Engine:
             facts=facts,
         )
 
-    def _digest(self, *, is_whole: bool) -> bytes:
+    def _digest(self, stamp: FileStamp, *, is_whole: bool) -> bytes:
         """Return the file's SHA-256: the kept one as long as the file is not loaded as a whole."""
-        key, identity = self._kept_key, self._identity
-        if key is not None and identity is not None and not is_whole:
-            check_file(self._options.path)
-            if FileStamp.of(self._options.path) == key.stamp:
-                return identity.digest
+        kept, identity = self._kept_key, self._identity
+        if kept is not None and identity is not None and not is_whole and stamp == kept.stamp:
+            return identity.digest
         return digest(self._options.path, lambda done, total: self._say("hash", done, total))
 
     def _say(self, phase: str, done: int, total: int) -> None:

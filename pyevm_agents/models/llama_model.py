@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from precompiles.ports import Generation, GenerationRequest, Margin, Segment
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models.build import BATCH_TOKENS, DECODING_RULES
-from pyevm_agents.models.chat_template import chat_pieces
 from pyevm_agents.models.closing import Closing
 from pyevm_agents.models.engine import Engine, EngineOptions
-from pyevm_agents.models.facts import EngineIdentity, FactsFolder
+from pyevm_agents.models.facts import FactsFolder
 from pyevm_agents.models.gguf import check_file, default_model_path, model_path
+from pyevm_agents.models.profile_facts import ProfileFacts, profile_facts
 from pyevm_agents.models.progress import Listener, Progress
 from pyevm_agents.models.threads import checked_threads
 from pyevm_agents.models.wire import Reply, Request
+from pyevm_agents.models.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,43 +24,6 @@ if TYPE_CHECKING:
 DEFAULT_PREFIX_CACHE_BYTES = 256 * 1024 * 1024
 """Bytes of evaluated prompts set aside: some 11,000 tokens of the default model, fourteen runs of
 the demo."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """What a generation had to evaluate: time alone, which differs from host to host."""
-
-    evaluated_tokens: int
-    """Tokens of prompt and output that were decoded for it."""
-
-    reused_tokens: int
-    """Tokens of the prompt that earlier calls had evaluated already."""
-
-    restored_tokens: int
-    """Those among them that came back from a prefix set aside."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProfileFacts:
-    """What a file and its engine say, for the rules of a chain."""
-
-    digest: bytes
-    """SHA-256 of the GGUF file, 32 bytes."""
-
-    name: str
-    """The file's own name for the model, else the name of the file."""
-
-    architecture: str
-    """Such as `llama`."""
-
-    context_tokens: int
-    vocabulary_tokens: int
-    chat_prefix: str
-    chat_middle: str
-    chat_suffix: str
-
-    fingerprint: str
-    """Canonical JSON of everything else that decides about bits: versions, build, canary."""
 
 
 class GgufModel(Closing):
@@ -108,6 +69,7 @@ class GgufModel(Closing):
                 f"prefix_cache_bytes is {prefix_cache_bytes!r}; it must be a whole number of "
                 "bytes, or 0 to keep no prefixes"
             )
+        self._profile_facts: ProfileFacts | None = None
         self._progress = progress
         self._loading = Listener(progress)
         self.engine = Engine(
@@ -122,7 +84,7 @@ class GgufModel(Closing):
             report=None if progress is None else self._loading.report,
         )
 
-    @cached_property
+    @property
     def profile_facts(self) -> ProfileFacts:
         """What the file and its engine say, for the rules of a chain.
 
@@ -130,9 +92,11 @@ class GgufModel(Closing):
             ConfigError: the file, the build or the processor is unfit.
             EngineFault: the engine died over it.
         """
-        facts = _profile_facts(self.path, self.engine.identity)
-        self._loading.settle()
-        return facts
+        # No `cached_property`: until Python 3.12 its lock is one for all models.
+        if self._profile_facts is None:
+            self._profile_facts = profile_facts(self.path, self.engine.identity)
+            self._loading.settle()
+        return self._profile_facts
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
         """Return the tokens of a prompt: those of its segments, one after the other.
@@ -261,8 +225,13 @@ class LlamaModel(GgufModel):
         Input:
             known: a generation for the same prompt and grammar that its limit cut.
 
-        Raises: as `generate`.
+        Raises: as `generate`; and ConfigError where more is known than is asked for.
         """
+        if len(known.tokens) > request.max_tokens:
+            raise ConfigError(
+                f"{len(known.tokens)} tokens are known and {request.max_tokens} are asked for; "
+                "ask for more, or cut what is known"
+            )
         more = self._continued(request, known.tokens)
         margins = [margin for margin in (known.margin, more.margin) if margin is not None]
         return replace(
@@ -343,37 +312,4 @@ def _generation(reply: Reply) -> Generation:
         forced_tokens=reply["forced_tokens"],
         is_complete=reply["is_complete"],
         margin=None if reply["margin"] is None else Margin(**reply["margin"]),
-    )
-
-
-def _profile_facts(path: Path, identity: EngineIdentity) -> ProfileFacts:
-    facts = identity.facts
-    pieces = chat_pieces(
-        facts["chat_template"],
-        bos_text=facts["bos_text"],
-        eos_text=facts["eos_text"],
-        adds_bos=facts["adds_bos"],
-    )
-    fingerprint = {
-        "batch_tokens": BATCH_TOKENS,
-        "canary": facts["canary"],
-        "context_tokens": facts["context_tokens"],
-        "decoding": DECODING_RULES,
-        "engine": identity.engine,
-        "features": identity.build.numeric_features,
-        "flash_attention": False,
-        "grammar": identity.guidance,
-        "profile": identity.build.profile,
-        "tiled_products": False,
-    }
-    return ProfileFacts(
-        digest=identity.digest,
-        name=facts["name"] or path.stem,
-        architecture=facts["architecture"],
-        context_tokens=facts["context_tokens"],
-        vocabulary_tokens=facts["vocabulary_tokens"],
-        chat_prefix=pieces.prefix,
-        chat_middle=pieces.middle,
-        chat_suffix=pieces.suffix,
-        fingerprint=json.dumps(fingerprint, sort_keys=True, separators=(",", ":")),
     )

@@ -81,14 +81,20 @@ class PrefixCache:
         if len(held) < len(self._prefixes):
             self._prefixes = [*held, prefix]
 
-    def make_room(self, tokens: int, state_bytes: int) -> bool:
-        """Drop prefixes until one of this size fits; False, and none is dropped, if none ever can.
+    def make_room(self, tokens: Tokens, state_bytes: int) -> bool:
+        """Drop the prefixes that `tokens` extend, then others until a state of this size fits.
 
         To be asked before a state is copied, so that memory stays within the bound.
+
+        Output:
+            False, and none is dropped, if none of this size ever fits.
         """
-        needed = entry_bytes(tokens, state_bytes)
+        needed = entry_bytes(len(tokens), state_bytes)
         if needed > self.max_bytes:
             return False
+        for prefix in list(self._prefixes):
+            if shared_tokens(prefix.tokens, tokens) == len(prefix.tokens):
+                self.drop(prefix)
         while self.size_bytes + needed > self.max_bytes:
             self.drop(self._prefixes[0])
         return True
@@ -102,12 +108,8 @@ class PrefixCache:
             if shared_tokens(prefix.tokens, tokens) == len(tokens):
                 self.use(prefix)
                 return True
-        if entry_bytes(len(tokens), state.nbytes) > self.max_bytes:
+        if not self.make_room(tokens, state.nbytes):
             return False
-        for prefix in list(self._prefixes):
-            if shared_tokens(prefix.tokens, tokens) == len(prefix.tokens):
-                self.drop(prefix)
-        self.make_room(len(tokens), state.nbytes)
         added = Prefix(tokens=tokens, state=state)
         self._prefixes.append(added)
         self.size_bytes += added.size_bytes

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pyevm_agents.errors import EngineFault, GrammarError
+from pyevm_agents.errors import EngineFault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -104,10 +104,3 @@ def require_finite(logits: NDArray[np.float32], mask: NDArray[np.bool_]) -> None
             "damaged or its numbers overflow; "
             "check the file's SHA-256, or use another quantisation"
         )
-
-
-def nothing_allowed() -> GrammarError:
-    """Return the error of a grammar that admits no token."""
-    return GrammarError(
-        "The grammar admits no token of this vocabulary here; make its alternatives spellable"
-    )

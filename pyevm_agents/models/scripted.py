@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING, TypeAlias
 from precompiles.text import ADDRESS
 from pyevm_agents.errors import ConfigError, ScriptError
 from pyevm_agents.models.closing import Closing
-from pyevm_agents.models.llama_model import GgufModel, ProfileFacts, Vocabulary
+from pyevm_agents.models.llama_model import GgufModel, Vocabulary
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from precompiles.ports import Generation, GenerationRequest, Segment
+    from pyevm_agents.models.profile_facts import ProfileFacts
 
 Argument: TypeAlias = "str | bool | int | Sequence[str] | Sequence[bool] | Sequence[int]"
 """What a tool takes: a text or an address, a truth value, an integer, or a list of one of them."""

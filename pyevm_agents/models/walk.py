@@ -4,7 +4,7 @@ The rule, which is consensus, for the tokens T so far:
 
 1. *Forced.* Where the grammar leaves one text F to go on with, the tokens of it that no further
    text could change (`compute_ff_tokens`) follow without a choice, as far as they are those of the
-   canonical tokens of T's text and F.
+   canonical tokens of T's text and F; but for the last of these, where it is a dead end (2).
 2. *Chosen.* Else the tokens that the grammar admits are gone through in the order of their logits
    (`ranking.py`), up to `MAX_CANDIDATES` of them. The first admissible one is taken:
    - T and the token begin the canonical tokens of their text and of what is forced after it; a

@@ -48,7 +48,7 @@ class MarginMessage(TypedDict):
 
 
 class WorkMessage(TypedDict):
-    """What a generation had to evaluate; the fields are those of `llama_model.Work`."""
+    """What a generation had to evaluate; the fields are those of `work.Work`."""
 
     evaluated_tokens: int
     reused_tokens: int
@@ -98,17 +98,26 @@ def write_message(stream: IO[bytes], message: Request | Reply) -> None:
         OSError: the other side is gone.
     """
     body = json.dumps(message).encode()
-    stream.write(LENGTH.pack(len(body)) + body)
+    rest = memoryview(LENGTH.pack(len(body)) + body)
+    while rest:  # A stream without a buffer takes what fits into the pipe.
+        rest = rest[stream.write(rest) :]
     stream.flush()
 
 
 def _read(stream: IO[bytes]) -> bytes | None:
-    head = stream.read(LENGTH.size)
-    if len(head) < LENGTH.size:
-        return None
-    (length,) = LENGTH.unpack(head)
-    body = stream.read(length)
-    return body if len(body) == length else None
+    head = _read_bytes(stream, LENGTH.size)
+    return None if head is None else _read_bytes(stream, *LENGTH.unpack(head))
+
+
+def _read_bytes(stream: IO[bytes], count: int) -> bytes | None:
+    """Return so many bytes; None where the stream ends before."""
+    data = bytearray()
+    while len(data) < count:
+        piece = stream.read(count - len(data))
+        if not piece:
+            return None
+        data += piece
+    return bytes(data)
 
 
 def read_request(stream: IO[bytes]) -> Request | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel
+from pyevm_agents.models.child import OWN_VARIABLES
 from pyevm_agents.models.wire import Request
 
 if TYPE_CHECKING:
@@ -263,10 +265,14 @@ context.forget()
 
 
 def run_in_process(code: str) -> None:
-    """Run a script in a process of its own: this one never loads llama_cpp."""
+    """Run a script in a process of its own, as an engine's is: this one never loads llama_cpp.
+
+    Without the engine's variables its two threads would spin, seconds a token beside other loads.
+    """
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", PRELUDE + textwrap.dedent(code)],
         cwd=ROOT,
+        env={**os.environ, **OWN_VARIABLES},
         capture_output=True,
         text=True,
         timeout=120,

@@ -16,7 +16,7 @@ import pytest
 
 from precompiles.ports import Segment
 from pyevm_agents.errors import ConfigError, EngineFault
-from pyevm_agents.models import LlamaModel, Progress, Vocabulary
+from pyevm_agents.models import GgufModel, LlamaModel, Progress, Vocabulary
 from pyevm_agents.models.child import HINTS, OWN_VARIABLES
 from pyevm_agents.models.engine import Engine, EngineOptions
 from pyevm_agents.models.gguf import default_model_path
@@ -313,15 +313,43 @@ def test_the_engine_does_not_spin_whatever_the_environment_says(
     monkeypatch.setenv("OMP_WAIT_POLICY", "active")
     monkeypatch.setenv("GGML_CPU_DISABLE_FUSION", "1")
     monkeypatch.setenv("PYTHONWARNINGS", "error")
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-FMA")
     with Vocabulary() as vocabulary:
         environment = Path(f"/proc/{pid_of(vocabulary)}/environ").read_bytes().split(b"\0")
     own = {name.encode() + b"=" + value.encode() for name, value in OWN_VARIABLES.items()}
     assert own <= set(environment)
-    assert not [
-        entry
-        for entry in environment
-        if entry.startswith((b"GGML_CPU_DISABLE", b"PYTHONWARNINGS", b"OMP_WAIT_POLICY=active"))
-    ]
+    dropped = (b"GGML_CPU_DISABLE", b"PYTHONWARNINGS", b"OMP_WAIT_POLICY=active", b"GLIBC_TUNABLES")
+    assert not [entry for entry in environment if entry.startswith(dropped)]
+
+
+def test_a_process_that_can_not_be_started_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Vocabulary() as vocabulary:
+        with monkeypatch.context() as patched:
+            patched.setattr(sys, "executable", "/not/there")
+            with pytest.raises(EngineFault, match=r"does not start: .*/not/there.*; free memory"):
+                vocabulary.tokenize(TEXT)
+        assert vocabulary.tokenize(TEXT)
+
+
+def test_a_model_that_loads_keeps_no_other_one_waiting() -> None:
+    begun, may_go_on = threading.Event(), threading.Event()
+
+    def wait(_: Progress) -> None:
+        begun.set()
+        may_go_on.wait(30)
+
+    with GgufModel(None, vocabulary_only=True, progress=wait) as slow, Vocabulary() as quick:
+        loading = threading.Thread(target=lambda: slow.profile_facts)
+        loading.start()
+        assert begun.wait(20)
+        other = threading.Thread(target=lambda: quick.profile_facts, daemon=True)
+        other.start()
+        other.join(15)
+        is_done = not other.is_alive()
+        may_go_on.set()
+        loading.join()
+        other.join()
+        assert is_done
 
 
 def test_a_changed_file_is_a_fault_at_the_next_start(tmp_path: Path) -> None:
@@ -422,6 +450,32 @@ def test_a_forked_process_has_an_engine_of_its_own() -> None:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
         assert vocabulary.tokenize((Segment(text="word"),)) == tokens
         assert vocabulary.engine.process_id == first
+    """)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_process_forked_while_a_thread_waits_for_the_engine_has_one_of_its_own() -> None:
+    done = run_python("""
+        import os, signal, threading, time, warnings
+        from precompiles.ports import Segment
+        from pyevm_agents.models import Vocabulary
+        warnings.simplefilter("ignore", DeprecationWarning)  # Of forking beside threads.
+        vocabulary = Vocabulary()
+        words = (Segment(text="word"),)
+        tokens = vocabulary.tokenize(words)
+        os.kill(vocabulary.engine.process_id, signal.SIGSTOP)
+        waiting = threading.Thread(target=vocabulary.tokenize, args=(words,))
+        waiting.start()
+        time.sleep(0.2)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(20)
+            assert vocabulary.tokenize(words) == tokens
+            raise SystemExit(7)
+        _, status = os.waitpid(child, 0)
+        os.kill(vocabulary.engine.process_id, signal.SIGCONT)
+        waiting.join()
+        assert os.waitstatus_to_exitcode(status) == 7
     """)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -13,12 +13,20 @@ from hypothesis import strategies as st
 
 from precompiles.ports import Segment
 from pyevm_agents.errors import ConfigError, EngineFault
-from pyevm_agents.models import LlamaModel, Progress, RememberingModel, Vocabulary, facts
+from pyevm_agents.models import (
+    LlamaModel,
+    Progress,
+    RememberingModel,
+    Vocabulary,
+    engine,
+    facts,
+)
 from pyevm_agents.models.facts import EngineIdentity, FactsFolder, FactsKey
-from pyevm_agents.models.gguf import FileStamp, default_model_path
+from pyevm_agents.models.gguf import FileStamp, default_model_path, digest
 from pyevm_agents.models.wire import Request
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.pyevm_agents.models.conftest import MakeRequest
@@ -234,3 +242,44 @@ def test_a_file_changed_since_is_another_file(tmp_path: Path) -> None:
         path.unlink()
         with pytest.raises(EngineFault, match="does not start again: There is no model file"):
             model.tokenize(TEXT)
+
+
+def test_a_file_that_changes_after_it_was_hashed_is_not_loaded_as_what_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "model.gguf"
+    shutil.copyfile(default_model_path(), path)
+
+    def change_after(path: Path, report: Callable[[int, int], None]) -> bytes:
+        found = digest(path, report)
+        with path.open("ab") as file:
+            file.write(b"!")
+        return found
+
+    monkeypatch.setattr(engine, "digest", change_after)
+    with (
+        Vocabulary(path) as model,
+        pytest.raises(EngineFault, match="changed since its SHA-256 was taken"),
+    ):
+        _ = model.profile_facts
+
+
+def test_a_file_that_changes_after_it_was_loaded_has_no_kept_facts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, folder = tmp_path / "model.gguf", tmp_path / "facts"
+    path.symlink_to(default_model_path())
+    load = engine.Engine._load  # noqa: SLF001 - the moment after it can't be reached otherwise
+
+    def change_after(self: engine.Engine, **options: bool) -> object:
+        loaded = load(self, **options)
+        path.unlink()
+        shutil.copyfile(default_model_path(), path)
+        return loaded
+
+    monkeypatch.setattr(engine.Engine, "_load", change_after)
+    with Vocabulary(path, kept_facts=folder) as model:
+        _ = model.profile_facts
+    key = FactsKey(stamp=FileStamp.of(path), vocabulary_only=True, context_tokens=None)
+    assert len(list(folder.iterdir())) == 1
+    assert FactsFolder(folder).read(key) is None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -19,54 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.pyevm_agents.models.conftest import MakeRequest
-
-
-def test_the_facts_are_those_of_the_file(llama: LlamaModel) -> None:
-    facts = llama.profile_facts
-    assert facts.digest == hashlib.sha256(default_model_path().read_bytes()).digest()
-    assert (facts.architecture, facts.context_tokens, facts.vocabulary_tokens) == (
-        "llama",
-        8192,
-        49152,
-    )
-    assert facts.name == "Smollm2 135M 8k Lc100K Mix1 Ep2"
-    assert facts.chat_prefix == "<|im_start|>system\n"
-    assert facts.chat_middle == "<|im_end|>\n<|im_start|>user\n"
-    assert facts.chat_suffix == "<|im_end|>\n<|im_start|>assistant\n"
-
-
-def test_the_fingerprint_is_canonical_json_of_all_that_decides(llama: LlamaModel) -> None:
-    fingerprint = json.loads(llama.profile_facts.fingerprint)
-    assert llama.profile_facts.fingerprint == json.dumps(
-        fingerprint, sort_keys=True, separators=(",", ":")
-    )
-    assert sorted(fingerprint) == [
-        "batch_tokens",
-        "canary",
-        "context_tokens",
-        "decoding",
-        "engine",
-        "features",
-        "flash_attention",
-        "grammar",
-        "profile",
-        "tiled_products",
-    ]
-    assert len(fingerprint["canary"]) == 64
-    assert fingerprint["engine"] == "llama-cpp-python 0.3.36 (llama.cpp 0c1e57098)"
-    assert fingerprint["grammar"] == "llguidance 1.9.1"
-    assert (fingerprint["flash_attention"], fingerprint["batch_tokens"]) == (False, 512)
-
-
-def test_a_vocabulary_says_the_same_but_for_the_canary(
-    llama: LlamaModel, vocabulary: Vocabulary
-) -> None:
-    full, partial = (json.loads(model.profile_facts.fingerprint) for model in (llama, vocabulary))
-    assert partial == {**full, "canary": ""}
-    assert (
-        replace(vocabulary.profile_facts, fingerprint=llama.profile_facts.fingerprint)
-        == llama.profile_facts
-    )
 
 
 def test_the_parent_never_loads_llama_cpp() -> None:
@@ -97,6 +47,14 @@ def test_what_is_no_file_and_no_number_of_threads_is_refused(tmp_path: Path) -> 
         LlamaModel(tmp_path / "absent.gguf")
     with pytest.raises(ConfigError, match="threads is 0"):
         LlamaModel(threads=0)
+
+
+def test_no_more_is_known_than_is_asked_for(llama: LlamaModel, make_request: MakeRequest) -> None:
+    request = make_request(max_tokens=6)
+    known = llama.generate(request)
+    with pytest.raises(ConfigError, match="6 tokens are known and 5 are asked for; ask for more"):
+        llama.resume(replace(request, max_tokens=5), known)
+    assert llama.resume(request, known) == known
 
 
 def test_a_prompt_must_have_tokens_and_leave_room(

@@ -94,10 +94,12 @@ class PrefixCacheMachine(RuleBasedStateMachine):
             self.cache.use(match.prefix)
             self.held = [each for each in self.held if each[0] != match.prefix.tokens.tolist()]
 
-    @rule(tokens=st.integers(0, 30), size_bytes=st.integers(0, 120))
-    def make_room(self, tokens: int, size_bytes: int) -> None:
-        needed = entry_bytes(tokens, size_bytes)
-        assert self.cache.make_room(tokens, size_bytes) == (needed <= BOUND)
+    @rule(tokens=TOKENS, size_bytes=st.integers(0, 120))
+    def make_room(self, tokens: list[int], size_bytes: int) -> None:
+        needed = entry_bytes(len(tokens), size_bytes)
+        assert self.cache.make_room(token_array(tokens), size_bytes) == (needed <= BOUND)
+        if needed <= BOUND:
+            self.held = [each for each in self.held if tokens[: len(each[0])] != each[0]]
         while needed <= BOUND < self.size() + needed:
             self.held.pop(0)
 
@@ -131,13 +133,22 @@ def test_what_does_not_fit_drops_nothing() -> None:
     cache = PrefixCache(BOUND)
     cache.put(token_array([1]), state(50))
     assert not cache.put(token_array([1, 2]), state(93))
-    assert not cache.make_room(2, 93)
+    assert not cache.make_room(token_array([1, 2]), 93)
     assert len(cache) == 1
+
+
+def test_what_is_extended_makes_room_before_what_is_used_least() -> None:
+    cache = PrefixCache(BOUND)
+    cache.put(token_array([1, 2]), state(40))
+    cache.put(token_array([5]), state(36))
+    assert cache.make_room(token_array([5, 6]), 44)
+    assert cache.put(token_array([5, 6]), state(44))
+    assert len(cache) == 2
 
 
 def test_a_bound_of_nothing_holds_nothing() -> None:
     cache = PrefixCache(0)
-    assert not cache.make_room(1, 0)
+    assert not cache.make_room(token_array([1]), 0)
     assert not cache.put(token_array([1]), state(0))
     assert cache.best(token_array([1])) is None
 
