@@ -8,7 +8,7 @@ Source: architecture, decisions 3 and 10.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from eth.constants import ZERO_ADDRESS, ZERO_HASH32
@@ -188,20 +188,10 @@ class Chain:
         Raises: ValidationError: a transaction that no block may hold. EngineFault: the host
                 failed. The chain is as before in both cases.
         """
-        header = self._next_header(timestamp_seconds)
-        vm = self._vm(header)
-        new_header, receipts, computations = vm.apply_all_transactions(transactions, header)
-        filled = vm.set_block_transactions_and_withdrawals(
-            vm.get_block(), new_header, transactions, receipts
-        )
-        mined = vm.mine_block(filled)
+        draft = self._vm(self._next_header(timestamp_seconds)).get_block()
+        mined = self._execute(draft.copy(transactions=transactions))
         self._persist(mined.block)
-        return MinedBlock(
-            block=mined.block,
-            receipts=receipts,
-            computations=computations,
-            witness=mined.meta_witness,
-        )
+        return mined
 
     def import_block(self, encoded: bytes, *, watch: Watch | None = None) -> MinedBlock:
         """Execute a block that was mined before, and add it if it is what its header says.
@@ -213,27 +203,10 @@ class Chain:
                 the host failed. The chain is as before in all cases.
         """
         block = decode_block(encoded)
-        header = self._chain.create_header_from_parent(self.head)
-        vm = self._vm(header.copy(gas_used=block.header.gas_used))
-        done: list[tuple[ReceiptAPI, ComputationAPI]] = []
-
-        def tell(
-            transaction: SignedTransactionAPI, receipt: ReceiptAPI, computation: ComputationAPI
-        ) -> None:
-            done.append((receipt, computation))
-            if watch is not None:
-                watch(transaction, receipt, computation)
-
-        vm.watch = tell
-        result = vm.import_block(block)
-        require_same(block, result.block)
-        self._persist(result.block)
-        return MinedBlock(
-            block=result.block,
-            receipts=tuple(receipt for receipt, _ in done),
-            computations=tuple(computation for _, computation in done),
-            witness=result.meta_witness,
-        )
+        mined = self._execute(block, watch)
+        require_same(block, mined.block)
+        self._persist(mined.block)
+        return mined
 
     def unsigned_transaction(
         self, call: Call, *, gas_price_wei: int | None = None
@@ -307,6 +280,31 @@ class Chain:
         assert isinstance(vm, AgentVM)  # noqa: S101 - the only one an `AgentChain` has
         return vm
 
+    def _execute(self, block: BlockAPI, watch: Watch | None = None) -> MinedBlock:
+        """Execute the transactions of a block; what its header says of their results is not read.
+
+        Mining and importing are this one function: a block's own work, such as the contract that
+        keeps parents' hashes, is then done in both.
+        """
+        vm = self._vm(self._chain.create_header_from_parent(self.head))
+        done: list[tuple[ReceiptAPI, ComputationAPI]] = []
+
+        def tell(
+            transaction: SignedTransactionAPI, receipt: ReceiptAPI, computation: ComputationAPI
+        ) -> None:
+            done.append((receipt, computation))
+            if watch is not None:
+                watch(transaction, receipt, computation)
+
+        vm.watch = tell
+        result = vm.import_block(block)
+        return MinedBlock(
+            block=result.block,
+            receipts=tuple(receipt for receipt, _ in done),
+            computations=tuple(computation for _, computation in done),
+            witness=result.meta_witness,
+        )
+
     def _persist(self, block: BlockAPI) -> None:
         self._chain.persist_block(block)
         self._chain.header = self._chain.create_header_from_parent(block.header)
@@ -348,8 +346,10 @@ def _executor(config: ChainConfig, models: Mapping[str, LanguageModel]) -> Execu
 def _genesis_accounts(
     config: ChainConfig, accounts: Mapping[Address, GenesisAccount]
 ) -> Mapping[Address, GenesisAccount]:
-    executor = {EXECUTOR_ADDRESS: GenesisAccount(nonce=1, code=EXECUTOR_CODE)}
-    return {**accounts, **executor} if config.models else dict(accounts)
+    if not config.models:
+        return dict(accounts)
+    given = accounts.get(EXECUTOR_ADDRESS, GenesisAccount())  # It may have a balance.
+    return {**accounts, EXECUTOR_ADDRESS: replace(given, nonce=1, code=EXECUTOR_CODE)}
 
 
 def _genesis_state(accounts: Mapping[Address, GenesisAccount]) -> AccountState:

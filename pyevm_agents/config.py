@@ -96,6 +96,7 @@ class ChainConfig:
 
     def __post_init__(self) -> None:
         """Check what genesis could not take back."""
+        _check_kinds(self)
         if not 1 <= self.chain_id < 2**63:
             raise ConfigError(f"chain id {self.chain_id}: choose one from 1 to 2^63 - 1")
         if self.fork != "prague":
@@ -192,7 +193,18 @@ def check_fits(config: ChainConfig, profile: ModelProfile, facts: Facts) -> None
         )
 
 
+def _check_kinds(form: ChainConfig | ModelProfile) -> None:
+    """Refuse a number or a text that is none: JSON could bring one here, and genesis would fail."""
+    kinds = {"int": (int, "a whole number"), "str": (str, "a text")}
+    for each in dataclasses.fields(form):
+        value = getattr(form, each.name)
+        kind, described = kinds.get(str(each.type), (object, ""))
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise ConfigError(f"{each.name} is {value!r}: must be {described}")
+
+
 def _check_model(model: ModelProfile) -> None:
+    _check_kinds(model)
     for name in (model.name, *model.aliases):
         if not _NAME.fullmatch(name) or name[:2] in {"0x", "0X"}:
             raise ConfigError(

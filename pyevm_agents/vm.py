@@ -16,6 +16,7 @@ from eth.vm.forks.prague import PragueVM
 from eth.vm.forks.prague.computation import PragueComputation
 from eth.vm.forks.prague.state import PragueState, PragueTransactionExecutor
 from eth_typing import BlockNumber
+from eth_utils import ValidationError
 from eth_utils.toolz import merge
 
 from precompiles.spec import EXECUTOR_ADDRESS
@@ -72,7 +73,16 @@ class AgentVM(PragueVM):
     def apply_transaction(
         self, header: BlockHeaderAPI, transaction: SignedTransactionAPI
     ) -> tuple[ReceiptAPI, ComputationAPI]:
-        """Execute a transaction; tell who watches."""
+        """Execute a transaction; tell who watches.
+
+        Raises: ValidationError: no block may hold it. py-evm does not look at the chain that it was
+                signed for (EIP-155, EIP-2930).
+        """
+        if transaction.chain_id not in {None, self.chain_context.chain_id}:
+            raise ValidationError(
+                f"the transaction was signed for chain {transaction.chain_id}, this is chain "
+                f"{self.chain_context.chain_id}"
+            )
         receipt, computation = super().apply_transaction(header, transaction)
         if self.watch is not None:
             self.watch(transaction, receipt, computation)

@@ -1,16 +1,24 @@
-"""`pyevm-agents record`: a scenario on the real model, written as a fixture."""
+"""`pyevm-agents record`: a chain on the real model, written as a fixture."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.markup import escape
 
 from pyevm_agents.cli.screen import Watch, out
-from pyevm_agents.fixtures import write_fixture
-from pyevm_agents.models import LlamaModel
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.fixtures import mine_again, read_fixture, record_chain, write_fixture
+from pyevm_agents.models import LlamaModel, RememberingModel
 from pyevm_agents.scenarios import SCENARIOS, record_scenario
+
+if TYPE_CHECKING:
+    from pyevm_agents.fixtures import Fixture
+
+SOURCE = "The model that the configuration names computed every generation."
 
 
 @click.command()
@@ -19,8 +27,16 @@ from pyevm_agents.scenarios import SCENARIOS, record_scenario
     "names",
     type=click.Choice([*SCENARIOS, "all"]),
     multiple=True,
-    required=True,
     help="What to record; can be given several times.",
+)
+@click.option(
+    "--from",
+    "sources",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FIXTURE",
+    help="Record a fixture's chain anew: its genesis accounts and transactions, on this engine, "
+    "after a change of profile say. Can be given several times.",
 )
 @click.option(
     "-o",
@@ -28,7 +44,7 @@ from pyevm_agents.scenarios import SCENARIOS, record_scenario
     type=click.Path(path_type=Path),
     required=True,
     metavar="PATH",
-    help="The file to write, or a folder: then each scenario's file has its name.",
+    help="The file to write, or a folder: then each chain's file has its name.",
 )
 @click.option(
     "--model",
@@ -39,26 +55,65 @@ from pyevm_agents.scenarios import SCENARIOS, record_scenario
 )
 @click.option("--threads", type=click.IntRange(1, 512), metavar="N", help="Threads of the engine.")
 def record(
-    names: tuple[str, ...], output: Path, model_path: Path | None, threads: int | None
+    names: tuple[str, ...],
+    sources: tuple[Path, ...],
+    output: Path,
+    model_path: Path | None,
+    threads: int | None,
 ) -> None:
     """Record a chain: genesis, blocks, every generation, and what came of them.
 
     The file can be checked by anyone, without the model: `pyevm-agents replay FILE`.
     """
-    wanted = tuple(SCENARIOS) if "all" in names else tuple(dict.fromkeys(names))
-    if len(wanted) > 1 and not output.is_dir():
-        raise click.UsageError(f"{output} is no folder; several scenarios need one")
+    scenarios = tuple(SCENARIOS) if "all" in names else tuple(dict.fromkeys(names))
+    dumps = {path: read_fixture(path) for path in sources}
+    wanted: dict[str, str | Fixture] = {f"{name}.json": name for name in scenarios}
+    wanted |= {path.name: dump for path, dump in dumps.items()}
+    _check_files(wanted_count=len(scenarios) + len(dumps), name_count=len(wanted), output=output)
     watch = Watch()
     with watch, LlamaModel(model_path, threads=threads, progress=watch.progress) as model:
-        facts = model.profile_facts
-        for name in wanted:
-            watch.say(f"recording {name}")
-            source = "The model that the configuration names computed every generation."
-            fixture = record_scenario(name, model, facts, source=source)
-            path = output / f"{name}.json" if output.is_dir() else output
+        for file_name, chain in wanted.items():
+            watch.say(f"recording {file_name}")
+            if isinstance(chain, str):
+                fixture = record_scenario(chain, model, model.profile_facts, source=SOURCE)
+            else:
+                fixture = _recorded_anew(chain, model)
+            path = output / file_name if output.is_dir() else output
             write_fixture(fixture, path)
             watch.stop()
             size = path.stat().st_size
             steps, blocks = len(fixture.steps), len(fixture.blocks)
             told = f"{path}: {blocks} blocks, {steps} generations, {size:,} bytes"
             out.print(escape(told), soft_wrap=True)
+
+
+def _check_files(*, wanted_count: int, name_count: int, output: Path) -> None:
+    """Refuse what could not be written before anything is computed."""
+    if not wanted_count:
+        raise click.UsageError(
+            f"Nothing to record; name a chain with --scenario ({', '.join(SCENARIOS)}, all), or "
+            "one that is recorded already with --from"
+        )
+    if wanted_count > 1 and not output.is_dir():
+        raise click.UsageError(f"{output} is no folder; several chains need one")
+    if name_count < wanted_count:
+        raise click.UsageError("Two of the chains have one name; record one after the other")
+    if not output.parent.is_dir():
+        raise click.UsageError(f"There is no folder {output.parent}; make it first")
+
+
+def _recorded_anew(fixture: Fixture, model: LlamaModel) -> Fixture:
+    """Return the fixture of the same transactions, with what the model says to them now.
+
+    Raises: ConfigError: the chain has no model, or several, or another one.
+    """
+    if len(fixture.config.models) != 1:
+        raise ConfigError(
+            f"{fixture.name}: the chain has {len(fixture.config.models)} models, and one is loaded "
+            "here; use `pyevm_agents.fixtures.mine_again` with all of them"
+        )
+    facts = model.profile_facts
+    config = replace(fixture.config, profile_fingerprint=facts.fingerprint)
+    remembering = RememberingModel(model, digest=facts.digest, fingerprint=facts.fingerprint)
+    chain = mine_again(fixture, config, {config.models[0].name: remembering})
+    return record_chain(chain, name=fixture.name, comment=fixture.comment)

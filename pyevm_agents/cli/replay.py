@@ -18,6 +18,7 @@ from pyevm_agents.cli.screen import Watch, err, out
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.fixtures import MismatchError, Replay, ReplayedBlock, read_fixture
 from pyevm_agents.models import LlamaModel
+from pyevm_agents.models.memory import is_weightless
 
 if TYPE_CHECKING:
     from precompiles.ports import LanguageModel
@@ -76,8 +77,9 @@ def replay(
     Exits with 1 where a file was altered or a result differs, and names the first block,
     transaction and step; with 2 where a file can't be checked.
     """
-    if model_path is not None and not recompute:
-        raise click.UsageError("--model is for --recompute; without it, no model is used")
+    for option, value in (("--model", model_path), ("--threads", threads)):
+        if value is not None and not recompute:
+            raise click.UsageError(f"{option} is for --recompute; without it, no model is used")
     outcomes = []
     for path in paths:
         outcome = _replayed(path, model_path, threads, recompute=recompute)
@@ -125,7 +127,7 @@ def _model(
             "give `pyevm_agents.fixtures.Replay` all of them"
         )
     fingerprint = fixture.config.profile_fingerprint
-    if not fingerprint or json.loads(fingerprint).get("canary", "") == "":
+    if not fingerprint or is_weightless(fingerprint):
         raise ConfigError(
             "the generations come from a script, no model computed them: there is nothing to "
             "compute again; replay it without --recompute"

@@ -125,6 +125,11 @@ def verify(store_path: Path | None, count: int, seed: int, model_path: Path | No
             out.print(f"Left out: {skipped:,} of {reason}.")
     for line in wrong:
         out.print(f"[bold red]Differs:[/] {escape(line)}", soft_wrap=True)
+    if wrong:
+        out.print(
+            "Damaged rows are computed anew when asked for; `pyevm-agents store clear` "
+            "removes what can't be trusted."
+        )
     sys.exit(1 if wrong else 0)
 
 

@@ -10,8 +10,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from precompiles.ports import Described, Generation
+from precompiles.ports import Described
 from pyevm_agents.errors import ConfigError, EngineFault
+from pyevm_agents.models.cuts import cut
 from pyevm_agents.models.forks import keep_over_forks
 from pyevm_agents.models.store import Store
 from pyevm_agents.models.store_codec import Question
@@ -19,7 +20,7 @@ from pyevm_agents.models.store_codec import Question
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from precompiles.ports import Facts, GenerationRequest, LanguageModel, Segment
+    from precompiles.ports import Facts, Generation, GenerationRequest, LanguageModel, Segment
 
 RECENT_GENERATIONS = 256
 """Generations at hand without the store, about 10 KB each: where it can't be written, a call and
@@ -73,7 +74,7 @@ class RememberingModel:
             ConfigError: the store is a file, and the model computes nothing: what a script says is
                 no function of the prompt.
         """
-        if store is not None and store.path is not None and _is_weightless(fingerprint):
+        if store is not None and store.path is not None and is_weightless(fingerprint):
             raise ConfigError(
                 f"The model has no weights (its fingerprint's canary is empty), so what it says "
                 f"must not be kept in {store.path}; leave out the store"
@@ -113,11 +114,7 @@ class RememberingModel:
     def generate(self, request: GenerationRequest) -> Generation:
         """Return what is known, cut to the request's limit, or ask the model for what is not.
 
-        Threads that ask for the same wait for the first. Of a generation that is cut here, the
-        tokens are the model's own, and the text where the model spells tokens; `forced_tokens` is
-        an upper bound, since which of them were forced is not known; `margin` is the model's own
-        or, where the closest decision came after the cut, None. No rule depends on these: a caller
-        whose limit cuts a generation halts.
+        Threads that ask for the same wait for the first. What a cut changes is told at `cuts.cut`.
         """
         question = Question(
             digest=self._digest,
@@ -132,7 +129,8 @@ class RememberingModel:
                 with self.lock:
                     self.hits += 1
                 self.store.used(key)
-                return self._cut(known, request.max_tokens)
+                spell = self.model.text_of if isinstance(self.model, Spelling) else None
+                return cut(known, request.max_tokens, spell)
             generation = self._compute(request, known)
             self._remember(key, generation)
             self.store.put(question, generation)
@@ -202,23 +200,6 @@ class RememberingModel:
             if len(self._recent) > RECENT_GENERATIONS:
                 self._recent.popitem(last=False)
 
-    def _cut(self, generation: Generation, limit: int) -> Generation:
-        if len(generation.tokens) <= limit:
-            return generation
-        tokens = generation.tokens[:limit]
-        text = generation.text
-        if isinstance(self.model, Spelling):
-            with suppress(EngineFault):
-                text = _common(self.model.text_of(tokens), text)
-        margin = generation.margin
-        return Generation(
-            text=text,
-            tokens=tokens,
-            forced_tokens=min(generation.forced_tokens, limit),
-            is_complete=False,
-            margin=None if margin is None or margin.token_index >= limit else margin,
-        )
-
 
 def _serves(known: Generation, limit: int) -> bool:
     return known.is_complete or limit <= len(known.tokens)
@@ -228,14 +209,7 @@ def _is_longer(one: Generation, other: Generation) -> bool:
     return one.is_complete or len(one.tokens) > len(other.tokens)
 
 
-def _common(cut: str, whole: str) -> str:
-    """Return what a cut has of a text: half a character at its end, spelled as another, goes."""
-    while not whole.startswith(cut):
-        cut = cut[:-1]
-    return cut
-
-
-def _is_weightless(fingerprint: str) -> bool:
+def is_weightless(fingerprint: str) -> bool:
     """Return whether a profile says of itself that nothing computes under it."""
     try:
         profile = json.loads(fingerprint)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from precompiles.ports import Described, Generation, Segment
 from pyevm_agents.errors import ConfigError, RecordError
+from pyevm_agents.models.cuts import begins, cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,7 +43,7 @@ class Exchange:
     """The limit it had; None where it was not asked to say anything."""
 
     generation: Generation | None = None
-    """What it said; None where nobody asked."""
+    """What it said; None where nobody asked, or it failed."""
 
 
 class RecordingModel:
@@ -82,23 +83,26 @@ class RecordingModel:
         return tokens
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """Return what the model says, and keep it with its prompt."""
-        generation = self.model.generate(request)
-        exchange = Exchange(
+        """Return what the model says, and keep it with its prompt.
+
+        Where the model fails, it is kept that it was asked.
+        """
+        asked = Exchange(
             model=self._name,
             segments=request.segments,
             prompt_tokens=request.prompt_tokens,
             grammar=request.grammar,
             max_tokens=request.max_tokens,
-            generation=generation,
         )
-        self._keep(exchange)
+        self._keep(asked)
+        generation = self.model.generate(request)
+        self._keep(replace(asked, generation=generation))
         return generation
 
     def _keep(self, exchange: Exchange) -> None:
         if not self.is_recording:
             return
-        if exchange.generation and self._log and _is_prompt_of(self._log[-1], exchange):
+        if exchange.grammar is not None and self._log and _goes_before(self._log[-1], exchange):
             self._log.pop()
         self._log.append(exchange)
 
@@ -203,7 +207,8 @@ class RecordedModel:
         shorter, longer = sorted(
             (known, exchange), key=lambda one: (_is_complete(one), one.max_tokens or 0)
         )
-        if not _is_beginning(shorter.generation, longer.generation):
+        said = shorter.generation, longer.generation
+        if said[0] is not None and said[1] is not None and not begins(said[0], said[1]):
             raise ConfigError(
                 f"two records of prompt {_prompt_digest(exchange.prompt_tokens)}, which ends in "
                 f"{_end(exchange.segments)}, have different generations; record again"
@@ -211,40 +216,12 @@ class RecordedModel:
         self._said[key] = longer
 
 
-def cut(generation: Generation, max_tokens: int) -> Generation:
-    """Return a generation as a lower limit leaves it: the tokens are what counts of it."""
-    if len(generation.tokens) <= max_tokens:
-        return generation
-    return replace(
-        generation,
-        tokens=generation.tokens[:max_tokens],
-        forced_tokens=min(generation.forced_tokens, max_tokens),
-        is_complete=False,
-        margin=None,
-    )
-
-
-def same(left: Generation, right: Generation) -> bool:
-    """Return whether two generations agree: whole ones in everything, cut ones in their tokens."""
-    if left.is_complete and right.is_complete:
-        return left == right
-    return left.tokens == right.tokens and left.is_complete == right.is_complete
-
-
 def _is_complete(exchange: Exchange) -> bool:
     return exchange.generation is not None and exchange.generation.is_complete
 
 
-def _is_beginning(shorter: Generation | None, longer: Generation | None) -> bool:
-    if shorter is None or longer is None:
-        return True
-    if shorter.is_complete:
-        return same(shorter, longer)
-    return longer.tokens[: len(shorter.tokens)] == shorter.tokens
-
-
-def _is_prompt_of(asked: Exchange, said: Exchange) -> bool:
-    """Return whether an exchange without words is the prompt of one with words."""
+def _goes_before(asked: Exchange, said: Exchange) -> bool:
+    """Return whether an exchange without words is an earlier stage of another one."""
     return asked.generation is None and (asked.model, asked.segments, asked.prompt_tokens) == (
         said.model,
         said.segments,

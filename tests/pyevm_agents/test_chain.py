@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 import rlp
+from eth.vm.forks.prague.constants import (
+    HISTORY_STORAGE_ADDRESS,
+    HISTORY_STORAGE_CONTRACT_CODE,
+)
 from eth_typing import Address
 from eth_utils import ValidationError
 
@@ -15,7 +19,7 @@ from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import BlockError, ConfigError, EngineFault
 from tests.byte_model import PROFILE, ByteModel
-from tests.conftest import OWNER, STRANGER
+from tests.conftest import OWNER, OWNER_KEY, STRANGER
 from tests.test_agents import Wallet, instruct, use
 
 if TYPE_CHECKING:
@@ -271,3 +275,32 @@ def test_genesis_has_storage() -> None:
     account = GenesisAccount(balance_wei=1, storage={2**256 - 1: 7})
     chain = Chain(ChainConfig(), accounts={STRANGER: account})
     assert chain.account(STRANGER, account.storage) == account
+
+
+def test_what_a_block_does_beside_its_transactions_is_done_where_it_is_mined() -> None:
+    """The history contract of EIP-2935: each block writes its parent's hash there."""
+    history = GenesisAccount(nonce=1, code=HISTORY_STORAGE_CONTRACT_CODE)
+    accounts = {HISTORY_STORAGE_ADDRESS: history}
+    here, there = (Chain(ChainConfig(), accounts=accounts) for _ in range(2))
+    mined = here.mine()
+    account = here.account(HISTORY_STORAGE_ADDRESS, [0])
+    assert account is not None
+    assert account.storage == {0: int.from_bytes(here.genesis_hash)}
+    assert there.import_block(rlp.encode(mined.block)).block == mined.block
+
+
+def test_a_transaction_that_was_signed_for_another_chain_is_refused(bench: MakeBench) -> None:
+    chain = bench().chain
+    unsigned = chain.unsigned_transaction(Call(to=STRANGER, sender=OWNER, gas=21_000))
+    for_another = unsigned.as_signed_transaction(OWNER_KEY, chain_id=chain.config.chain_id + 1)
+    with pytest.raises(ValidationError, match="signed for chain 31338, this is chain 31337"):
+        chain.mine([for_another])
+    assert chain.head.block_number == 0
+    chain.mine([unsigned.as_signed_transaction(OWNER_KEY)])  # For any chain.
+    chain.mine(
+        [
+            chain.unsigned_transaction(
+                Call(to=STRANGER, sender=OWNER, gas=21_000)
+            ).as_signed_transaction(OWNER_KEY, chain_id=chain.config.chain_id)
+        ]
+    )

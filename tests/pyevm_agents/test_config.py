@@ -46,6 +46,10 @@ def test_the_digest_changes_with_every_part() -> None:
         pytest.param({"base_fee_wei": -1}, "neither can be negative", id="base fee"),
         pytest.param({"models": (PROFILE, PROFILE)}, "two models are called", id="one name twice"),
         pytest.param({"fork": "osaka"}, "fork 'osaka': this version knows", id="fork"),
+        pytest.param(
+            {"base_fee_wei": 1.5}, "base_fee_wei is 1.5: must be a whole", id="half a wei"
+        ),
+        pytest.param({"profile_fingerprint": 5}, "fingerprint is 5: must be a text", id="number"),
         pytest.param({"block_gas_limit": 4_999}, "gas limit 4999: at least", id="gas limit"),
     ],
 )
@@ -62,6 +66,7 @@ def test_refuses_what_no_chain_can_be(fields: dict[str, object], message: str) -
         pytest.param({"aliases": ("a b",)}, "model name 'a b'", id="alias with a space"),
         pytest.param({"digest": b"\x01"}, "digest of 1 bytes", id="short digest"),
         pytest.param({"max_output_tokens": 200_000}, "do not fit", id="output fills context"),
+        pytest.param({"output_token_gas": 1.5}, "must be a whole number", id="half a gas"),
         pytest.param({"output_token_gas": 0}, "each at least 1 gas", id="free output"),
         pytest.param({"warm_prompt_token_gas": 6_001}, "warm at most cold", id="warm over cold"),
     ],

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from pyevm_agents.cli import main
-from pyevm_agents.fixtures import Replay, read_fixture
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.fixtures import (
+    Replay,
+    mine_again,
+    open_chain,
+    read_fixture,
+    record_chain,
+    write_fixture,
+)
+from pyevm_agents.models import LlamaModel
 
-if TYPE_CHECKING:
-    from pathlib import Path
+ROLLBACK = Path(__file__).resolve().parents[3] / "chain_fixtures" / "rollback.json"
 
 
 def test_a_scenario_is_written_and_is_the_shipped_one(tmp_path: Path) -> None:
@@ -34,7 +44,47 @@ def test_several_scenarios_need_a_folder(tmp_path: Path) -> None:
     arguments = ["record", "--scenario", "all", "-o", str(tmp_path / "some.json")]
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 2
-    assert "is no folder; several scenarios need one" in done.output
+    assert "is no folder; several chains need one" in done.output
+
+
+def test_a_recorded_chain_is_recorded_anew_on_this_engine(tmp_path: Path) -> None:
+    """And replaying honours profiles: another one's generations are told, and not computed."""
+    shipped = read_fixture(ROLLBACK)
+    config = replace(shipped.config, profile_fingerprint='{"canary":"of another engine"}')
+    other = record_chain(mine_again(shipped, config), name="rollback", comment=shipped.comment)
+    file = tmp_path / "other.json"
+    write_fixture(other, file)
+
+    done = CliRunner().invoke(main, ["replay", str(file)])
+    assert done.exit_code == 0, done.output
+    done = CliRunner().invoke(main, ["replay", "--recompute", str(file)])
+    assert done.exit_code == 2
+    assert "use the build that genesis names, or replay what was recorded" in done.output
+    with LlamaModel() as model, pytest.raises(ConfigError, match="use the build that genesis"):
+        open_chain(other, {config.models[0].name: model})
+
+    anew = tmp_path / "anew.json"
+    done = CliRunner().invoke(main, ["record", "--from", str(file), "-o", str(anew)])
+    assert done.exit_code == 0, done.output
+    assert read_fixture(anew) == shipped
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-o", "x.json"], "Nothing to record; name a chain with --scenario (wallet, nested, "),
+        (["--from", "none.json", "-o", "x.json"], "none.json: can't be read"),
+        (["--scenario", "wallet", "-o", "none/x.json"], "There is no folder none; make it first"),
+        (["--from", str(ROLLBACK), "--scenario", "rollback", "-o", "."], "have one name"),
+    ],
+)
+def test_what_can_not_be_recorded_is_refused_before_a_model_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(main, ["record", *arguments, "--model", "none.gguf"])
+    assert done.exit_code == 2
+    assert message in done.output
 
 
 def test_a_scenario_that_is_none_is_refused(tmp_path: Path) -> None:

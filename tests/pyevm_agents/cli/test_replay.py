@@ -98,10 +98,11 @@ def test_what_is_no_fixture_is_an_error_in_words(
     assert "Traceback" not in done.stderr
 
 
-def test_a_model_without_recompute_is_a_mistake() -> None:
-    done = replay(ROLLBACK, "--model", "some.gguf")
+@pytest.mark.parametrize("option", [("--model", "some.gguf"), ("--threads", "2")])
+def test_what_is_for_recompute_is_a_mistake_without_it(option: tuple[str, str]) -> None:
+    done = replay(ROLLBACK, *option)
     assert done.returncode == 2
-    assert "--model is for --recompute" in done.stderr
+    assert f"{option[0]} is for --recompute" in done.stderr
 
 
 def test_recompute_refuses_a_file_that_is_no_model(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from precompiles.ports import Generation, GenerationRequest, Margin, Segment
-from pyevm_agents.errors import ConfigError, RecordError
-from pyevm_agents.models.recorded import Exchange, RecordedModel, RecordingModel, cut, same
+from precompiles.ports import Generation, GenerationRequest, Segment
+from pyevm_agents.errors import ConfigError, EngineFault, RecordError
+from pyevm_agents.models.recorded import Exchange, RecordedModel, RecordingModel
 from tests.byte_model import ByteModel
 
 SEGMENTS = (Segment(text="<s>", is_template=True), Segment(text="What is 1 + 1?"))
@@ -64,6 +64,19 @@ def test_a_prompt_that_nothing_was_said_to_is_kept_as_well() -> None:
     (exchange,) = recording.exchanges
     assert exchange.generation is None
     assert RecordedModel([exchange]).tokenize(SEGMENTS) == exchange.prompt_tokens
+
+
+def test_what_a_model_failed_to_say_is_kept_as_asked() -> None:
+    class Faulty(ByteModel):
+        def generate(self, request: GenerationRequest) -> Generation:
+            raise EngineFault(f"died of {request.max_tokens}")
+
+    recording = RecordingModel(Faulty([]), name="bytes")
+    recording.tokenize(SEGMENTS)
+    with pytest.raises(EngineFault):
+        recording.generate(request(ByteModel([]), 7))
+    (asked,) = recording.exchanges
+    assert (asked.max_tokens, asked.generation) == (7, None)
 
 
 def test_models_of_one_chain_share_a_log_in_order() -> None:
@@ -164,14 +177,3 @@ def test_records_that_contradict_each_other_are_refused() -> None:
         RecordedModel([exchange("whole", 100), exchange("hole", 2)])
     with pytest.raises(ConfigError, match="have different tokens"):
         RecordedModel([exchange("a", 9), replace(exchange("a", 9), prompt_tokens=(1,))])
-
-
-def test_whole_generations_agree_in_everything_and_cut_ones_in_their_tokens() -> None:
-    margin = Margin(gap=0.5, token_index=0, chosen="t", other="T")
-    whole = Generation(text="two", tokens=(1, 2), forced_tokens=0, is_complete=True, margin=margin)
-    assert same(whole, whole)
-    assert not same(whole, replace(whole, text="Two"))
-    assert not same(whole, replace(whole, margin=None))
-    assert same(cut(whole, 1), replace(cut(whole, 1), text="t"))
-    assert not same(cut(whole, 1), replace(cut(whole, 1), tokens=(3,)))
-    assert not same(whole, replace(whole, is_complete=False))
