@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.table import Table
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Figure:
     """One line of the table."""
 
@@ -18,7 +18,7 @@ class Figure:
     value: float
     """A ratio, or a share."""
 
-    bar: float | None
+    bar: float | None = None
     is_least: bool = False
     """Whether the bar is the least that will do; else it is the most."""
 

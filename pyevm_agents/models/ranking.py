@@ -42,7 +42,7 @@ class Ranking:
     def __init__(self, vocabulary_tokens: int, ends: Sequence[int]) -> None:
         """Make room for the logits of a vocabulary."""
         self._scores = np.empty(vocabulary_tokens, dtype=np.float32)
-        self._ends = list(ends)
+        self._ends = np.array(ends, dtype=np.intp)
 
     def candidates(
         self, logits: NDArray[np.float32], bitmask: Callable[[], bytes]
@@ -58,7 +58,9 @@ class Ranking:
         scores = self._scores
         np.copyto(scores, logits)
         unmasked_tokens = UNMASKED_TOKENS
-        if not (math.isfinite(scores.max()) and math.isfinite(scores.min())):
+        with np.errstate(over="ignore", invalid="ignore"):
+            is_sound = math.isfinite(scores.sum())  # One that is not makes the sum none either.
+        if not is_sound:
             require_finite(logits, mask_of(bitmask(), len(scores)))
             unmasked_tokens = 0
         self._unite_ends()
@@ -74,14 +76,9 @@ class Ranking:
 
     def _unite_ends(self) -> None:
         scores = self._scores
-        best = max((scores[end] for end in self._ends), key=_or_lowest)
-        for end in self._ends:
-            scores[end] = -np.inf
-        scores[self._ends[0]] = best
-
-
-def _or_lowest(score: np.float32) -> float:
-    return -math.inf if math.isnan(score) else float(score)
+        best = np.fmax.reduce(scores[self._ends])  # A number, where there is one.
+        scores[self._ends] = -np.inf
+        scores[self._ends[0]] = -np.inf if math.isnan(best) else best
 
 
 def mask_of(bitmask: bytes, vocabulary_tokens: int) -> NDArray[np.bool_]:
