@@ -13,6 +13,7 @@ from rich.table import Table
 
 from precompiles.text import escape_line
 from pyevm_agents.cli.folders import facts_folder
+from pyevm_agents.cli.record import described_file, require_place
 from pyevm_agents.cli.screen import Watch, out
 from pyevm_agents.cli.store import store_of_run, store_option
 from pyevm_agents.demo import (
@@ -86,6 +87,10 @@ def demo(  # noqa: PLR0913 - one for each option
     fails, and leaves every balance as it was. Exits with 0 also where the model chose to do
     something that reverted: `status` in the JSON tells.
     """
+    if no_store and store_path is not None:
+        raise click.UsageError("--store and --no-store exclude each other; leave one out")
+    if record_path is not None:
+        require_place(record_path)
     watch = Watch()
     with (
         watch,
@@ -103,7 +108,9 @@ def demo(  # noqa: PLR0913 - one for each option
         seconds = time.monotonic() - started
         if record_path is not None:
             comment = f"A run of `pyevm-agents demo`: {run.instruction}"
-            write_fixture(record_chain(chain, name="demo", comment=comment), record_path)
+            fixture = record_chain(chain, name="demo", comment=comment)
+            write_fixture(fixture, record_path)
+            watch.say(f"written: {described_file(record_path, fixture)}")
         watch.stop()
         name = chain.config.models[0].name
         described = {"name": name, "sha256": facts.digest.hex()}

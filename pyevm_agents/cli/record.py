@@ -10,7 +10,7 @@ import click
 from rich.markup import escape
 
 from pyevm_agents.cli.screen import Watch, out
-from pyevm_agents.errors import ConfigError
+from pyevm_agents.errors import ConfigError, FixtureError
 from pyevm_agents.fixtures import mine_again, read_fixture, record_chain, write_fixture
 from pyevm_agents.models import LlamaModel, RememberingModel
 from pyevm_agents.scenarios import SCENARIOS, record_scenario
@@ -81,10 +81,14 @@ def record(
             path = output / file_name if output.is_dir() else output
             write_fixture(fixture, path)
             watch.stop()
-            size = path.stat().st_size
-            steps, blocks = len(fixture.steps), len(fixture.blocks)
-            told = f"{path}: {blocks} blocks, {steps} generations, {size:,} bytes"
-            out.print(escape(told), soft_wrap=True)
+            out.print(escape(described_file(path, fixture)), soft_wrap=True)
+
+
+def described_file(path: Path, fixture: Fixture) -> str:
+    """Return in a line what was written where."""
+    size = path.stat().st_size
+    steps, blocks = len(fixture.steps), len(fixture.blocks)
+    return f"{path}: {blocks} blocks, {steps} generations, {size:,} bytes"
 
 
 def _check_files(*, wanted_count: int, name_count: int, output: Path) -> None:
@@ -98,8 +102,24 @@ def _check_files(*, wanted_count: int, name_count: int, output: Path) -> None:
         raise click.UsageError(f"{output} is no folder; several chains need one")
     if name_count < wanted_count:
         raise click.UsageError("Two of the chains have one name; record one after the other")
+    require_place(output)
+
+
+def require_place(output: Path) -> None:
+    """Refuse a file to write that has no folder, or is something else than a fixture.
+
+    Raises: click.UsageError.
+    """
     if not output.parent.is_dir():
         raise click.UsageError(f"There is no folder {output.parent}; make it first")
+    if output.is_file() and output.stat().st_size:
+        try:
+            read_fixture(output)
+        except FixtureError as error:
+            raise click.UsageError(
+                f"{output} is there already and is no sound fixture; name another file, or delete "
+                "this one first"
+            ) from error
 
 
 def _recorded_anew(fixture: Fixture, model: LlamaModel) -> Fixture:

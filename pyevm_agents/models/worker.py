@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import platform
-import select
 import signal
 import sys
+import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import IO
 
-ORPHAN_CHECK_SECONDS = 2.0
+ORPHAN_CHECK_SECONDS = 0.5
 """Seconds between looks whether the parent lives: one that it forked may hold the pipe open."""
 
 
@@ -269,17 +270,21 @@ def _context_tokens(message: LoadMessage, llama: engine.Llama) -> int:
 
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
-    """Answer requests until the parent is gone."""
+    """Answer requests until the parent closes the pipe."""
     worker = Worker(replies)
-    parent = os.getppid()
-    while True:
-        while not select.select([requests], [], [], ORPHAN_CHECK_SECONDS)[0]:
-            if os.getppid() != parent:
-                return
-        request = read_request(requests)
-        if request is None:
-            return
+    while (request := read_request(requests)) is not None:
         write_message(replies, worker.answer(request))
+
+
+def end_with(parent: int) -> None:
+    """End this process once its parent is another: an orphan computes for nobody.
+
+    The end of the pipe is not enough: a process that the parent forked may hold it open, and while
+    a generation lasts nobody reads.
+    """
+    while os.getppid() == parent:
+        time.sleep(ORPHAN_CHECK_SECONDS)
+    os._exit(1)
 
 
 def main() -> None:
@@ -289,6 +294,7 @@ def main() -> None:
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
+    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
     with suppress(BrokenPipeError):
         serve(requests, replies)
     sys.stderr.flush()

@@ -103,6 +103,21 @@ def assert_clean(ended: Ended, process: subprocess.Popen[str], caches: Path) -> 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux' ps for a session")
+@pytest.mark.parametrize("killer", [signal.SIGTERM, signal.SIGKILL])
+def test_an_engine_that_computes_ends_with_a_killed_command(
+    start: Callable[..., subprocess.Popen[str]], killer: signal.Signals
+) -> None:
+    process = start("demo", "--json", "--threads", "1")
+    wait_for(process, "step 1: reading the prompt")
+    process.send_signal(killer)
+    process.communicate(timeout=20)
+    until = time.monotonic() + 2
+    while left := processes_of_session(process.pid):
+        assert time.monotonic() < until, left
+        time.sleep(0.02)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux' ps for a session")
 @pytest.mark.parametrize(
     "phase",
     [

@@ -40,6 +40,28 @@ def test_the_demos_chain_is_written(tmp_path: Path) -> None:
     assert f"0x{chain.head.state_root.hex()}" in done.output
 
 
+@pytest.mark.parametrize(
+    "command", [("record", "--scenario", "wallet", "-o"), ("demo", "--record")]
+)
+def test_a_file_that_is_no_fixture_is_not_overwritten(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    file = tmp_path / "notes.md"
+    file.write_text("mine", encoding="utf-8")
+    done = CliRunner().invoke(main, [*command, str(file)])
+    assert (done.exit_code, file.read_text(encoding="utf-8")) == (2, "mine")
+    assert "is there already and is no sound fixture" in " ".join(done.output.split())
+    done = CliRunner().invoke(main, [*command, str(tmp_path / "none" / "x.json")])
+    assert done.exit_code == 2
+    assert "make it first" in " ".join(done.output.split())
+
+
+def test_a_store_and_none_exclude_each_other(tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, ["demo", "--no-store", "--store", str(tmp_path / "s")])
+    assert done.exit_code == 2
+    assert "exclude each other" in done.output
+
+
 def test_several_scenarios_need_a_folder(tmp_path: Path) -> None:
     arguments = ["record", "--scenario", "all", "-o", str(tmp_path / "some.json")]
     done = CliRunner().invoke(main, arguments)
