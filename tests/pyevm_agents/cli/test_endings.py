@@ -156,7 +156,6 @@ def test_ctrl_c_while_a_large_file_is_hashed(
     [
         "click.core",
         "eth.abc",
-        pytest.param("pyevm_agents", marks=pytest.mark.slow),
         pytest.param("eth_utils", marks=pytest.mark.slow),
         pytest.param("pyevm_agents.models", marks=pytest.mark.slow),
     ],
@@ -164,6 +163,7 @@ def test_ctrl_c_while_a_large_file_is_hashed(
 def test_ctrl_c_while_python_imports(
     start: Callable[..., subprocess.Popen[str]], module: str
 ) -> None:
+    """Before our own first line, `pyevm_agents` itself, an interrupt is Python's to tell."""
     process = start("demo", "--json", python=("-X", "importtime"))
     said = wait_for(process, f" {module}\n")
     ended = stop(process, said)
