@@ -17,16 +17,16 @@ import weakref
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import store_file, store_rows
+from pyevm_agents.models.closing import Closing
 from pyevm_agents.models.forks import keep_over_forks
 from pyevm_agents.models.store_codec import DamagedRowError, encode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
 
     from precompiles.ports import Generation
     from pyevm_agents.models.store_codec import Question
@@ -71,7 +71,7 @@ class _Unwritten:
         return count >= FLUSH_EVENTS or time.monotonic() > self.since + FLUSH_SECONDS
 
 
-class Store:
+class Store(Closing):
     """Generations by the hash of what they are a function of; the least recently used goes.
 
     No transaction fails because of it: after construction only `clear` raises.
@@ -208,19 +208,6 @@ class Store:
             self.connection = None
             if self._end is not None:
                 self._end()
-
-    def __enter__(self) -> Self:
-        """Return the store itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Close the file."""
-        self.close()
 
     def after_fork(self) -> None:
         """Open the file again, in a child process: a connection is its opener's alone.
