@@ -10,19 +10,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from eth_abi import encode
-from eth_typing import Address
 from eth_utils import to_checksum_address
 
 from benchmarks.cases import MAX_OUTPUT_TOKENS, Case
 from precompiles.abi import RUN_NEXT_ITERATION_SELECTOR
 from precompiles.ports import Generation, GenerationRequest
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.chain import Call, Chain, GenesisAccount
-from pyevm_agents.config import ChainConfig
+from pyevm_agents.chain import Call
 from pyevm_agents.development import (
-    DEVELOPMENT_BALANCE_WEI,
-    DEVELOPMENT_KEY,
+    DEVELOPMENT_ADDRESS,
     Account,
+    funded_chain,
     model_profile,
 )
 from pyevm_agents.errors import EngineFault
@@ -43,8 +41,6 @@ INTERRUPTED = 0.1
 KEPT_BYTES = (2**32, 2**28)
 """Bounds of what engines set aside of other prompts: one that keeps all, one that must let go."""
 
-OWNER = Address(DEVELOPMENT_KEY.public_key.to_canonical_address())
-
 Pair = tuple[GenerationRequest, Generation]
 """What was asked, and what was said."""
 
@@ -58,13 +54,8 @@ class Bench:
         self.model = LlamaModel(path, threads=1, prefix_cache_bytes=kept_bytes)
         self._seen: list[Exchange] = []
         self.profile = soak_profile(self.model.profile_facts)
-        name, fingerprint = self.profile.name, self.model.profile_facts.fingerprint
-        config = ChainConfig(models=(self.profile,), profile_fingerprint=fingerprint)
-        self.chain = Chain(
-            config,
-            {name: RecordingModel(self.model, name=name, log=self._seen)},
-            accounts={OWNER: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)},
-        )
+        recording = RecordingModel(self.model, name=self.profile.name, log=self._seen)
+        self.chain = funded_chain(recording, self.model.profile_facts, self.profile)
 
     def __enter__(self) -> Self:
         """Return the bench itself."""
@@ -201,6 +192,6 @@ def _call(it: Case) -> Call:
     )
     return Call(
         to=EXECUTOR_ADDRESS,
-        sender=OWNER,
+        sender=DEVELOPMENT_ADDRESS,
         data=RUN_NEXT_ITERATION_SELECTOR + body,
     )

@@ -39,7 +39,6 @@ from benchmarks.probes import Setting, measure_speed
 from benchmarks.wallet import (
     INSTRUCTION,
     OTHER_INSTRUCTION,
-    OWNER,
     STEPS,
     as_gbnf,
     executor_calls,
@@ -47,9 +46,7 @@ from benchmarks.wallet import (
     try_out,
 )
 from benchmarks.yardstick import Yardstick
-from pyevm_agents.chain import Chain, GenesisAccount
-from pyevm_agents.config import ChainConfig
-from pyevm_agents.development import DEVELOPMENT_BALANCE_WEI, development_chain, model_profile
+from pyevm_agents.development import development_chain, funded_chain, model_profile
 from pyevm_agents.models import LlamaModel, Store
 from pyevm_agents.models.build import BATCH_TOKENS
 from pyevm_agents.models.child import OWN_VARIABLES
@@ -59,6 +56,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from precompiles.ports import LanguageModel
+    from pyevm_agents.chain import Chain
     from pyevm_agents.models import ProfileFacts
 
 PARTS = ["precompile", "wallet", "store", "grammar", "prefix", "determinism"]
@@ -238,10 +236,7 @@ def prefix(stage: Stage) -> list[Figure]:
 
 def plain_chain(model: LanguageModel, facts: ProfileFacts) -> Chain:
     """Return a development chain that remembers no generation."""
-    profile = model_profile(facts)
-    config = ChainConfig(models=(profile,), profile_fingerprint=facts.fingerprint)
-    accounts = {OWNER: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
-    return Chain(config, {profile.name: model}, accounts=accounts)
+    return funded_chain(model, facts, model_profile(facts))
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -9,13 +9,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from eth_typing import Address
-
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.chain import Call
 from pyevm_agents.demo import WalletDemo
-from pyevm_agents.development import DEVELOPMENT_KEY
+from pyevm_agents.development import DEVELOPMENT_ADDRESS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI
 
     from pyevm_agents.chain import CallResult, Chain
-
-OWNER = Address(DEVELOPMENT_KEY.public_key.to_canonical_address())
 
 INSTRUCTION = "Deposit 10 USDC, withdraw 20 DAI and show the balance of USDC"
 
@@ -72,7 +68,7 @@ def try_out(wallet: WalletDemo, instruction: str) -> CallResult:
     Raises: VMError: it reverts.
     """
     data = artifact("WalletAgent").call("instruct", instruction)
-    result = wallet.chain.call(Call(to=wallet.agent, sender=OWNER, data=data))
+    result = wallet.chain.call(Call(to=wallet.agent, sender=DEVELOPMENT_ADDRESS, data=data))
     if result.error is not None:
         raise result.error
     return result

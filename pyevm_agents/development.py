@@ -39,6 +39,8 @@ DEVELOPMENT_KEY = PrivateKey(
 )
 """The first account of the mnemonic "test test … junk" that local networks share."""
 
+DEVELOPMENT_ADDRESS = Address(DEVELOPMENT_KEY.public_key.to_canonical_address())
+
 DEVELOPMENT_BALANCE_WEI = 10_000 * 10**18
 """10,000 ETH, as every local network gives."""
 
@@ -131,11 +133,17 @@ def development_chain(
     Input:
         store: where; None for as long as the chain is used.
     """
-    profile = model_profile(facts)
     model = RememberingModel(model, digest=facts.digest, fingerprint=facts.fingerprint, store=store)
+    return funded_chain(model, facts, model_profile(facts))
+
+
+def funded_chain(model: LanguageModel, facts: ProfileFacts, profile: ModelProfile) -> Chain:
+    """Return a chain with this model under this profile and the development account funded.
+
+    Nothing is remembered: each call asks the model.
+    """
     config = ChainConfig(models=(profile,), profile_fingerprint=facts.fingerprint)
-    owner = Address(DEVELOPMENT_KEY.public_key.to_canonical_address())
-    accounts = {owner: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
+    accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
     return Chain(config, {profile.name: model}, accounts=accounts)
 
 
