@@ -34,10 +34,15 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind")
 
+QUOTED_CHARACTERS = 200
+"""Characters of a wrong text that an error quotes, for people; no rule depends on it."""
+
 _LINE = rf"[^{CONTROL_CLASS}]+"
 _REASONING = re.compile(rf"Thought: {_LINE}\nAction: {_LINE}\nAction Input: \{{{_LINE[:-1]}*\}}")
 _FREE = rf"(?![^{CONTROL_CLASS}]*0[xX])[^ {CONTROL_CLASS}][^{CONTROL_CLASS}]"
 _JSON = rf'\{{(?:[^\\{CONTROL_CLASS}]|\\["\\nrt])*\}}'
+_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
+_NESTED = re.compile(r"\{.*\{|\[[^\]]*\[")
 _OUTPUT = re.compile(
     rf" (?P<thought>{_FREE}{{0,{MAX_THOUGHT_CHARACTERS - 1}}})\n"
     rf"(?:Final Answer: (?P<answer>{_FREE}{{0,{MAX_TEXT_CHARACTERS - 1}}})\n?"
@@ -151,12 +156,15 @@ def parse(text: str, tools: Sequence[Tool], book: AddressBook) -> ToolUse | Fina
     """
     match = _OUTPUT.fullmatch(text)
     if match is None:
-        raise GrammarViolationError(f"not a thought with an action or an answer: {text!r}")
+        raise GrammarViolationError(f"not a thought with an action or an answer: {_quoted(text)}")
     if match["answer"] is not None:
         return FinalAnswer(answer=book.expand(match["answer"]))
     tool = next((tool for tool in tools if tool.name == match["name"]), None)
     if tool is None:
-        raise GrammarViolationError(f"not one of the tools: {match['name']!r}")
+        raise GrammarViolationError(f"not one of the tools: {_quoted(match['name'])}")
+    if _NESTED.search(_STRINGS.sub("", match["arguments"])):
+        # No parameter has it, and to read it 100,000 levels deep would end the process.
+        raise GrammarViolationError(f"lists in lists for {tool.name}: {_quoted(text)}")
     try:
         arguments = json.loads(match["arguments"])
         names = [parameter.name for parameter in tool.parameters]
@@ -165,13 +173,15 @@ def parse(text: str, tools: Sequence[Tool], book: AddressBook) -> ToolUse | Fina
             list(arguments) != names
             or json.dumps(arguments, ensure_ascii=False) != match["arguments"]
         ):
-            raise GrammarViolationError(f"not the parameters of {tool.name}: {match['arguments']}")
+            raise GrammarViolationError(
+                f"not the parameters of {tool.name}: {_quoted(match['arguments'])}"
+            )
         values = tuple(
             _value(parameter.param_type, value, book)
             for parameter, value in zip(tool.parameters, arguments.values(), strict=True)
         )
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise GrammarViolationError(f"not arguments of {tool.name}: {text!r}") from error
+        raise GrammarViolationError(f"not arguments of {tool.name}: {_quoted(text)}") from error
     return ToolUse(
         tool=Address(tool.address),
         param_types=tuple(parameter.param_type for parameter in tool.parameters),
@@ -182,6 +192,11 @@ def parse(text: str, tools: Sequence[Tool], book: AddressBook) -> ToolUse | Fina
             f"Action Input: {book.expand(match['arguments'])}"
         ),
     )
+
+
+def _quoted(text: str) -> str:
+    """Return a text's beginning: what breaks the rules may be of any length."""
+    return repr(text if len(text) <= QUOTED_CHARACTERS else text[:QUOTED_CHARACTERS] + "…")
 
 
 def thought_of(text: str) -> str:

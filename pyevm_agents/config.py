@@ -158,7 +158,12 @@ class ChainConfig:
                         f"{getattr(spec, name, None)!r}: use the version that made the chain"
                     )
         if config.to_json() != text:
-            raise ConfigError("the configuration is not in its canonical form; use `to_json`")
+            stated, own = json.loads(text), json.loads(config.to_json())
+            other = next((name for name in own if stated[name] != own[name]), "its spelling")
+            raise ConfigError(
+                f"{other} is not as `ChainConfig.to_json` writes it (keys sorted, no white space, "
+                "lower-case hexadecimal)"
+            )
         return config
 
     @property

@@ -134,6 +134,24 @@ class DemoRun:
         }
 
 
+def require_instruction(instruction: str) -> None:
+    """Refuse an instruction that is none.
+
+    Raises: ConfigError: it is empty, or no text.
+    """
+    if not instruction.strip():
+        raise ConfigError(
+            f"the instruction is empty; say what to do, such as {DEFAULT_INSTRUCTION!r}"
+        )
+    try:
+        instruction.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(
+            f"the instruction is not valid UTF-8 at character {error.start}; "
+            "type it again in a UTF-8 terminal"
+        ) from error
+
+
 class WalletDemo:
     """Tokens, a pool and a `WalletAgent` with its account, deployed and funded."""
 
@@ -236,17 +254,7 @@ class WalletDemo:
         }
 
     def _with_addresses(self, instruction: str) -> str:
-        if not instruction.strip():
-            raise ConfigError(
-                f"the instruction is empty; say what to do, such as {DEFAULT_INSTRUCTION!r}"
-            )
-        try:
-            instruction.encode()
-        except UnicodeEncodeError as error:
-            raise ConfigError(
-                f"the instruction is not valid UTF-8 at character {error.start}; "
-                "type it again in a UTF-8 terminal"
-            ) from error
+        require_instruction(instruction)
         for symbol, token in self.tokens.items():
             instruction = instruction.replace(f"{{{symbol}}}", to_checksum_address(token))
         return instruction
@@ -292,7 +300,7 @@ def _margin_as_json(step: AgentStep) -> dict[str, object] | None:
 
 
 def _closest_as_json(run: DemoRun) -> dict[str, object] | None:
-    """Return the run's closest decision; `step` counts its steps, the answer included, from 1."""
+    """Return the run's closest decision; `step` counts its steps from 1."""
     index = closest_step(run.steps)
     if index is None:
         return None
@@ -307,7 +315,6 @@ def run_as_json(
     Balances, units and the integers in a tool's input are decimal strings, as they may exceed what
     readers of JSON take for a number (2^53).
     """
-    tool_steps = [step for step in run.steps if step.action is not None]
     return {
         "instruction": run.instruction,
         "transactionHash": "0x" + run.transaction_hash.hex(),
@@ -322,11 +329,12 @@ def run_as_json(
             {
                 "thought": step.thought,
                 "action": step.action,
-                "input": _decimals(json.loads(step.action_input or "{}")),
+                "input": _decimals(json.loads(step.action_input or "null")),
                 "observation": step.observation,
+                "answer": step.answer,
                 "margin": _margin_as_json(step),
             }
-            for step in tool_steps
+            for step in run.steps
         ],
         "closestDecision": _closest_as_json(run),
         "answer": run.answer,

@@ -15,6 +15,11 @@ Each message says what happened, the value, and what to do next.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from precompiles.ports import Segment
+
 
 class AgentsError(Exception):
     """Root of the tree: catch it to catch everything this package raises on purpose."""
@@ -46,3 +51,8 @@ class ScriptError(EngineFault):
 
 class RecordError(EngineFault):
     """A recorded model was asked for what its record does not hold."""
+
+    def __init__(self, message: str, segments: tuple[Segment, ...] | None = None) -> None:
+        """Say what was asked for; `segments` is the prompt, where that itself is unknown."""
+        super().__init__(message)
+        self.segments = segments

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,12 +15,13 @@ from rich.table import Table
 from precompiles.text import escape_line
 from pyevm_agents.cli.folders import facts_folder
 from pyevm_agents.cli.record import described_file, require_place
-from pyevm_agents.cli.screen import Watch, out
+from pyevm_agents.cli.screen import Watch, counted, out, print_table
 from pyevm_agents.cli.store import store_of_run, store_option
 from pyevm_agents.demo import (
     DEFAULT_INSTRUCTION,
     WalletDemo,
     atomic_run,
+    require_instruction,
     run_as_json,
 )
 from pyevm_agents.development import development_chain
@@ -33,6 +35,12 @@ if TYPE_CHECKING:
     from precompiles.ports import Margin
     from pyevm_agents.demo import Balances, DemoRun
 
+
+AMOUNT = re.compile(r"\b(amount|balance|needed)=(\d+)")
+"""Fields of our contracts' errors that count a token's base units."""
+
+SMALL_GAP = 0.1
+"""A gap between logits that is shown with two significant digits, not with two decimals."""
 
 MAX_SHOWN_CHARACTERS = 1_000
 """Characters of one text that are shown: some twelve lines of a terminal. `--json` has them all."""
@@ -91,6 +99,7 @@ def demo(  # noqa: PLR0913 - one for each option
         raise click.UsageError("--store and --no-store exclude each other; leave one out")
     if record_path is not None:
         require_place(record_path)
+    require_instruction(prompt)
     watch = Watch()
     with (
         watch,
@@ -133,14 +142,14 @@ def print_run(run: DemoRun, wallet: WalletDemo, model: Mapping[str, str], second
     names = wallet.names
     print_steps(run, names)
     out.print(f"\n[bold]Transaction[/]  0x{run.transaction_hash.hex()}")
-    inferences = f"{len(run.steps)} inferences" if len(run.steps) != 1 else "1 inference"
+    inferences = counted(len(run.steps), "inference")
     fate = "[bold green]succeeded[/]" if run.is_success else "[bold red]reverted[/]"
     out.print(f"             {fate} after {seconds:.1f} s, {inferences}, one transaction")
-    print_failure(run, names)
+    print_failure(run, wallet)
     out.print()
-    out.print(balance_table(run.before, run.after, wallet.unit))
+    print_table(balance_table(run.before, run.after, wallet.unit))
     out.print()
-    out.print(gas_table(run))
+    print_table(gas_table(run))
 
 
 def print_steps(run: DemoRun, names: Mapping[str, str]) -> None:
@@ -175,19 +184,21 @@ def print_steps(run: DemoRun, names: Mapping[str, str]) -> None:
 
 def closest_decision(margin: Margin) -> str:
     """Say how near a model was to saying something else, and where."""
+    gap = f"{margin.gap:.2f}" if margin.gap >= SMALL_GAP else f"{margin.gap:.2g}"
     return (
-        f"{margin.gap:.2g} at token {margin.token_index}: "
+        f"{gap} at token {margin.token_index}: "
         f"{json.dumps(margin.chosen, ensure_ascii=False)} over "
         f"{json.dumps(margin.other, ensure_ascii=False)}"
     )
 
 
-def print_failure(run: DemoRun, names: Mapping[str, str]) -> None:
+def print_failure(run: DemoRun, wallet: WalletDemo) -> None:
     """Print why a run reverted, if it did: each reason on a line of its own, outermost first."""
     if run.failure is None:
         return
     for depth, reason in enumerate(run.failure.split("reason=")):
-        told = named(reason.rstrip("), ") + ")" if "(" in reason else reason, names)
+        told = named(reason.rstrip("), ") + ")" if "(" in reason else reason, wallet.names)
+        told = in_whole_tokens(told, wallet.unit)
         out.print(f"             [red]{'  ' * depth}{escape(shortened(told))}[/]", soft_wrap=True)
 
 
@@ -202,7 +213,15 @@ def print_atomicity(wallet: WalletDemo, run: DemoRun) -> None:
     else:
         verdict = "[bold red]balances moved[/]"
     out.print(f"\n[bold]Transaction[/]  {fate}; {verdict}")
-    print_failure(run, names)
+    print_failure(run, wallet)
+
+
+def in_whole_tokens(reason: str, unit: Mapping[str, int]) -> str:
+    """Return a reason that names a token, with its amounts in whole ones."""
+    symbol = next((symbol for symbol in unit if f"asset={symbol}" in reason), None)
+    if symbol is None:
+        return reason
+    return AMOUNT.sub(lambda found: f"{found[1]}={_whole(int(found[2]), unit[symbol])}", reason)
 
 
 def balance_table(before: Balances, after: Balances, unit: Mapping[str, int]) -> Table:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.markup import escape
 
-from pyevm_agents.cli.screen import Watch, out
+from pyevm_agents.cli.screen import Watch, counted, out
 from pyevm_agents.errors import ConfigError, FixtureError
 from pyevm_agents.fixtures import mine_again, read_fixture, record_chain, write_fixture
 from pyevm_agents.models import LlamaModel, RememberingModel
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SOURCE = "The model that the configuration names computed every generation."
 
 
-@click.command()
+@click.command(short_help="Write a chain to a file that anyone can check.")
 @click.option(
     "--scenario",
     "names",
@@ -88,7 +88,7 @@ def described_file(path: Path, fixture: Fixture) -> str:
     """Return in a line what was written where."""
     size = path.stat().st_size
     steps, blocks = len(fixture.steps), len(fixture.blocks)
-    return f"{path}: {blocks} blocks, {steps} generations, {size:,} bytes"
+    return f"{path}: {counted(blocks, 'block')}, {counted(steps, 'generation')}, {size:,} bytes"
 
 
 def _check_files(*, wanted_count: int, name_count: int, output: Path) -> None:
@@ -115,7 +115,7 @@ def require_place(output: Path) -> None:
     if output.is_file() and output.stat().st_size:
         try:
             read_fixture(output)
-        except FixtureError as error:
+        except (FixtureError, ConfigError) as error:
             raise click.UsageError(
                 f"{output} is there already and is no sound fixture; name another file, or delete "
                 "this one first"

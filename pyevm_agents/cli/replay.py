@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from precompiles.text import escape_line
-from pyevm_agents.cli.screen import Watch, err, out
+from pyevm_agents.cli.screen import Watch, counted, err, out, print_table
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.fixtures import MismatchError, Replay, ReplayedBlock, read_fixture
 from pyevm_agents.models import LlamaModel
@@ -44,7 +44,7 @@ class Outcome:
         return 2 if isinstance(self.error, ConfigError) else 1
 
 
-@click.command()
+@click.command(short_help="Check recorded chains: execute all blocks again.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE…")
 @click.option(
     "--recompute",
@@ -153,16 +153,16 @@ def _print(outcome: Outcome) -> None:
         )
     out.print(f"[bold]{escape(str(outcome.path))}[/]", soft_wrap=True)
     if outcome.blocks:
-        out.print(table)
+        print_table(table)
     if outcome.error is None:
         source = "computed again" if outcome.is_recomputed else "as recorded, no model used"
         count = sum(block.steps for block in outcome.blocks)
         out.print(
-            f"[bold green]all as recorded[/]: {len(outcome.blocks)} blocks, {count} generations "
-            f"({source}), {outcome.seconds:.1f} s"
+            f"[bold green]all as recorded[/]: {counted(len(outcome.blocks), 'block')}, "
+            f"{counted(count, 'generation')} ({source}), {outcome.seconds:.1f} s"
         )
         return
-    for line in str(outcome.error).split("\n"):
+    for line in str(outcome.error).removeprefix(f"{outcome.path}: ").split("\n"):
         err.print(f"[bold red]{escape(escape_line(line))}[/]", soft_wrap=True)
 
 

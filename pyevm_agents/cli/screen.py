@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Self
 
+import click
 from rich.console import Console
 from rich.markup import escape
 
@@ -12,6 +13,7 @@ from precompiles.text import escape_line
 
 if TYPE_CHECKING:
     from rich.status import Status
+    from rich.table import Table
 
     from pyevm_agents.models import Progress
 
@@ -20,6 +22,19 @@ QUIET_SECONDS = 0.3
 
 out = Console(highlight=False)
 err = Console(highlight=False, stderr=True)
+
+
+def counted(count: int, thing: str) -> str:
+    """Return a number of things in words."""
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+
+
+def print_table(table: Table) -> None:
+    """Print a table without the blanks that fill up its last column."""
+    with out.capture() as captured:
+        out.print(table)
+    for line in captured.get().splitlines():
+        click.echo(line.rstrip())
 
 
 def is_live() -> bool:

@@ -14,14 +14,14 @@ from rich.table import Table
 
 from precompiles.ports import GenerationRequest
 from pyevm_agents.cli.folders import generations_file
-from pyevm_agents.cli.screen import Watch, err, out
+from pyevm_agents.cli.screen import Watch, counted, err, out, print_table
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel, Store
 from pyevm_agents.models.store_census import Census, Entry, census, entry, sample
 from pyevm_agents.models.store_codec import DamagedRowError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from precompiles.ports import Generation
 
@@ -32,6 +32,11 @@ DEFAULT_SAMPLE = 10
 def warn(trouble: str) -> None:
     """Tell a trouble of the store, which ends nothing."""
     err.print(f"[bold yellow]Warning:[/] {escape(trouble)}", soft_wrap=True)
+
+
+def warn_run(trouble: str) -> None:
+    """Tell a run's user of a trouble of the store."""
+    warn(f"{trouble}. The run goes on, and computes again what is not stored")
 
 
 store_option = click.option(
@@ -48,12 +53,12 @@ def store() -> None:
     """Show, check or clear the generations that were computed before."""
 
 
-@store.command()
+@store.command(short_help="Show its size, its models and its hit rate.")
 @store_option
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object.")
 def info(store_path: Path | None, *, as_json: bool) -> None:
     """Show how much the store holds, of which models, and how often it helped."""
-    with existing(store_path) as opened:
+    with existing(store_path, warn) as opened:
         figures = census(opened)
     if as_json:
         click.echo(json.dumps(as_form(opened, figures), indent=2))
@@ -72,14 +77,14 @@ def clear(store_path: Path | None, *, yes: bool) -> None:
         if not yes:
             if not is_person_there():
                 raise ConfigError(
-                    f"{opened.path} holds {count:,} generations, and nobody can be asked whether "
-                    "to remove them; add --yes"
+                    f"{opened.path} holds {counted(count, 'generation')}, and nobody can be asked "
+                    "whether to remove them; add --yes"
                 )
-            click.confirm(f"Remove {count:,} generations from {opened.path}?", abort=True)
-        out.print(f"Removed {opened.clear():,} generations.")
+            click.confirm(f"Remove {counted(count, 'generation')} from {opened.path}?", abort=True)
+        out.print(f"Removed {counted(opened.clear(), 'generation')}.")
 
 
-@store.command()
+@store.command(short_help="Compute a sample again and compare.")
 @store_option
 @click.option(
     "--sample",
@@ -105,7 +110,7 @@ def verify(store_path: Path | None, count: int, seed: int, model_path: Path | No
     another model or engine are left out. Exits with 1 where one differs or is damaged.
     """
     watch = Watch()
-    with existing(store_path) as opened, watch, LlamaModel(model_path) as model:
+    with existing(store_path, warn) as opened, watch, LlamaModel(model_path) as model:
         facts = model.profile_facts
         keys = sample(opened, facts.digest, facts.fingerprint, count=count, seed=seed)
         wrong = []
@@ -139,13 +144,19 @@ def is_person_there() -> bool:
 
 
 def store_of_run(store_path: Path | None, *, no_store: bool) -> Store:
-    """Return the store that a run uses: the named one, the user's own, or one in memory."""
+    """Return the store that a run uses: the named one, the user's own, or one in memory.
+
+    Raises:
+        ConfigError: the named one's folder is missing, or it is something else than a store.
+    """
+    if store_path is not None and not store_path.absolute().parent.is_dir():
+        raise ConfigError(f"There is no folder {store_path.absolute().parent}; make it first")
     path = store_path or generations_file()
-    return Store() if no_store or path is None else Store(path, report=warn)
+    return Store() if no_store or path is None else Store(path, report=warn_run)
 
 
-def existing(store_path: Path | None) -> Store:
-    """Open a store that is there.
+def existing(store_path: Path | None, report: Callable[[str], None] | None = None) -> Store:
+    """Open a store that is there; tell its troubles, where there is somebody to tell.
 
     Raises:
         ConfigError: it is not, or is none.
@@ -158,7 +169,9 @@ def existing(store_path: Path | None) -> Store:
             f"There is no store of generations at {path}; run `pyevm-agents demo` to begin one, or "
             "name another with --store"
         )
-    return Store(path, report=warn)
+    if path.is_file() and not path.stat().st_size:
+        raise ConfigError(f"{path} is an empty file, no store of generations; name another")
+    return Store(path, report=report)
 
 
 def flaws(opened: Store, key: bytes, model: LlamaModel) -> Iterator[str]:
@@ -244,7 +257,7 @@ def print_figures(opened: Store, figures: Census) -> None:
     table = Table(box=None, padding=(0, 3, 0, 0), show_header=False)
     for row in rows:
         table.add_row(*row)
-    out.print(table)
+    print_table(table)
     for profile in figures.profiles:
         digest, canary = profile.digest.hex()[:16], _canary(profile.fingerprint)
         out.print(

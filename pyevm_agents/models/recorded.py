@@ -157,7 +157,8 @@ class RecordedModel:
             return self._beyond.tokenize(segments)
         raise RecordError(
             f"the record has no tokens for the prompt that ends in {_end(segments)}; it holds "
-            f"{len(self._tokens)} prompts. Give a model to answer what is not recorded"
+            f"{len(self._tokens)} prompts. Give a model to answer what is not recorded",
+            segments,
         )
 
     def generate(self, request: GenerationRequest) -> Generation:

@@ -24,6 +24,7 @@ from pyevm_agents.models import store_file, store_rows
 from pyevm_agents.models.closing import Closing
 from pyevm_agents.models.forks import keep_over_forks
 from pyevm_agents.models.store_codec import DamagedRowError, encode
+from pyevm_agents.models.store_file import is_damage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -302,10 +303,9 @@ class Store(Closing):
         """Remember the first trouble, and tell it."""
         if self.trouble is not None:
             return
-        self.trouble = (
-            f"The store of generations {self.path or MEMORY} {what}: {reason}. The chain goes on, "
-            "and computes again what is not stored"
-        )
+        self.trouble = f"The store of generations {self.path or MEMORY} {what}: {reason}"
+        if is_damage(reason):
+            self.trouble += ". The file is damaged: delete it, a new one is made"
         if self._report is not None:
             self._report(self.trouble)
 

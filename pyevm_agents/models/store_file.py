@@ -156,7 +156,7 @@ def _open(path: Path, options: str) -> sqlite3.Connection:
         return _prepared(connection, str(path), is_writable=options == "mode=rw")
     except sqlite3.DatabaseError as error:
         connection.close()
-        if error.sqlite_errorcode & 0xFF not in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT}:
+        if not is_damage(error):
             raise
         raise _unfit(path, error) from error
     except BaseException:
@@ -249,6 +249,14 @@ def _is_busy(error: Exception) -> bool:
     return isinstance(error, sqlite3.Error) and error.sqlite_errorcode & 0xFF in {
         sqlite3.SQLITE_BUSY,
         sqlite3.SQLITE_LOCKED,
+    }
+
+
+def is_damage(error: object) -> bool:
+    """Return whether SQLite says that a file is damaged, or no database."""
+    return isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF in {
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_CORRUPT,
     }
 
 

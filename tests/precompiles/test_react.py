@@ -581,6 +581,8 @@ class TestParse:
             (ParamType.INT_ARRAY, "1"),
             (ParamType.UINT_ARRAY, "[1, -1]"),
             (ParamType.UINT_ARRAY, "[[1]]"),
+            (ParamType.UINT_ARRAY, "[" * 500_000 + "]" * 500_000),  # Once ended the process.
+            (ParamType.UINT_ARRAY, '{"a":' * 500_000 + "1" + "}" * 500_000),
             (ParamType.UINT_ARRAY, '{"a": 1}'),
         ],
         ids=lambda value: value.name if isinstance(value, ParamType) else ascii(value)[:20],
@@ -591,6 +593,17 @@ class TestParse:
         tools = (tool("t", ("v", param_type, "")),)
         with pytest.raises(GrammarViolationError):
             parse(f' x\nAction: t\nAction Input: {{"v": {value}}}', tools, BOOK)
+
+    def test_brackets_in_a_text_are_no_lists(self) -> None:
+        tools = (tool("t", ("v", ParamType.STRING, "")),)
+        step = parse(' x\nAction: t\nAction Input: {"v": "[[{ \\" [{"}', tools, BOOK)
+        assert isinstance(step, ToolUse)
+        assert step.values == ('[[{ " [{',)
+
+    def test_an_error_quotes_the_beginning_of_a_long_text(self) -> None:
+        with pytest.raises(GrammarViolationError) as caught:
+            parse("x" * 1_000_000, (), BOOK)
+        assert 200 < len(str(caught.value)) < 300
 
     @given(st.text() | st.text(st.sampled_from(' x\n{}":,[]0-1e')))
     def test_random_arguments_violate_the_grammar(self, arguments: str) -> None:

@@ -86,7 +86,8 @@ def test_a_configuration_is_read_from_its_own_form() -> None:
     [
         ('"MAX_TOOLS":64', '"MAX_TOOLS":65', "the chain has MAX_TOOLS = 65, this version 64"),
         ('"chain_id":31337', '"chain_id":0', "chain id 0: choose one from 1"),
-        ('"chain_id":31337', '"chain_id": 31337', "not in its canonical form"),
+        ('"chain_id":31337', '"chain_id": 31337', "its spelling is not as `ChainConfig"),
+        ('"digest":"0x0', '"digest":"0', "models is not as `ChainConfig.to_json` writes it"),
         ('"limits"', '"limit"', "no configuration of a chain: KeyError"),
         ('"aliases":[', '"aliases":5,"x":[', "no configuration of a chain: TypeError"),
         ('"digest":"0x', '"digest":"xyz', "no configuration of a chain: ValueError"),

@@ -78,7 +78,9 @@ def test_json_says_what_the_run_was(vocabulary: Vocabulary) -> None:
     made = run_as_json(run, demo, model={"name": "m", "sha256": "ab"}, seconds=1.23456)
     form = json.loads(json.dumps(made))
     assert form == made
-    (step,) = form["steps"]
+    step, last = form["steps"]
+    assert (last["action"], last["input"], last["answer"]) == (None, None, "Done.")
+    assert step["answer"] is None
     assert step["action"] == "DeployTool"
     assert step["input"]["amount"] == "3"
     assert form["balances"]["after"]["pool"] == {"USDC": "503000000", "DAI": "500" + "0" * 18}
@@ -152,6 +154,12 @@ def test_every_command_explains_itself() -> None:
         result = CliRunner().invoke(main, [*command, "--help"])
         assert result.exit_code == 0
         assert len(result.output.splitlines()) > 5
+
+
+@pytest.mark.parametrize("group", [[], ["store"]])
+def test_no_command_is_described_by_half(group: list[str]) -> None:
+    result = CliRunner().invoke(main, [*group, "--help"], terminal_width=80)
+    assert "..." not in result.output.split("Commands:")[1]
 
 
 def test_the_real_model_moves_what_it_was_told_to() -> None:

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from pyevm_agents.cli.demo import MAX_SHOWN_CHARACTERS, shortened
+import pytest
+from click.testing import CliRunner
+
+from precompiles.ports import Margin
+from pyevm_agents.cli import main
+from pyevm_agents.cli.demo import (
+    MAX_SHOWN_CHARACTERS,
+    closest_decision,
+    in_whole_tokens,
+    shortened,
+)
 
 
 def test_a_text_that_fits_is_shown_whole() -> None:
@@ -13,3 +23,27 @@ def test_a_text_that_fits_is_shown_whole() -> None:
 def test_a_long_text_is_its_beginning_and_its_size() -> None:
     shown = shortened("ü" * 25_000)
     assert shown == "ü" * MAX_SHOWN_CHARACTERS + " … (50,000 bytes)"
+
+
+@pytest.mark.parametrize(
+    ("gap", "shown"), [(1.04, "1.04"), (12.3, "12.30"), (0.1, "0.10"), (0.0312, "0.031"), (0, "0")]
+)
+def test_a_gap_is_shown_with_what_tells_it_from_others(gap: float, shown: str) -> None:
+    margin = Margin(gap=gap, token_index=3, chosen="a", other='"')
+    assert closest_decision(margin) == f'{shown} at token 3: "a" over "\\""'
+
+
+def test_amounts_of_a_named_token_are_whole_ones() -> None:
+    unit = {"USDC": 10**6, "DAI": 10**18}
+    reason = "InsufficientPoolBalance(asset=DAI, balance=500000000000000000000, needed=1)"
+    assert in_whole_tokens(reason, unit) == (
+        "InsufficientPoolBalance(asset=DAI, balance=500, needed=0.000000000000000001)"
+    )
+    assert in_whole_tokens("Failed(amount=5000000)", unit) == "Failed(amount=5000000)"
+
+
+@pytest.mark.parametrize("prompt", ["", " \n", "\udcff"])
+def test_no_model_is_loaded_for_no_instruction(prompt: str) -> None:
+    result = CliRunner().invoke(main, ["demo", "--no-store", "--prompt", prompt])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: the instruction is ")

@@ -27,7 +27,7 @@ def test_a_scenario_is_written_and_is_the_shipped_one(tmp_path: Path) -> None:
     file = tmp_path / "rollback.json"
     done = CliRunner().invoke(main, ["record", "--scenario", "rollback", "-o", str(file)])
     assert done.exit_code == 0, done.output
-    assert "1 blocks, 1 generations" in done.output
+    assert "1 block, 1 generation," in done.output
     assert Replay(read_fixture(file)).finish().head.block_number == 1
 
 

@@ -79,10 +79,10 @@ def test_an_altered_file_is_named_and_the_others_are_still_checked(tmp_path: Pat
     ("text", "code", "message"),
     [
         (None, 2, "can't be read: No such file"),
-        ("hello", 1, "line 1, column 1: Expecting value"),
-        ("[1, 2", 1, "line 1, column 6: Expecting ',' delimiter"),
-        ("{}", 1, "not a fixture: its JSON must be one object"),
-        ("[" * 100_000, 1, "more than 64 levels deep"),
+        ("hello", 2, "line 1, column 1: Expecting value"),
+        ("[1, 2", 2, "line 1, column 6: Expecting ',' delimiter"),
+        ("{}", 2, "no fixture: its JSON must be one object"),
+        ("[" * 100_000, 2, "more than 64 levels deep"),
     ],
     ids=["missing", "text", "half", "empty", "deep"],
 )

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from rich.console import Console
+from rich.table import Table
 
 from pyevm_agents.cli import screen
-from pyevm_agents.cli.screen import Watch
+from pyevm_agents.cli.screen import Watch, counted, print_table
 from pyevm_agents.models import Progress
 
 if TYPE_CHECKING:
@@ -106,3 +107,19 @@ def test_a_terminal_has_one_live_line(
         assert words in page.watch._line(progress)  # noqa: SLF001
     assert "\x1b[2K" in page.text.getvalue()
     assert "\x1b[?25h" in page.text.getvalue(), "the cursor is back"
+
+
+def test_a_table_has_no_blanks_at_its_right(capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table(box=None, padding=(0, 3, 0, 0), show_header=False)
+    table.add_row("a", "long text")
+    table.add_row("b", "-")
+    print_table(table)
+    assert capsys.readouterr().out == "a   long text\nb   -\n"
+
+
+def test_one_is_not_many() -> None:
+    assert [counted(count, "block") for count in (0, 1, 1_000)] == [
+        "0 blocks",
+        "1 block",
+        "1,000 blocks",
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -113,6 +114,32 @@ def test_a_store_that_is_missing_is_not_made(tmp_path: Path, command: str) -> No
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("command", ["info", "clear", "verify"])
+def test_an_empty_file_is_not_made_a_store(tmp_path: Path, command: str) -> None:
+    file = tmp_path / "empty"
+    file.touch()
+    result = invoke("store", command, "--store", file)
+    assert result.exit_code == 2
+    assert "is an empty file, no store of generations" in " ".join(result.stderr.split())
+    assert file.stat().st_size == 0
+
+
+def test_a_folder_that_is_missing_is_not_made(tmp_path: Path) -> None:
+    result = invoke("demo", "--store", tmp_path / "none" / "store.sqlite3")
+    assert result.exit_code == 2
+    assert "There is no folder" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_can_not_be_cleared_is_told_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.access", lambda _, mode: mode != os.W_OK)
+    result = invoke("store", "clear", "--yes", "--store", path)
+    assert result.exit_code == 2
+    assert result.stderr.count("can only be read") == 1
+    assert "goes on" not in result.stderr
+    assert "Warning" in invoke("store", "info", "--store", path).stderr
+
+
 @pytest.mark.parametrize("arguments", [["store", "info"], ["store", "clear", "--yes"], ["demo"]])
 def test_a_file_that_is_no_store_is_left_alone(tmp_path: Path, arguments: list[str]) -> None:
     file = tmp_path / "precious.txt"
@@ -207,7 +234,7 @@ def test_a_damaged_row_is_found_and_named(real: Path, tmp_path: Path) -> None:
 
 
 def test_the_second_demo_is_told_by_the_store(tmp_path: Path) -> None:
-    path = tmp_path / "cache" / "store.sqlite3"
+    path = tmp_path / "store.sqlite3"
     first = invoke("demo", "--json", "--store", path)
     second = invoke("demo", "--store", path)
     assert (first.exit_code, second.exit_code) == (0, 0), second.output
