@@ -19,6 +19,7 @@ from benchmarks.tally import append, held, rows
 from precompiles.ports import Generation
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 CASES, GENERATIONS = 5, 30
@@ -27,6 +28,12 @@ CASES, GENERATIONS = 5, 30
 @pytest.fixture(scope="module")
 def tally(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("soak")
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    with Bench(None) as bench:
+        yield bench
 
 
 def options(tally: Path, generations: int = GENERATIONS) -> soak.Options:
@@ -63,18 +70,17 @@ def test_a_generation_that_differs_is_found(tally: Path, tmp_path: Path) -> None
     (tmp_path / soak.REFERENCES).unlink()
     for row in references:
         append(tmp_path / soak.REFERENCES, row)
-    it = soak.Soak(options(tmp_path), Console(quiet=True))
+    it = soak.Soak(options(tmp_path, GENERATIONS // 2), Console(quiet=True))
     it.run()
     found = soak.summary(it)
     assert {row["case"] for row in found["different"]} == {references[0]["case"]}
 
 
 @pytest.mark.parametrize("name", [*CIRCUMSTANCES])
-def test_each_circumstance_compares_something(name: str) -> None:
-    with Bench(None) as bench:
-        it = case(bench.model, bench.profile, 2, KINDS.index("call"))
-        reference = bench.model.reference(it.request)
-        pairs = CIRCUMSTANCES[name][1](bench, it, random.Random(1))  # noqa: S311 - by its seed
+def test_each_circumstance_compares_something(bench: Bench, name: str) -> None:
+    it = case(bench.model, bench.profile, 2, KINDS.index("call"))
+    reference = bench.model.reference(it.request)
+    pairs = CIRCUMSTANCES[name][1](bench, it, random.Random(1))  # noqa: S311 - by its seed
     assert pairs
     for request, generation in pairs:
         assert request.prompt_tokens == it.request.prompt_tokens
@@ -110,13 +116,12 @@ def test_a_row_that_a_kill_cut_short_is_dropped(tmp_path: Path) -> None:
     assert [*rows(path)] == [{"index": 1}, {"index": 2}]
 
 
-def test_cases_are_functions_of_seed_and_number() -> None:
-    with Bench(None) as bench:
-        first, again = (
-            [case(bench.model, bench.profile, 7, number).request for number in range(20)]
-            for _ in range(2)
-        )
-        other = case(bench.model, bench.profile, 8, 0).request
+def test_cases_are_functions_of_seed_and_number(bench: Bench) -> None:
+    first, again = (
+        [case(bench.model, bench.profile, 7, number).request for number in range(20)]
+        for _ in range(2)
+    )
+    other = case(bench.model, bench.profile, 8, 0).request
     assert first == again
     assert other != first[0]
     lengths = [len(request.prompt_tokens) for request in first]
@@ -147,7 +152,7 @@ def test_equal_is_what_the_reference_began_with(
 
 
 def test_ctrl_c_keeps_the_tally(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "benchmarks.soak", "--cases", "6", "--tally", str(tmp_path)]
+    command = [sys.executable, "-m", "benchmarks.soak", "--cases", "2", "--tally", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         tally = tmp_path / soak.TALLY
         for _ in range(600):
