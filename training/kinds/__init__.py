@@ -1,0 +1,11 @@
+"""Families of tools, by hand; and tools composed of verbs and things."""
+
+from training.kinds.contracts import CONTRACTS
+from training.kinds.defi import DEFI
+from training.kinds.governance import GOVERNANCE
+from training.kinds.held_out import HELD_OUT
+from training.kinds.identity import IDENTITY
+
+SEEN = (*DEFI, *GOVERNANCE, *IDENTITY, *CONTRACTS)
+
+__all__ = ["HELD_OUT", "SEEN"]

@@ -1,0 +1,140 @@
+"""One request to one tool: its words, and what fills its slots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from training.agents import PEOPLE_SLOTS, TOKEN_SLOTS
+from training.slots import Filling, address_of, fill, number
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Mapping, Sequence
+
+    from training.agents import Agent, AgentTool
+    from training.patterns import Pattern, Wording
+    from training.tasks import Argument
+
+HELD_OUT_SHARE = 4
+"""Of a pattern's wordings, every so many-th is kept for measuring: training never sees it."""
+
+STRANGE_ADDRESSES = 0.12
+"""How often somebody is named by an address although the base prompt has names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is asked of one tool."""
+
+    tool: AgentTool
+    clause: str
+    """In lower case, without a stop, if it is a command; else a sentence."""
+
+    is_sentence: bool
+    arguments: Mapping[str, Argument]
+    reply: str
+    """What the tool answers."""
+
+    fact: str
+    """What it finds out, in words; empty for an action."""
+
+    said: Mapping[str, str]
+    """What fills the slots, in words."""
+
+    notes: tuple[str, ...]
+    """What a thought adds: that ten is 10."""
+
+
+def make_request(
+    agent: Agent,
+    tool: AgentTool,
+    rng: random.Random,
+    *,
+    measures: bool,
+    given: Mapping[str, Filling] | None = None,
+    text: Wording | None = None,
+) -> Request:
+    """Make up a request to a tool of an agent.
+
+    Input:
+        measures: whether it is for measuring, and may use the wordings kept for that.
+        given: slots that are filled already.
+        text: its words; None for some of the pattern's.
+    """
+    pattern = tool.pattern
+    wording = text or rng.choice(wordings(pattern, measures=measures or agent.kind.is_held_out))
+    fillings = dict(given or {})
+    slots = [p.slot for p in pattern.parameters]
+    for slot in [*slots, *([pattern.fact] if pattern.fact else [])]:
+        if slot in wording.fixed:
+            fillings[slot] = Filling("", wording.fixed[slot])
+        elif slot not in fillings:
+            fillings[slot] = _fill(slot, agent, rng, {f.said for f in fillings.values()})
+    said = {slot: filling.said for slot, filling in fillings.items()}
+    reply = rng.choice(pattern.replies).format(**said)
+    clause = wording.text.format(**said)
+    return Request(
+        tool=tool,
+        clause=clause,
+        is_sentence=wording.is_sentence,
+        arguments={
+            described.name: fillings[p.slot].value
+            for p, described in zip(pattern.parameters, tool.tool.parameters, strict=True)
+        },
+        reply=reply,
+        fact=said.get(pattern.fact, ""),
+        said=said,
+        notes=tuple(
+            f.note for slot, f in fillings.items() if f.note and f"{{{slot}}}" in wording.text
+        ),
+    )
+
+
+def wordings(pattern: Pattern, *, measures: bool) -> Sequence[Wording]:
+    """Return the ways to ask for a tool; those kept for measuring only where that is done."""
+    if measures:
+        return pattern.wordings
+    kept = range(HELD_OUT_SHARE - 1, len(pattern.wordings), HELD_OUT_SHARE)
+    return [one for index, one in enumerate(pattern.wordings) if index not in kept]
+
+
+def _fill(slot: str, agent: Agent, rng: random.Random, taken: set[str]) -> Filling:
+    match slot:
+        case "whos":
+            several = [_person(agent, rng, set()) for _ in range(rng.randint(2, 3))]
+            several = list({one.said: one for one in several}.values())
+            said = ", ".join(one.said for one in several[:-1])
+            said = f"{said} and {several[-1].said}" if said else several[-1].said
+            return Filling(
+                said,
+                tuple(str(one.value) for one in several),
+                "; ".join(one.note for one in several if one.note),
+            )
+        case "n":
+            return number(rng, 0, rng.choice([50, 1_000, 100_000]))
+        case "yes":
+            said = rng.choice(["yes", "no", "true", "false"])
+            return Filling(said, said)
+        case "found":
+            address = address_of(rng)
+            return Filling(address, address)
+    if slot in TOKEN_SLOTS:
+        return _named(agent.tokens, agent, rng, taken)
+    if slot in PEOPLE_SLOTS:
+        return _person(agent, rng, taken)
+    return fill(slot, rng)
+
+
+def _person(agent: Agent, rng: random.Random, taken: set[str]) -> Filling:
+    return _named(agent.people, agent, rng, taken)
+
+
+def _named(book: Mapping[str, str], agent: Agent, rng: random.Random, taken: set[str]) -> Filling:
+    free = [name for name in book if name not in taken]
+    if agent.naming == "address" or not free or rng.random() < STRANGE_ADDRESSES:
+        address = rng.choice([*book.values()]) if book and rng.random() < 0.3 else address_of(rng)
+        return Filling(address, address)
+    name = rng.choice(free)
+    note = f"{name} is {book[name]}" if agent.naming == "prose" else ""
+    return Filling(name, book[name], note)

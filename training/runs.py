@@ -1,0 +1,81 @@
+"""A task's right run as the precompile would have it: prompts and words, by its own functions.
+
+Whatever the rules of `precompiles/` become, this renders: nothing of the format is written here.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eth_typing import Address
+
+from precompiles.abi import FinalAnswer, IterationRequest
+from precompiles.addresses import AddressBook
+from precompiles.grammar import agent_grammar
+from precompiles.metadata import Tool
+from precompiles.react import build_prompt, parse, past_steps
+from pyevm_agents.models.scripted import AnswerStep, ToolStep, render
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from precompiles.ports import ModelProfile, Segment
+    from training.tasks import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One step of a run: what the model reads, what it may say, and what it says."""
+
+    segments: tuple[Segment, ...]
+    grammar: str
+    text: str
+
+
+def turns(task: Task, profile: ModelProfile) -> Iterator[Turn]:
+    """Walk the steps of a task's right run, the answer last.
+
+    Raises: GrammarViolationError: a step is not one that the rules admit.
+            ValueError: the rules read another step than was meant.
+    """
+    tools = tuple(
+        Tool(
+            address=Address(index.to_bytes(20, "big")),
+            name=tool.name,
+            description=tool.description,
+            parameters=tool.parameters,
+        )
+        for index, tool in enumerate(task.tools, start=1)
+    )
+    reasonings: list[str] = []
+    results: list[str] = []
+    for step in (*task.steps, None):
+        request = IterationRequest(
+            model_id="",
+            base_prompt=task.base_prompt,
+            tools=tuple(tool.address for tool in tools),
+            agent_reasoning=tuple(reasonings),
+            tool_results=tuple(results),
+            prompt=task.question,
+        )
+        book = AddressBook(request.base_prompt, [request.prompt, *results])
+        segments = build_prompt(request, past_steps(request), tools, book, profile)
+        if step is None:
+            said = render(AnswerStep(answer=task.answer, thought=task.thought), book.handles)
+        else:
+            said = render(
+                ToolStep(tool=step.tool, thought=step.thought, arguments=step.arguments),
+                book.handles,
+            )
+        grammar = agent_grammar(tools, [handle for handle, _ in book.handles])
+        yield Turn(segments=segments, grammar=grammar, text=said)
+        meant = parse(said, tools, book)
+        if step is None or isinstance(meant, FinalAnswer):
+            return
+        wanted = [list(v) if isinstance(v, tuple) else v for v in step.arguments.values()]
+        if json.dumps(list(meant.values)) != json.dumps(wanted):
+            raise ValueError(f"{said!r} means {meant.values}, and {wanted} was wanted")
+        reasonings.append(meant.agent_reasoning)
+        results.append(step.observation)

@@ -1,0 +1,72 @@
+"""Tasks from a seed: for training, and held out for measuring."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from training.agents import make_agent
+from training.compose import make_task
+from training.kinds import HELD_OUT, SEEN
+from training.kinds.composed import COMPOSED_SHARE, composed
+from training.tasks import CATEGORIES, Category
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from training.patterns import Kind
+    from training.tasks import Task
+
+TRAINING_SHARES: Mapping[Category, int] = {
+    "one step": 40,
+    "several steps": 32,
+    "no tool": 8,
+    "tool fails": 8,
+    "injection": 12,
+}
+"""Of a hundred tasks for training."""
+
+TRIES = 20
+"""How often another agent, or other requests, are tried where the first allow no task."""
+
+
+def training_groups(seed: int, *, requests: int) -> Iterator[tuple[Task, ...]]:
+    """Make up tasks for ever, in groups that share an agent.
+
+    Input:  how many tasks a group has, or a few less.
+    """
+    rng = random.Random(f"training {seed}")
+    categories, weights = [*TRAINING_SHARES], [*TRAINING_SHARES.values()]
+    while True:
+        kind = composed(rng) if rng.random() < COMPOSED_SHARE else rng.choice(SEEN)
+        agent = make_agent(kind, SEEN, rng)
+        tasks: dict[str, Task] = {}
+        for _ in range(requests):
+            category = rng.choices(categories, weights)[0]
+            task = make_task(agent, category, rng, measures=False, others=SEEN)
+            if task is not None:
+                tasks[task.question] = task
+        if tasks:
+            yield tuple(tasks.values())
+
+
+def held_out(count: int, seed: int = 0) -> Iterator[Task]:
+    """Make up tasks for measuring, as many of each category, of seen kinds and of held-out ones.
+
+    Those of seen kinds use wordings that training has and such that it has not.
+    """
+    rng = random.Random(f"held out {seed}")
+    for number in range(count):
+        kinds = SEEN if number % 2 == 0 else HELD_OUT
+        category = CATEGORIES[number // 2 % len(CATEGORIES)]
+        yield _one(kinds, category, rng)
+
+
+def _one(kinds: Sequence[Kind], category: Category, rng: random.Random) -> Task:
+    for _ in range(TRIES):
+        agent = make_agent(rng.choice(kinds), kinds, rng)
+        for _ in range(TRIES):
+            task = make_task(agent, category, rng, measures=True, others=kinds)
+            if task is not None:
+                return task
+    raise RuntimeError(f"no agent of {[kind.name for kind in kinds]} allows a task of {category!r}")
