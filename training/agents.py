@@ -59,12 +59,31 @@ PROSE = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit smaller than the one that people speak of."""
+
+    name: str
+    factor: int
+
+
+UNITS = (
+    Unit("cents", 100),
+    Unit("thousandths", 1_000),
+    Unit("base units, a million each", 1_000_000),
+)
+UNITS_SHARE = 0.08
+"""How many of the tools that take an amount want it in a small unit."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentTool:
     """A tool of an agent, and the pattern it is of."""
 
     pattern: Pattern
     tool: TaskTool
+    unit: Unit | None = None
+    """What the tool counts amounts in; None for what people say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,9 +129,11 @@ def make_agent(kind: Kind, others: Sequence[Kind], rng: random.Random) -> Agent:
     style = rng.choice([_camel, _camel, _pascal, _snake, _tool])
     tools: list[AgentTool] = []
     for pattern in patterns:
-        tool = _tool_of(pattern, style, rng)
+        has_amount = any(p.slot == "amount" for p in pattern.parameters)
+        unit = rng.choice(UNITS) if has_amount and rng.random() < UNITS_SHARE else None
+        tool = _tool_of(pattern, style, unit, rng)
         if tool.name not in {one.tool.name for one in tools}:
-            tools.append(AgentTool(pattern=pattern, tool=tool))
+            tools.append(AgentTool(pattern=pattern, tool=tool, unit=unit))
     slots = {p.slot for pattern in patterns for p in pattern.parameters}
     naming: Naming = rng.choice(["named", "named", "named", "named", "address", "address", "prose"])
     tokens = people = {}
@@ -132,23 +153,23 @@ def make_agent(kind: Kind, others: Sequence[Kind], rng: random.Random) -> Agent:
     )
 
 
-def _tool_of(pattern: Pattern, style: Style, rng: random.Random) -> TaskTool:
-    chosen = [(p, style(_first(p.names, rng))) for p in pattern.parameters]
-    if style in {_pascal, _tool}:  # Parameters do not begin with a capital.
-        chosen = [(p, _camel(_first(p.names, rng))) for p in pattern.parameters]
+def _tool_of(pattern: Pattern, style: Style, unit: Unit | None, rng: random.Random) -> TaskTool:
+    # Parameters do not begin with a capital.
+    case = _camel if style in {_pascal, _tool} else style
+    parameters = []
+    for p in pattern.parameters:
+        description = rng.choice(p.descriptions) if rng.random() < 0.9 else ""
+        if unit is not None and p.slot == "amount":
+            description = f"amount in {unit.name}"
+        parameters.append(
+            ParamDescription(
+                param_type=p.param_type, name=case(_first(p.names, rng)), description=description
+            )
+        )
     return TaskTool(
         name=style(_first(pattern.names, rng)),
         description=rng.choice(pattern.descriptions),
-        parameters=tuple(
-            ParamDescription(
-                param_type=p.param_type,
-                name=name,
-                description=rng.choice((*p.descriptions, ""))
-                if rng.random() < 0.2
-                else rng.choice(p.descriptions),
-            )
-            for p, name in chosen
-        ),
+        parameters=tuple(parameters),
         is_action=pattern.is_action,
         default_reply="Done" if pattern.is_action else "0",
     )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Mapping, Sequence
 
-    from training.agents import Agent, AgentTool
+    from training.agents import Agent, AgentTool, Unit
     from training.patterns import Pattern, Wording
     from training.tasks import Argument
 
@@ -71,6 +71,8 @@ def make_request(
             fillings[slot] = Filling("", wording.fixed[slot])
         elif slot not in fillings:
             fillings[slot] = _fill(slot, agent, rng, {f.said for f in fillings.values()})
+    if tool.unit is not None and "amount" not in (given or {}):
+        fillings["amount"] = _in_units(fillings["amount"], tool.unit)
     said = {slot: filling.said for slot, filling in fillings.items()}
     reply = rng.choice(pattern.replies).format(**said)
     clause = wording.text.format(**said)
@@ -97,6 +99,12 @@ def wordings(pattern: Pattern, *, measures: bool) -> Sequence[Wording]:
         return pattern.wordings
     kept = range(HELD_OUT_SHARE - 1, len(pattern.wordings), HELD_OUT_SHARE)
     return [one for index, one in enumerate(pattern.wordings) if index not in kept]
+
+
+def _in_units(amount: Filling, unit: Unit) -> Filling:
+    """Return an amount as a tool takes it that counts in a small unit."""
+    value = int(str(amount.value)) * unit.factor
+    return Filling(amount.said, value, f"{amount.said} is {value} {unit.name.split(',')[0]}")
 
 
 def _fill(slot: str, agent: Agent, rng: random.Random, taken: set[str]) -> Filling:

@@ -19,11 +19,11 @@ PEOPLE = (
     "mallory", "niaj", "olivia", "peggy", "rupert", "sybil", "trent", "victor", "walter",
     "anna", "ben", "chloe", "daniel", "emma", "felix", "gina", "hugo", "iris", "jonas", "kira",
     "leo", "mia", "noah", "nina", "oscar", "paula", "quinn", "rosa", "sam", "tara", "uma",
-    "vera", "will", "xenia", "yusuf", "zoe",
+    "vera", "xenia", "yusuf", "zoe",
 )
 PLACES = (
-    "treasury", "savings", "payroll", "charity", "vault", "cold-wallet", "ops", "grants",
-    "rent", "backup", "escrow", "faucet", "router", "market", "council",
+    "dao-treasury", "savings-account", "payroll-safe", "charity-fund", "cold-vault", "ops-wallet",
+    "grant-fund", "landlord", "backup-safe", "dao-council", "tax-office", "main-safe",
 )
 TITLES = (
     "Fund the grants round", "Lower the fee", "Upgrade the bridge", "Add a new market",

@@ -340,4 +340,57 @@ SETTINGS = Kind(
     ),
 )
 
-CONTRACTS = (COUNTER, NOTES, ORACLE, TICKETS, SETTINGS)
+QUESTION = parameter(
+    "message", STRING, "prompt / question / task / message", "what to ask", "the task"
+)
+
+AGENTS = Kind(
+    "agents",
+    (
+        "You direct other agents.",
+        "You are the head of a team of agents. Pass tasks on word for word.",
+    ),
+    (
+        action(
+            "treasurer",
+            "treasurer / treasury agent / AccountantAgent / finance agent",
+            ("An agent that looks after money", "Use this for payments and accounts"),
+            (QUESTION,),
+            (
+                'tell the treasurer "{message}"',
+                'ask the treasurer: "{message}"',
+                'pass "{message}" on to the treasurer',
+                'let the treasurer know: "{message}"',
+            ),
+            replies=("The treasurer has seen to it",),
+        ),
+        action(
+            "researcher",
+            "researcher / research agent / AnalystAgent / scout",
+            ("An agent that finds things out", "Use this for research"),
+            (QUESTION,),
+            (
+                'tell the researcher "{message}"',
+                'ask the researcher: "{message}"',
+                'pass "{message}" on to the researcher',
+                'let the researcher look into "{message}"',
+            ),
+            replies=("The researcher is on it",),
+        ),
+        action(
+            "writer",
+            "writer / writing agent / EditorAgent / press officer",
+            ("An agent that writes texts", "Use this for anything to be published"),
+            (QUESTION,),
+            (
+                'tell the writer "{message}"',
+                'ask the writer: "{message}"',
+                'pass "{message}" on to the writer',
+                'let the writer publish "{message}"',
+            ),
+            replies=("The writer has done it",),
+        ),
+    ),
+)
+
+CONTRACTS = (COUNTER, NOTES, ORACLE, TICKETS, SETTINGS, AGENTS)
