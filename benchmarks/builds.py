@@ -86,7 +86,7 @@ AVX512_FLAGS = ("avx512f", "avx512cd", "avx512vl", "avx512dq", "avx512bw", "avx5
 VARIANTS: dict[str, Variant] = {
     variant.name: variant
     for variant in (
-        Variant(name=OURS, says="the installed build: x86-64-v3, no LLAMAFILE, no REPACK"),
+        Variant(name=OURS, says="the installed build: x86-64-v3, REPACK, no LLAMAFILE"),
         Variant(
             name="default",
             says="llama.cpp's default: native, LLAMAFILE, REPACK",
@@ -98,10 +98,19 @@ VARIANTS: dict[str, Variant] = {
             on=(*V3, "GGML_LLAMAFILE", "GGML_CPU_REPACK"),
         ),
         Variant(name="avx2-llamafile", says="x86-64-v3, LLAMAFILE", on=(*V3, "GGML_LLAMAFILE")),
-        Variant(name="avx2-repack", says="x86-64-v3, REPACK", on=(*V3, "GGML_CPU_REPACK")),
-        Variant(name="native", says="native, neither", on=("GGML_NATIVE",)),
-        Variant(name="avx2-lto", says="x86-64-v3, neither, GGML_LTO", on=(*V3, "GGML_LTO")),
-        Variant(name="avx512", says="AVX-512 with VNNI, neither", on=V4, needs=AVX512_FLAGS),
+        Variant(name="avx2-neither", says="x86-64-v3, neither", on=V3),
+        Variant(name="native", says="native, REPACK", on=("GGML_NATIVE", "GGML_CPU_REPACK")),
+        Variant(
+            name="avx2-lto",
+            says="x86-64-v3, REPACK, GGML_LTO",
+            on=(*V3, "GGML_CPU_REPACK", "GGML_LTO"),
+        ),
+        Variant(
+            name="avx512",
+            says="AVX-512 with VNNI, REPACK",
+            on=(*V4, "GGML_CPU_REPACK"),
+            needs=AVX512_FLAGS,
+        ),
         Variant(name="sse42", says="x86-64-v2 (SSE4.2), neither", on=V2),
         Variant(
             name="avx",

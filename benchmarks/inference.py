@@ -35,7 +35,7 @@ from rich.console import Console
 
 from benchmarks.builds import DEFAULT_WORK, libraries
 from benchmarks.figures import Figure, ratio, table_of
-from benchmarks.probes import Setting, measure_speed
+from benchmarks.probes import Setting, is_repacked, measure_speed
 from benchmarks.wallet import (
     INSTRUCTION,
     OTHER_INSTRUCTION,
@@ -270,7 +270,7 @@ def determinism(stage: Stage, builds: Path) -> list[Figure]:
                 setting = Setting(
                     model=stage.model.path,
                     libraries=None if name == "ours" else libraries(name, builds),
-                    extra_buffers=name != "ours",
+                    extra_buffers=name != "ours" or is_repacked(stage.model.path),
                     tiled=name != "ours",
                     threads=threads,
                 )

@@ -20,13 +20,13 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.builds import DEFAULT_WORK, OURS, VARIANTS, BuildError, libraries, not_here
-from benchmarks.probes import ProbeError, Setting, running_probe, speed_of
+from benchmarks.probes import ProbeError, Setting, is_repacked, running_probe, speed_of
 from benchmarks.shapes import REFERENCE, UNIFIED
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.build import check_build, parse_build
@@ -46,13 +46,15 @@ QUANTISATIONS = (
     "Q4_0",
     "Q5_0",
     "Q4_K_M",
+    f"{RANDOM} Q4_0",
     f"{RANDOM} Q4_K_M",
     f"{RANDOM} Q6_K",
     f"{RANDOM} Q3_K_M",
     f"{RANDOM} IQ4_XS",
 )
 """The default model's file as it is (Q4_1), made into others, and random weights in K-quants: the
-default model's rows of 576 are no multiple of 256, so most of its Q4_K_M is Q5_0 and Q8_0."""
+default model's rows of 576 are no multiple of 256, so most of its Q4_K_M is Q5_0 and Q8_0. The
+random Q4_0's output is Q6_K, as `llama-quantize` writes it for most models."""
 
 LAYERS = 4
 """Layers of the default model that other quantisations keep for the shapes: every layer runs the
@@ -85,13 +87,20 @@ class Combination:
     quantisation: str
     build: str
     flash_attention: bool = False
-    extra_buffers: bool = False
+    repacking: Literal["as ours", "not as ours", "on"] = "as ours"
+    """Weights are laid out anew where the product does so, where it does not, or in any file."""
+
     tiled: bool = False
+
+    @property
+    def is_askable(self) -> bool:
+        """Whether the product runs it on a build that passes its checks."""
+        return self.repacking == "as ours" and not (self.flash_attention or self.tiled)
 
     @property
     def is_product(self) -> bool:
         """Whether this is what the product runs."""
-        return self.build == OURS and not (self.flash_attention or self.extra_buffers or self.tiled)
+        return self.build == OURS and self.is_askable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +109,9 @@ class Row:
 
     combination: Combination
     not_run: str = ""
+    repacked: bool = False
+    """REPACK may lay out weights anew, if it is compiled in and knows their type."""
+
     invariant: bool = False
     """The shapes all agree, the unified cache aside."""
 
@@ -119,13 +131,13 @@ def settings_of(quantisation: str) -> Iterator[Combination]:
     yield ours
     yield replace(ours, flash_attention=True)
     yield replace(ours, tiled=True)
+    yield replace(ours, repacking="not as ours")
     for build in ("default", "avx2-both"):
-        theirs = replace(ours, build=build, extra_buffers=True, tiled=True)
+        theirs = replace(ours, build=build, repacking="on", tiled=True)
         yield theirs
         yield replace(theirs, flash_attention=True)
     yield replace(ours, build="avx2-llamafile")
-    yield replace(ours, build="avx2-repack", extra_buffers=True)
-    yield replace(ours, build="avx2-repack")
+    yield replace(ours, build="avx2-neither")
     yield replace(ours, build="native")
     yield replace(ours, build="avx2-lto")
     yield replace(ours, build="avx512")
@@ -167,11 +179,18 @@ def guard_of(combination: Combination, probe: RunningProbe, canary: dict[str, ob
         check_build(parse_build(info, ("CPU",), platform.machine()))
     except ConfigError:
         return BY_BUILD
-    if combination.flash_attention or combination.extra_buffers or combination.tiled:
+    if not combination.is_askable:
         return f"{BY_CODE}; canary too" if "refused" in canary else BY_CODE
     if "refused" in canary:
         return BY_CANARY
     return "" if combination.build == OURS else BY_NOTHING
+
+
+def repacks(combination: Combination, model: Path) -> bool:
+    """Say whether REPACK may lay out a file's weights anew."""
+    if combination.repacking == "on":
+        return True
+    return is_repacked(model) == (combination.repacking == "as ours")
 
 
 def examine(combination: Combination, options: argparse.Namespace, lengths: tuple[int, ...]) -> Row:
@@ -184,11 +203,12 @@ def examine(combination: Combination, options: argparse.Namespace, lengths: tupl
     if combination.quantisation.startswith(RANDOM):
         lengths = RANDOM_LENGTHS
     try:
+        pruned = model_file(combination.quantisation, models, layers=LAYERS)
         setting = Setting(
-            model=model_file(combination.quantisation, models, layers=LAYERS),
+            model=pruned,
             libraries=libraries(combination.build, options.work) if variant.on else None,
             flash_attention=combination.flash_attention,
-            extra_buffers=combination.extra_buffers,
+            extra_buffers=repacks(combination, pruned),
             tiled=combination.tiled,
         )
         question: dict[str, object] = {"texts": TEXTS[: len(lengths)], "lengths": lengths}
@@ -209,6 +229,7 @@ def examine(combination: Combination, options: argparse.Namespace, lengths: tupl
         differing += (BY_CANARY,)
     return Row(
         combination=combination,
+        repacked=setting.extra_buffers,
         invariant=set(differing) <= {UNIFIED},
         differing=differing,
         bits="/".join(digest.split()[1][:4] for digest in expected),
@@ -224,13 +245,13 @@ def table_of(rows: list[Row], lengths: tuple[int, ...]) -> Table:
     table = Table(
         title=f"Equal bits over all shapes; prompts of {' and '.join(map(str, lengths))} tokens"
     )
-    for name in ("model", "build", "flash", "extra", "tiled", "equal", "bits", "read", "write"):
+    for name in ("model", "build", "flash", "repack", "tiled", "equal", "bits", "read", "write"):
         table.add_column(name, no_wrap=True)
     for name in ("refused by", "shapes that differ"):
         table.add_column(name, overflow="fold")
     for row in rows:
         it = row.combination
-        knobs = ["on" if on else "-" for on in (it.flash_attention, it.extra_buffers, it.tiled)]
+        knobs = ["on" if on else "-" for on in (it.flash_attention, row.repacked, it.tiled)]
         head = [it.quantisation, it.build, *knobs]
         if row.not_run:
             table.add_row(*head, "", "", "", "", "", row.not_run)
@@ -258,7 +279,7 @@ def conclusions(rows: list[Row]) -> list[str]:
             continue
         best = max(fit, key=lambda row: row.prefill)
         it = best.combination
-        knobs = " with repacked weights" * it.extra_buffers
+        knobs = " with repacked weights" * best.repacked
         lines.append(
             f"{quantisation}: fastest invariant at reading is {it.build}{knobs}, "
             f"{best.prefill:.1f} tok/s; ours {ours.prefill:.1f} ({best.prefill / ours.prefill:.2f})"

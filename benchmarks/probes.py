@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyevm_agents.models import Vocabulary
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -34,6 +36,8 @@ class Setting:
 
     flash_attention: bool = False
     extra_buffers: bool = False
+    """Let REPACK lay weights out anew, see `is_repacked`."""
+
     tiled: bool = False
     """Let llama.cpp multiply K-quantised weights in tiles, as it does unless told not to."""
 
@@ -46,6 +50,12 @@ class Speed:
 
     prefill: float
     decode: float
+
+
+def is_repacked(model: Path) -> bool:
+    """Whether the product lays a file's weights out anew: its `Setting.extra_buffers`."""
+    with Vocabulary(model) as vocabulary:
+        return bool(json.loads(vocabulary.profile_facts.fingerprint)["repacked"])
 
 
 class ProbeError(Exception):

@@ -35,13 +35,18 @@ LLAMA_CPP_COMMITS: Mapping[str, str] = MappingProxyType({"0.3.36": "0c1e57098"})
 """Version of llama-cpp-python to the commit of llama.cpp in its sdist. A build knows its commit
 only where git was there when it was compiled; a fingerprint must not depend on that."""
 
-REQUIRED: Mapping[str, tuple[str, ...]] = MappingProxyType(
+INSTRUCTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "x86-64-v3": ("AVX", "AVX2", "FMA", "F16C", "BMI2"),
         "aarch64": ("NEON",),
     }
 )
-"""Profile to the features its build must have."""
+"""Profile to the instruction sets its build must have."""
+
+COMPILED_IN: Mapping[str, str] = MappingProxyType(
+    {"REPACK": "some weights are laid out anew, see `repacking.py` (GGML_CPU_REPACK=ON)"}
+)
+"""Code that every build must have: what it is for, with the flag that adds it."""
 
 HARMLESS = frozenset({"SSE3", "SSSE3", "OPENMP", "ARM_FMA"})
 """Features that change no bit of the result: how threads are made, and what a profile implies."""
@@ -52,7 +57,6 @@ WHY_UNFIT: Mapping[str, str] = MappingProxyType(
             "its matrix product gives other bits for a batch than for a single token "
             "(GGML_LLAMAFILE=OFF)"
         ),
-        "REPACK": "weights are laid out anew for the processor at hand (GGML_CPU_REPACK=OFF)",
         "BLAS": "matrix products depend on the BLAS library that is installed (GGML_BLAS=OFF)",
         "ACCELERATE": "matrix products depend on the version of macOS (GGML_ACCELERATE=OFF)",
         "METAL": "the GPU gives other bits than the processor (GGML_METAL=OFF)",
@@ -153,20 +157,25 @@ def check_build(build: Build) -> None:
     Raises:
         ConfigError: names each wrong flag, why it matters and how to rebuild.
     """
-    required = REQUIRED.get(build.profile)
+    required = INSTRUCTIONS.get(build.profile)
     if required is None:
-        supported = ", ".join(REQUIRED)
+        supported = ", ".join(INSTRUCTIONS)
         raise ConfigError(
             f"There is no pinned profile for the architecture {build.machine}; supported are "
             f"{supported}"
         )
     wrong = [f"{name} is missing" for name in required if name not in build.features]
     wrong += [
+        f"{name} is missing: with it {purpose}"
+        for name, purpose in COMPILED_IN.items()
+        if name not in build.features
+    ]
+    wrong += [
         f"{name} is on: {WHY_UNFIT[name]}"
         if name in WHY_UNFIT
         else f"{name} is on: it {NOT_IN_PROFILE}"
         for name in build.numeric_features
-        if name not in required
+        if name not in required and name not in COMPILED_IN
     ]
     wrong += [
         f"the backend {name} is compiled in: {WHY_UNFIT.get(name.upper(), OTHER_BACKEND)}"
@@ -198,7 +207,7 @@ def check_processor(cpuinfo: Path = CPUINFO) -> None:
     )
     if flags is None:
         return
-    missing = [name for name in REQUIRED["x86-64-v3"] if name.lower() not in flags]
+    missing = [name for name in INSTRUCTIONS["x86-64-v3"] if name.lower() not in flags]
     if missing:
         raise ConfigError(
             f"This processor lacks {', '.join(missing)}, which the pinned profile x86-64-v3 needs "

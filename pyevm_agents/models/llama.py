@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import platform
 import sys
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ import llama_cpp
 from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.models.build import engine_name
 from pyevm_agents.models.load_failures import described, reason
+from pyevm_agents.models.repacking import WeightKind, is_repacked
 from pyevm_agents.models.vocabulary import TokenKind
 
 if TYPE_CHECKING:
@@ -42,6 +44,9 @@ no special tokens."""
 KEEP_SPACES = b"tokenizer.ggml.add_space_prefix"
 """Metadata entry that makes llama.cpp put a space before each text; overridden, so that data stays
 what it is and segments stay independent of each other."""
+
+PARTS = b"split.count"
+"""Metadata entry of a model that is several files."""
 
 
 _errors: deque[str] = deque(maxlen=20)
@@ -107,6 +112,47 @@ def why_not() -> str:
     return reason(_errors)
 
 
+class _GgufOptions(ctypes.Structure):
+    """How ggml reads a file. Source: ggml/include/gguf.h, `gguf_init_params`."""
+
+    _fields_ = (("no_alloc", ctypes.c_bool), ("context", ctypes.c_void_p))
+
+
+def weight_kinds(path: str) -> set[WeightKind]:
+    """Return the kinds of a file's weights, from its table of them alone.
+
+    There are none where the file is one of several that make a model: the others are not read.
+
+    Raises:
+        ConfigError: ggml can't read it.
+    """
+    library: Any = llama_cpp.llama_cpp._lib  # noqa: SLF001 - llama_cpp has no names for these
+    read, free, find = library.gguf_init_from_file, library.gguf_free, library.gguf_find_key
+    count, type_of = library.gguf_get_n_tensors, library.gguf_get_tensor_type
+    shape_of, type_name = library.gguf_get_tensor_ne, library.ggml_type_name
+    read.argtypes, read.restype = [ctypes.c_char_p, _GgufOptions], ctypes.c_void_p
+    free.argtypes, free.restype = [ctypes.c_void_p], None
+    find.argtypes, find.restype = [ctypes.c_void_p, ctypes.c_char_p], ctypes.c_int64
+    count.argtypes, count.restype = [ctypes.c_void_p], ctypes.c_int64
+    type_of.argtypes = shape_of.argtypes = [ctypes.c_void_p, ctypes.c_int64]
+    shape_of.restype = ctypes.POINTER(ctypes.c_int64)
+    type_name.argtypes, type_name.restype = [ctypes.c_int], ctypes.c_char_p
+    file = read(os.fsencode(path), _GgufOptions(no_alloc=True))
+    if not file:
+        raise _not_loaded(path)
+    indices = range(count(file) if find(file, PARTS) < 0 else 0)
+    kinds = {
+        WeightKind(type_name(type_of(file, index)).decode(), shape_of(file, index)[2] > 1)
+        for index in indices
+    }
+    free(file)
+    return kinds
+
+
+def _not_loaded(path: str) -> ConfigError:
+    return ConfigError(f"llama.cpp does not load the model file {described(path)}: {why_not()}")
+
+
 class Llama:
     """A GGUF file as llama.cpp has loaded it: metadata, vocabulary, and weights if asked for."""
 
@@ -125,12 +171,13 @@ class Llama:
         Raises:
             ConfigError: llama.cpp refuses it, or it is no model that continues text.
         """
+        self.is_repacked = is_repacked(weight_kinds(path), platform.machine())
         llama_cpp.llama_backend_init()
         parameters = llama_cpp.llama_model_default_params()
         parameters.n_gpu_layers = 0
         self._no_devices = (ctypes.c_void_p * 1)(None)
         parameters.devices = ctypes.cast(self._no_devices, ctypes.c_void_p)
-        parameters.use_extra_bufts = False
+        parameters.use_extra_bufts = self.is_repacked
         parameters.vocab_only = vocabulary_only
         self._overrides = (llama_cpp.llama_model_kv_override * 2)()
         self._overrides[0].tag = llama_cpp.LLAMA_KV_OVERRIDE_TYPE_BOOL
@@ -144,9 +191,7 @@ class Llama:
         parameters.progress_callback = callback
         model = llama_cpp.llama_model_load_from_file(os.fsencode(path), parameters)
         if not model:
-            raise ConfigError(
-                f"llama.cpp does not load the model file {described(path)}: {why_not()}"
-            )
+            raise _not_loaded(path)
         self.path = path
         self.model: int = model
         vocab = llama_cpp.llama_model_get_vocab(model)

@@ -61,6 +61,7 @@ def profile_facts(path: Path, identity: EngineIdentity) -> ProfileFacts:
         "flash_attention": False,
         "grammar": identity.guidance,
         "profile": identity.build.profile,
+        "repacked": facts["repacked"],
         "tiled_products": False,
     }
     return ProfileFacts(

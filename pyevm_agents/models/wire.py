@@ -35,6 +35,7 @@ class Facts(TypedDict):
     bos_text: str
     eos_text: str
     adds_bos: bool
+    repacked: bool
     canary: str
 
 

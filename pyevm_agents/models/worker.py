@@ -116,6 +116,7 @@ class Worker:
                 else llama.piece(beginning).decode("utf-8", "replace"),
                 eos_text=llama.piece(ends[0]).decode("utf-8", "replace") if ends else "",
                 adds_bos=llama.adds_beginning(),
+                repacked=llama.is_repacked,
                 canary=digest,
             )
         )

@@ -11,6 +11,7 @@ from benchmarks.invariance import (
     AS_IT_IS,
     BY_CODE,
     QUICK_LENGTHS,
+    RANDOM_LENGTHS,
     Combination,
     Row,
     conclusions,
@@ -22,6 +23,7 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel, child
 
 K_QUANT = "random Q4_K_M"
+Q4_0 = "random Q4_0"
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +36,22 @@ def test_ours_is_invariant_but_for_the_unified_cache_with_k_quants(
     options: argparse.Namespace,
 ) -> None:
     row = examine(Combination(quantisation=K_QUANT, build=OURS), options, QUICK_LENGTHS)
-    assert (row.not_run, row.invariant, row.refused_by) == ("", True, "")
+    assert (row.not_run, row.repacked, row.invariant, row.refused_by) == ("", False, True, "")
     assert set(row.differing) <= {UNIFIED}
     assert min(row.prefill, row.decode) > 0
+
+
+def test_repacked_q4_0_is_invariant_beside_an_output_of_q6_k(options: argparse.Namespace) -> None:
+    row = examine(Combination(quantisation=Q4_0, build=OURS), options, QUICK_LENGTHS)
+    assert (row.not_run, row.repacked, row.invariant, row.refused_by) == ("", True, True, "")
+
+
+@pytest.mark.slow
+def test_repacked_k_quants_are_not_and_cannot_be_asked_for(options: argparse.Namespace) -> None:
+    repacked = Combination(quantisation=K_QUANT, build=OURS, repacking="not as ours")
+    row = examine(repacked, options, RANDOM_LENGTHS)
+    assert (row.repacked, row.invariant) == (True, False)
+    assert row.refused_by.startswith(BY_CODE)
 
 
 def test_llama_cpps_tiled_products_are_not_and_the_canary_sees_it(

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 PINNED = (
     "CPU : SSE3 = 1 | SSSE3 = 1 | AVX = 1 | AVX2 = 1 | F16C = 1 | FMA = 1 | BMI2 = 1 | "
-    "OPENMP = 1 | "
+    "OPENMP = 1 | REPACK = 1 | "
 )
-ARM = "CPU : NEON = 1 | ARM_FMA = 1 | "
+ARM = "CPU : NEON = 1 | ARM_FMA = 1 | REPACK = 1 | "
 
 
 def check(info: str, backends: tuple[str, ...] = ("CPU",), machine: str = "x86_64") -> None:
@@ -47,7 +47,6 @@ def test_the_pinned_build_for_arm_is_fit() -> None:
     ("extra", "message"),
     [
         ("LLAMAFILE = 1 | ", r"LLAMAFILE is on: .*GGML_LLAMAFILE=OFF"),
-        ("REPACK = 1 | ", r"REPACK is on: .*GGML_CPU_REPACK=OFF"),
         (
             "AVX512 = 1 | AVX512_VNNI = 1 | ",
             r"AVX512 is on: .*AVX512_VNNI is on: .*GGML_NATIVE=OFF",
@@ -68,6 +67,13 @@ def test_a_missing_instruction_set_is_named() -> None:
         check("CPU : SSE3 = 1 | AVX = 1 | F16C = 1 | BMI2 = 1 | ")
 
 
+@pytest.mark.parametrize(("info", "machine"), [(PINNED, "x86_64"), (ARM, "aarch64")])
+def test_a_build_that_cannot_repack_is_refused(info: str, machine: str) -> None:
+    with pytest.raises(ConfigError, match=r"REPACK is missing: .*GGML_CPU_REPACK=ON") as caught:
+        check(info.replace("REPACK = 1 | ", ""), machine=machine)
+    assert "make engine" in str(caught.value)
+
+
 @pytest.mark.parametrize("backend", ["BLAS", "Metal", "Vulkan"])
 def test_a_backend_that_says_nothing_of_itself_is_named(backend: str) -> None:
     with pytest.raises(ConfigError, match=f"backend {backend} is compiled in"):
@@ -84,7 +90,7 @@ def test_an_architecture_without_a_profile_is_refused() -> None:
 
 def test_only_what_decides_about_bits_is_numeric() -> None:
     build = parse_build(PINNED, ("CPU",), "x86_64")
-    assert build.numeric_features == ("AVX", "AVX2", "BMI2", "F16C", "FMA")
+    assert build.numeric_features == ("AVX", "AVX2", "BMI2", "F16C", "FMA", "REPACK")
     assert build.profile == "x86-64-v3"
 
 

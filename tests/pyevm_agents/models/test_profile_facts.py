@@ -44,12 +44,15 @@ def test_the_fingerprint_is_canonical_json_of_all_that_decides(llama: LlamaModel
         "flash_attention",
         "grammar",
         "profile",
+        "repacked",
         "tiled_products",
     ]
     assert len(fingerprint["canary"]) == 64
     assert fingerprint["engine"] == "llama-cpp-python 0.3.36 (llama.cpp 0c1e57098)"
     assert fingerprint["grammar"] == "llguidance 1.9.1"
     assert (fingerprint["flash_attention"], fingerprint["batch_tokens"]) == (False, 512)
+    assert fingerprint["repacked"] is False
+    assert "REPACK" in fingerprint["features"]
 
 
 def test_a_vocabulary_says_the_same_but_for_the_canary(
