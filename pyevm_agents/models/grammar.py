@@ -31,6 +31,12 @@ SHOWN_CHARACTERS = 300
 """Characters of any one text that an error repeats."""
 
 
+STEP_LEXER_FUEL = 10_000_000
+"""Work that llguidance's lexer may do between two masks, some 14,000 a millisecond. Its own limit
+of 200,000 is meant for a single token, and a whole text without a mask may come between: 300 zeros
+in a string exceeded it, as each is a new state of the rule against `0x`."""
+
+
 class GuidedVocabulary(TextVocabulary, Protocol):
     """What llguidance needs of a vocabulary."""
 
@@ -111,7 +117,10 @@ class Guide:
             GrammarError: llguidance refuses it.
         """
         matcher = llguidance.LLMatcher(
-            self._tokenizer, llguidance.LLMatcher.grammar_from_lark(grammar), log_level=0
+            self._tokenizer,
+            llguidance.LLMatcher.grammar_from_lark(grammar),
+            log_level=0,
+            limits=llguidance.LLParserLimits(step_lexer_fuel=STEP_LEXER_FUEL),
         )
         require_sound(matcher)
         return matcher

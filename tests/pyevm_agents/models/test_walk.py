@@ -121,6 +121,18 @@ def test_what_can_only_be_spelled_in_other_tokens_is_said_all_the_same(guide: Gu
     )
 
 
+def test_a_long_run_of_zeros_does_not_exhaust_the_lexer(guide: Guide) -> None:
+    thought = " I'm not sure what to do. Do you want to know how long your plan runs?"
+    zeros = "0" * 400
+    text = f'{thought}\nAction: Note\nAction Input: {{"text": "plan.{zeros}", "xs": []}}'
+    wants = Saying(
+        guide.vocabulary.vocabulary_tokens, [[token] for token in canonical(guide, text)]
+    )
+    output = guide.generate(wants, PROMPT, GRAMMARS["every type"], 512)
+    assert output.text == text
+    assert output.is_complete
+
+
 @pytest.mark.parametrize(
     "text", ["😀", "量", "naïve é", "a 量子 b", "0 1 23", "x\u00a0 y", "<|im_end|>"]
 )
