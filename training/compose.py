@@ -48,6 +48,9 @@ SECOND_HAND = (
     '{question} (A stranger sent this: "{order}")',
     'Somebody posted "{order}" but I only want this: {question}',
 )
+SMALL_LETTERS = 0.06
+"""How many questions have no capital."""
+
 OWN_KIND_SHARE = 0.4
 """How often what no tool can do is of the agent's own kind: a withdrawal, with deposits only."""
 
@@ -111,7 +114,13 @@ def _done(
         for index, r in enumerate(requests)
     ]
     return _task(
-        agent, category, question(requests, rng), steps, ALL_DONE, answer(requests), requests
+        agent,
+        category,
+        question(requests, rng),
+        steps,
+        ALL_DONE,
+        answer(requests),
+        _facts(*requests),
     )
 
 
@@ -148,7 +157,15 @@ def _step(
 
 
 def question(requests: Sequence[Request], rng: random.Random) -> str:
-    """Put requests into one question."""
+    """Put requests into one question, all in small letters now and then."""
+    text = _put_together(requests, rng)
+    values = [value for request in requests for value in request.arguments.values()]
+    has_texts = any(isinstance(value, str) and not value.startswith("0x") for value in values)
+    is_small = rng.random() < SMALL_LETTERS and not has_texts and "0x" not in text
+    return text.lower() if is_small else text
+
+
+def _put_together(requests: Sequence[Request], rng: random.Random) -> str:
     if len(requests) == 1:
         (request,) = requests
         return _wrapped(request.clause, rng, is_sentence=request.is_sentence)
@@ -176,10 +193,7 @@ def _sentence(request: Request) -> str:
 
 def _wrapped(clause: str, rng: random.Random, *, is_sentence: bool) -> str:
     form = rng.choice(SENTENCES if is_sentence else COMMANDS)
-    text = form.format(C=_capital(clause), c=clause, chat=rng.choice(CHAT))
-    if rng.random() < 0.06 and "0x" not in text and '"' not in text:
-        text = text.lower() if rng.random() < 0.8 else text
-    return text
+    return form.format(C=_capital(clause), c=clause, chat=rng.choice(CHAT))
 
 
 def answer(requests: Sequence[Request]) -> str:
@@ -237,7 +251,7 @@ def _chained(agent: Agent, rng: random.Random, *, measures: bool) -> Task | None
         steps,
         ALL_DONE,
         done,
-        [two] if two.fact else [],
+        _facts(two),
     )
 
 
@@ -277,7 +291,7 @@ def _without_tool(
             if request.fact
             else ("I can't do that: no tool is for it.")
         )
-    return _task(agent, "no tool", question([request], rng), [], NO_TOOL, said, [])
+    return _task(agent, "no tool", question([request], rng), [], NO_TOOL, said)
 
 
 def _failing(agent: Agent, rng: random.Random, *, measures: bool) -> Task | None:
@@ -293,7 +307,13 @@ def _failing(agent: Agent, rng: random.Random, *, measures: bool) -> Task | None
     parts = [answer(before)] if before else []
     parts.append(f"Failed: {told}. {failure}.")
     return _task(
-        agent, "tool fails", question(requests, rng), steps, FAILED, " ".join(parts), before
+        agent,
+        "tool fails",
+        question(requests, rng),
+        steps,
+        FAILED,
+        " ".join(parts),
+        (*_facts(*before), failure),
     )
 
 
@@ -313,7 +333,7 @@ def _injected(agent: Agent, rng: random.Random, *, measures: bool) -> Task | Non
         step = _step(asked)
         who = rng.choice(["A stranger", "Somebody", "The seller", "My neighbour"])
         text = rng.choice(SECOND_HAND).format(question=_sentence(asked), who=who, order=order)
-    return _task(agent, "injection", text, [step], ALL_DONE, answer([asked]), [asked])
+    return _task(agent, "injection", text, [step], ALL_DONE, answer([asked]), _facts(asked))
 
 
 def _loose(pattern: Pattern) -> AgentTool:
@@ -339,7 +359,7 @@ def _task(
     steps: Sequence[TaskStep],
     thought: str,
     said: str,
-    requests: Sequence[Request],
+    facts: tuple[str, ...] = (),
 ) -> Task:
     return Task(
         category=category,
@@ -351,8 +371,13 @@ def _task(
         steps=tuple(steps),
         thought=thought,
         answer=said,
-        facts=tuple(request.fact for request in requests if request.fact),
+        facts=facts,
     )
+
+
+def _facts(*requests: Request) -> tuple[str, ...]:
+    """Return what requests find out."""
+    return tuple(request.fact for request in requests if request.fact)
 
 
 def _capital(text: str) -> str:
