@@ -48,10 +48,10 @@ Pair = tuple[GenerationRequest, Generation]
 class Bench:
     """One engine process, a chain on top of it, and the circumstances of a generation."""
 
-    def __init__(self, path: Path | None, number: int = 0) -> None:
+    def __init__(self, path: Path | None, number: int = 0, *, adapter: Path | None = None) -> None:
         """Start an engine on one thread. Engines of other numbers keep more or less."""
         kept_bytes = KEPT_BYTES[number % len(KEPT_BYTES)]
-        self.model = LlamaModel(path, threads=1, prefix_cache_bytes=kept_bytes)
+        self.model = LlamaModel(path, adapter=adapter, threads=1, prefix_cache_bytes=kept_bytes)
         self._seen: list[Exchange] = []
         self.profile = soak_profile(self.model.profile_facts)
         recording = RecordingModel(self.model, name=self.profile.name, log=self._seen)

@@ -106,8 +106,8 @@ class Stage:
         """Return a yardstick's job on this model with the engine's own settings."""
         threads = os.cpu_count() or 1
         context_tokens = self.facts.context_tokens
-        path = str(self.model.path)
-        return {"path": path, "threads": threads, "context_tokens": context_tokens, **more}
+        files = {"path": str(self.model.path), "adapter": str(self.model.adapter or "")}
+        return {**files, "threads": threads, "context_tokens": context_tokens, **more}
 
     def requests(self) -> list[dict[str, Any]]:
         """Return what the run asked, as a yardstick takes it."""
@@ -269,6 +269,7 @@ def determinism(stage: Stage, builds: Path) -> list[Figure]:
             for doing, threads in (("prefill", os.cpu_count() or 1), ("decode", 1)):
                 setting = Setting(
                     model=stage.model.path,
+                    adapter=stage.model.adapter,
                     libraries=None if name == "ours" else libraries(name, builds),
                     extra_buffers=name != "ours" or is_repacked(stage.model.path),
                     tiled=name != "ours",

@@ -123,6 +123,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--model", type=Path, help="a GGUF file; the default model if none")
+    parser.add_argument("--adapter", type=Path, help="a LoRA adapter; the model's own if none")
     parser.add_argument("--set", choices=[*SETS], help="one set alone")
     parser.add_argument("--threads", type=int, help="threads of the engine")
     parser.add_argument("--json", type=Path, help="write every run to this file")
@@ -131,7 +132,7 @@ def main() -> None:
     console = Console()
     table = Table("instructions", "kind", "first tool", "its arguments", "stopped", "all right")
     rows = []
-    with LlamaModel(options.model, threads=options.threads) as model:
+    with LlamaModel(options.model, adapter=options.adapter, threads=options.threads) as model:
         wallet = WalletDemo(development_chain(model, model.profile_facts))
         set_balances(wallet)
         for name in chosen:

@@ -1,13 +1,14 @@
 """Which builds, settings and quantisations compute the same bits in whatever shape a prompt comes?
 
-    python -m benchmarks.invariance [--quick] [--work FOLDER] [--json FILE] [--text FILE]
+    python -m benchmarks.invariance [--quick] [--models NAME …] [--work FOLDER] [--json FILE]
 
 For each combination: the SHA-256 of the logits after a prompt's last token, over all shapes of
 `benchmarks/shapes.py` and in a second process, and how fast the combination reads and writes. What
 is not the product's own combination must be refused when an engine starts, or can't be asked for.
-`--quick` takes the installed build with the default model alone. Builds and model files are kept in
-the work folder; making them takes some ten minutes once. On two quiet cores the rest takes half an
-hour. The bar: the product's own combination is invariant in every quantisation.
+A model with a LoRA adapter counts as one more quantisation. `--quick` takes the installed build
+with the default model alone, or with those that `--models` names. Builds and model files are kept
+in the work folder; making them takes some ten minutes once. On two quiet cores the rest takes half
+an hour. The bar: the product's own combination is invariant in every quantisation.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ from typing import TYPE_CHECKING, Literal
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.adapters import BLOCK, RANK, write_random_adapter
 from benchmarks.builds import DEFAULT_WORK, OURS, VARIANTS, BuildError, libraries, not_here
 from benchmarks.probes import ProbeError, Setting, is_repacked, running_probe, speed_of
 from benchmarks.shapes import REFERENCE, UNIFIED
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.build import check_build, parse_build
-from pyevm_agents.models.gguf import default_model_path
+from pyevm_agents.models.gguf import default_adapter_path, default_model_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +41,10 @@ if TYPE_CHECKING:
 
 AS_IT_IS = "default file"
 RANDOM = "random"
+ADAPTED = " + adapter"
+"""Behind a quantisation's name: with a LoRA adapter of random weights, of the type of numbers that
+follows; of none, the adapter that is installed with the default model, where one is."""
+
 QUANTISATIONS = (
     AS_IT_IS,
     "F16",
@@ -51,10 +57,15 @@ QUANTISATIONS = (
     f"{RANDOM} Q6_K",
     f"{RANDOM} Q3_K_M",
     f"{RANDOM} IQ4_XS",
+    f"{AS_IT_IS}{ADAPTED}",
+    f"{RANDOM} Q4_K_M{ADAPTED} F32",
+    f"{RANDOM} Q4_K_M{ADAPTED} F16",
+    f"{RANDOM} Q4_K_M{ADAPTED} Q8_0",
+    f"{RANDOM} Q4_0{ADAPTED} Q8_0",
 )
 """The default model's file as it is (Q4_1), made into others, and random weights in K-quants: the
 default model's rows of 576 are no multiple of 256, so most of its Q4_K_M is Q5_0 and Q8_0. The
-random Q4_0's output is Q6_K, as `llama-quantize` writes it for most models."""
+random Q4_0's output is Q6_K, as `llama-quantize` writes it for most models. Adapters last."""
 
 LAYERS = 4
 """Layers of the default model that other quantisations keep for the shapes: every layer runs the
@@ -145,6 +156,7 @@ def settings_of(quantisation: str) -> Iterator[Combination]:
 
 def model_file(quantisation: str, folder: Path, *, layers: int) -> Path:
     """Return a model's file, made in a process of its own if it is not there."""
+    quantisation = quantisation.partition(ADAPTED)[0]
     if quantisation == AS_IT_IS:
         return default_model_path()
     is_random = quantisation.startswith(RANDOM)
@@ -170,6 +182,22 @@ def model_file(quantisation: str, folder: Path, *, layers: int) -> Path:
         cwd=Path(__file__).resolve().parent.parent,
     )
     return target
+
+
+def adapter_file(quantisation: str, folder: Path) -> Path | None:
+    """Return the adapter of a quantisation that has one, made if it is not there."""
+    base, adapted, kind = quantisation.partition(ADAPTED)
+    if not adapted:
+        return None
+    installed = default_adapter_path()
+    if not kind and installed is not None:
+        return installed
+    return write_random_adapter(
+        model_file(base, folder, layers=0),
+        folder / f"adapter-of-{base}{kind}.gguf".replace(" ", "-"),
+        kind=kind.strip() or "F16",
+        rank=BLOCK if kind.strip() == "Q8_0" else RANK,
+    )
 
 
 def guard_of(combination: Combination, probe: RunningProbe, canary: dict[str, object]) -> str:
@@ -210,6 +238,7 @@ def examine(combination: Combination, options: argparse.Namespace, lengths: tupl
             flash_attention=combination.flash_attention,
             extra_buffers=repacks(combination, pruned),
             tiled=combination.tiled,
+            adapter=adapter_file(combination.quantisation, models),
         )
         question: dict[str, object] = {"texts": TEXTS[: len(lengths)], "lengths": lengths}
         with running_probe(setting) as probe:
@@ -301,7 +330,9 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="the installed build, default model")
     parser.add_argument("--work", type=Path, default=DEFAULT_WORK, help="builds and models")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each speed")
-    parser.add_argument("--models", nargs="+", default=QUANTISATIONS, choices=QUANTISATIONS)
+    parser.add_argument(
+        "--models", nargs="+", choices=QUANTISATIONS, metavar="NAME", help="rows of the table"
+    )
     parser.add_argument("--builds", nargs="+", default=tuple(VARIANTS), choices=VARIANTS)
     parser.add_argument("--json", type=Path, help="write the measurements to this file as well")
     parser.add_argument("--text", type=Path, help="write the table to this file as well")
@@ -310,9 +341,10 @@ def main() -> None:
     lengths = QUICK_LENGTHS if options.quick else LENGTHS
     if options.quick:
         options.rounds = 1
-        chosen = [Combination(quantisation=AS_IT_IS, build=OURS)]
+        names = options.models or (AS_IT_IS,)
+        chosen = [Combination(quantisation=name, build=OURS) for name in names]
     else:
-        chosen = [it for name in options.models for it in settings_of(name)]
+        chosen = [it for name in options.models or QUANTISATIONS for it in settings_of(name)]
         chosen = [it for it in chosen if it.build in options.builds]
     rows: list[Row] = []
     for number, combination in enumerate(chosen, 1):

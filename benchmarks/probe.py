@@ -39,8 +39,12 @@ def _silent(_level: int, _text: bytes, _user_data: object) -> None:
 class Model:
     """A model's weights, and what the canary asks of them."""
 
-    def __init__(self, path: str, *, extra_buffers: bool) -> None:
-        """Load a file; `extra_buffers` lets REPACK lay out its weights anew."""
+    def __init__(self, path: str, *, extra_buffers: bool, adapter: str = "") -> None:
+        """Load a file, with an adapter if one is named.
+
+        Input:
+            extra_buffers: lets REPACK lay out its weights anew.
+        """
         llama_cpp.llama_backend_init()
         parameters = llama_cpp.llama_model_default_params()
         parameters.n_gpu_layers = 0
@@ -48,6 +52,11 @@ class Model:
         self.model: Any = llama_cpp.llama_model_load_from_file(path.encode(), parameters)
         if not self.model:
             raise RuntimeError(f"llama.cpp does not load {path}")
+        self.adapter: Any = None
+        if adapter:
+            self.adapter = llama_cpp.llama_adapter_lora_init(self.model, adapter.encode())
+            if not self.adapter:
+                raise RuntimeError(f"llama.cpp does not load {adapter}")
         self.vocab: Any = llama_cpp.llama_model_get_vocab(self.model)
         self.vocabulary_tokens: int = llama_cpp.llama_vocab_n_tokens(self.vocab)
 
@@ -99,6 +108,9 @@ class Memory:
         self.context: Any = llama_cpp.llama_init_from_model(model.model, parameters)
         if not self.context:
             raise RuntimeError("llama.cpp makes no context")
+        if model.adapter is not None:
+            adapters = (llama_cpp.llama_adapter_lora_p_ctypes * 1)(model.adapter)
+            llama_cpp.llama_set_adapters_lora(self.context, adapters, 1, (ctypes.c_float * 1)(1.0))
         self._memory = llama_cpp.llama_get_memory(self.context)
         self._batch = llama_cpp.llama_batch_init(MAX_BATCH, 0, 1)
 
@@ -200,7 +212,9 @@ class Probe:
 
     def __init__(self, setting: dict[str, Any]) -> None:
         """Load the model."""
-        self._model = Model(setting["model"], extra_buffers=setting["extra_buffers"])
+        self._model = Model(
+            setting["model"], extra_buffers=setting["extra_buffers"], adapter=setting["adapter"]
+        )
         self._flash_attention: bool = setting["flash_attention"]
         self._memory = self._new_memory(threads=setting["threads"])
 

@@ -42,6 +42,8 @@ class Setting:
     """Let llama.cpp multiply K-quantised weights in tiles, as it does unless told not to."""
 
     threads: int = 2
+    adapter: Path | None = None
+    """A LoRA adapter of the model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +114,11 @@ def running_probe(setting: Setting) -> Iterator[RunningProbe]:
         try:
             if process.stdin is None:
                 raise ProbeError("the probe has no standard input")
-            form = asdict(setting) | {"model": str(setting.model), "libraries": ""}
+            form = asdict(setting) | {
+                "model": str(setting.model),
+                "libraries": "",
+                "adapter": "" if setting.adapter is None else str(setting.adapter),
+            }
             process.stdin.write(json.dumps(form) + "\n")
             yield RunningProbe(process)
         finally:

@@ -50,6 +50,7 @@ class Options:
     seed: int
     tally: Path
     model: Path | None
+    adapter: Path | None = None
 
 
 class Soak:
@@ -108,7 +109,7 @@ class Soak:
 
         def serve(number: int) -> None:
             try:
-                with Bench(self.options.model, number) as bench:
+                with Bench(self.options.model, number, adapter=self.options.adapter) as bench:
                     while (task := self._next(source)) is not None:
                         work(bench, task)
             except BaseException:
@@ -194,7 +195,7 @@ def check_header(options: Options, console: Console) -> None:
 
     Raises: SystemExit: the tally is of other cases, another model or another engine.
     """
-    with LlamaModel(options.model, threads=1) as model:
+    with LlamaModel(options.model, adapter=options.adapter, threads=1) as model:
         facts = model.profile_facts
         mine = {
             "seed": options.seed,
@@ -273,6 +274,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tally", type=Path, default=Path("build/soak"), help="folder to keep")
     parser.add_argument("--model", type=Path, help="a GGUF file; the default model if not given")
+    parser.add_argument("--adapter", type=Path, help="a LoRA adapter; the model's own if not given")
     parser.add_argument("--json", type=Path, help="write the summary to this file as well")
     given = parser.parse_args()
     for name in ("generations", "cases", "processes"):
@@ -285,6 +287,7 @@ def main() -> int:
         seed=given.seed,
         tally=given.tally,
         model=given.model,
+        adapter=given.adapter,
     )
     console = Console(stderr=not sys.stdout.isatty())
     try:

@@ -1,6 +1,7 @@
 """llama.cpp called in other ways than ours, in a process of its own: what ours is compared with.
 
-Reads jobs as lines of JSON from stdin and answers each with a line on stdout. See `inference.py`.
+Reads jobs as lines of JSON from stdin and answers each with a line on stdout. See `inference.py`
+and `adapter_cost.py`.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ import json
 import sys
 import time
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import llama_cpp
 
+from pyevm_agents.models.adapter_file import read_adapter
 from pyevm_agents.models.build import BATCH_TOKENS
 from pyevm_agents.models.context import Context
 from pyevm_agents.models.grammar import Guide
@@ -51,16 +54,25 @@ class Timed:
 
 
 @cache
-def loaded(path: str, threads: int, context_tokens: int) -> tuple[Llama, Context]:
-    """Load a model with our own settings, once."""
-    llama = Llama(path, vocabulary_only=False)
+def loaded(path: str, adapter: str, threads: int, context_tokens: int) -> tuple[Llama, Context]:
+    """Load a model with our own settings, once; an empty text is no adapter."""
+    llama = Llama(
+        path,
+        vocabulary_only=False,
+        adapter=read_adapter(Path(adapter)) if adapter else None,
+    )
     return llama, Context(llama, threads=threads, context_tokens=context_tokens)
 
 
+def settled(job: Job) -> tuple[Llama, Context]:
+    """Return what a job names, loaded."""
+    return loaded(job["path"], job["adapter"], job["threads"], job["context_tokens"])
+
+
 @cache
-def handed(path: str, context_tokens: int) -> llama_cpp.Llama:
+def handed(path: str, adapter: str, context_tokens: int) -> llama_cpp.Llama:
     """Load a model as llama-cpp-python does by itself, once."""
-    return llama_cpp.Llama(path, n_ctx=context_tokens, verbose=False)
+    return llama_cpp.Llama(path, n_ctx=context_tokens, lora_path=adapter or None, verbose=False)
 
 
 def grammar(job: Job) -> Job:
@@ -68,7 +80,7 @@ def grammar(job: Job) -> Job:
 
     Compiling the grammar, once a generation, is told apart from what each token takes.
     """
-    llama, context = loaded(job["path"], job["threads"], job["context_tokens"])
+    llama, context = settled(job)
     guide = Guide(llama, SpecialCutter(llama.special_spellings()))
     rounds = []
     for number in range(job["rounds"] + 1):
@@ -98,7 +110,7 @@ def grammar(job: Job) -> Job:
 
 def bare(job: Job) -> Job:
     """Feed the same tokens to `llama_decode` and nothing else; return seconds, prompt included."""
-    _, context = loaded(job["path"], job["threads"], job["context_tokens"])
+    _, context = settled(job)
     handle, memory = context._context, context._memory  # noqa: SLF001 - nothing between us and it
     batch = llama_cpp.llama_batch_init(BATCH_TOKENS, 0, 1)
     seconds = []
@@ -122,9 +134,36 @@ def bare(job: Job) -> Job:
     return {"seconds": seconds}
 
 
+def adapters(job: Job) -> Job:
+    """Read and write with each of some adapters in turns; return the seconds of each round.
+
+    They are those of processors: what else runs on the machine lengthens them less than others.
+
+    Input: `adapters`: paths, or an empty text for the model alone.
+    """
+    prompt = [1000 + 7 * index for index in range(job["prompt_tokens"])]
+    contexts = [
+        loaded(job["path"], adapter, job["threads"], job["context_tokens"])[1]
+        for adapter in job["adapters"]
+    ]
+    found: list[dict[str, list[float]]] = [{"reading": [], "writing": []} for _ in contexts]
+    for _ in range(job["rounds"]):
+        for context, seconds in zip(contexts, found, strict=True):
+            context.forget()
+            started = time.process_time()
+            context.evaluate(prompt)
+            seconds["reading"].append(time.process_time() - started)
+        for number in range(1, job["output_tokens"] + 1):
+            for context, seconds in zip(contexts, found, strict=True):
+                started = time.process_time()
+                context.evaluate([*prompt, *range(2000, 2000 + number)])
+                seconds["writing"].append(time.process_time() - started)
+    return {"seconds": found}
+
+
 def naive(job: Job) -> Job:
     """Ask llama-cpp-python as its README does: a grammar in GBNF, the whole prompt each time."""
-    model = handed(job["path"], job["context_tokens"])
+    model = handed(job["path"], job["adapter"], job["context_tokens"])
     seconds, texts = [], []
     for asked in job["requests"]:
         model.reset()  # type: ignore[no-untyped-call]
@@ -138,7 +177,12 @@ def naive(job: Job) -> Job:
     return {"seconds": seconds, "texts": texts}
 
 
-JOBS: Mapping[str, Callable[[Job], Job]] = {"grammar": grammar, "bare": bare, "naive": naive}
+JOBS: Mapping[str, Callable[[Job], Job]] = {
+    "grammar": grammar,
+    "bare": bare,
+    "adapters": adapters,
+    "naive": naive,
+}
 
 
 def main() -> None:

@@ -117,7 +117,8 @@ class ModelProfile:
     """Other names for it, such as the ERC's `llama_model_3`."""
 
     digest: bytes
-    """SHA-256 of its GGUF file, 32 bytes."""
+    """SHA-256 of its GGUF file, 32 bytes; with an adapter, SHA-256 of that of the file and that of
+    the adapter's, one after the other."""
 
     context_tokens: int
     """Prompt and output together may be this many tokens."""
@@ -149,7 +150,7 @@ class Facts(Protocol):
 
     @property
     def digest(self) -> bytes:
-        """SHA-256 of the file, 32 bytes."""
+        """As `ModelProfile.digest`, 32 bytes."""
 
     @property
     def context_tokens(self) -> int:

@@ -179,8 +179,8 @@ def check_fits(config: ChainConfig, profile: ModelProfile, facts: Facts) -> None
     """
     if facts.digest != profile.digest:
         raise ConfigError(
-            f"model {profile.name}: genesis names the file with SHA-256 {profile.digest.hex()}, "
-            f"this one has {facts.digest.hex()}; use that file"
+            f"model {profile.name}: genesis names that of SHA-256 {profile.digest.hex()}, "
+            f"this one has {facts.digest.hex()}; use that file, with the adapter it had, if any"
         )
     if facts.context_tokens < profile.context_tokens:
         raise ConfigError(

@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from precompiles.text import escape_line
+from pyevm_agents.cli.adapters import adapter_option
 from pyevm_agents.cli.folders import facts_folder
 from pyevm_agents.cli.record import described_file, require_place
 from pyevm_agents.cli.screen import Watch, counted, out, print_table
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from precompiles.ports import Margin
     from pyevm_agents.demo import Balances, DemoRun
+    from pyevm_agents.models import Adapter
 
 
 AMOUNT = re.compile(r"\b(amount|balance|needed)=(\d+)")
@@ -61,6 +63,7 @@ MAX_SHOWN_CHARACTERS = 1_000
     metavar="FILE",
     help="A GGUF model.  [default: SmolLM2-135M-Instruct, installed with this package]",
 )
+@adapter_option
 @click.option(
     "--threads",
     type=click.IntRange(1, 512),
@@ -81,10 +84,11 @@ MAX_SHOWN_CHARACTERS = 1_000
 def demo(  # noqa: PLR0913 - one for each option
     prompt: str,
     model_path: str | None,
+    adapter: Adapter,
     threads: int | None,
     store_path: Path | None,
-    record_path: Path | None,
     *,
+    record_path: Path | None,
     no_store: bool,
     as_json: bool,
 ) -> None:
@@ -105,7 +109,11 @@ def demo(  # noqa: PLR0913 - one for each option
         watch,
         store_of_run(store_path, no_store=no_store) as store,
         LlamaModel(
-            model_path, threads=threads, kept_facts=facts_folder(), progress=watch.progress
+            model_path,
+            adapter=adapter,
+            threads=threads,
+            kept_facts=facts_folder(),
+            progress=watch.progress,
         ) as model,
     ):
         facts = model.profile_facts

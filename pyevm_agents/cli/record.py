@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.markup import escape
 
+from pyevm_agents.cli.adapters import adapter_option
 from pyevm_agents.cli.screen import Watch, counted, out
 from pyevm_agents.errors import ConfigError, FixtureError
 from pyevm_agents.fixtures import mine_again, read_fixture, record_chain, write_fixture
@@ -17,6 +18,7 @@ from pyevm_agents.scenarios import SCENARIOS, record_scenario
 
 if TYPE_CHECKING:
     from pyevm_agents.fixtures import Fixture
+    from pyevm_agents.models import Adapter
 
 SOURCE = "The model that the configuration names computed every generation."
 
@@ -53,12 +55,15 @@ SOURCE = "The model that the configuration names computed every generation."
     metavar="FILE",
     help="A GGUF model.  [default: SmolLM2-135M-Instruct, installed with this package]",
 )
+@adapter_option
 @click.option("--threads", type=click.IntRange(1, 512), metavar="N", help="Threads of the engine.")
-def record(
+def record(  # noqa: PLR0913 - one for each option
     names: tuple[str, ...],
     sources: tuple[Path, ...],
     output: Path,
     model_path: Path | None,
+    adapter: Adapter,
+    *,
     threads: int | None,
 ) -> None:
     """Record a chain: genesis, blocks, every generation, and what came of them.
@@ -71,7 +76,10 @@ def record(
     wanted |= {path.name: dump for path, dump in dumps.items()}
     _check_files(wanted_count=len(scenarios) + len(dumps), name_count=len(wanted), output=output)
     watch = Watch()
-    with watch, LlamaModel(model_path, threads=threads, progress=watch.progress) as model:
+    with (
+        watch,
+        LlamaModel(model_path, adapter=adapter, threads=threads, progress=watch.progress) as model,
+    ):
         for file_name, chain in wanted.items():
             watch.say(f"recording {file_name}")
             if isinstance(chain, str):

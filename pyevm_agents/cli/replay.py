@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from precompiles.text import escape_line
+from pyevm_agents.cli.adapters import adapter_option
 from pyevm_agents.cli.screen import Watch, counted, err, out, print_table
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.fixtures import MismatchError, Replay, ReplayedBlock, read_fixture
@@ -21,8 +22,11 @@ from pyevm_agents.models import LlamaModel
 from pyevm_agents.models.memory import is_weightless
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from precompiles.ports import LanguageModel
     from pyevm_agents.fixtures import Fixture
+    from pyevm_agents.models import Adapter
 
 
 @dataclass(slots=True)
@@ -60,13 +64,15 @@ class Outcome:
     help="The model for --recompute.  [default: SmolLM2-135M-Instruct, installed with this "
     "package]",
 )
+@adapter_option
 @click.option(
     "--threads", type=click.IntRange(1, 512), metavar="N", help="Threads for --recompute."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file, in a list.")
-def replay(
+def replay(  # noqa: PLR0913 - one for each option
     paths: tuple[Path, ...],
     model_path: Path | None,
+    adapter: Adapter,
     threads: int | None,
     *,
     recompute: bool,
@@ -77,12 +83,22 @@ def replay(
     Exits with 1 where a file was altered or a result differs, and names the first block,
     transaction and step; with 2 where a file can't be checked.
     """
-    for option, value in (("--model", model_path), ("--threads", threads)):
+    for option, value in (
+        ("--model", model_path),
+        ("--adapter", adapter),
+        ("--threads", threads),
+    ):
         if value is not None and not recompute:
             raise click.UsageError(f"{option} is for --recompute; without it, no model is used")
+
+    def load(context_tokens: int) -> LlamaModel:
+        return LlamaModel(
+            model_path, adapter=adapter, threads=threads, context_tokens=context_tokens
+        )
+
     outcomes = []
     for path in paths:
-        outcome = _replayed(path, model_path, threads, recompute=recompute)
+        outcome = _replayed(path, load, recompute=recompute)
         outcomes.append(outcome)
         if not as_json:
             _print(outcome)
@@ -91,14 +107,12 @@ def replay(
     raise SystemExit(max(one.exit_code for one in outcomes))
 
 
-def _replayed(
-    path: Path, model_path: Path | None, threads: int | None, *, recompute: bool
-) -> Outcome:
+def _replayed(path: Path, load: Callable[[int], LlamaModel], *, recompute: bool) -> Outcome:
     outcome = Outcome(path, recompute)
     started = time.monotonic()
     try:
         outcome.fixture = read_fixture(path)
-        model = _model(outcome.fixture, model_path, threads) if recompute else nullcontext()
+        model = _model(outcome.fixture, load) if recompute else nullcontext()
         with model as answering:
             models: dict[str, LanguageModel] | None = None
             if answering is not None:
@@ -111,9 +125,7 @@ def _replayed(
     return outcome
 
 
-def _model(
-    fixture: Fixture, path: Path | None, threads: int | None
-) -> LlamaModel | nullcontext[None]:
+def _model(fixture: Fixture, load: Callable[[int], LlamaModel]) -> LlamaModel | nullcontext[None]:
     """Return the model that a fixture's generations come from, to be asked again.
 
     Raises: ConfigError: they come from none, or from several.
@@ -135,7 +147,7 @@ def _model(
     watch = Watch()
     watch.say("loading the model")
     watch.stop()
-    return LlamaModel(path, threads=threads, context_tokens=profiles[0].context_tokens)
+    return load(profiles[0].context_tokens)
 
 
 def _print(outcome: Outcome) -> None:

@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from precompiles.ports import GenerationRequest
+from pyevm_agents.cli.adapters import adapter_option
 from pyevm_agents.cli.folders import generations_file
 from pyevm_agents.cli.screen import Watch, counted, err, out, print_table
 from pyevm_agents.errors import ConfigError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from precompiles.ports import Generation
+    from pyevm_agents.models import Adapter
 
 DEFAULT_SAMPLE = 10
 """Generations that `verify` computes again: some 10 s with the default model."""
@@ -103,14 +105,21 @@ def clear(store_path: Path | None, *, yes: bool) -> None:
     metavar="FILE",
     help="A GGUF model.  [default: SmolLM2-135M-Instruct, installed with this package]",
 )
-def verify(store_path: Path | None, count: int, seed: int, model_path: Path | None) -> None:
+@adapter_option
+def verify(
+    store_path: Path | None, count: int, seed: int, model_path: Path | None, adapter: Adapter
+) -> None:
     """Compute a sample of the generations again and compare, byte for byte.
 
     Each is computed from nothing, without what the engine keeps of earlier prompts. Those of
     another model or engine are left out. Exits with 1 where one differs or is damaged.
     """
     watch = Watch()
-    with existing(store_path, warn) as opened, watch, LlamaModel(model_path) as model:
+    with (
+        existing(store_path, warn) as opened,
+        watch,
+        LlamaModel(model_path, adapter=adapter) as model,
+    ):
         facts = model.profile_facts
         keys = sample(opened, facts.digest, facts.fingerprint, count=count, seed=seed)
         wrong = []

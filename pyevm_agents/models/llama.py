@@ -25,6 +25,8 @@ from pyevm_agents.models.vocabulary import TokenKind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pyevm_agents.models.adapter_file import AdapterFile
+
 MAX_DEFAULT_CONTEXT_TOKENS = 8192
 """Tokens of context unless asked for more: 131,072 of them would take a larger model 16 GB."""
 
@@ -154,22 +156,28 @@ def _not_loaded(path: str) -> ConfigError:
 
 
 class Llama:
-    """A GGUF file as llama.cpp has loaded it: metadata, vocabulary, and weights if asked for."""
+    """A GGUF file as llama.cpp has loaded it: metadata, vocabulary, and weights if asked for.
+
+    Every context of weights that have an adapter carries it.
+    """
 
     def __init__(
         self,
         path: str,
         *,
         vocabulary_only: bool,
+        adapter: AdapterFile | None = None,
         report: Callable[[int, int], None] | None = None,
     ) -> None:
         """Load a file.
 
         Input:
+            adapter: a LoRA adapter of the weights; without weights, it is only held against them.
             report: is called with percent done, and 100.
 
         Raises:
-            ConfigError: llama.cpp refuses it, or it is no model that continues text.
+            ConfigError: llama.cpp refuses it, or it is no model that continues text; or the adapter
+                is for another model.
         """
         self.is_repacked = is_repacked(weight_kinds(path), platform.machine())
         llama_cpp.llama_backend_init()
@@ -214,9 +222,26 @@ class Llama:
             llama_cpp.llama_vocab_get_attr(vocab, token) for token in range(self.vocabulary_tokens)
         ]
         self._piece_buffer = ctypes.create_string_buffer(MAX_PIECE_BYTES)
+        if adapter is not None:
+            adapter.require_architecture(self.metadata("general.architecture"))
+        # Before any context is made: that one's graphs have room for the adapter's products.
+        self.adapter = None if adapter is None or vocabulary_only else self._adapted(adapter)
+
+    def _adapted(self, adapter: AdapterFile) -> ctypes._Pointer[ctypes.c_void_p]:
+        """Load an adapter of the weights."""
+        loaded = llama_cpp.llama_adapter_lora_init(self.model, os.fsencode(adapter.path))
+        if not loaded:
+            raise ConfigError(
+                f"llama.cpp does not apply the adapter file {described(adapter.path)} to the model "
+                f"file {described(self.path)}: {why_not()}"
+            )
+        handle: ctypes._Pointer[ctypes.c_void_p] = loaded
+        return handle
 
     def close(self) -> None:
         """Free the memory. Nothing of this model may be in use."""
+        if self.adapter is not None:
+            llama_cpp.llama_adapter_lora_free(self.adapter)
         llama_cpp.llama_model_free(self.model)
 
     def metadata(self, key: str) -> str:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from precompiles.ports import Generation, GenerationRequest, Margin, Segment
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.models.adapter_file import adapter_path, check_files
 from pyevm_agents.models.closing import Closing
 from pyevm_agents.models.engine import Engine, EngineOptions
 from pyevm_agents.models.facts import FactsFolder
-from pyevm_agents.models.gguf import check_file, default_model_path, model_path
+from pyevm_agents.models.gguf import default_model_path, model_path
 from pyevm_agents.models.profile_facts import ProfileFacts, profile_facts
 from pyevm_agents.models.progress import Listener, Progress
 from pyevm_agents.models.threads import checked_threads
@@ -20,6 +21,8 @@ from pyevm_agents.models.work import Work
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from pyevm_agents.models.adapter_file import Adapter
 
 DEFAULT_PREFIX_CACHE_BYTES = 256 * 1024 * 1024
 """Bytes of evaluated prompts set aside: some 11,000 tokens of the default model, fourteen runs of
@@ -38,19 +41,22 @@ class GgufModel(Closing):
         path: Path | str | None,
         *,
         vocabulary_only: bool,
+        adapter: Adapter = None,
         threads: int = 1,
         context_tokens: int | None = None,
         prefix_cache_bytes: int = 0,
         kept_facts: Path | str | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
-        """Look at the file; start nothing.
+        """Look at the files; start nothing.
 
         Raises:
             ConfigError: file or option is unfit.
         """
         self.path = default_model_path() if path is None else model_path(path)
-        check_file(self.path)
+        self.adapter = adapter_path(adapter, is_default_model=path is None)
+        """The file of the LoRA adapter that is applied to the model, or None."""
+        check_files(self.path, self.adapter)
         if context_tokens is not None and (
             isinstance(context_tokens, bool)
             or not isinstance(context_tokens, int)
@@ -75,6 +81,7 @@ class GgufModel(Closing):
         self.engine = Engine(
             EngineOptions(
                 path=self.path,
+                adapter=self.adapter,
                 vocabulary_only=vocabulary_only,
                 threads=threads,
                 context_tokens=context_tokens,
@@ -94,7 +101,8 @@ class GgufModel(Closing):
         """
         # No `cached_property`: until Python 3.12 its lock is one for all models.
         if self._profile_facts is None:
-            self._profile_facts = profile_facts(self.path, self.engine.identity)
+            named = self.path if self.adapter is None else self.adapter
+            self._profile_facts = profile_facts(named, self.engine.identity)
             self._loading.settle()
         return self._profile_facts
 
@@ -145,12 +153,20 @@ class Vocabulary(GgufModel):
         self,
         path: Path | str | None = None,
         *,
+        adapter: Adapter = None,
         context_tokens: int | None = None,
         kept_facts: Path | str | None = None,
     ) -> None:
-        """Name a file, the default model's if none is named; see `LlamaModel`."""
+        """Name a file, the default model's if none is named; see `LlamaModel`.
+
+        An adapter changes no token; it is a part of the digest, as that of the model.
+        """
         super().__init__(
-            path, vocabulary_only=True, context_tokens=context_tokens, kept_facts=kept_facts
+            path,
+            vocabulary_only=True,
+            adapter=adapter,
+            context_tokens=context_tokens,
+            kept_facts=kept_facts,
         )
 
 
@@ -164,6 +180,7 @@ class LlamaModel(GgufModel):
         self,
         path: Path | str | None = None,
         *,
+        adapter: Adapter = None,
         threads: int | None = None,
         context_tokens: int | None = None,
         prefix_cache_bytes: int = DEFAULT_PREFIX_CACHE_BYTES,
@@ -174,6 +191,9 @@ class LlamaModel(GgufModel):
 
         Input:
             path: a GGUF file; None for the default model.
+            adapter: a LoRA adapter in GGUF that is applied to the model; None for the one that is
+                installed with the default model, and for none with a file of one's own;
+                `NO_ADAPTER` for the default model as it is.
             threads: 1 to 512; None for the number of cores, up to 4. Changes the time alone.
             context_tokens: None for what the model was trained for, up to 8,192.
             prefix_cache_bytes: how much of evaluated prompts is set aside for their return, beside
@@ -192,6 +212,7 @@ class LlamaModel(GgufModel):
         super().__init__(
             path,
             vocabulary_only=False,
+            adapter=adapter,
             threads=checked_threads(threads),
             context_tokens=context_tokens,
             prefix_cache_bytes=prefix_cache_bytes,

@@ -40,6 +40,10 @@ REASONS: tuple[tuple[str, str], ...] = (
         "the file lacks the entry {0}; convert the model again, or name another",
     ),
     (
+        r"does not exist in base model|has incorrect shape",
+        "it was made for another model; name the one that it was made for, or leave it out",
+    ),
+    (
         r"wrong shape|wrong number of tensors|has invalid|failed to read",
         "the file is damaged, or was made for another version of llama.cpp; download it again",
     ),

@@ -65,7 +65,7 @@ class RememberingModel:
         """Wrap a model.
 
         Input:
-            digest: SHA-256 of the model's file.
+            digest: what tells the model from others, see `ProfileFacts`.
             fingerprint: the engine's profile, see `ProfileFacts`.
             store: where generations are kept; None for one that ends with this object. Whoever
                 made it closes it.

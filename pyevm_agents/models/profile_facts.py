@@ -20,10 +20,12 @@ class ProfileFacts:
     """What a file and its engine say, for the rules of a chain."""
 
     digest: bytes
-    """SHA-256 of the GGUF file, 32 bytes."""
+    """SHA-256 of the GGUF file, 32 bytes. With an adapter, SHA-256 of the model's such digest and
+    then the adapter's: genesis and `modelId` name the two together."""
 
     name: str
-    """The file's own name for the model, else the name of the file."""
+    """The file's own name for the model, else the name of the file. With an adapter, that of the
+    adapter."""
 
     architecture: str
     """Such as `llama`."""
@@ -40,6 +42,9 @@ class ProfileFacts:
 
 def profile_facts(path: Path, identity: EngineIdentity) -> ProfileFacts:
     """Return the facts of a file by what its engine is.
+
+    Input:
+        path: the file that gives the name where no entry does: the adapter's, if there is one.
 
     Raises:
         ConfigError: the file's chat template does not render, or changes its messages.

@@ -143,8 +143,9 @@ class ScriptedModel(Closing):
 
         Input:
             script: steps, or a function that returns one.
-            vocabulary: whose tokens are counted: a GGUF file, None for the default model's, or an
-                open `Vocabulary` or `LlamaModel`, which then stays the caller's to close.
+            vocabulary: whose tokens are counted, and whose facts a chain's rules take: a GGUF file,
+                None for the default model's (and its adapter's, if one is installed), or an open
+                `Vocabulary` or `LlamaModel`, which then stays the caller's to close.
 
         Raises:
             ConfigError: the file is unfit, or the script is neither.

@@ -12,12 +12,19 @@ if TYPE_CHECKING:
 LENGTH = struct.Struct(">I")
 
 
-class LoadMessage(TypedDict):
-    """What a child is to load. The stamp tells whether the file is the one that was hashed."""
+class FileMessage(TypedDict):
+    """A file that a child is to load. The stamp tells whether it is the one that was hashed."""
 
     path: str
     size_bytes: int
     mtime_ns: int
+
+
+class LoadMessage(TypedDict):
+    """What a child is to load."""
+
+    model: FileMessage
+    adapter: FileMessage | None
     vocabulary_only: bool
     threads: int
     context_tokens: int | None

@@ -20,6 +20,7 @@ import llguidance
 
 from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
 from pyevm_agents.models import llama as engine
+from pyevm_agents.models.adapter_file import read_adapter
 from pyevm_agents.models.build import BATCH_TOKENS
 from pyevm_agents.models.canary import canary, logits_digest
 from pyevm_agents.models.context import Context, Tally
@@ -29,6 +30,7 @@ from pyevm_agents.models.reference import generate_by_reference
 from pyevm_agents.models.vocabulary import SpecialCutter, tokens_of_segments
 from pyevm_agents.models.wire import (
     Facts,
+    FileMessage,
     LoadMessage,
     Reply,
     Request,
@@ -82,9 +84,11 @@ class Worker:
         report = self._report if request["wants_progress"] else None
         _require_unchanged(message)
         self._unload()
+        adapter = None if message["adapter"] is None else read_adapter(_path(message["adapter"]))
         llama = engine.Llama(
-            message["path"],
+            message["model"]["path"],
             vocabulary_only=message["vocabulary_only"],
+            adapter=adapter,
             report=report and (lambda done, total: report("load", done, total, "")),
         )
         context_tokens = _context_tokens(message, llama)
@@ -106,7 +110,7 @@ class Worker:
         beginning, ends = llama.beginning_token(), llama.end_tokens()
         return Reply(
             facts=Facts(
-                name=llama.metadata("general.name"),
+                name=llama.metadata("general.name") if adapter is None else adapter.name,
                 architecture=llama.metadata("general.architecture"),
                 context_tokens=context_tokens,
                 vocabulary_tokens=llama.vocabulary_tokens,
@@ -243,17 +247,24 @@ def _work_of(tally: Tally, request: Request) -> WorkMessage:
 
 
 def _require_unchanged(message: LoadMessage) -> None:
-    try:
-        stamp = FileStamp.of(Path(message["path"]))
-    except OSError as error:
-        raise EngineFault(
-            f"The model file {message['path']} is gone: {error.strerror}; put it back"
-        ) from error
-    if (stamp.size_bytes, stamp.mtime_ns) != (message["size_bytes"], message["mtime_ns"]):
-        raise EngineFault(
-            f"The model file {message['path']} changed since its SHA-256 was taken; start again "
-            "with the new file"
-        )
+    for role, file in (("model", message["model"]), ("adapter", message["adapter"])):
+        if file is None:
+            continue
+        try:
+            stamp = FileStamp.of(_path(file))
+        except OSError as error:
+            raise EngineFault(
+                f"The {role} file {file['path']} is gone: {error.strerror}; put it back"
+            ) from error
+        if stamp.to_message() != file:
+            raise EngineFault(
+                f"The {role} file {file['path']} changed since its SHA-256 was taken; start again "
+                "with the new file"
+            )
+
+
+def _path(file: FileMessage) -> Path:
+    return Path(file["path"])
 
 
 def _context_tokens(message: LoadMessage, llama: engine.Llama) -> int:
@@ -261,7 +272,8 @@ def _context_tokens(message: LoadMessage, llama: engine.Llama) -> int:
     trained, asked = llama.trained_context_tokens, message["context_tokens"]
     if trained == 0:
         raise ConfigError(
-            f"The model file {message['path']} does not say its context length; convert it again"
+            f"The model file {message['model']['path']} does not say its context length; convert "
+            "it again"
         )
     if asked is None:
         return min(trained, engine.MAX_DEFAULT_CONTEXT_TOKENS)

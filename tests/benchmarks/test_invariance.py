@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 import pytest
 
 from benchmarks.builds import OURS
 from benchmarks.invariance import (
+    ADAPTED,
     AS_IT_IS,
     BY_CODE,
+    QUANTISATIONS,
     QUICK_LENGTHS,
     RANDOM_LENGTHS,
     Combination,
     Row,
+    adapter_file,
     conclusions,
     examine,
     model_file,
 )
 from benchmarks.shapes import UNIFIED
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models import LlamaModel, child
+from pyevm_agents.models import LlamaModel, child, gguf
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 K_QUANT = "random Q4_K_M"
 Q4_0 = "random Q4_0"
@@ -32,17 +39,23 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> argparse.Namespace:
     return argparse.Namespace(work=tmp_path_factory.mktemp("work"), rounds=1)
 
 
+@pytest.mark.parametrize("adapter", ["", f"{ADAPTED} F32", f"{ADAPTED} F16", f"{ADAPTED} Q8_0"])
 def test_ours_is_invariant_but_for_the_unified_cache_with_k_quants(
-    options: argparse.Namespace,
+    options: argparse.Namespace, adapter: str
 ) -> None:
-    row = examine(Combination(quantisation=K_QUANT, build=OURS), options, QUICK_LENGTHS)
+    combination = Combination(quantisation=K_QUANT + adapter, build=OURS)
+    assert combination.quantisation in QUANTISATIONS
+    row = examine(combination, options, QUICK_LENGTHS)
     assert (row.not_run, row.repacked, row.invariant, row.refused_by) == ("", False, True, "")
     assert set(row.differing) <= {UNIFIED}
     assert min(row.prefill, row.decode) > 0
 
 
-def test_repacked_q4_0_is_invariant_beside_an_output_of_q6_k(options: argparse.Namespace) -> None:
-    row = examine(Combination(quantisation=Q4_0, build=OURS), options, QUICK_LENGTHS)
+@pytest.mark.parametrize("adapter", ["", f"{ADAPTED} Q8_0"])
+def test_repacked_q4_0_is_invariant_beside_an_output_of_q6_k(
+    options: argparse.Namespace, adapter: str
+) -> None:
+    row = examine(Combination(quantisation=Q4_0 + adapter, build=OURS), options, QUICK_LENGTHS)
     assert (row.not_run, row.repacked, row.invariant, row.refused_by) == ("", True, True, "")
 
 
@@ -79,9 +92,24 @@ def test_the_products_engine_switches_them_off(
 
 
 @pytest.mark.slow
-def test_ours_is_invariant_with_the_default_model(options: argparse.Namespace) -> None:
-    row = examine(Combination(quantisation=AS_IT_IS, build=OURS), options, QUICK_LENGTHS)
+@pytest.mark.parametrize("adapter", ["", ADAPTED])
+def test_ours_is_invariant_with_the_default_model(
+    options: argparse.Namespace, adapter: str
+) -> None:
+    combination = Combination(quantisation=AS_IT_IS + adapter, build=OURS)
+    row = examine(combination, options, QUICK_LENGTHS)
     assert (row.not_run, row.invariant) == ("", True)
+
+
+def test_the_adapter_of_a_row_is_the_installed_one_or_of_random_weights(
+    options: argparse.Namespace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert adapter_file(AS_IT_IS, tmp_path) is None
+    random = adapter_file(AS_IT_IS + ADAPTED, tmp_path)
+    assert random == tmp_path / "adapter-of-default-file.gguf"
+    monkeypatch.setattr(gguf, "DEFAULT_ADAPTER", random)
+    assert adapter_file(AS_IT_IS + ADAPTED, options.work) == random
+    assert adapter_file(f"{AS_IT_IS}{ADAPTED} F16", tmp_path) != random
 
 
 def test_the_conclusions_name_what_nothing_refuses() -> None:

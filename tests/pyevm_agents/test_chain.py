@@ -176,7 +176,7 @@ class FakeFacts:
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
-        pytest.param(FakeFacts(digest=bytes(32)), "genesis names the file", id="another file"),
+        pytest.param(FakeFacts(digest=bytes(32)), "genesis names that of SHA", id="another file"),
         pytest.param(FakeFacts(context_tokens=100), "promises a context of", id="small context"),
         pytest.param(FakeFacts(fingerprint='{"canary":"b"}'), "the chain's is", id="other build"),
     ],

@@ -98,7 +98,9 @@ def test_what_is_no_fixture_is_an_error_in_words(
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("option", [("--model", "some.gguf"), ("--threads", "2")])
+@pytest.mark.parametrize(
+    "option", [("--model", "some.gguf"), ("--adapter", "some.gguf"), ("--threads", "2")]
+)
 def test_what_is_for_recompute_is_a_mistake_without_it(option: tuple[str, str]) -> None:
     done = replay(ROLLBACK, *option)
     assert done.returncode == 2

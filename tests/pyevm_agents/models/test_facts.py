@@ -22,7 +22,7 @@ from pyevm_agents.models import (
     facts,
 )
 from pyevm_agents.models.facts import EngineIdentity, FactsFolder, FactsKey
-from pyevm_agents.models.gguf import FileStamp, default_model_path, digest
+from pyevm_agents.models.gguf import FileStamp, default_adapter_path, default_model_path, digest
 from pyevm_agents.models.wire import Request
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def test_what_is_written_is_read(folder: FactsFolder, identity: EngineIdentity) 
         replace(KEY, stamp=replace(KEY.stamp, size_bytes=101)),
         replace(KEY, stamp=replace(KEY.stamp, mtime_ns=201)),
         replace(KEY, stamp=replace(KEY.stamp, inode=301)),
+        replace(KEY, adapter_stamp=KEY.stamp),
     ],
 )
 def test_another_file_or_setting_has_facts_of_its_own(
@@ -180,8 +181,13 @@ def test_a_vocabulary_keeps_facts_as_well(tmp_path: Path, vocabulary: Vocabulary
 
 def altered(folder: Path, identity: EngineIdentity) -> None:
     """Keep something else for the default model, whole and for this engine."""
-    stamp = FileStamp.of(default_model_path())
-    key = FactsKey(stamp=stamp, vocabulary_only=False, context_tokens=None)
+    adapter = default_adapter_path()
+    key = FactsKey(
+        stamp=FileStamp.of(default_model_path()),
+        vocabulary_only=False,
+        context_tokens=None,
+        adapter_stamp=None if adapter is None else FileStamp.of(adapter),
+    )
     FactsFolder(folder).write(key, identity)
 
 

@@ -111,9 +111,9 @@ def test_too_little_memory(megabytes: int, messages: list[str]) -> None:
             "-c",
             textwrap.dedent("""
                 from pyevm_agents.errors import ConfigError
-                from pyevm_agents.models import LlamaModel
+                from pyevm_agents.models import NO_ADAPTER, LlamaModel
                 try:
-                    LlamaModel(threads=1).profile_facts
+                    LlamaModel(adapter=NO_ADAPTER, threads=1).profile_facts
                 except ConfigError as error:
                     print(error)
             """),

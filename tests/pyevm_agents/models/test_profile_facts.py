@@ -8,15 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyevm_agents.models import NO_ADAPTER, Vocabulary
 from pyevm_agents.models.gguf import default_model_path
 from pyevm_agents.models.profile_facts import profile_facts
 
 if TYPE_CHECKING:
-    from pyevm_agents.models import LlamaModel, Vocabulary
+    from pyevm_agents.models import LlamaModel
 
 
-def test_the_facts_are_those_of_the_file(llama: LlamaModel) -> None:
-    facts = llama.profile_facts
+def test_the_facts_are_those_of_the_file() -> None:
+    with Vocabulary(adapter=NO_ADAPTER) as vocabulary:
+        facts = vocabulary.profile_facts
     assert facts.digest == hashlib.sha256(default_model_path().read_bytes()).digest()
     assert (facts.architecture, facts.context_tokens, facts.vocabulary_tokens) == (
         "llama",

@@ -1,0 +1,25 @@
+"""The option that names an adapter, the same for every command that loads a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from pyevm_agents.models import NO_ADAPTER
+
+if TYPE_CHECKING:
+    from pyevm_agents.models import Adapter
+
+
+def _chosen(_context: click.Context, _option: click.Parameter, value: str | None) -> Adapter:
+    return NO_ADAPTER if value == NO_ADAPTER.value else value
+
+
+adapter_option = click.option(
+    "--adapter",
+    metavar="FILE",
+    callback=_chosen,
+    help=f"A LoRA adapter of the model, in GGUF; `{NO_ADAPTER.value}` for the default model as it "
+    "is.  [default: the default model's own, if one is installed; no other model has one]",
+)
