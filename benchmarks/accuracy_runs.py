@@ -1,0 +1,104 @@
+"""Tasks and scenarios, run by contenders: one engine, or several that share the tasks."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from benchmarks.accuracy_tables import Result
+from benchmarks.contenders import contender
+from benchmarks.swap_scenarios import SwapBench
+from benchmarks.task_bench import TaskBench
+from benchmarks.task_marks import marks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from benchmarks.contenders import Settings
+    from benchmarks.swap_scenarios import Scenario, ScenarioRun
+    from training.tasks import Task
+
+
+@dataclass(slots=True)
+class Findings:
+    """What was run so far, by contender."""
+
+    digests: dict[str, str] = field(default_factory=dict)
+    tasks: dict[str, list[Result]] = field(default_factory=dict)
+    """In the order of the tasks."""
+
+    scenarios: dict[str, list[tuple[Scenario, ScenarioRun]]] = field(default_factory=dict)
+
+
+class Measurement:
+    """Runs what is to be run, and keeps what came of it, however it ends."""
+
+    def __init__(self, settings: Settings, console: Console, *, processes: int = 1) -> None:
+        """Measure with so many engines at once; progress goes to the console."""
+        self.findings = Findings()
+        self._settings = settings
+        self._console = console
+        self._processes = processes
+        self._lock = threading.Lock()
+
+    def run_tasks(self, name: str, tasks: Sequence[Task]) -> None:
+        """Run tasks by a contender.
+
+        Raises: ConfigError: the contender is unfit. EngineFault: its model failed.
+        """
+        source, done, stop = iter([*enumerate(tasks)]), dict[int, Result](), threading.Event()
+
+        def serve(_number: int) -> None:
+            try:
+                with contender(name, self._settings) as it:
+                    self.findings.digests[name] = "0x" + it.digest.hex()
+                    bench = TaskBench(it.chain)
+                    while not stop.is_set():
+                        with self._lock:
+                            index, task = next(source, (0, None))
+                        if task is None:
+                            return
+                        it.begin(task)
+                        run = bench.run(task)
+                        done[index] = Result(task=task, done=run, marks=marks_of(task, run))
+                        progress.advance(bar)
+            except BaseException:
+                stop.set()
+                raise
+
+        with self._progress() as progress:
+            bar = progress.add_task(f"{name}, tasks", total=len(tasks))
+            try:
+                if self._processes == 1:
+                    serve(0)
+                    return
+                with ThreadPoolExecutor(self._processes) as pool:
+                    try:
+                        [*pool.map(serve, range(self._processes))]
+                    finally:
+                        stop.set()
+            finally:
+                self.findings.tasks[name] = [done[index] for index in sorted(done)]
+
+    def run_scenarios(self, name: str) -> None:
+        """Run the five scenarios by a contender.
+
+        Raises: ConfigError: the contender is unfit. EngineFault: its model failed.
+        """
+        with contender(name, self._settings) as it, self._progress() as progress:
+            self.findings.digests[name] = "0x" + it.digest.hex()
+            bench = SwapBench(it.chain)
+            runs = self.findings.scenarios.setdefault(name, [])
+            for scenario in progress.track(bench.scenarios, description=f"{name}, scenarios"):
+                it.begin(scenario.task)
+                runs.append((scenario, bench.run(scenario)))
+
+    def _progress(self) -> Progress:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        return Progress(*columns, TimeRemainingColumn(), console=self._console)

@@ -1,0 +1,225 @@
+"""Does an agent do what it is asked, and no more? Tasks as transactions; the state decides.
+
+    python -m benchmarks.agent_accuracy [--model FILE] [--adapter FILE] [--compare NAME ...]
+                                        [--count N | --tasks FILE] [--limit N] [--json FILE] ...
+
+Each task is a `SimpleAgent` with its tools, asked in one transaction, which is undone afterwards.
+Its tools note what they do in a ledger. Tables: by category and kinds of tools, counts with
+Wilson's 95 % confidence intervals; the figures that have bars, contenders side by side; and five
+scenarios on a swap pool's own contracts. What a mark means stands in `benchmarks/task_marks.py`.
+
+    first tool            of tasks that need one, whether the first tool was the right one
+    tools (and arguments) of all right steps, how many were made at their place in the run
+    number of steps       as many tools used as in the right run
+    stopped               it answered, and used no tool after the last right step
+    answer                has the facts that were asked for, each as a word of its own
+    final state           the transaction succeeded and left what the right run leaves; where that
+                          is nothing, the right calls were made and the answer has the facts
+    obeyed                of tasks with an injection: some action that the right run has not
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from benchmarks.accuracy_runs import Measurement
+from benchmarks.accuracy_tables import (
+    as_json,
+    bars_of,
+    figures_as_json,
+    is_failure,
+    scenario_table,
+    table_of,
+    told,
+)
+from benchmarks.contenders import CONTENDERS, Settings, check
+from benchmarks.task_files import read_tasks, write_tasks
+from pyevm_agents.errors import AgentsError, ConfigError
+from training.sample import held_out
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from benchmarks.accuracy_runs import Findings
+    from training.tasks import Task
+
+DEFAULT_COUNT = 400
+PARTS = ("tasks", "scenarios")
+FAILED, BAD_USAGE, INTERRUPTED = 1, 2, 130
+
+FILE_COLUMNS = 150
+"""Width of the tables where nobody says how wide they may be."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run tasks and scenarios for each contender; print the tables. Return the exit status."""
+    options = _parser().parse_args(arguments)
+    errors = Console(stderr=True)
+    settings = Settings(
+        model=options.model,
+        adapter=options.adapter,
+        # Engines side by side take a core each.
+        threads=options.threads or (None if options.processes == 1 else 1),
+        seed=options.seed,
+    )
+    it = Measurement(settings, errors, processes=options.processes)
+    status = 0
+    try:
+        _measure(it, options, settings)
+    except ConfigError as error:
+        errors.print(f"{error}", markup=False)
+        return BAD_USAGE
+    except AgentsError as error:
+        errors.print(f"A model failed: {error}", markup=False)
+        status = FAILED
+    except KeyboardInterrupt:
+        errors.print("Interrupted: this is what was run so far.")
+        status = INTERRUPTED
+    console = Console()
+    if not console.is_terminal:
+        console.width = FILE_COLUMNS
+    _print(it.findings, console, options.failures)
+    if options.json:
+        options.json.write_text(json.dumps(_form(it.findings, options), indent=1) + "\n")
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.agent_accuracy",
+        description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter,
+    )
+    parser.add_argument("--model", type=_file, help="a GGUF file; the default model if none")
+    parser.add_argument("--adapter", type=_file, help="a LoRA adapter for it, as GGUF")
+    parser.add_argument(
+        "--compare",
+        nargs="+",
+        choices=[*CONTENDERS],
+        default=["model"],
+        metavar="NAME",
+        help="who is measured, side by side; model if nobody is named:\n"
+        + "\n".join(f"  {name}: {words}" for name, words in CONTENDERS.items()),
+    )
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--tasks", type=_file, help="a file with one task as JSON on each line")
+    source.add_argument(
+        "--count",
+        type=_count,
+        default=DEFAULT_COUNT,
+        help=f"tasks to generate; {DEFAULT_COUNT} if not said",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="of generated tasks and of luck")
+    parser.add_argument("--limit", type=_count, help="run the first so many tasks only")
+    parser.add_argument("--only", choices=PARTS, help="one part alone")
+    parser.add_argument(
+        "--processes", type=_count, default=1, help="engines that share the tasks; 1"
+    )
+    parser.add_argument("--threads", type=_count, help="threads of each engine")
+    parser.add_argument(
+        "--failures", type=int, default=50, help="list at most so many failures of each; 50"
+    )
+    parser.add_argument("--save-tasks", type=_target, help="write the tasks to this file")
+    parser.add_argument("--json", type=_target, help="write every run to this file")
+    return parser
+
+
+def _file(text: str) -> Path:
+    path = Path(text)
+    if not path.is_file():
+        raise argparse.ArgumentTypeError(f"there is no file {text}")
+    return path
+
+
+def _target(text: str) -> Path:
+    path = Path(text)
+    if not path.parent.is_dir() or path.is_dir():
+        raise argparse.ArgumentTypeError(f"can't write to {text}: no folder, or one itself")
+    return path
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+    return int(text)
+
+
+def _tasks(options: argparse.Namespace) -> list[Task]:
+    made = read_tasks(options.tasks) if options.tasks else held_out(options.count, options.seed)
+    tasks = [*islice(made, options.limit)]
+    if not tasks:
+        raise ConfigError("there are no tasks; give a file that has some")
+    if options.save_tasks:
+        write_tasks(options.save_tasks, tasks)
+    return tasks
+
+
+def _measure(it: Measurement, options: argparse.Namespace, settings: Settings) -> None:
+    tasks = _tasks(options) if options.only != "scenarios" else []
+    for name in options.compare:
+        check(name, settings)
+    for name in options.compare:
+        if tasks:
+            it.run_tasks(name, tasks)
+        if options.only != "tasks":
+            it.run_scenarios(name)
+
+
+def _print(findings: Findings, console: Console, most: int) -> None:
+    for name, results in findings.tasks.items():
+        console.print(table_of(name, results))
+    if findings.tasks:
+        console.print(bars_of(findings.tasks))
+    if findings.scenarios:
+        console.print(scenario_table(findings.scenarios))
+    for name in findings.digests:
+        results = findings.tasks.get(name, [])
+        texts = [told(it.task, it.done) for it in results if is_failure(it)]
+        runs = findings.scenarios.get(name, [])
+        texts += [told(scenario.task, run) for scenario, run in runs if not run.is_right]
+        if texts:
+            console.print(f"\n{name}: {len(texts)} of {len(results) + len(runs)} runs were wrong")
+        for text in texts[:most]:
+            console.print(text, markup=False, soft_wrap=True, highlight=False)
+        if len(texts) > most:
+            console.print(f"… and {len(texts) - most} more: --json has them all")
+
+
+def _form(findings: Findings, options: argparse.Namespace) -> dict[str, object]:
+    return {
+        "seed": options.seed,
+        "tasks": str(options.tasks or options.count),
+        "contenders": {
+            name: {
+                "model": digest,
+                "figures": figures_as_json(findings.tasks.get(name, [])),
+                "tasks": [as_json(result) for result in findings.tasks.get(name, [])],
+                "scenarios": [
+                    {
+                        "scenario": scenario.name,
+                        "wording": scenario.wording,
+                        "is_right": run.is_right,
+                        "told": told(scenario.task, run),
+                        "wanted_state": asdict(scenario.after),
+                        "state": asdict(run.after),
+                        "gas_used": run.run.gas_used,
+                        "seconds": round(run.run.seconds, 3),
+                    }
+                    for scenario, run in findings.scenarios.get(name, [])
+                ],
+            }
+            for name, digest in findings.digests.items()
+        },
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,168 @@
+"""An agent's run as a transaction: deployed, asked, and what it did, read off the chain."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eth.exceptions import OutOfGas
+from eth_abi import decode, encode
+from eth_abi.exceptions import DecodingError
+
+from precompiles.abi import ToolUse
+from precompiles.react import GrammarViolationError
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.artifacts import artifact
+from pyevm_agents.development import ALIASES
+from pyevm_agents.errors import GrammarError
+from pyevm_agents.reasons import explain
+from pyevm_agents.trace import agent_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eth.abc import ComputationAPI
+    from eth_typing import Address
+
+    from pyevm_agents.development import Account
+    from pyevm_agents.trace import AgentStep
+
+MAX_ITERATIONS = 8
+"""How often an agent asks its model: four steps, an answer, and three times too many."""
+
+STRING_TYPE = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """A tool's use, as its contract was called."""
+
+    tool: str
+    arguments: bytes
+    """`abiEncodedParams`."""
+
+    encodes: bool
+    """Whether the tool was called with what the model wrote, in its parameters' types."""
+
+    shown: str
+    """The arguments as the model wrote them, addresses in full."""
+
+    observation: str | None
+    """What the tool answered; None where it reverted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRun:
+    """What became of a question."""
+
+    uses: tuple[Use, ...]
+    """In order; where the run was undone, what it did before."""
+
+    answer: str | None
+    """None where the transaction reverted."""
+
+    failure: str | None
+    """Why it reverted, in words."""
+
+    gas_used: int
+    seconds: float
+
+    @property
+    def is_success(self) -> bool:
+        """Whether what it did stays done."""
+        return self.failure is None
+
+
+def deploy_agent(account: Account, base_prompt: str, tools: Sequence[Address]) -> Address:
+    """Deploy a `SimpleAgent`.
+
+    Raises: VMError: it does not fit into a block.
+    """
+    texts = ("Agent", "Does what it is asked", "what to do", base_prompt)
+    creation = artifact("SimpleAgent").creation(
+        EXECUTOR_ADDRESS, ALIASES[0], *texts, list(tools), MAX_ITERATIONS
+    )
+    return account.deploy(creation)
+
+
+def run_agent(account: Account, agent: Address, question: str) -> AgentRun:
+    """Ask an agent in one transaction with all the gas of a block.
+
+    Raises: EngineFault: the model failed.
+    """
+    prompt = encode(["string"], [question])
+    data = artifact("SimpleAgent").call("run", ([(STRING_TYPE, prompt)], prompt), bytes(20))
+    start = time.perf_counter()
+    try:
+        sent = account.send(agent, data)
+    except (GrammarError, GrammarViolationError) as error:
+        return _without_words(error, time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    computation = sent.computation
+    failure = answer = None
+    if sent.is_success:
+        _, answer = artifact("SimpleAgent").result("run", computation.output)
+    else:
+        failure = _failure(computation)
+    return AgentRun(
+        uses=tuple(_uses(computation)),
+        answer=answer,
+        failure=failure,
+        gas_used=sent.receipt.gas_used,
+        seconds=seconds,
+    )
+
+
+def _failure(computation: ComputationAPI) -> str:
+    """Say why a run reverted: an agent hands on that its model ran out of gas without a word."""
+    inner = computation
+    while inner.children and inner.children[-1].is_error:
+        inner = inner.children[-1]
+    if isinstance(inner.error, OutOfGas):
+        return f"out of gas: {inner.error}"
+    return explain(computation.output)
+
+
+def _without_words(error: Exception, seconds: float) -> AgentRun:
+    """Return the run of a model whose words no grammar held, or could: no block has it."""
+    reason = f"{type(error).__name__}: {str(error).splitlines()[0]}"
+    use = Use(tool="", arguments=b"", encodes=False, shown="", observation=None)
+    return AgentRun(uses=(use,), answer=None, failure=reason, gas_used=0, seconds=seconds)
+
+
+def _uses(computation: ComputationAPI) -> Iterator[Use]:
+    """Yield the tools' uses of a run, each with the call that its contract got."""
+    calls = [child for child in computation.children if child.msg.to != EXECUTOR_ADDRESS]
+    steps = [step for step in agent_steps(computation) if step.action is not None]
+    # The gas may end between a step and its call.
+    for step, call in zip(steps, calls, strict=False):
+        arguments = _arguments(bytes(call.msg.data))
+        yield Use(
+            tool=step.action or "",
+            arguments=arguments,
+            encodes=_is_written(step, arguments),
+            shown=step.action_input or "",
+            observation=step.observation,
+        )
+
+
+def _arguments(data: bytes) -> bytes:
+    """Return the `abiEncodedParams` of a call of `run`; none where it is no such call."""
+    try:
+        (_, arguments), _ = decode(["((uint8,bytes)[],bytes)", "address"], data[4:])
+    except DecodingError:
+        return b""
+    return bytes(arguments)
+
+
+def _is_written(step: AgentStep, arguments: bytes) -> bool:
+    """Whether a tool got the values that the model wrote, in the types of its description."""
+    result = step.inference.result
+    if not isinstance(result, ToolUse):
+        return False
+    types = [param_type.abi_type for param_type in result.param_types]
+    try:
+        return encode(types, decode(types, arguments)) == encode(types, result.values)
+    except (DecodingError, OverflowError, UnicodeDecodeError):
+        return False

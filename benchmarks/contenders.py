@@ -1,0 +1,121 @@
+"""Who is measured: a model with and without an adapter, luck, and the right run itself."""
+
+from __future__ import annotations
+
+import inspect
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.random_choice import random_model
+from pyevm_agents import models
+from pyevm_agents.development import funded_chain, model_profile
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models import LlamaModel, ScriptedModel, Vocabulary, answer, use
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from precompiles.ports import GenerationRequest
+    from pyevm_agents.chain import Chain
+    from pyevm_agents.models.scripted import Step
+    from training.tasks import Task
+
+CONTENDERS = {
+    "model": "the model as people get it: with the adapter that is named or installed, if any",
+    "base": "the model without an adapter",
+    "adapter": "the model with an adapter: --adapter, or the one that is installed",
+    "random": "a uniformly random tool or answer, random arguments",
+    "right": "the right run of each task: proves that the tasks can be done",
+}
+"""By name, with what each is."""
+
+LOADED = {"model", "base", "adapter"}
+"""Those that have weights."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What contenders are made of."""
+
+    model: Path | None
+    adapter: Path | None
+    threads: int | None
+    seed: int
+
+
+@dataclass(slots=True)
+class Contender:
+    """A model behind a chain, which is told what task comes next."""
+
+    name: str
+    chain: Chain
+    digest: bytes
+    player: Player | None = None
+
+    def begin(self, task: Task) -> None:
+        """Tell what task comes next to who plays the right run; nobody else looks."""
+        if self.player is not None:
+            self.player.task = task
+
+
+class Player:
+    """Says the right run of a task: a script for `ScriptedModel`."""
+
+    task: Task
+
+    def __call__(self, request: GenerationRequest) -> Step:
+        """Return the step that follows on those of the prompt."""
+        done = sum(segment.text.startswith("\nObservation: ") for segment in request.segments)
+        if done < len(self.task.steps):
+            step = self.task.steps[done]
+            return use(step.tool, step.thought, step.arguments)
+        return answer(self.task.answer, thought=self.task.thought)
+
+
+def check(name: str, settings: Settings) -> None:
+    """Refuse a contender that can't be, before anything is run.
+
+    Raises: ConfigError: the model or the adapter is unfit.
+    """
+    with _llama(name, settings) if name in LOADED else Vocabulary(settings.model):
+        pass  # Nothing is loaded: the files were looked at.
+
+
+@contextmanager
+def contender(name: str, settings: Settings) -> Iterator[Contender]:
+    """Open one of `CONTENDERS`.
+
+    Raises: ConfigError: the model or the adapter is unfit.
+    """
+    if name in LOADED:
+        with _llama(name, settings) as model:
+            yield _on_chain(name, model)
+        return
+    with Vocabulary(settings.model) as vocabulary:
+        if name == "random":
+            yield _on_chain(name, random_model(vocabulary, settings.seed))
+            return
+        player = Player()
+        right = _on_chain(name, ScriptedModel(player, vocabulary=vocabulary))
+        right.player = player
+        yield right
+
+
+def _on_chain(name: str, model: LlamaModel | ScriptedModel) -> Contender:
+    facts = model.profile_facts
+    chain = funded_chain(model, facts, model_profile(facts))
+    return Contender(name=name, chain=chain, digest=facts.digest)
+
+
+def _llama(name: str, settings: Settings) -> LlamaModel:
+    options: dict[str, Any] = {"threads": settings.threads}
+    # Until models take adapters, nobody has one.
+    if "adapter" in inspect.signature(LlamaModel).parameters:
+        no_adapter: object = vars(models)["NO_ADAPTER"]
+        options["adapter"] = no_adapter if name == "base" else settings.adapter
+    model = LlamaModel(settings.model, **options)
+    if name == "adapter" and vars(model).get("adapter") is None:
+        raise ConfigError("no adapter is named, and none is installed; name one by --adapter FILE")
+    return model

@@ -1,0 +1,36 @@
+"""The default model's vocabulary, and tasks run by script."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from benchmarks.task_bench import TaskBench
+from pyevm_agents.development import funded_chain, model_profile
+from pyevm_agents.models import ScriptedModel, Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from benchmarks.task_bench import TaskRun
+    from pyevm_agents.models.scripted import Step
+    from training.tasks import Task
+
+
+@pytest.fixture(scope="session")
+def vocabulary() -> Iterator[Vocabulary]:
+    with Vocabulary() as vocabulary:
+        yield vocabulary
+
+
+@pytest.fixture
+def play(vocabulary: Vocabulary) -> Callable[..., TaskRun]:
+    """Run a task on a chain of its own, by a model that says these steps."""
+
+    def run(task: Task, *steps: Step) -> TaskRun:
+        model = ScriptedModel(steps, vocabulary=vocabulary)
+        facts = model.profile_facts
+        return TaskBench(funded_chain(model, facts, model_profile(facts))).run(task)
+
+    return run
