@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from benchmarks.random_choice import random_model
-from pyevm_agents import models
 from pyevm_agents.development import funded_chain, model_profile
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models import LlamaModel, ScriptedModel, Vocabulary, answer, use
+from pyevm_agents.models import NO_ADAPTER, LlamaModel, ScriptedModel, Vocabulary, answer, use
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,12 +108,8 @@ def _on_chain(name: str, model: LlamaModel | ScriptedModel) -> Contender:
 
 
 def _llama(name: str, settings: Settings) -> LlamaModel:
-    options: dict[str, Any] = {"threads": settings.threads}
-    # Until models take adapters, nobody has one.
-    if "adapter" in inspect.signature(LlamaModel).parameters:
-        no_adapter: object = vars(models)["NO_ADAPTER"]
-        options["adapter"] = no_adapter if name == "base" else settings.adapter
-    model = LlamaModel(settings.model, **options)
-    if name == "adapter" and vars(model).get("adapter") is None:
+    adapter = NO_ADAPTER if name == "base" else settings.adapter
+    model = LlamaModel(settings.model, adapter=adapter, threads=settings.threads)
+    if name == "adapter" and model.adapter is None:
         raise ConfigError("no adapter is named, and none is installed; name one by --adapter FILE")
     return model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,14 @@ OWNER_KEY = PrivateKey(b"\x01" * 32)
 OWNER = Address(OWNER_KEY.public_key.to_canonical_address())
 STRANGER_KEY = PrivateKey(b"\x02" * 32)
 STRANGER = Address(STRANGER_KEY.public_key.to_canonical_address())
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _ctrl_c_for_children() -> Iterator[None]:
+    """Let the processes of tests take SIGINT, which a shell's background job inherits as ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(autouse=True, scope="session")
