@@ -36,7 +36,7 @@ STRANGER = Address(STRANGER_KEY.public_key.to_canonical_address())
 
 @pytest.fixture(autouse=True, scope="session")
 def _ctrl_c_for_children() -> Iterator[None]:
-    """Let the processes of tests take SIGINT, which a shell's background job inherits as ignored."""
+    """Let tests' processes take SIGINT, which a shell's background job inherits as ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -1,0 +1,105 @@
+"""Write a checkpoint's adapter as a GGUF file that llama.cpp applies beside its base.
+
+    python -m training.export CHECKPOINT OUT.gguf
+
+The same checkpoint gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import gguf
+import numpy as np
+
+from training import checkpoint
+from training.checkpoint import CheckpointError
+from training.gguf_weights import ARCHITECTURE
+
+if TYPE_CHECKING:
+    from training.checkpoint import Checkpoint
+
+MAX_BYTES = 12 * 1024 * 1024
+"""What the adapter may add to the package. Source: issue 4."""
+
+NUMBERS = {"f16": np.float16, "f32": np.float32}
+
+
+class ExportError(Exception):
+    """The adapter can't be written as asked."""
+
+
+def export(trained: Checkpoint, path: Path, *, numbers: str = "f16") -> None:
+    """Write the adapter.
+
+    Input:
+        numbers: `f16`, which llama.cpp multiplies fastest, or `f32`.
+
+    Raises:
+        ExportError: a number is beyond the format, or the file would pass `MAX_BYTES`.
+    """
+    shaping = trained.shaping
+    writer = gguf.GGUFWriter(None, ARCHITECTURE)
+    writer.add_type("adapter")
+    writer.add_name(f"ReAct adapter for {trained.base_name}")
+    writer.add_license(trained.base_licence)
+    writer.add_base_model_count(1)
+    writer.add_base_model_name(0, trained.base_name)
+    writer.add_string("adapter.type", "lora")
+    writer.add_float32("adapter.lora.alpha", float(str(shaping["alpha"])))
+    writer.add_string("training.base_sha256", trained.base_sha256)
+    writer.add_string("training.data_sha256", trained.data_sha256)
+    writer.add_string("training.start_sha256", trained.start_sha256)
+    writer.add_uint64("training.steps", trained.step)
+    for name in sorted(shaping):
+        value = shaping[name]
+        text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        writer.add_string(f"training.{name}", text)
+    for name in sorted(trained.adapter):
+        matrix = trained.adapter[name].numpy()
+        with np.errstate(over="ignore"):
+            written = np.ascontiguousarray(matrix.astype(NUMBERS[numbers]))
+        if not np.isfinite(written).all():
+            raise ExportError(
+                f"{name} has numbers up to {np.abs(matrix).max()}, beyond {numbers}; train with a "
+                "lower --learning-rate, or export with --numbers f32"
+            )
+        writer.add_tensor(name, written)
+    unfinished = path.with_name(path.name + ".new")
+    writer.write_header_to_file(unfinished)
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    size_bytes = unfinished.stat().st_size
+    if size_bytes > MAX_BYTES:
+        unfinished.unlink()
+        raise ExportError(
+            f"The adapter would have {size_bytes:,} bytes, more than {MAX_BYTES:,}; train with a "
+            "lower --rank or fewer --layers, or export with --numbers f16"
+        )
+    unfinished.replace(path)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Export; return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m training.export", description="Write a checkpoint's adapter as GGUF."
+    )
+    parser.add_argument("checkpoint", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--numbers", choices=sorted(NUMBERS), default="f16")
+    options = parser.parse_args(arguments)
+    try:
+        export(checkpoint.load(options.checkpoint), options.out, numbers=options.numbers)
+    except (CheckpointError, ExportError, OSError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    sys.stdout.write(f"{options.out}: {options.out.stat().st_size:,} bytes\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
