@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 MAX_BYTES = 12 * 1024 * 1024
 """What the adapter may add to the package. Source: issue 4."""
 
-NUMBERS = {"f16": np.float16, "f32": np.float32}
+NUMBERS = {
+    "f16": gguf.GGMLQuantizationType.F16,
+    "f32": gguf.GGMLQuantizationType.F32,
+    "q8_0": gguf.GGMLQuantizationType.Q8_0,
+}
 
 
 class ExportError(Exception):
@@ -36,7 +40,8 @@ def export(trained: Checkpoint, path: Path, *, numbers: str = "f16") -> None:
     """Write the adapter.
 
     Input:
-        numbers: `f16`, which llama.cpp multiplies fastest, or `f32`.
+        numbers: `f16`, `f32`, or `q8_0`: blocks of 32 bytes with a scale, which takes half of f16
+            and is multiplied fastest where the rank is a multiple of 32.
 
     Raises:
         ExportError: a number is beyond the format, or the file would pass `MAX_BYTES`.
@@ -60,14 +65,19 @@ def export(trained: Checkpoint, path: Path, *, numbers: str = "f16") -> None:
         writer.add_string(f"training.{name}", text)
     for name in sorted(trained.adapter):
         matrix = trained.adapter[name].numpy()
+        if matrix.shape[1] % gguf.GGML_QUANT_SIZES[NUMBERS[numbers]][0]:
+            raise ExportError(
+                f"{name} has rows of {matrix.shape[1]}, no multiple of {numbers}'s blocks; train "
+                "with a --rank of 32, or export with --numbers f16"
+            )
         with np.errstate(over="ignore"):
-            written = np.ascontiguousarray(matrix.astype(NUMBERS[numbers]))
-        if not np.isfinite(written).all():
+            written = gguf.quants.quantize(matrix, NUMBERS[numbers])
+        if not np.isfinite(gguf.quants.dequantize(written, NUMBERS[numbers])).all():
             raise ExportError(
                 f"{name} has numbers up to {np.abs(matrix).max()}, beyond {numbers}; train with a "
                 "lower --learning-rate, or export with --numbers f32"
             )
-        writer.add_tensor(name, written)
+        writer.add_tensor(name, written, raw_dtype=NUMBERS[numbers])
     unfinished = path.with_name(path.name + ".new")
     writer.write_header_to_file(unfinished)
     writer.write_kv_data_to_file()

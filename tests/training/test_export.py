@@ -73,6 +73,21 @@ def test_numbers_may_stay_whole(tmp_path: Path, trained: Checkpoint) -> None:
         assert np.array_equal(tensor.data, trained.adapter[tensor.name].numpy())
 
 
+def test_blocks_of_bytes_take_half_and_need_a_rank_that_fills_them(
+    tmp_path: Path, trained: Checkpoint
+) -> None:
+    path = tmp_path / "adapter.gguf"
+    with pytest.raises(ExportError, match=r"lora_b has rows of 4, no multiple of q8_0's blocks"):
+        export(trained, path, numbers="q8_0")
+    name = "blk.1.attn_q.weight.lora_a"
+    matrix = torch.linspace(-1, 1, 64 * 32).reshape(32, 64)
+    export(dataclasses.replace(trained, adapter={name: matrix}), path, numbers="q8_0")
+    (tensor,) = gguf.GGUFReader(path).tensors
+    assert tensor.tensor_type == gguf.GGMLQuantizationType.Q8_0
+    read = gguf.quants.dequantize(tensor.data, tensor.tensor_type)
+    assert np.abs(read - matrix.numpy()).max() < 1 / 127
+
+
 def test_what_does_not_fit_is_refused_and_leaves_no_file(
     tmp_path: Path, trained: Checkpoint
 ) -> None:
