@@ -39,7 +39,15 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> argparse.Namespace:
     return argparse.Namespace(work=tmp_path_factory.mktemp("work"), rounds=1)
 
 
-@pytest.mark.parametrize("adapter", ["", f"{ADAPTED} F32", f"{ADAPTED} F16", f"{ADAPTED} Q8_0"])
+@pytest.mark.parametrize(
+    "adapter",
+    [
+        "",
+        pytest.param(f"{ADAPTED} F32", marks=pytest.mark.slow),
+        pytest.param(f"{ADAPTED} F16", marks=pytest.mark.slow),
+        f"{ADAPTED} Q8_0",
+    ],
+)
 def test_ours_is_invariant_but_for_the_unified_cache_with_k_quants(
     options: argparse.Namespace, adapter: str
 ) -> None:
@@ -51,7 +59,7 @@ def test_ours_is_invariant_but_for_the_unified_cache_with_k_quants(
     assert min(row.prefill, row.decode) > 0
 
 
-@pytest.mark.parametrize("adapter", ["", f"{ADAPTED} Q8_0"])
+@pytest.mark.parametrize("adapter", ["", pytest.param(f"{ADAPTED} Q8_0", marks=pytest.mark.slow)])
 def test_repacked_q4_0_is_invariant_beside_an_output_of_q6_k(
     options: argparse.Namespace, adapter: str
 ) -> None:

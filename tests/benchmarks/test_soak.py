@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CASES, GENERATIONS = 5, 30
+QUICK = {"cut, then resumed", "under a lower limit", "through the precompile"}
+"""Circumstances that are looked at one by one in every run; the others among the slow tests."""
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +64,7 @@ def test_it_goes_on_where_it_stood(tally: Path) -> None:
     assert len({row["index"] for row in after}) == len(after)
 
 
+@pytest.mark.slow
 def test_a_generation_that_differs_is_found(tally: Path, tmp_path: Path) -> None:
     for name in (soak.REFERENCES, soak.HEADER):
         (tmp_path / name).write_bytes((tally / name).read_bytes())
@@ -76,7 +79,10 @@ def test_a_generation_that_differs_is_found(tally: Path, tmp_path: Path) -> None
     assert {row["case"] for row in found["different"]} == {references[0]["case"]}
 
 
-@pytest.mark.parametrize("name", [*CIRCUMSTANCES])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in CIRCUMSTANCES],
+)
 def test_each_circumstance_compares_something(bench: Bench, name: str) -> None:
     it = case(bench.model, bench.profile, 2, KINDS.index("call"))
     reference = bench.model.reference(it.request)
@@ -151,6 +157,7 @@ def test_equal_is_what_the_reference_began_with(
     assert soak.equals(got, reference, limit) is expected
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_the_tally(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.soak", "--cases", "2", "--tally", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:

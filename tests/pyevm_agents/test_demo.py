@@ -162,6 +162,7 @@ def test_no_command_is_described_by_half(group: list[str]) -> None:
     assert "..." not in result.output.split("Commands:")[1]
 
 
+@pytest.mark.slow
 def test_the_real_model_moves_what_it_was_told_to() -> None:
     result = CliRunner().invoke(main, ["demo", "--json", "--no-store"])
     assert result.exit_code == 0, result.output

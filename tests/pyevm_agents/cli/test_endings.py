@@ -122,7 +122,7 @@ def test_an_engine_that_computes_ends_with_a_killed_command(
     "phase",
     [
         "loading the model",
-        "step 1: reading the prompt",
+        pytest.param("step 1: reading the prompt", marks=pytest.mark.slow),
         "step 1: writing",
         pytest.param("checking the model's bits", marks=pytest.mark.slow),
         pytest.param("deploying", marks=pytest.mark.slow),

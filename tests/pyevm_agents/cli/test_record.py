@@ -69,6 +69,7 @@ def test_several_scenarios_need_a_folder(tmp_path: Path) -> None:
     assert "is no folder; several chains need one" in done.output
 
 
+@pytest.mark.slow
 def test_a_recorded_chain_is_recorded_anew_on_this_engine(tmp_path: Path) -> None:
     """And replaying honours profiles: another one's generations are told, and not computed."""
     shipped = read_fixture(ROLLBACK)

@@ -135,6 +135,7 @@ def test_all_shapes_give_the_same_bits(adapted: LlamaModel, alone: LlamaModel) -
     assert len(set(found.values())) == 1, found
 
 
+@pytest.mark.slow
 def test_random_interleavings_give_the_bits_of_a_fresh_context(
     adapted: LlamaModel, alone: LlamaModel
 ) -> None:
