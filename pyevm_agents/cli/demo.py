@@ -146,7 +146,10 @@ def demo(  # noqa: PLR0913 - one for each option
 
 def print_run(run: DemoRun, wallet: WalletDemo, model: Mapping[str, str], seconds: float) -> None:
     """Print a run as a person wants to read it."""
-    out.print(f"[bold]{model['name']}[/] [dim]sha256 {model['sha256'][:16]}… in genesis[/]")
+    out.print(
+        f"[bold]{escape(model['name'])}[/] [dim]sha256 {model['sha256'][:16]}… in genesis[/]",
+        soft_wrap=True,
+    )
     names = wallet.names
     print_steps(run, names)
     out.print(f"\n[bold]Transaction[/]  0x{run.transaction_hash.hex()}")
