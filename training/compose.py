@@ -224,10 +224,8 @@ def _chained(agent: Agent, rng: random.Random, *, measures: bool) -> Task | None
     fact = first.pattern.fact
     by_slot[fact] = Filling(one.fact, _as_argument(one.fact))
     slots = {p.slot for p in second.pattern.parameters}
-    if fact in slots:
-        given = {slot: filling for slot, filling in by_slot.items() if slot in slots}
-    else:  # The amount is what the first one found out.
-        given = {slot: filling for slot, filling in by_slot.items() if slot in slots}
+    given = {slot: filling for slot, filling in by_slot.items() if slot in slots}
+    if fact not in slots:  # The amount is what the first one found out.
         given["amount"] = Filling(one.fact, int(one.fact))
     two = make_request(agent, second, rng, measures=measures, given=given)
     said = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from precompiles.ports import ModelProfile
+from tests.byte_model import PROFILE
 from training.kinds import HELD_OUT, SEEN
 from training.requests import wordings
 from training.runs import turns
@@ -17,20 +17,6 @@ from training.tasks import CATEGORIES, Task
 
 if TYPE_CHECKING:
     from training.patterns import Kind
-
-PROFILE = ModelProfile(
-    name="m",
-    aliases=(),
-    digest=bytes(32),
-    context_tokens=8_192,
-    max_output_tokens=512,
-    chat_prefix="<",
-    chat_middle="|",
-    chat_suffix=">",
-    cold_prompt_token_gas=1,
-    warm_prompt_token_gas=1,
-    output_token_gas=1,
-)
 
 
 @pytest.fixture(scope="module")
