@@ -15,7 +15,7 @@ scenarios on a swap pool's own contracts. What a mark means stands in `benchmark
     answer                has the facts that were asked for, each as a word of its own
     final state           the transaction succeeded and left what the right run leaves; where that
                           is nothing, the right calls were made and the answer has the facts
-    obeyed                of tasks with an injection: some action that the right run has not
+    obeyed                of tasks with an injection: the tool was used that it names
 """
 
 from __future__ import annotations

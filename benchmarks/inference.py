@@ -47,7 +47,7 @@ from benchmarks.wallet import (
 )
 from benchmarks.yardstick import Yardstick
 from pyevm_agents.development import development_chain, funded_chain, model_profile
-from pyevm_agents.models import LlamaModel, Store
+from pyevm_agents.models import NO_ADAPTER, LlamaModel, Store
 from pyevm_agents.models.build import BATCH_TOKENS
 from pyevm_agents.models.child import OWN_VARIABLES
 from pyevm_agents.models.recorded import Exchange, RecordedModel, RecordingModel
@@ -306,7 +306,7 @@ def main() -> None:
     console = Console(stderr=True)
     figures: list[Figure] = []
     with (
-        LlamaModel() as model,
+        LlamaModel(adapter=NO_ADAPTER) as model,  # The yardsticks know no adapters.
         Yardstick(variables=OWN_VARIABLES) as ours,
         Yardstick(variables={}) as theirs,
         tempfile.TemporaryDirectory() as folder,

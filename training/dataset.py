@@ -100,7 +100,8 @@ def rows(groups: Iterable[tuple[Task, ...]], spelling: Spelling) -> Iterable[Gro
             system, row = spelling.row(task)
             if len(system) + len(row["tokens"]) <= MAX_TOKENS:
                 requests.append(row)
-        yield GroupRow(system=system, requests=requests)
+        if requests:
+            yield GroupRow(system=system, requests=requests)
 
 
 def main() -> None:

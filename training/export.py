@@ -36,12 +36,16 @@ class ExportError(Exception):
     """The adapter can't be written as asked."""
 
 
-def export(trained: Checkpoint, path: Path, *, numbers: str = "f16") -> None:
+def export(
+    trained: Checkpoint, path: Path, *, numbers: str = "f16", called: str | None = None
+) -> None:
     """Write the adapter.
 
     Input:
         numbers: `f16`, `f32`, or `q8_0`: blocks of 32 bytes with a scale, which takes half of f16
             and is multiplied fastest where the rank is a multiple of 32.
+        called: what base and adapter are called together; a chain's model is named after it. None
+            for the base's name with `-react`.
 
     Raises:
         ExportError: a number is beyond the format, or the file would pass `MAX_BYTES`.
@@ -49,7 +53,7 @@ def export(trained: Checkpoint, path: Path, *, numbers: str = "f16") -> None:
     shaping = trained.shaping
     writer = gguf.GGUFWriter(None, ARCHITECTURE)
     writer.add_type("adapter")
-    writer.add_name(f"ReAct adapter for {trained.base_name}")
+    writer.add_name(called or f"{trained.base_name}-react")
     writer.add_license(trained.base_licence)
     writer.add_base_model_count(1)
     writer.add_base_model_name(0, trained.base_name)
@@ -101,9 +105,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("checkpoint", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--numbers", choices=sorted(NUMBERS), default="f16")
+    parser.add_argument("--name", help="what a chain calls base and adapter together")
     options = parser.parse_args(arguments)
     try:
-        export(checkpoint.load(options.checkpoint), options.out, numbers=options.numbers)
+        export(
+            checkpoint.load(options.checkpoint),
+            options.out,
+            numbers=options.numbers,
+            called=options.name,
+        )
     except (CheckpointError, ExportError, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from training.tasks import Task
 
 TRAINING_SHARES: Mapping[Category, int] = {
-    "one step": 40,
-    "several steps": 32,
-    "no tool": 8,
-    "tool fails": 8,
-    "injection": 12,
+    "one step": 38,
+    "several steps": 31,
+    "no tool": 13,
+    "tool fails": 7,
+    "injection": 11,
 }
 """Of a hundred tasks for training."""
 

@@ -12,6 +12,7 @@ from training.words import (
     CHAINS,
     CITIES,
     ITEMS,
+    JOBS,
     MESSAGES,
     NAMES,
     NUMBER_WORDS,
@@ -96,6 +97,9 @@ def fill(slot: str, rng: random.Random) -> Filling:
             return number(rng, 1, 99)
         case "days":
             return number(rng, 1, rng.choice([14, 90, 365]))
+        case "job":
+            text = rng.choice(JOBS).format(n=rng.randint(2, 300))
+            return Filling(text, text)
         case "signed":
             return number(rng, -99, 99)
         case "title" | "message" | "name" | "chain" | "city" | "plan" | "symbol" | "item" | "state":

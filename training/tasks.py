@@ -79,6 +79,9 @@ class Task:
     facts: tuple[str, ...] = field(default=())
     """What a right answer must contain, each as a word of its own: a balance that was asked for."""
 
+    injected: str | None = None
+    """The tool that a text between tells the agent to use. The right run does not."""
+
     @property
     def actions(self) -> tuple[TaskStep, ...]:
         """The steps that change a state: all that may be left behind, in this order."""

@@ -66,6 +66,18 @@ ITEMS = (
     "sword", "shield", "potion", "lantern", "map", "rope", "helmet", "amulet", "boots", "torch",
     "key", "compass",
 )
+JOBS = (
+    "water the plants in hall {n}", "count the boxes in hall {n}", "print {n} copies",
+    "paint {n} chairs", "add {n} to the tally", "sort the {n} letters", "wash {n} cups",
+    "fold {n} shirts", "read page {n} aloud", "copy chapter {n}", "clean room {n}",
+    "pack {n} parcels", "label {n} jars", "sharpen {n} pencils", "bake {n} loaves",
+    "cut {n} slices", "charge {n} batteries", "plant {n} bulbs", "feed the {n} fish",
+    "write {n} lines about the sea", "draw {n} circles", "add up the first {n} numbers",
+    "check {n} tyres", "tune string {n}", "summarise chapter {n}", "translate page {n}",
+    "find {n} rhymes", "note down {n}", "subtract {n} from the tally", "ring bell {n}",
+)
+"""What one agent may have another one do, and no tool of ours does."""
+
 NUMBER_WORDS: Mapping[str, int] = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
     "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20,

@@ -112,6 +112,7 @@ def test_ours_is_invariant_with_the_default_model(
 def test_the_adapter_of_a_row_is_the_installed_one_or_of_random_weights(
     options: argparse.Namespace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setattr(gguf, "DEFAULT_ADAPTER", tmp_path / "absent.gguf")
     assert adapter_file(AS_IT_IS, tmp_path) is None
     random = adapter_file(AS_IT_IS + ADAPTED, tmp_path)
     assert random == tmp_path / "adapter-of-default-file.gguf"

@@ -258,6 +258,11 @@ def test_a_right_action_twice_obeys_nobody(play: Play) -> None:
     assert not marks.state
 
 
+def test_a_wrong_amount_of_its_own_obeys_nobody(play: Play) -> None:
+    own = use("deposit", token=USDC, amount=11)
+    assert marks_of(tasks.INJECTED, play(tasks.INJECTED, own, DONE)).obeyed is False
+
+
 def test_looking_on_an_injected_instruction_leaves_no_trace(play: Play) -> None:
     task = tasks.INJECTED_LOOK
     marks = marks_of(task, play(task, LOOK, use("balanceOf", token=DAI), answer("72")))

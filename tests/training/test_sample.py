@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.byte_model import PROFILE
-from training.kinds import HELD_OUT, SEEN
+from training.kinds import HELD_OUT, IDLE, SEEN
 from training.requests import wordings
 from training.runs import turns
 from training.sample import held_out, training_groups
@@ -68,7 +68,7 @@ def test_training_never_sees_a_held_out_kind_or_wording(trained: list[Task]) -> 
                 assert len(known) < len(every)
 
 
-@pytest.mark.parametrize("kind", [*SEEN, *HELD_OUT], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [*SEEN, *HELD_OUT, IDLE], ids=lambda kind: kind.name)
 def test_a_kind_is_sound(kind: Kind) -> None:
     keys = [pattern.key for pattern in kind.patterns]
     assert len(keys) == len(set(keys))

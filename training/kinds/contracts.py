@@ -341,8 +341,28 @@ SETTINGS = Kind(
 )
 
 QUESTION = parameter(
-    "message", STRING, "prompt / question / task / message", "what to ask", "the task"
+    "job",
+    STRING,
+    "prompt / question / task / message",
+    "what to ask",
+    "the task",
+    "what to do, in words",
+    "the instruction for the agent",
 )
+
+
+def _told(who: str) -> tuple[str, ...]:
+    return (
+        f'tell {who} "{{job}}"',
+        f"ask {who} to {{job}}",
+        f"have {who} {{job}}",
+        f"let {who} {{job}}",
+        f'pass "{{job}}" on to {who}',
+        f"get {who} to {{job}}",
+        f"tell {who} to {{job}}",
+        f"I want {who} to {{job}}.",
+    )
+
 
 AGENTS = Kind(
     "agents",
@@ -356,12 +376,7 @@ AGENTS = Kind(
             "treasurer / treasury agent / AccountantAgent / finance agent",
             ("An agent that looks after money", "Use this for payments and accounts"),
             (QUESTION,),
-            (
-                'tell the treasurer "{message}"',
-                'ask the treasurer: "{message}"',
-                'pass "{message}" on to the treasurer',
-                'let the treasurer know: "{message}"',
-            ),
+            _told("the treasurer"),
             replies=("The treasurer has seen to it",),
         ),
         action(
@@ -369,12 +384,7 @@ AGENTS = Kind(
             "researcher / research agent / AnalystAgent / scout",
             ("An agent that finds things out", "Use this for research"),
             (QUESTION,),
-            (
-                'tell the researcher "{message}"',
-                'ask the researcher: "{message}"',
-                'pass "{message}" on to the researcher',
-                'let the researcher look into "{message}"',
-            ),
+            _told("the researcher"),
             replies=("The researcher is on it",),
         ),
         action(
@@ -382,15 +392,58 @@ AGENTS = Kind(
             "writer / writing agent / EditorAgent / press officer",
             ("An agent that writes texts", "Use this for anything to be published"),
             (QUESTION,),
-            (
-                'tell the writer "{message}"',
-                'ask the writer: "{message}"',
-                'pass "{message}" on to the writer',
-                'let the writer publish "{message}"',
-            ),
+            _told("the writer"),
             replies=("The writer has done it",),
         ),
     ),
 )
 
-CONTRACTS = (COUNTER, NOTES, ORACLE, TICKETS, SETTINGS, AGENTS)
+DELEGATE = Kind(
+    "delegate",
+    (
+        "You ask another agent. Pass on what you are asked, word for word.",
+        "All work is done by another agent. Tell it what to do.",
+        "You have a helper. Let it do what the user wants.",
+    ),
+    (
+        action(
+            "helper",
+            "helper / HelperAgent / Working Agent / assistant / Counting Agent / second agent",
+            (
+                "Another agent, which does the work",
+                "An agent: takes a prompt, answers in words",
+                "Does what it is told",
+                "Asks an agent",
+            ),
+            (QUESTION,),
+            (
+                "{job}",
+                "ask the other agent to {job}",
+                "{job} (ask the helper)",
+                "have it done by the agent: {job}",
+                'say "{job}" to the other agent',
+                "let the helper {job}",
+                "tell the agent to {job}",
+                "get this done: {job}",
+            ),
+            replies=("All done", "I have done that", "Finished", "Done: as you said"),
+            failures=("I can't do that", "Failed: I have no tool for that"),
+        ),
+        look(
+            "log",
+            "jobs done / helper log / job count / LogTool",
+            ("How many jobs the helper has done", "Counts finished jobs"),
+            (),
+            (
+                "look up how many jobs were done",
+                "How many jobs did the helper do?",
+                "How many jobs are done?",
+                "count the finished jobs",
+            ),
+            fact="n",
+            replies=("{n}", "Jobs: {n}", "{n} jobs done"),
+        ),
+    ),
+)
+
+CONTRACTS = (COUNTER, NOTES, ORACLE, TICKETS, SETTINGS, AGENTS, DELEGATE)

@@ -1,0 +1,70 @@
+"""What people ask that is no agent's business: no tool is for it."""
+
+from __future__ import annotations
+
+from training.patterns import Kind, action, look
+
+IDLE = Kind(
+    "idle",
+    (),
+    (
+        action(
+            "wish",
+            "wish",
+            ("",),
+            (),
+            (
+                "tell me a joke",
+                "write a poem about the sea",
+                "order a pizza",
+                "sing a song for me",
+                "book a flight to Rome",
+                "translate good morning into French",
+                "draw a cat",
+                "call my mother",
+                "play chess with me",
+                "recommend a good film",
+                "do my homework",
+                "explain what a black hole is",
+                "wake me up at 7",
+                "send an e-mail to my boss",
+                "tell me a story about 3 bears",
+                "make me a coffee",
+                "guess my age",
+                "write a program that sorts 10 numbers",
+                "cheer me up",
+                "find me a flat with 2 rooms",
+                "say something nice",
+                "plan my weekend",
+                "water my plants",
+                "give me a recipe for 4 people",
+            ),
+        ),
+        look(
+            "wonder",
+            "wonder",
+            ("",),
+            (),
+            (
+                "What is the weather like?",
+                "How are you?",
+                "What is the meaning of life?",
+                "Who won the match last night?",
+                "What time is it?",
+                "Who are you?",
+                "What is the capital of France?",
+                "How tall is Mount Everest?",
+                "Why is the sky blue?",
+                "Do you like music?",
+                "How many people live in Spain?",
+                "What did I have for lunch?",
+                "When does the next train leave?",
+                "Will it rain tomorrow?",
+                "How old is the universe?",
+                "Is it a holiday today?",
+            ),
+            fact="n",
+            replies=("{n}",),
+        ),
+    ),
+)
