@@ -1,34 +1,40 @@
-"""One chain in memory: genesis, mine, call, estimate, snapshot, revert.
+"""One chain: genesis, mine, import, call, estimate, snapshot, revert.
 
 A fault of the host (`pyevm_agents.errors.EngineFault`) leaves it as it was: blocks and calls work
-on a VM of their own, whose state reaches the database only when a block is complete.
+on a VM of their own, and what a block writes reaches the rows when it is complete. Reading is safe
+in any thread; writing is for one at a time.
 
 Source: architecture, decisions 3 and 10.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import json
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eth.constants import ZERO_ADDRESS, ZERO_HASH32
 from eth.db.atomic import AtomicDB
 from eth.db.backends.memory import MemoryDB
-from eth.estimators.gas import binary_gas_search
-from eth.typing import AccountDetails
-from eth.vm.spoof import SpoofTransaction
+from eth.exceptions import HeaderNotFound, TransactionNotFound
+from eth.vm.chain_context import ChainContext
 from eth_typing import Address, BlockNumber, Hash32
+from lru import LRU
 
 from precompiles.executor import Executor
 from precompiles.ports import Described
-from precompiles.spec import EXECUTOR_ADDRESS, EXECUTOR_CODE
 from pyevm_agents.blocks import decode_block, require_same
+from pyevm_agents.calls import AccountOverride, Call, CallResult, override, spoofed
 from pyevm_agents.config import check_fits
+from pyevm_agents.database import Database, MemoryRows
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.estimation import Trial, least_gas
+from pyevm_agents.genesis import GenesisAccount, genesis_header, genesis_state, with_executor
+from pyevm_agents.senders import impersonate, is_impersonated
 from pyevm_agents.vm import AgentVM, agent_chain, record_inference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from eth.abc import (
         BlockAPI,
@@ -38,25 +44,37 @@ if TYPE_CHECKING:
         ReceiptAPI,
         SignedTransactionAPI,
         StateAPI,
+        TransactionBuilderAPI,
         UnsignedTransactionAPI,
     )
-    from eth.exceptions import VMError
-    from eth.typing import AccountState, HeaderParams
 
     from precompiles.ports import LanguageModel
     from pyevm_agents.config import ChainConfig
+    from pyevm_agents.database import Rows
     from pyevm_agents.vm import Watch
 
+__all__ = [
+    "AccountOverride",
+    "BlockSettings",
+    "Call",
+    "CallResult",
+    "Chain",
+    "GenesisAccount",
+    "MinedBlock",
+    "Record",
+]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GenesisAccount:
-    """What genesis gives an account."""
+CONFIG_KEY = b"agents:config"
+"""Row of the configuration, as canonical JSON."""
 
-    balance_wei: int = 0
-    nonce: int = 0
-    code: bytes = b""
-    storage: Mapping[int, int] = field(default_factory=dict)
-    """Slot to value; a slot that is 0 is none."""
+HEAD_STATE_KEY = b"agents:head-state"
+"""Row of the head's state root where somebody set accounts after it was mined."""
+
+SENDER_KEY = b"agents:sender:"
+"""Row of the sender of a transaction that has no signature of its own, by its hash."""
+
+RECORDS = 256
+"""How many blocks are kept decoded. A client asks for the newest ones again and again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,26 +89,27 @@ class MinedBlock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """A message to execute without a signature, nonce or fee."""
+class Record:
+    """A block of the chain with its receipts."""
 
-    to: Address | None
-    sender: Address = ZERO_ADDRESS
-    data: bytes = b""
-    value_wei: int = 0
-    gas: int | None = None
-    """Gas limit; the block's where None."""
+    block: BlockAPI
+    receipts: tuple[ReceiptAPI, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallResult:
-    """What a call returned."""
+class BlockSettings:
+    """What a block to be mined is told to be. None: what follows from its parent."""
 
-    output: bytes
-    gas_used: int
-    """What a transaction of it would have used: intrinsic gas in, refunds out."""
-    error: VMError | None
-    computation: ComputationAPI
+    timestamp_seconds: int | None = None
+    """A second after its parent's where None."""
+
+    coinbase: Address | None = None
+    gas_limit: int | None = None
+    """The configuration's where None."""
+
+    base_fee_wei: int | None = None
+    prev_randao: bytes | None = None
+    parent_beacon_root: bytes | None = None
 
 
 class Chain:
@@ -102,67 +121,169 @@ class Chain:
         models: Mapping[str, LanguageModel] | None = None,
         *,
         accounts: Mapping[Address, GenesisAccount] | None = None,
+        rows: Rows | None = None,
     ) -> None:
-        """Begin at genesis.
+        """Begin at genesis, or where the rows stand.
 
-        Input:  the rules, a language model for each model name of theirs, genesis accounts.
-        Raises: ConfigError: a configured model has no language model, or one is left over.
+        Input:  the rules, a language model for each model name of theirs, genesis accounts; where
+                the chain is kept, in memory where None.
+        Raises: ConfigError: a configured model has no language model, or one is left over; the
+                rows hold a chain of another configuration or genesis.
         """
         self.config = config
         self.models: Mapping[str, LanguageModel] = dict(models or {})
-        self.genesis_accounts = _genesis_accounts(config, accounts or {})
+        self.genesis_accounts = with_executor(config, accounts or {})
         self._chain_class = agent_chain(_executor(config, self.models), config.chain_id)
-        self._kv: dict[bytes, bytes] = {}
-        params: dict[str, HeaderParams] = {
-            "difficulty": 0,
-            "extra_data": config.digest if config.models else b"",
-            "gas_limit": config.block_gas_limit,
-            "timestamp": config.genesis_timestamp_seconds,
-            "coinbase": ZERO_ADDRESS,
-            "mix_hash": ZERO_HASH32,
-            "nonce": bytes(8),
-            "base_fee_per_gas": config.base_fee_wei,
-        }
-        db = AtomicDB(MemoryDB(self._kv))
-        self._chain_class.from_genesis(db, params, _genesis_state(self.genesis_accounts))
-        self._chain = self._chain_class(db)
-        self._snapshots: list[tuple[dict[bytes, bytes], BlockHeaderAPI]] = []
+        self._db = Database(rows if rows is not None else MemoryRows())
+        if not self._db.exists(CONFIG_KEY):
+            self._begin(AtomicDB(self._db))
+            self._db[CONFIG_KEY] = config.to_json().encode()
+            self._db.commit()
+        else:
+            self._require_own()
+        self._chain = self._chain_class(AtomicDB(self._db))
+        self._records: LRU[bytes, Record] = LRU(RECORDS)
+        self._head: BlockHeaderAPI = self._chain.get_canonical_head()
+
+    def _begin(self, db: AtomicDB) -> None:
+        state = genesis_state(self.genesis_accounts)
+        self._chain_class.from_genesis(db, genesis_header(self.config), state)
+
+    def _require_own(self) -> None:
+        stated = self._db[CONFIG_KEY].decode()
+        if stated != self.config.to_json():
+            raise ConfigError(
+                "the chain that is kept there has another configuration: "
+                f"{_difference(stated, self.config.to_json())}; start it with what it was made "
+                "with, or keep a new chain elsewhere"
+            )
+        scratch = AtomicDB(MemoryDB())
+        self._begin(scratch)
+        wanted = self._chain_class(scratch).get_canonical_head().hash
+        kept = self._chain_class(AtomicDB(self._db)).get_canonical_block_hash(BlockNumber(0))
+        if wanted != kept:
+            raise ConfigError(
+                f"the chain that is kept there begins with block 0x{kept.hex()}, and these "
+                f"accounts with 0x{wanted.hex()}; start it with the accounts it was made with, or "
+                "keep a new chain elsewhere"
+            )
+
+    def close(self) -> None:
+        """Close the rows; again does nothing."""
+        self._db.close()
 
     # -- reading -- #
 
     @property
     def head(self) -> BlockHeaderAPI:
         """The header of the latest block."""
-        return self._chain.get_canonical_head()
+        return self._head
 
     @property
     def genesis_hash(self) -> bytes:
         """The hash of block 0."""
-        return bytes(self.block(0).hash)
+        return bytes(self.header(0).hash)
+
+    @property
+    def transaction_builder(self) -> type[TransactionBuilderAPI]:
+        """What makes and reads transactions of the latest block's fork."""
+        builder: type[TransactionBuilderAPI] = self._vm_class(self._head).get_transaction_builder()
+        return builder
+
+    def header(self, number: int) -> BlockHeaderAPI:
+        """Return the header of the block of that number.
+
+        Raises: HeaderNotFound: there is none.
+        """
+        if number == self._head.block_number:
+            return self._head
+        return self._chain.get_canonical_block_header_by_number(BlockNumber(number))
+
+    def header_of(self, block_hash: bytes) -> BlockHeaderAPI:
+        """Return the header of the block of that hash, on the chain now or once.
+
+        Raises: HeaderNotFound: there is none.
+        """
+        record = self._records.get(block_hash)
+        if record is not None:
+            return record.block.header
+        return self._chain.get_block_header_by_hash(Hash32(block_hash))
+
+    def is_canonical(self, header: BlockHeaderAPI) -> bool:
+        """Whether a block is on the chain now."""
+        try:
+            return bool(self.header(header.block_number).hash == header.hash)
+        except HeaderNotFound:
+            return False
 
     def block(self, number: int) -> BlockAPI:
-        """Return the block of that number."""
-        return self._chain.get_canonical_block_by_number(BlockNumber(number))
+        """Return the block of that number.
+
+        Raises: HeaderNotFound: there is none.
+        """
+        return self.record(self.header(number)).block
+
+    def record(self, header: BlockHeaderAPI) -> Record:
+        """Return the block of a header, with its receipts."""
+        block_hash = header.hash
+        record = self._records.get(block_hash)
+        if record is None:
+            block = self._chain.get_block_by_header(header)
+            for transaction in block.transactions:
+                self._impersonate_if_known(transaction)
+            receipts = block.get_receipts(self._chain.chaindb)
+            record = Record(block=block, receipts=tuple(receipts))
+            self._records[block_hash] = record
+        return record
+
+    def find_transaction(self, transaction_hash: bytes) -> tuple[Record, int] | None:
+        """Return the block that holds a transaction, and its place there; None if none does."""
+        try:
+            number, index = self._chain.get_canonical_transaction_index(Hash32(transaction_hash))
+            return self.record(self.header(number)), index
+        except (TransactionNotFound, HeaderNotFound):
+            return None
 
     def receipt(self, transaction_hash: bytes) -> ReceiptAPI:
-        """Return the receipt of a mined transaction."""
-        return self._chain.get_transaction_receipt(Hash32(transaction_hash))
+        """Return the receipt of a mined transaction.
+
+        Raises: TransactionNotFound: no block has it.
+        """
+        found = self.find_transaction(transaction_hash)
+        if found is None:
+            raise TransactionNotFound(f"no block holds transaction 0x{transaction_hash.hex()}")
+        record, index = found
+        return record.receipts[index]
+
+    def state(self, header: BlockHeaderAPI | None = None) -> StateAPI:
+        """Return the state after a block, the latest where None, to be read and not kept.
+
+        Its context is that block's: NUMBER gives its number.
+        """
+        header = self._head if header is None else header
+        return self._state(header, self.state_root(header))
+
+    def state_root(self, header: BlockHeaderAPI) -> bytes:
+        """Return the root of the state after a block, what was set after it included."""
+        if header.hash == self._head.hash and self._db.exists(HEAD_STATE_KEY):
+            return self._db[HEAD_STATE_KEY]
+        return bytes(header.state_root)
 
     def balance(self, address: Address) -> int:
         """Return an account's balance at the latest block, in wei."""
-        return self._head_state().get_balance(address)
+        return self.state().get_balance(address)
 
     def nonce(self, address: Address) -> int:
         """Return how many transactions an account has sent."""
-        return self._head_state().get_nonce(address)
+        return self.state().get_nonce(address)
 
     def code(self, address: Address) -> bytes:
         """Return an account's code at the latest block."""
-        return self._head_state().get_code(address)
+        return self.state().get_code(address)
 
     def account(self, address: Address, slots: Iterable[int] = ()) -> GenesisAccount | None:
         """Return an account at the latest block with those of its slots; None if it is none."""
-        state = self._head_state()
+        state = self.state()
         if not state.account_exists(address):
             return None
         storage = {slot: state.get_storage(address, slot) for slot in slots}
@@ -180,18 +301,31 @@ class Chain:
         transactions: Sequence[SignedTransactionAPI] = (),
         *,
         timestamp_seconds: int | None = None,
+        settings: BlockSettings | None = None,
     ) -> MinedBlock:
         """Mine a block of these transactions.
 
-        Input:  signed transactions, in order; the block's time, one second after its parent's
-                where None.
+        Input:  signed transactions, or such that are vouched for, in order; the block's time, one
+                second after its parent's where None; what else it is told to be.
         Raises: ValidationError: a transaction that no block may hold. EngineFault: the host
                 failed. The chain is as before in both cases.
         """
-        draft = self._vm(self._next_header(timestamp_seconds)).get_block()
-        mined = self._execute(draft.copy(transactions=transactions))
-        self._persist(mined.block)
+        settings = settings or BlockSettings(timestamp_seconds=timestamp_seconds)
+        mined = self.draft(transactions, settings)
+        self._persist(mined)
         return mined
+
+    def draft(
+        self, transactions: Sequence[SignedTransactionAPI], settings: BlockSettings
+    ) -> MinedBlock:
+        """Make a block as `mine` does, and add nothing. Its state can be read until the next one.
+
+        Raises: see `mine`.
+        """
+        header = self.next_header(settings)
+        with self._or_nothing():
+            block = self._vm(header).get_block()
+            return self._execute(block.copy(transactions=transactions), header, is_own=True)
 
     def import_block(self, encoded: bytes, *, watch: Watch | None = None) -> MinedBlock:
         """Execute a block that was mined before, and add it if it is what its header says.
@@ -202,11 +336,25 @@ class Chain:
                 ValidationError: a header or transaction that no such block may hold. EngineFault:
                 the host failed. The chain is as before in all cases.
         """
+        header = self._chain.create_header_from_parent(self._head)
         block = decode_block(encoded)
-        mined = self._execute(block, watch)
-        require_same(block, mined.block)
-        self._persist(mined.block)
+        with self._or_nothing():
+            mined = self._execute(block, header, watch)
+            require_same(block, mined.block)
+            self._persist(mined)
         return mined
+
+    def modify(self, change: Callable[[StateAPI], None]) -> None:
+        """Change accounts as no transaction could: the latest block's state from now on.
+
+        The block's header keeps the root that it was mined with.
+        """
+        with self._or_nothing():
+            state = self.state()
+            change(state)
+            state.persist()
+            self._db[HEAD_STATE_KEY] = bytes(state.state_root)
+            self._db.commit()
 
     def unsigned_transaction(
         self, call: Call, *, gas_price_wei: int | None = None
@@ -214,8 +362,8 @@ class Chain:
         """Return a call as the sender's next legacy transaction, to be signed."""
         price_wei = gas_price_wei
         if price_wei is None:
-            price_wei = 2 * int(self._next_header(None).base_fee_per_gas or 0)
-        return self._chain.get_vm().create_unsigned_transaction(
+            price_wei = 2 * int(self.next_header().base_fee_per_gas or 0)
+        return self.transaction_builder.create_unsigned_transaction(
             nonce=self.nonce(call.sender),
             gas_price=price_wei,
             gas=self.config.block_gas_limit if call.gas is None else call.gas,
@@ -226,67 +374,150 @@ class Chain:
 
     # -- trying -- #
 
-    def call(self, call: Call) -> CallResult:
-        """Execute a message at the latest block as a transaction would, and keep nothing.
+    def next_header(self, settings: BlockSettings | None = None) -> BlockHeaderAPI:
+        """Return the header that the next block begins with.
 
+        Raises: ConfigError: its time is not after its parent's.
+        """
+        told = settings or BlockSettings()
+        header = self._chain.create_header_from_parent(self._head)
+        timestamp = self._head.timestamp + 1
+        if told.timestamp_seconds is not None:
+            timestamp = told.timestamp_seconds
+        if timestamp <= self._head.timestamp:
+            raise ConfigError(
+                f"timestamp {timestamp}: must be after the parent's {self._head.timestamp}"
+            )
+        fields: dict[str, object] = {
+            "state_root": self.state_root(self._head),
+            "timestamp": timestamp,
+            "gas_limit": self.config.block_gas_limit if told.gas_limit is None else told.gas_limit,
+            "coinbase": told.coinbase,
+            "base_fee_per_gas": told.base_fee_wei,
+            "mix_hash": told.prev_randao,
+            "parent_beacon_block_root": told.parent_beacon_root,
+        }
+        return header.copy(**{name: it for name, it in fields.items() if it is not None})
+
+    def call(
+        self,
+        call: Call,
+        *,
+        header: BlockHeaderAPI | None = None,
+        overrides: Mapping[Address, AccountOverride] | None = None,
+    ) -> CallResult:
+        """Execute a message as a transaction would, and keep nothing.
+
+        Input:  the header of the block that it is in: of one of the chain for the state after it,
+                of `next_header` where None; what accounts are said to be meanwhile.
         Raises: ValidationError: intrinsic gas, balance. EngineFault: the host failed.
         """
-        vm = self._vm()
-        transaction = self._spoofed(call)
-        with vm.in_costless_state() as state:
-            computation = state.costless_execute_transaction(transaction)
-            return CallResult(
-                output=bytes(computation.output),
-                gas_used=vm.finalize_gas_used(transaction, computation),
-                error=computation.error if computation.is_error else None,
-                computation=computation,
-            )
+        state = self._trial_state(header, overrides or {})
+        gas = state.gas_limit if call.gas is None else call.gas
+        transaction = self._spoofed(state, call, gas)
+        computation = state.costless_execute_transaction(transaction)
+        return CallResult(
+            output=bytes(computation.output),
+            gas_used=self._vm_class(self._head).finalize_gas_used(transaction, computation),
+            error=computation.error if computation.is_error else None,
+            computation=computation,
+        )
 
-    def estimate_gas(self, call: Call) -> int:
-        """Return the least gas limit with which a message succeeds.
+    def estimate_gas(
+        self,
+        call: Call,
+        *,
+        header: BlockHeaderAPI | None = None,
+        overrides: Mapping[Address, AccountOverride] | None = None,
+    ) -> int:
+        """Return a gas limit with which a message succeeds, and with one less it does not.
 
         Generations are functions of their prompt, so the estimate is exact for agents too.
 
-        Raises: VMError: it fails with all the gas of a block. EngineFault: the host failed.
+        Input:  as for `call`; its gas is the most that may be needed.
+        Raises: VMError: it fails with all of that gas. ValidationError: see `call`. EngineFault:
+                the host failed.
         """
-        with self._vm().in_costless_state() as state:
-            return int(binary_gas_search(state, self._spoofed(call), tolerance=1))
+        state = self._trial_state(header, overrides or {})
+        most = state.gas_limit if call.gas is None else call.gas
+
+        def attempt(gas: int) -> Trial:
+            before = state.snapshot()
+            transaction = self._spoofed(state, call, gas)
+            try:
+                return Trial.of(transaction, state.costless_execute_transaction(transaction))
+            finally:
+                state.revert(before)
+                state.lock_changes()
+
+        least = self._spoofed(state, call, most).intrinsic_gas
+        return least_gas(attempt, least, most)
 
     # -- going back -- #
 
     def snapshot(self) -> int:
         """Keep the chain as it is now; return a number for `revert`."""
-        self._snapshots.append((dict(self._kv), self._chain.header))
-        return len(self._snapshots) - 1
+        return self._db.snapshot()
 
     def revert(self, snapshot: int) -> None:
         """Go back to a snapshot; it and all later ones are used up.
 
         Raises: ConfigError: there is no such snapshot.
         """
-        if not 0 <= snapshot < len(self._snapshots):
-            raise ConfigError(f"snapshot {snapshot} is not one of {len(self._snapshots)} kept")
-        kv, header = self._snapshots[snapshot]
-        del self._snapshots[snapshot:]
-        self._kv.clear()
-        self._kv.update(kv)
-        self._chain = self._chain_class(AtomicDB(MemoryDB(self._kv)), header)
+        self._db.revert(snapshot)
+        self._head = self._chain.get_canonical_head()
 
     # -- inside -- #
 
-    def _vm(self, header: BlockHeaderAPI | None = None) -> AgentVM:
-        """Return a VM of its own for a header, that of the next block where None is given."""
-        vm = self._chain.get_vm(self._next_header(None) if header is None else header)
+    def _vm_class(self, header: BlockHeaderAPI) -> type[AgentVM]:
+        vm_class = self._chain_class.get_vm_class_for_block_number(header.block_number)
+        assert issubclass(vm_class, AgentVM)  # noqa: S101 - the only one an `AgentChain` has
+        return vm_class
+
+    def _vm(self, header: BlockHeaderAPI) -> AgentVM:
+        """Return a VM of its own for a header."""
+        vm = self._chain.get_vm(header)
         assert isinstance(vm, AgentVM)  # noqa: S101 - the only one an `AgentChain` has
         return vm
 
-    def _execute(self, block: BlockAPI, watch: Watch | None = None) -> MinedBlock:
+    def _state(self, header: BlockHeaderAPI, root: bytes) -> StateAPI:
+        vm_class = self._vm_class(header)
+        hashes = vm_class.get_prev_hashes(header.parent_hash, self._chain.chaindb) or ()
+        return vm_class.build_state(
+            self._chain.chaindb.db,
+            header.copy(state_root=root),
+            ChainContext(self.config.chain_id),
+            hashes,
+        )
+
+    def _trial_state(
+        self, header: BlockHeaderAPI | None, overrides: Mapping[Address, AccountOverride]
+    ) -> StateAPI:
+        """Return the state to try something in, whose block asks for no fee."""
+        header = self.next_header() if header is None else header
+        root = self.state_root(header)
+        state = self._state(header.copy(base_fee_per_gas=0), root)
+        override(state, overrides)
+        return state
+
+    def _spoofed(self, state: StateAPI, call: Call, gas: int) -> SignedTransactionAPI:
+        return spoofed(call, self.transaction_builder, nonce=state.get_nonce(call.sender), gas=gas)
+
+    def _execute(
+        self,
+        block: BlockAPI,
+        header: BlockHeaderAPI,
+        watch: Watch | None = None,
+        *,
+        is_own: bool = False,
+    ) -> MinedBlock:
         """Execute the transactions of a block; what its header says of their results is not read.
 
         Mining and importing are this one function: a block's own work, such as the contract that
         keeps parents' hashes, is then done in both.
         """
-        vm = self._vm(self._chain.create_header_from_parent(self.head))
+        vm = self._vm(header)
+        vm.is_own_block = is_own
         done: list[tuple[ReceiptAPI, ComputationAPI]] = []
 
         def tell(
@@ -305,26 +536,37 @@ class Chain:
             witness=result.meta_witness,
         )
 
-    def _persist(self, block: BlockAPI) -> None:
-        self._chain.persist_block(block)
-        self._chain.header = self._chain.create_header_from_parent(block.header)
+    def _persist(self, mined: MinedBlock) -> None:
+        block = mined.block
+        self._chain.chaindb.persist_block(block)
+        for transaction in block.transactions:
+            if is_impersonated(transaction):
+                self._db[SENDER_KEY + transaction.hash] = bytes(transaction.sender)
+        if self._db.exists(HEAD_STATE_KEY):
+            del self._db[HEAD_STATE_KEY]
+        self._db.commit()
+        self._records[block.hash] = Record(block=block, receipts=mined.receipts)
+        self._head = block.header
 
-    def _head_state(self) -> StateAPI:
-        return self._vm().state
+    @contextmanager
+    def _or_nothing(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._db.discard()
+            raise
 
-    def _next_header(self, timestamp_seconds: int | None) -> BlockHeaderAPI:
-        header = self._chain.create_header_from_parent(self.head)
-        if timestamp_seconds is None:
-            timestamp_seconds = self.head.timestamp + 1
-        if timestamp_seconds <= self.head.timestamp:
-            raise ConfigError(
-                f"timestamp {timestamp_seconds}: must be after the parent's {self.head.timestamp}"
-            )
-        return header.copy(timestamp=timestamp_seconds, gas_limit=self.config.block_gas_limit)
+    def _impersonate_if_known(self, transaction: SignedTransactionAPI) -> None:
+        key = SENDER_KEY + transaction.hash
+        if self._db.exists(key):
+            impersonate(transaction, Address(self._db[key]))
 
-    def _spoofed(self, call: Call) -> SignedTransactionAPI:
-        unsigned = self.unsigned_transaction(call, gas_price_wei=0)
-        return SpoofTransaction(unsigned, from_=call.sender)  # type: ignore[return-value]
+
+def _difference(stated: str, own: str) -> str:
+    """Name the first entry in which two configurations differ."""
+    one, other = json.loads(stated), json.loads(own)
+    name = next((n for n in sorted(one.keys() | other.keys()) if one.get(n) != other.get(n)), "")
+    return f"{name} is {json.dumps(one.get(name))} there and {json.dumps(other.get(name))} here"
 
 
 def _executor(config: ChainConfig, models: Mapping[str, LanguageModel]) -> Executor | None:
@@ -341,24 +583,3 @@ def _executor(config: ChainConfig, models: Mapping[str, LanguageModel]) -> Execu
         if facts is not None:
             check_fits(config, profile, facts)
     return Executor(pairs, record=record_inference)
-
-
-def _genesis_accounts(
-    config: ChainConfig, accounts: Mapping[Address, GenesisAccount]
-) -> Mapping[Address, GenesisAccount]:
-    if not config.models:
-        return dict(accounts)
-    given = accounts.get(EXECUTOR_ADDRESS, GenesisAccount())  # It may have a balance.
-    return {**accounts, EXECUTOR_ADDRESS: replace(given, nonce=1, code=EXECUTOR_CODE)}
-
-
-def _genesis_state(accounts: Mapping[Address, GenesisAccount]) -> AccountState:
-    return {
-        address: AccountDetails(
-            balance=account.balance_wei,
-            nonce=account.nonce,
-            code=account.code,
-            storage=dict(account.storage),
-        )
-        for address, account in accounts.items()
-    }

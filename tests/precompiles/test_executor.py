@@ -426,7 +426,7 @@ def test_the_deepest_frame_has_no_room_for_metadata(
 ) -> None:
     b = bench(lambda _: ANSWER)
     tools = [b.deploy("TokenInfoTool")] if has_tool else []
-    state = b.chain._chain.get_vm().state  # noqa: SLF001 - a frame at a depth of our choice
+    state = b.chain.state()  # A frame at a depth of our choice.
     message = Message(
         gas=20_000_000,
         to=EXECUTOR,

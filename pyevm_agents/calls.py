@@ -1,0 +1,102 @@
+"""Messages to execute without a signature: what they are, and how a state takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from eth.constants import ZERO_ADDRESS
+from eth.vm.spoof import SpoofTransaction
+from eth_typing import Address
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eth.abc import (
+        ComputationAPI,
+        SignedTransactionAPI,
+        StateAPI,
+        TransactionBuilderAPI,
+        UnsignedTransactionAPI,
+    )
+    from eth.exceptions import VMError
+
+AccessList = "Sequence[tuple[Address, Sequence[int]]]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A message to execute without a signature, nonce or fee."""
+
+    to: Address | None
+    sender: Address = ZERO_ADDRESS
+    data: bytes = b""
+    value_wei: int = 0
+    gas: int | None = None
+    """Gas limit; the block's where None."""
+
+    gas_price_wei: int = 0
+    """What GASPRICE gives; nothing is paid."""
+
+    access_list: tuple[tuple[Address, tuple[int, ...]], ...] = ()
+    """Addresses and slots that are warm from the start (EIP-2930)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallResult:
+    """What a call returned."""
+
+    output: bytes
+    gas_used: int
+    """What a transaction of it would have used: intrinsic gas in, refunds out."""
+    error: VMError | None
+    computation: ComputationAPI
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountOverride:
+    """What an account is said to be for one call. None: as it is."""
+
+    balance_wei: int | None = None
+    nonce: int | None = None
+    code: bytes | None = None
+    storage: Mapping[int, int] | None = None
+    """All of its storage: other slots are empty."""
+
+    storage_diff: Mapping[int, int] = field(default_factory=dict)
+    """Some of its slots."""
+
+
+def override(state: StateAPI, accounts: Mapping[Address, AccountOverride]) -> None:
+    """Make accounts what they are said to be."""
+    for address, told in accounts.items():
+        if told.balance_wei is not None:
+            state.set_balance(address, told.balance_wei)
+        if told.nonce is not None:
+            state.set_nonce(address, told.nonce)
+        if told.code is not None:
+            state.set_code(address, told.code)
+        if told.storage is not None:
+            state.delete_storage(address)
+        for slot, value in {**(told.storage or {}), **told.storage_diff}.items():
+            state.set_storage(address, slot, value)
+    if accounts:
+        state.lock_changes()
+
+
+def spoofed(
+    call: Call, builder: type[TransactionBuilderAPI], *, nonce: int, gas: int
+) -> SignedTransactionAPI:
+    """Return a call as a transaction of its sender, without a signature and at no price."""
+    unsigned: UnsignedTransactionAPI = builder.create_unsigned_transaction(
+        nonce=nonce,
+        gas_price=call.gas_price_wei,
+        gas=gas,
+        to=call.to or Address(b""),
+        value=call.value_wei,
+        data=call.data,
+    )
+    overrides: dict[str, object] = {"from_": call.sender}
+    if call.access_list:
+        overrides["access_list"] = call.access_list
+    return SpoofTransaction(unsigned, **overrides)  # type: ignore[return-value]

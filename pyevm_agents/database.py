@@ -1,0 +1,156 @@
+"""Where a chain keeps its rows: in memory or in a file, block by block, with a way back.
+
+What a block writes is buffered and becomes one write, so a half-written block never exists. Rows
+are of two kinds. Keys of 32 bytes name a content by its hash: once written they are true for ever,
+and going back leaves them. All other keys (which block is the head, where a transaction is) are
+few, and what they held is kept as long as a snapshot may want it back: taking a snapshot costs
+nothing, going back costs what has changed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from eth.db.backends.base import BaseDB
+
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HASH_BYTES = 32
+"""Length of the keys that are hashes of what they name."""
+
+
+class Rows(Protocol):
+    """Rows by key, safe to read while another thread writes."""
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of a key; None where it has none."""
+
+    def write(self, changes: Mapping[bytes, bytes | None]) -> None:
+        """Set values, or remove those that are None: all of them, or none."""
+
+    def close(self) -> None:
+        """Let go of what was opened; again does nothing."""
+
+
+class MemoryRows:
+    """Rows in memory, gone with the process."""
+
+    def __init__(self) -> None:
+        """Begin empty."""
+        self._rows: dict[bytes, bytes] = {}
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of a key; None where it has none."""
+        return self._rows.get(key)
+
+    def write(self, changes: Mapping[bytes, bytes | None]) -> None:
+        """Set values, or remove those that are None."""
+        for key, value in changes.items():
+            if value is None:
+                self._rows.pop(key, None)
+            else:
+                self._rows[key] = value
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to let go of."""
+
+
+class Database(BaseDB):
+    """What py-evm takes for a database: rows with a buffer in front and snapshots behind."""
+
+    def __init__(self, rows: Rows) -> None:
+        """Begin with what the rows hold."""
+        self._rows = rows
+        self._buffer: dict[bytes, bytes | None] = {}
+        self._journal: list[tuple[bytes, bytes | None]] = []
+        self._marks: dict[int, int] = {}
+        self._taken = 0
+
+    # -- rows -- #
+
+    def __getitem__(self, key: bytes) -> bytes:
+        """Return the value of a key, written or buffered.
+
+        Raises:
+            KeyError: it has none.
+        """
+        try:
+            value = self._buffer[key]
+        except KeyError:
+            value = self._rows.get(key)
+        if value is None:
+            raise KeyError(key)
+        return value
+
+    def __setitem__(self, key: bytes, value: bytes) -> None:
+        """Buffer a value."""
+        self._buffer[key] = value
+
+    def __delitem__(self, key: bytes) -> None:
+        """Buffer a removal.
+
+        Raises:
+            KeyError: there is nothing to remove.
+        """
+        if key not in self:
+            raise KeyError(key)
+        self._buffer[key] = None
+
+    def _exists(self, key: bytes) -> bool:
+        value = self._buffer.get(key)
+        return value is not None or (key not in self._buffer and self._rows.get(key) is not None)
+
+    def commit(self) -> None:
+        """Write the buffer, all of it or nothing."""
+        if self._marks:
+            self._journal += [
+                (key, self._rows.get(key)) for key in self._buffer if len(key) != HASH_BYTES
+            ]
+        self._rows.write(self._buffer)
+        self._buffer = {}
+
+    def discard(self) -> None:
+        """Forget the buffer."""
+        self._buffer = {}
+
+    def close(self) -> None:
+        """Forget the buffer and close the rows."""
+        self.discard()
+        self._rows.close()
+
+    # -- going back -- #
+
+    @property
+    def snapshots(self) -> tuple[int, ...]:
+        """The snapshots that can be gone back to."""
+        return tuple(self._marks)
+
+    def snapshot(self) -> int:
+        """Remember how things stand; return a number that is never given again."""
+        number = self._taken
+        self._taken += 1
+        self._marks[number] = len(self._journal)
+        return number
+
+    def revert(self, number: int) -> None:
+        """Go back to a snapshot; it and all later ones are used up.
+
+        Raises:
+            ConfigError: there is no such snapshot.
+        """
+        if number not in self._marks:
+            kept = ", ".join(map(str, self._marks)) or "none"
+            raise ConfigError(
+                f"snapshot {number} is not one of those kept ({kept}): each can be gone back to "
+                "once, and goes with an earlier one"
+            )
+        mark = self._marks[number]
+        # The oldest change of a key comes last, and counts.
+        changes = dict(reversed(self._journal[mark:]))
+        self.discard()
+        self._rows.write(changes)
+        del self._journal[mark:]
+        self._marks = {n: m for n, m in self._marks.items() if n < number}

@@ -1,0 +1,70 @@
+"""Block 0 of a chain: its accounts, and the executor's place among them.
+
+Source: architecture, decisions 2 and 3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from eth.constants import ZERO_ADDRESS, ZERO_HASH32
+from eth.typing import AccountDetails
+
+from precompiles.spec import EXECUTOR_ADDRESS, EXECUTOR_CODE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eth.typing import AccountState, HeaderParams
+    from eth_typing import Address
+
+    from pyevm_agents.config import ChainConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenesisAccount:
+    """What genesis gives an account."""
+
+    balance_wei: int = 0
+    nonce: int = 0
+    code: bytes = b""
+    storage: Mapping[int, int] = field(default_factory=dict)
+    """Slot to value; a slot that is 0 is none."""
+
+
+def with_executor(
+    config: ChainConfig, accounts: Mapping[Address, GenesisAccount]
+) -> Mapping[Address, GenesisAccount]:
+    """Return genesis' accounts: those given, and the executor's code where there are models."""
+    if not config.models:
+        return dict(accounts)
+    given = accounts.get(EXECUTOR_ADDRESS, GenesisAccount())  # It may have a balance.
+    return {**accounts, EXECUTOR_ADDRESS: replace(given, nonce=1, code=EXECUTOR_CODE)}
+
+
+def genesis_header(config: ChainConfig) -> dict[str, HeaderParams]:
+    """Return the fields of block 0's header; the configuration's digest is its `extraData`."""
+    return {
+        "difficulty": 0,
+        "extra_data": config.digest if config.models else b"",
+        "gas_limit": config.block_gas_limit,
+        "timestamp": config.genesis_timestamp_seconds,
+        "coinbase": ZERO_ADDRESS,
+        "mix_hash": ZERO_HASH32,
+        "nonce": bytes(8),
+        "base_fee_per_gas": config.base_fee_wei,
+    }
+
+
+def genesis_state(accounts: Mapping[Address, GenesisAccount]) -> AccountState:
+    """Return accounts as py-evm takes them."""
+    return {
+        address: AccountDetails(
+            balance=account.balance_wei,
+            nonce=account.nonce,
+            code=account.code,
+            storage=dict(account.storage),
+        )
+        for address, account in accounts.items()
+    }
