@@ -318,7 +318,7 @@ class Chain:
     def draft(
         self, transactions: Sequence[SignedTransactionAPI], settings: BlockSettings
     ) -> MinedBlock:
-        """Make a block as `mine` does, and add nothing. Its state can be read until the next one.
+        """Make a block as `mine` does, and add nothing. `forget_draft` takes what it has made.
 
         Raises: see `mine`.
         """
@@ -326,6 +326,10 @@ class Chain:
         with self._or_nothing():
             block = self._vm(header).get_block()
             return self._execute(block.copy(transactions=transactions), header, is_own=True)
+
+    def forget_draft(self) -> None:
+        """Let go of what drafts have made."""
+        self._db.discard()
 
     def import_block(self, encoded: bytes, *, watch: Watch | None = None) -> MinedBlock:
         """Execute a block that was mined before, and add it if it is what its header says.

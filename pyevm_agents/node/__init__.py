@@ -1,0 +1,9 @@
+"""A development node around a chain: accounts, waiting transactions, mining, time, snapshots."""
+
+from pyevm_agents.node.clock import Clock
+from pyevm_agents.node.keys import DEFAULT_MNEMONIC, Keys
+from pyevm_agents.node.mining import Mining
+from pyevm_agents.node.node import Node
+from pyevm_agents.node.pool import Pool, PoolError
+
+__all__ = ["DEFAULT_MNEMONIC", "Clock", "Keys", "Mining", "Node", "Pool", "PoolError"]

@@ -1,0 +1,304 @@
+"""A development node: a chain whose blocks follow from what is sent to it, and from the clock.
+
+All that changes the chain happens in one thread, one thing after another; whatever only reads may
+be done in any. So reading never waits for an agent that thinks.
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from eth_utils import ValidationError
+
+from pyevm_agents.chain import BlockSettings
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.node.admission import Terms, require_admissible
+from pyevm_agents.node.clock import Clock
+from pyevm_agents.node.clock import Settings as ClockSettings
+from pyevm_agents.node.keys import Keys
+from pyevm_agents.node.mining import Mining, Ticker
+from pyevm_agents.node.pool import Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import Future
+
+    from eth.abc import BlockHeaderAPI, SignedTransactionAPI, StateAPI
+
+    from pyevm_agents.chain import Chain, MinedBlock
+    from pyevm_agents.node.pool import Waiting
+
+T = TypeVar("T")
+
+STACK_BYTES = 512 * 1024 * 1024
+"""Address space for the stack of the thread that executes: calls 1,024 deep are recursive in
+py-evm. Only what is used takes memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """What a snapshot keeps beside the chain."""
+
+    pool: object
+    clock: ClockSettings
+    next_block: BlockSettings
+    fixed: BlockSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watcher:
+    """Who is told what happens. Each is called in the thread that executes, and must be quick."""
+
+    mined: Callable[[MinedBlock], None] | None = None
+    waits: Callable[[Waiting], None] | None = None
+    undone: Callable[[list[BlockHeaderAPI]], None] | None = None
+    """Gets the headers of the blocks that are no longer on the chain, the latest first."""
+
+
+class Node:
+    """A chain with accounts, waiting transactions, a clock and snapshots."""
+
+    def __init__(
+        self,
+        chain: Chain,
+        *,
+        now: Callable[[], float],
+        keys: Keys | None = None,
+        mining: Mining | None = None,
+    ) -> None:
+        """Begin with a chain as it stands.
+
+        Input: what tells the world's time, in seconds since 1970; who signs; when blocks are made.
+        """
+        self.chain = chain
+        self.keys = keys or Keys()
+        self.pool = Pool()
+        self.clock = Clock(now)
+        self.next_block = BlockSettings()
+        """What the next block is told to be, once."""
+
+        self.fixed = BlockSettings()
+        """What every block is told to be."""
+
+        self._mining = mining or Mining()
+        self._watchers: list[Watcher] = []
+        self._kept: dict[int, _Kept] = {}
+        self._ticker = Ticker(self._tick)
+        self._thread = _executing_thread()
+        self._ticker.set(self._mining.interval_seconds)
+
+    def _tick(self) -> None:
+        self.do(self.mine).result()
+
+    def close(self) -> None:
+        """Stop making blocks, wait for the one that is being made, and close the chain."""
+        self._ticker.stop()
+        self._thread.shutdown(wait=True)
+        self.chain.close()
+
+    # -- the one thread that changes -- #
+
+    def do(self, work: Callable[[], T]) -> Future[T]:
+        """Do something that changes the chain, after whatever was asked before."""
+        return self._thread.submit(work)
+
+    def watch(self, watcher: Watcher) -> Callable[[], None]:
+        """Tell somebody what happens; return what ends that."""
+        self._watchers.append(watcher)
+        return lambda: self._watchers.remove(watcher)
+
+    # -- transactions -- #
+
+    @property
+    def mining(self) -> Mining:
+        """When blocks are made."""
+        return self._mining
+
+    def set_mining(self, mining: Mining) -> None:
+        """Make blocks at other times from now on."""
+        self._mining = mining
+        self._ticker.set(mining.interval_seconds)
+
+    def admit(self, transaction: SignedTransactionAPI) -> Waiting:
+        """Let a transaction wait for a block.
+
+        Raises: PoolError: no block will take it; the message is geth's.
+        """
+        header = self.next_header()
+        terms = Terms(
+            chain_id=self.chain.config.chain_id,
+            gas_limit=header.gas_limit,
+            base_fee_wei=int(header.base_fee_per_gas or 0),
+            requires_base_fee=self._mining.is_automatic,
+        )
+        require_admissible(transaction, self.chain.state(), terms)
+        self.pool.add(transaction)
+        waiting = self.pool.get(transaction.hash)
+        assert waiting is not None  # noqa: S101 - it was added
+        for watcher in self._watchers:
+            if watcher.waits is not None:
+                watcher.waits(waiting)
+        return waiting
+
+    def submit(self, transaction: SignedTransactionAPI) -> MinedBlock | None:
+        """Admit a transaction, and mine it where that is automatic; return its block if so.
+
+        Raises: PoolError: no block will take it. EngineFault: the host failed while mining; the
+                transaction waits no more.
+        """
+        self.admit(transaction)
+        if not self._mining.is_automatic:
+            return None
+        is_ready = transaction.nonce == self.chain.nonce(transaction.sender)
+        return self.mine() if is_ready else None
+
+    def next_nonce(self, sender: bytes) -> int:
+        """Return the nonce of an account's next transaction, those that wait counted in."""
+        return self.pool.next_nonce(sender, self.chain.nonce(sender))  # type: ignore[arg-type]
+
+    # -- blocks -- #
+
+    def settings(self, timestamp_seconds: int | None = None) -> BlockSettings:
+        """Return what the next block is told to be."""
+        told = _merged(self.fixed, self.next_block)
+        if timestamp_seconds is None:
+            timestamp_seconds = self.clock.time_of_next(self.chain.head.timestamp)
+        return replace(told, timestamp_seconds=timestamp_seconds)
+
+    def next_header(self) -> BlockHeaderAPI:
+        """Return the header that the next block begins with, were it made now."""
+        return self.chain.next_header(self.settings())
+
+    def mine(self, timestamp_seconds: int | None = None) -> MinedBlock:
+        """Make a block of what is ready.
+
+        Raises: EngineFault: the host failed; the transactions that it failed on wait no more.
+        """
+        settings = self.settings(timestamp_seconds)
+        mined = self._mine_what_fits(settings)
+        for transaction in mined.block.transactions:
+            self.pool.remove(transaction.hash)
+        self.clock.mined(mined.block.header.timestamp)
+        self.next_block = BlockSettings()
+        for watcher in [*self._watchers]:
+            if watcher.mined is not None:
+                watcher.mined(mined)
+        return mined
+
+    def _mine_what_fits(self, settings: BlockSettings) -> MinedBlock:
+        while True:
+            chosen = self.choose(self.chain.next_header(settings))
+            transactions = [one.transaction for one in chosen]
+            try:
+                return self.chain.mine(transactions, settings=settings)
+            except ValidationError:
+                self._drop_first_invalid(transactions, settings)
+            except BaseException:
+                for transaction in transactions:
+                    self.pool.remove(transaction.hash)
+                raise
+
+    def choose(self, header: BlockHeaderAPI) -> list[Waiting]:
+        """Return what waits and fits into a block, in order."""
+        room, chosen = header.gas_limit, []
+        left_out: set[bytes] = set()
+        base_fee = int(header.base_fee_per_gas or 0)
+        for one in self.pool.ready(self.chain.nonce, base_fee):
+            if one.sender in left_out or one.transaction.gas > room:
+                left_out.add(one.sender)
+                continue
+            room -= one.transaction.gas
+            chosen.append(one)
+        return chosen
+
+    def _drop_first_invalid(
+        self, transactions: list[SignedTransactionAPI], settings: BlockSettings
+    ) -> None:
+        """Let the first transaction wait no more that a block can't hold behind those before it."""
+        for count in range(1, len(transactions) + 1):
+            try:
+                self.chain.draft(transactions[:count], settings)
+            except ValidationError:
+                self.pool.remove(transactions[count - 1].hash)
+                return
+            finally:
+                self.chain.forget_draft()
+
+    # -- going back -- #
+
+    def snapshot(self) -> int:
+        """Keep everything as it is now; return a number for `revert`, never given twice."""
+        number = self.chain.snapshot()
+        self._kept[number] = _Kept(
+            pool=self.pool.snapshot(),
+            clock=self.clock.settings,
+            next_block=self.next_block,
+            fixed=self.fixed,
+        )
+        return number
+
+    def revert(self, number: int) -> None:
+        """Go back to a snapshot; it and all later ones are used up.
+
+        Raises: ConfigError: there is no such snapshot.
+        """
+        before = self.chain.head
+        self.chain.revert(number)
+        kept = self._kept[number]
+        self.pool.restore(kept.pool)  # type: ignore[arg-type]
+        self.clock.settings = kept.clock
+        self.next_block, self.fixed = kept.next_block, kept.fixed
+        self._kept = {n: one for n, one in self._kept.items() if n < number}
+        self._tell_undone(before)
+
+    def _tell_undone(self, before: BlockHeaderAPI) -> None:
+        undone = []
+        header = before
+        while header.block_number > self.chain.head.block_number:
+            undone.append(header)
+            header = self.chain.header_of(header.parent_hash)
+        for watcher in [*self._watchers]:
+            if watcher.undone is not None and undone:
+                watcher.undone(undone)
+
+    # -- setting what no transaction could -- #
+
+    def modify(self, change: Callable[[StateAPI], None]) -> None:
+        """Change accounts as they are at the latest block."""
+        self.chain.modify(change)
+
+    def tell_next_block(self, **told: object) -> None:
+        """Tell the next block what to be, once.
+
+        Raises: ConfigError: such a block can't follow.
+        """
+        self.next_block = replace(self.next_block, **told)  # type: ignore[arg-type]
+        try:
+            self.next_header()
+        except (ConfigError, ValidationError):
+            self.next_block = BlockSettings()
+            raise
+
+
+def _merged(fixed: BlockSettings, once: BlockSettings) -> BlockSettings:
+    """Return what two settings say together, the second first."""
+    told = {
+        name: getattr(once, name)
+        for name in BlockSettings.__slots__
+        if getattr(once, name) is not None
+    }
+    return replace(fixed, **told)
+
+
+def _executing_thread() -> ThreadPoolExecutor:
+    """Return a thread with room for calls 1,024 deep."""
+    before = threading.stack_size(STACK_BYTES)
+    try:
+        executor = ThreadPoolExecutor(1, thread_name_prefix="execution")
+        executor.submit(int).result()  # Its stack has the size that holds now.
+        return executor
+    finally:
+        threading.stack_size(before)
