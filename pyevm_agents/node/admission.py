@@ -12,6 +12,7 @@ from eth_utils import ValidationError, to_checksum_address
 
 from pyevm_agents.node.pool import PoolError
 from pyevm_agents.senders import is_impersonated
+from pyevm_agents.transactions import BLOB_GAS, BLOB_TYPE, type_of
 
 if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI, StateAPI
@@ -114,6 +115,8 @@ def _require_enough_gas(transaction: SignedTransactionAPI) -> None:
 
 def _most_wei(transaction: SignedTransactionAPI) -> int:
     """Return the most that a transaction can take from its sender."""
-    blobs = len(getattr(transaction, "blob_versioned_hashes", ()) or ())
-    blob_fee = blobs * 2**17 * transaction.max_fee_per_blob_gas if blobs else 0
+    blob_fee = 0
+    if type_of(transaction) == BLOB_TYPE:
+        blobs = len(transaction.blob_versioned_hashes)
+        blob_fee = blobs * BLOB_GAS * transaction.max_fee_per_blob_gas
     return int(transaction.gas * transaction.max_fee_per_gas + transaction.value + blob_fee)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from eth_utils import ValidationError
 
-from pyevm_agents.chain import BlockSettings
+from pyevm_agents.chain import BlockSettings, Record
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.node.admission import Terms, require_admissible
 from pyevm_agents.node.clock import Clock
@@ -171,6 +171,22 @@ class Node:
     def next_header(self) -> BlockHeaderAPI:
         """Return the header that the next block begins with, were it made now."""
         return self.chain.next_header(self.settings())
+
+    def pending(self) -> Record:
+        """Return the block of what waits as it would be made now; not on the chain."""
+
+        def work() -> Record:
+            header = self.next_header()
+            transactions = [one.transaction for one in self.choose(header)]
+            try:
+                mined = self.chain.draft(transactions, self.settings())
+            except ValidationError:
+                mined = self.chain.draft((), self.settings())
+            finally:
+                self.chain.forget_draft()
+            return Record(block=mined.block, receipts=mined.receipts)
+
+        return self.do(work).result()
 
     def mine(self, timestamp_seconds: int | None = None) -> MinedBlock:
         """Make a block of what is ready.

@@ -1,0 +1,1 @@
+"""JSON-RPC: what each method does, a file for each namespace. No sockets."""

@@ -1,0 +1,45 @@
+"""Which header a block parameter means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eth.exceptions import HeaderNotFound
+
+if TYPE_CHECKING:
+    from eth.abc import BlockHeaderAPI
+
+    from pyevm_agents.node import Node
+    from pyevm_agents.rpc.parameters import BlockId
+
+
+class BlockNotFoundError(LookupError):
+    """There is no such block."""
+
+
+def header_of(node: Node, block: BlockId) -> BlockHeaderAPI:
+    """Return the header that is meant. "pending" is the one that the next block begins with.
+
+    Nothing of a local chain is undone but by whom it belongs to, so its latest block is safe and
+    final as well.
+
+    Raises: BlockNotFoundError: there is none.
+    """
+    chain = node.chain
+    try:
+        if block.hash is not None:
+            header = chain.header_of(block.hash)
+            if block.requires_canonical and not chain.is_canonical(header):
+                raise BlockNotFoundError("hash is not currently canonical")
+            return header
+        if block.number is not None:
+            return chain.header(block.number)
+    except HeaderNotFound as error:
+        raise BlockNotFoundError("header not found") from error
+    match block.tag:
+        case "pending":
+            return node.next_header()
+        case "earliest":
+            return chain.header(0)
+        case _:
+            return chain.head

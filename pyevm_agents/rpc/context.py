@@ -1,0 +1,26 @@
+"""What methods answer from: the node, and whom they answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyevm_agents.node import Node
+    from pyevm_agents.rpc.session import Session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rpc:
+    """A node as methods see it."""
+
+    node: Node
+    send_seconds: float = 2.0
+    """How long a send waits for its block: clients give up early, and an agent may think long."""
+
+    session: Session | None = None
+    """Who asks."""
+
+    def of(self, session: Session) -> Rpc:
+        """Return the same for whoever asks."""
+        return replace(self, session=session)

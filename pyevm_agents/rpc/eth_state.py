@@ -1,0 +1,200 @@
+"""`eth_*` that read accounts and blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyevm_agents.rpc import formats
+from pyevm_agents.rpc.blocks import BlockNotFoundError, header_of
+from pyevm_agents.rpc.parameters import (
+    LATEST,
+    BlockId,
+    address,
+    block,
+    boolean,
+    hash32,
+    slot,
+    uint64,
+)
+from pyevm_agents.rpc.table import Table, optional
+
+if TYPE_CHECKING:
+    from eth.abc import StateAPI
+    from eth_typing import Address
+
+    from pyevm_agents.chain import Record
+    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.formats import Json
+
+METHODS = Table()
+AT = optional(block, LATEST)
+
+
+@METHODS.method("eth_chainId", is_quick=True)
+def chain_id(rpc: Rpc) -> str:
+    """Return the chain's id (EIP-155)."""
+    return hex(rpc.node.chain.config.chain_id)
+
+
+@METHODS.method("eth_blockNumber", is_quick=True)
+def block_number(rpc: Rpc) -> str:
+    """Return the latest block's number."""
+    return hex(rpc.node.chain.head.block_number)
+
+
+@METHODS.method("eth_accounts", "eth_requestAccounts", is_quick=True)
+def accounts(rpc: Rpc) -> list[str]:
+    """Return the accounts that the node signs for."""
+    return [formats.data(one) for one in rpc.node.keys.addresses]
+
+
+@METHODS.method("eth_syncing", is_quick=True)
+def syncing(rpc: Rpc) -> bool:  # noqa: ARG001 - as all methods
+    """Return false: there is nobody to sync with."""
+    return False
+
+
+@METHODS.method("eth_getBalance", address, AT)
+def get_balance(rpc: Rpc, account: Address, block: BlockId) -> str:
+    """Return an account's balance, in wei."""
+    return hex(_state(rpc, block).get_balance(account))
+
+
+@METHODS.method("eth_getTransactionCount", address, AT)
+def get_transaction_count(rpc: Rpc, account: Address, block: BlockId) -> str:
+    """Return an account's nonce; that of its next transaction where "pending"."""
+    if block.tag == "pending":
+        return hex(rpc.node.next_nonce(account))
+    return hex(_state(rpc, block).get_nonce(account))
+
+
+@METHODS.method("eth_getCode", address, AT)
+def get_code(rpc: Rpc, account: Address, block: BlockId) -> str:
+    """Return an account's code."""
+    return formats.data(_state(rpc, block).get_code(account))
+
+
+@METHODS.method("eth_getStorageAt", address, slot, AT)
+def get_storage_at(rpc: Rpc, account: Address, position: int, block: BlockId) -> str:
+    """Return a storage slot, 32 bytes."""
+    return formats.word(_state(rpc, block).get_storage(account, position))
+
+
+@METHODS.method("eth_getBlockByNumber", block, optional(boolean, default=False))
+def get_block_by_number(rpc: Rpc, number: BlockId, full: bool) -> Json | None:  # noqa: FBT001 - JSON-RPC has places
+    """Return a block by number or tag, null where there is none."""
+    record = find_record(rpc, number)
+    return None if record is None else formats.block_json(record, is_full=full)
+
+
+@METHODS.method("eth_getBlockByHash", hash32, optional(boolean, default=False))
+def get_block_by_hash(rpc: Rpc, block_hash: bytes, full: bool) -> Json | None:  # noqa: FBT001 - JSON-RPC has places
+    """Return a block by hash, null where there is none."""
+    return get_block_by_number(rpc, BlockId(hash=block_hash), full)
+
+
+@METHODS.method("eth_getHeaderByNumber", block)
+def get_header_by_number(rpc: Rpc, number: BlockId) -> Json | None:
+    """Return a block's header, null where there is none."""
+    record = find_record(rpc, number)
+    return None if record is None else formats.header_json(record.block.header)
+
+
+@METHODS.method("eth_getHeaderByHash", hash32)
+def get_header_by_hash(rpc: Rpc, block_hash: bytes) -> Json | None:
+    """Return a block's header by its hash, null where there is none."""
+    return get_header_by_number(rpc, BlockId(hash=block_hash))
+
+
+@METHODS.method("eth_getBlockTransactionCountByNumber", block)
+def get_block_transaction_count_by_number(rpc: Rpc, number: BlockId) -> str | None:
+    """Return how many transactions a block has, null where there is no such block."""
+    record = find_record(rpc, number)
+    return None if record is None else hex(len(record.block.transactions))
+
+
+@METHODS.method("eth_getBlockTransactionCountByHash", hash32)
+def get_block_transaction_count_by_hash(rpc: Rpc, block_hash: bytes) -> str | None:
+    """Return how many transactions a block has, null where there is no such block."""
+    return get_block_transaction_count_by_number(rpc, BlockId(hash=block_hash))
+
+
+@METHODS.method("eth_getUncleCountByBlockNumber", block)
+def get_uncle_count_by_number(rpc: Rpc, number: BlockId) -> str | None:
+    """Return how many uncles a block has, null where there is no such block."""
+    record = find_record(rpc, number)
+    return None if record is None else hex(len(record.block.uncles))
+
+
+@METHODS.method("eth_getUncleCountByBlockHash", hash32)
+def get_uncle_count_by_hash(rpc: Rpc, block_hash: bytes) -> str | None:
+    """Return how many uncles a block has, null where there is no such block."""
+    return get_uncle_count_by_number(rpc, BlockId(hash=block_hash))
+
+
+@METHODS.method("eth_getBlockReceipts", block)
+def get_block_receipts(rpc: Rpc, number: BlockId) -> list[Json] | None:
+    """Return the receipts of a block, null where there is no such block."""
+    record = find_record(rpc, number)
+    return None if record is None else receipts_of(rpc, record)
+
+
+@METHODS.method("eth_getTransactionByHash", hash32)
+def get_transaction_by_hash(rpc: Rpc, transaction_hash: bytes) -> Json | None:
+    """Return a transaction, mined or waiting, null where there is none."""
+    found = rpc.node.chain.find_transaction(transaction_hash)
+    if found is not None:
+        record, index = found
+        return formats.transaction_json(record.block.transactions[index], record, index)
+    waiting = rpc.node.pool.get(transaction_hash)
+    return None if waiting is None else formats.transaction_json(waiting.transaction)
+
+
+@METHODS.method("eth_getTransactionByBlockNumberAndIndex", block, uint64)
+def get_transaction_by_number_and_index(rpc: Rpc, number: BlockId, index: int) -> Json | None:
+    """Return a block's transaction by its place, null where there is none."""
+    record = find_record(rpc, number)
+    if record is None or index >= len(record.block.transactions):
+        return None
+    return formats.transaction_json(record.block.transactions[index], record, index)
+
+
+@METHODS.method("eth_getTransactionByBlockHashAndIndex", hash32, uint64)
+def get_transaction_by_hash_and_index(rpc: Rpc, block_hash: bytes, index: int) -> Json | None:
+    """Return a block's transaction by its place, null where there is none."""
+    return get_transaction_by_number_and_index(rpc, BlockId(hash=block_hash), index)
+
+
+@METHODS.method("eth_getTransactionReceipt", hash32)
+def get_transaction_receipt(rpc: Rpc, transaction_hash: bytes) -> Json | None:
+    """Return a mined transaction's receipt, null where there is none."""
+    found = rpc.node.chain.find_transaction(transaction_hash)
+    if found is None:
+        return None
+    record, index = found
+    return receipts_of(rpc, record)[index]
+
+
+def receipts_of(rpc: Rpc, record: Record) -> list[Json]:
+    """Return a block's receipts as JSON."""
+    blob_base_fee = None
+    if any(one.type_id == 3 for one in record.block.transactions):  # noqa: PLR2004 - EIP-4844
+        blob_base_fee = rpc.node.chain.state(record.block.header).blob_base_fee
+    return [*formats.receipts_json(record, blob_base_fee)]
+
+
+def find_record(rpc: Rpc, block: BlockId) -> Record | None:
+    """Return a block with its receipts; None where there is none."""
+    try:
+        header = header_of(rpc.node, block)
+    except BlockNotFoundError:
+        return None
+    if block.tag == "pending":
+        return rpc.node.pending()
+    return rpc.node.chain.record(header)
+
+
+def _state(rpc: Rpc, block: BlockId) -> StateAPI:
+    if block.tag == "pending":
+        return rpc.node.chain.state()
+    return rpc.node.chain.state(header_of(rpc.node, block))

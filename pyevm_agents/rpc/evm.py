@@ -1,0 +1,224 @@
+"""`evm_*`, `anvil_*` and `hardhat_*`: what a development node may do and no chain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.node import Mining
+from pyevm_agents.rpc.parameters import (
+    address,
+    anything,
+    boolean,
+    data,
+    hash32,
+    mapping,
+    quantity,
+    seconds,
+    slot,
+    uint64,
+)
+from pyevm_agents.rpc.table import Table, optional
+
+if TYPE_CHECKING:
+    from eth_typing import Address
+
+    from pyevm_agents.rpc.context import Rpc
+
+METHODS = Table()
+
+
+@METHODS.method("evm_snapshot", "anvil_snapshot")
+def snapshot(rpc: Rpc) -> str:
+    """Keep everything as it is; return an id for `evm_revert`, never given twice."""
+    return hex(rpc.node.do(rpc.node.snapshot).result())
+
+
+@METHODS.method("evm_revert", "anvil_revert", quantity)
+def revert(rpc: Rpc, snapshot_id: int) -> bool:
+    """Go back to a snapshot; it and later ones are used up. False where there is none."""
+    try:
+        rpc.node.do(lambda: rpc.node.revert(snapshot_id)).result()
+    except ConfigError:
+        return False
+    return True
+
+
+@METHODS.method("evm_mine", optional(anything))
+def mine(rpc: Rpc, options: object) -> str:
+    """Make a block; of the time, or the options' `timestamp` and number of `blocks`."""
+    told = mapping(options, "options") if isinstance(options, dict) else {"timestamp": options}
+    timestamp = told.get("timestamp")
+    at = None if timestamp is None else seconds(timestamp, "timestamp")
+    count = told.get("blocks")
+
+    def work() -> None:
+        rpc.node.mine(at)
+        for _ in range(1, 1 if count is None else uint64(count, "blocks")):
+            rpc.node.mine()
+
+    rpc.node.do(work).result()
+    return "0x0"
+
+
+@METHODS.method("anvil_mine", "hardhat_mine", optional(seconds, 1), optional(seconds))
+def mine_blocks(rpc: Rpc, blocks: int, interval: int | None) -> None:
+    """Make so many blocks, each so many seconds after its parent where told."""
+
+    def work() -> None:
+        for index in range(blocks):
+            at = None
+            if interval is not None and index > 0:
+                at = rpc.node.chain.head.timestamp + max(interval, 1)
+            rpc.node.mine(at)
+
+    rpc.node.do(work).result()
+
+
+@METHODS.method("evm_setAutomine", "anvil_setAutomine", boolean)
+def set_automine(rpc: Rpc, enabled: bool) -> bool:  # noqa: FBT001 - JSON-RPC has places
+    """Make a block for each transaction, or not."""
+    node = rpc.node
+
+    def work() -> None:
+        node.set_mining(replace(node.mining, is_automatic=enabled))
+        if enabled and len(node.pool):
+            node.mine()
+
+    node.do(work).result()
+    return True
+
+
+@METHODS.method("anvil_getAutomine", "hardhat_getAutomine", is_quick=True)
+def get_automine(rpc: Rpc) -> bool:
+    """Return whether each transaction gets a block."""
+    return rpc.node.mining.is_automatic
+
+
+@METHODS.method("evm_setIntervalMining", "anvil_setIntervalMining", seconds)
+def set_interval_mining(rpc: Rpc, interval: int) -> bool:
+    """Make a block so often, in seconds; 0 for never."""
+    mining = Mining(is_automatic=rpc.node.mining.is_automatic, interval_seconds=interval)
+    rpc.node.do(lambda: rpc.node.set_mining(mining)).result()
+    return True
+
+
+@METHODS.method("evm_increaseTime", "anvil_increaseTime", seconds)
+def increase_time(rpc: Rpc, seconds: int) -> int:
+    """Move the chain's time ahead; return by how much it is ahead of the world's, in seconds."""
+    return rpc.node.do(lambda: rpc.node.clock.increase(seconds)).result()
+
+
+@METHODS.method(
+    "evm_setNextBlockTimestamp",
+    "anvil_setNextBlockTimestamp",
+    "hardhat_setNextBlockTimestamp",
+    seconds,
+)
+def set_next_block_timestamp(rpc: Rpc, timestamp: int) -> None:
+    """Give the next block its time."""
+    node = rpc.node
+    node.do(lambda: node.clock.set_next(timestamp, node.chain.head.timestamp)).result()
+
+
+@METHODS.method("evm_setTime", "anvil_setTime", seconds)
+def set_time(rpc: Rpc, timestamp: int) -> int:
+    """Let it be that time now; return by how much the chain moved, in seconds."""
+    return rpc.node.do(lambda: rpc.node.clock.set_now(timestamp)).result()
+
+
+@METHODS.method("evm_setBlockGasLimit", "anvil_setBlockGasLimit", uint64)
+def set_block_gas_limit(rpc: Rpc, gas_limit: int) -> bool:
+    """Give every block from now on that gas limit."""
+
+    def work() -> None:
+        rpc.node.fixed = replace(rpc.node.fixed, gas_limit=gas_limit)
+
+    rpc.node.do(work).result()
+    return True
+
+
+@METHODS.method("anvil_setNextBlockBaseFeePerGas", "hardhat_setNextBlockBaseFeePerGas", quantity)
+def set_next_base_fee(rpc: Rpc, base_fee: int) -> None:
+    """Give the next block its base fee, in wei."""
+    rpc.node.do(lambda: rpc.node.tell_next_block(base_fee_wei=base_fee)).result()
+
+
+@METHODS.method("anvil_setCoinbase", "hardhat_setCoinbase", address)
+def set_coinbase(rpc: Rpc, account: Address) -> None:
+    """Give every block from now on that fee recipient."""
+
+    def work() -> None:
+        rpc.node.fixed = replace(rpc.node.fixed, coinbase=account)
+
+    rpc.node.do(work).result()
+
+
+@METHODS.method("hardhat_setPrevRandao", "anvil_setNextBlockPrevRandao", hash32)
+def set_prev_randao(rpc: Rpc, prev_randao: bytes) -> bool:
+    """Give the next block what PREVRANDAO gives."""
+    rpc.node.do(lambda: rpc.node.tell_next_block(prev_randao=prev_randao)).result()
+    return True
+
+
+# -- accounts -- #
+
+
+@METHODS.method(
+    "anvil_setBalance", "hardhat_setBalance", "evm_setAccountBalance", address, quantity
+)
+def set_balance(rpc: Rpc, account: Address, balance: int) -> bool:
+    """Give an account its balance, in wei."""
+    rpc.node.do(lambda: rpc.node.modify(lambda state: state.set_balance(account, balance))).result()
+    return True
+
+
+@METHODS.method("anvil_setNonce", "hardhat_setNonce", "evm_setAccountNonce", address, uint64)
+def set_nonce(rpc: Rpc, account: Address, nonce: int) -> bool:
+    """Give an account its nonce."""
+    rpc.node.do(lambda: rpc.node.modify(lambda state: state.set_nonce(account, nonce))).result()
+    return True
+
+
+@METHODS.method("anvil_setCode", "hardhat_setCode", "evm_setAccountCode", address, data)
+def set_code(rpc: Rpc, account: Address, code: bytes) -> bool:
+    """Give an account its code."""
+    rpc.node.do(lambda: rpc.node.modify(lambda state: state.set_code(account, code))).result()
+    return True
+
+
+@METHODS.method(
+    "anvil_setStorageAt", "hardhat_setStorageAt", "evm_setAccountStorageAt", address, slot, slot
+)
+def set_storage_at(rpc: Rpc, account: Address, position: int, value: int) -> bool:
+    """Give a storage slot its value."""
+    rpc.node.do(
+        lambda: rpc.node.modify(lambda state: state.set_storage(account, position, value))
+    ).result()
+    return True
+
+
+@METHODS.method("anvil_impersonateAccount", "hardhat_impersonateAccount", address)
+def impersonate_account(rpc: Rpc, account: Address) -> bool:
+    """Send in an account's name from now on, without its key."""
+    rpc.node.do(lambda: rpc.node.keys.impersonate(account)).result()
+    return True
+
+
+@METHODS.method("anvil_stopImpersonatingAccount", "hardhat_stopImpersonatingAccount", address)
+def stop_impersonating_account(rpc: Rpc, account: Address) -> bool:
+    """Send in its name no longer."""
+    rpc.node.do(lambda: rpc.node.keys.stop_impersonating(account)).result()
+    return True
+
+
+@METHODS.method("anvil_autoImpersonateAccount", "hardhat_autoImpersonateAccount", boolean)
+def auto_impersonate(rpc: Rpc, enabled: bool) -> bool:  # noqa: FBT001 - JSON-RPC has places
+    """Send in anybody's name, or not."""
+
+    def work() -> None:
+        rpc.node.keys.impersonates_all = enabled
+
+    rpc.node.do(work).result()
+    return True

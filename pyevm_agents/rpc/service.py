@@ -1,0 +1,62 @@
+"""All methods of a node, as a server or a provider asks for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyevm_agents.errors import ConfigError, EngineFault
+from pyevm_agents.node import PoolError
+from pyevm_agents.rpc.blocks import BlockNotFoundError
+from pyevm_agents.rpc.errors import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    RpcError,
+)
+from pyevm_agents.rpc.failures import SERVER_ERROR
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.session import Session
+    from pyevm_agents.rpc.table import Method
+
+
+class NodeService:
+    """Answers requests about a node. All of it may be used in any thread."""
+
+    def __init__(self, rpc: Rpc, methods: Mapping[str, Method], absent: Mapping[str, str]) -> None:
+        """Take what methods answer from, the methods, and why others are not there."""
+        self._rpc = rpc
+        self._methods = methods
+        self._absent = absent
+
+    def is_quick(self, method: str) -> bool:
+        """Whether a method answers well within a millisecond, and never waits."""
+        known = self._methods.get(method)
+        return known is None or known.is_quick
+
+    def call(
+        self, method: str, params: Sequence[object] | Mapping[str, object], session: Session
+    ) -> object:
+        """Answer a request.
+
+        Raises: RpcError: every error that is no bug.
+        """
+        known = self._methods.get(method)
+        if known is None:
+            reason = self._absent.get(method)
+            told = f"the method {method} does not exist/is not available"
+            raise RpcError(METHOD_NOT_FOUND, f"{told}: {reason}" if reason else told)
+        arguments = known.arguments(params)
+        try:
+            return known.answer(self._rpc.of(session), *arguments)
+        except PoolError as error:
+            raise RpcError(SERVER_ERROR, str(error)) from error
+        except BlockNotFoundError as error:
+            raise RpcError(SERVER_ERROR, str(error)) from error
+        except ConfigError as error:
+            raise RpcError(INVALID_PARAMS, str(error)) from error
+        except EngineFault as error:
+            raise RpcError(INTERNAL_ERROR, str(error), {"retry": False}) from error
