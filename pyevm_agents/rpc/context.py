@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyevm_agents.node import Node
+    from pyevm_agents.rpc.events import Events
     from pyevm_agents.rpc.session import Session
 
 
@@ -15,6 +16,7 @@ class Rpc:
     """A node as methods see it."""
 
     node: Node
+    events: Events
     send_seconds: float = 2.0
     """How long a send waits for its block: clients give up early, and an agent may think long."""
 
