@@ -1,0 +1,1 @@
+"""JSON-RPC without sockets: the envelope, and a file for each namespace."""
