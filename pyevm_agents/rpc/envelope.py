@@ -7,7 +7,7 @@ message ─▶ Dispatcher.begin ─▶ the answer, where all of it is quick
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter  # noqa: TID251 - how long a request takes is shown, and no more
 from typing import TYPE_CHECKING, Protocol
 
@@ -69,10 +69,15 @@ class Answered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """The rest of answering a message, to be run once, in a thread of its own."""
+    """The rest of answering a message: call it once, in a thread of its own, or refuse it."""
 
-    run: Callable[[], bytes | None]
+    method: str
+    """What it waits for: the first method that is not quick. Empty where nobody knows yet."""
+
     is_batch: bool
+    run: Callable[[], bytes | None]
+    refuse: Callable[[RpcError], bytes | None]
+    """Answers every request of the message with an error; none is executed."""
 
     def __call__(self) -> bytes | None:
         """Return the answer, None where none is due."""
@@ -99,22 +104,33 @@ class Dispatcher:
 
         None means that it needs no answer: all of it were notifications.
         """
+        is_batch = _is_batch(body)
         if len(body) > INLINE_BYTES:
-            # Who parses can't know yet; a batch it may well be.
-            return Work(run=lambda: self._answer(body, session), is_batch=True)
+            return Work(
+                method="",
+                is_batch=is_batch,
+                run=lambda: self._answer(body, session),
+                refuse=lambda error: failure(None, error),
+            )
         requests = self._read(body, session)
         if isinstance(requests, bytes):
             return requests
-        is_quick = len(requests) <= INLINE_REQUESTS and all(
-            request.refusal is not None or self._service.is_quick(request.method)
-            for request in requests
-        )
-        is_batch = _is_batch(body)
-        if is_quick:
+        slow = [request.method for request in requests if not self._is_quick(request)]
+        if not slow and len(requests) <= INLINE_REQUESTS:
             return self._answers(requests, session, is_batch=is_batch)
         return Work(
-            run=lambda: self._answers(requests, session, is_batch=is_batch), is_batch=is_batch
+            method=slow[0] if slow else "",
+            is_batch=is_batch,
+            run=lambda: self._answers(requests, session, is_batch=is_batch),
+            refuse=lambda error: self._answers(
+                [replace(request, refusal=error) for request in requests],
+                session,
+                is_batch=is_batch,
+            ),
         )
+
+    def _is_quick(self, request: Request) -> bool:
+        return request.refusal is not None or self._service.is_quick(request.method)
 
     def _answer(self, body: bytes, session: Session) -> bytes | None:
         """Answer a message in this thread, however long it takes."""
