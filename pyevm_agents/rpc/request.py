@@ -1,0 +1,97 @@
+"""One request of JSON-RPC 2.0: read, and answered in bytes.
+
+Source: JSON-RPC 2.0, sections 4 and 5. Looser in one point, as other nodes are: `"params": null`
+is taken for no parameters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pyevm_agents.rpc.codec import encode
+from pyevm_agents.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, RpcError
+
+if TYPE_CHECKING:
+    Params = list[object] | dict[str, object]
+
+SHOWN_CHARACTERS = 60
+"""How much of a wrong value an error message repeats."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A request that is none has a refusal instead of a method."""
+
+    id: object = None
+    is_notification: bool = False
+    method: str = ""
+    params: Params = field(default_factory=list)
+    refusal: RpcError | None = None
+
+
+def read_request(message: object) -> Request:
+    """Read one request, of a batch or alone."""
+    if not isinstance(message, dict):
+        return _refused(None, f"a request is an object, not {shown(message)}")
+    request_id = message.get("id")
+    if isinstance(request_id, bool | dict | list):
+        return _refused(None, f"id is {shown(request_id)}; it must be a string or a number")
+    if (version := message.get("jsonrpc")) != "2.0":
+        return _refused(request_id, f'jsonrpc is {shown(version)}; it must be "2.0"')
+    method = message.get("method")
+    if not isinstance(method, str):
+        return _refused(request_id, f"method is {shown(method)}; it must be a string")
+    params = message.get("params")
+    if params is None:
+        params = []
+    is_notification = "id" not in message
+    if not isinstance(params, list | dict):
+        reason = f"params is {shown(params)}; it must be a list or an object"
+        return Request(
+            id=request_id,
+            is_notification=is_notification,
+            method=method,
+            refusal=RpcError(INVALID_PARAMS, reason),
+        )
+    return Request(id=request_id, is_notification=is_notification, method=method, params=params)
+
+
+def _refused(request_id: object, reason: str) -> Request:
+    return Request(id=request_id, refusal=RpcError(INVALID_REQUEST, reason))
+
+
+def success(request_id: object, result: object) -> bytes:
+    """Write the answer of a request that has a result.
+
+    Raises:
+        TypeError: the result is not JSON-ready. ValueError: it contains itself.
+    """
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (encode(request_id), encode(result))
+
+
+def failure(request_id: object, error: RpcError) -> bytes:
+    """Write the answer of a request that has none.
+
+    Raises:
+        TypeError: the error's data is not JSON-ready. ValueError: it contains itself.
+    """
+    fields: dict[str, object] = {"code": error.code, "message": error.message}
+    if error.data is not None:
+        fields["data"] = error.data
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encode(request_id), encode(fields))
+
+
+def shown(value: object) -> str:
+    """Return a value of JSON in few characters, for a message."""
+    if value is None:
+        return "null or missing"
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, str):
+        if len(value) > SHOWN_CHARACTERS:
+            return f'"{value[:SHOWN_CHARACTERS]}…"'
+        return f'"{value}"'
+    return str(value).lower() if isinstance(value, bool) else str(value)

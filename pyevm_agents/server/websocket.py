@@ -1,0 +1,200 @@
+"""One WebSocket: requests in any number at once, answers as they come, notifications between."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from functools import partial
+from typing import TYPE_CHECKING
+
+from aiohttp import WSCloseCode, WSMsgType, web
+
+from pyevm_agents.rpc.codec import encode
+from pyevm_agents.rpc.envelope import Work
+from pyevm_agents.rpc.errors import INTERNAL_ERROR, LIMIT_EXCEEDED, RpcError
+from pyevm_agents.rpc.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyevm_agents.rpc.envelope import Dispatcher
+    from pyevm_agents.server.options import ServerOptions
+    from pyevm_agents.server.threads import CallThreads
+
+log = logging.getLogger(__name__)
+
+MESSAGES_AT_A_TIME = 16
+"""So many messages of one client are taken in before the others have their turn."""
+
+CLOSE_SECONDS = 1.0
+"""How long a client has to confirm the end."""
+
+
+class WebSocket:
+    """A connection, from its handshake to its end. All but `notify` is the loop's."""
+
+    def __init__(
+        self, dispatcher: Dispatcher, threads: CallThreads, options: ServerOptions
+    ) -> None:
+        """Prepare for one connection."""
+        self._dispatcher = dispatcher
+        self._threads = threads
+        self._options = options
+        self._loop = asyncio.get_running_loop()
+        self._response = web.WebSocketResponse(
+            # aiohttp refuses what reaches its limit.
+            max_msg_size=options.limits.body_bytes + 1,
+            heartbeat=options.ping_seconds,
+            timeout=CLOSE_SECONDS,
+            compress=False,
+            decode_text=False,
+        )
+        self._transport: asyncio.Transport | None = None
+        self._session = Session("ws", self.notify)
+        self._queue: deque[bytes] = deque()
+        self._queued_bytes = 0
+        self._wake = asyncio.Event()
+        self._pending: set[asyncio.Future[bytes | None]] = set()
+        self._batches = 0
+        self._held: list[bytes] = []
+        self._is_stopping = False
+
+    def notify(self, message: Mapping[str, object]) -> None:
+        """Send what no request asked for; in any thread.
+
+        Raises:
+            TypeError: the message is not JSON-ready. ValueError: it contains itself.
+        """
+        data = encode(message)
+        try:
+            self._loop.call_soon_threadsafe(self._notify, data)
+        except RuntimeError:
+            return  # The loop has ended, and the server with it.
+
+    async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Talk until either side ends it.
+
+        Raises:
+            web.HTTPException: the handshake is none.
+        """
+        await self._response.prepare(request)
+        self._transport = request.transport
+        writer = asyncio.create_task(self._write())
+        taken = 0
+        try:
+            async for message in self._response:
+                if message.type is WSMsgType.ERROR:
+                    break
+                self._take(bytes(message.data))
+                taken += 1
+                if taken % MESSAGES_AT_A_TIME == 0:
+                    await asyncio.sleep(0)
+        finally:
+            self._session.close()
+            for future in self._pending:
+                future.cancel()
+            writer.cancel()
+        return self._response
+
+    async def stop(self, seconds: float) -> None:
+        """Take no more requests, answer those that are at work, and say goodbye."""
+        self._is_stopping = True
+        try:
+            async with asyncio.timeout(seconds):
+                while self._pending or self._queue:
+                    self._wake.set()
+                    await asyncio.sleep(0.01)
+        except TimeoutError:
+            log.info("A WebSocket is closed with %d requests unanswered", len(self._pending))
+        try:
+            async with asyncio.timeout(2 * CLOSE_SECONDS):
+                await self._response.close(code=WSCloseCode.GOING_AWAY, message=b"the server stops")
+        except (TimeoutError, RuntimeError):  # It does not read, or did not get to its handshake.
+            self._abort()
+
+    def _take(self, body: bytes) -> None:
+        """Answer a message, or have it answered."""
+        answer = self._dispatcher.begin(body, self._session)
+        if isinstance(answer, Work):
+            self._begin(answer)
+        elif answer is not None:
+            self._send(answer)
+
+    def _begin(self, work: Work) -> None:
+        refusal = self._refusal()
+        if refusal is None:
+            try:
+                future = self._threads.submit(work.method, work)
+            except RpcError as error:
+                refusal = error
+        if refusal is not None:
+            if (answer := work.refuse(refusal)) is not None:
+                self._send(answer)
+            return
+        self._pending.add(future)
+        self._batches += work.is_batch
+        future.add_done_callback(partial(self._finish, is_batch=work.is_batch))
+
+    def _refusal(self) -> RpcError | None:
+        if self._is_stopping:
+            return RpcError(INTERNAL_ERROR, "the server stops")
+        if len(self._pending) >= self._options.pending:
+            return RpcError(
+                LIMIT_EXCEEDED,
+                f"{self._options.pending} requests of this connection are not answered yet: "
+                "wait for some of them",
+            )
+        return None
+
+    def _finish(self, future: asyncio.Future[bytes | None], *, is_batch: bool) -> None:
+        """Send the answer of a thread."""
+        self._pending.discard(future)
+        if not future.cancelled() and (answer := future.result()) is not None:
+            self._send(answer)
+        self._batches -= is_batch
+        if not self._batches:
+            held, self._held = self._held, []
+            for data in held:
+                self._send(data)
+
+    def _notify(self, data: bytes) -> None:
+        """Send a notification, after the batch that may have subscribed to it."""
+        if not self._batches:
+            self._send(data)
+        elif sum(map(len, self._held)) + len(data) <= self._options.queue_bytes:
+            self._held.append(data)
+        else:
+            self._abort()
+
+    def _send(self, data: bytes) -> None:
+        """Put a message in the reader's line. Who lets it grow too long is disconnected."""
+        if not self._session.is_open:
+            return
+        # A long answer by itself is no long line.
+        if self._queue and self._queued_bytes + len(data) > self._options.queue_bytes:
+            log.info("A WebSocket is closed: it does not read, %d bytes wait", self._queued_bytes)
+            self._abort()
+            return
+        self._queue.append(data)
+        self._queued_bytes += len(data)
+        self._wake.set()
+
+    def _abort(self) -> None:
+        self._session.close()
+        self._queue.clear()
+        if self._transport is not None:
+            self._transport.abort()
+
+    async def _write(self) -> None:
+        """Write what waits, as fast as it is read."""
+        try:
+            while True:
+                await self._wake.wait()
+                self._wake.clear()
+                while self._queue:
+                    data = self._queue.popleft()
+                    self._queued_bytes -= len(data)
+                    await self._response.send_frame(data, WSMsgType.TEXT)
+        except ConnectionError:
+            return  # Reading ends as well.
