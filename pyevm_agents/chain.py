@@ -25,7 +25,7 @@ from precompiles.executor import Executor
 from precompiles.ports import Described
 from pyevm_agents.blocks import decode_block, require_same
 from pyevm_agents.calls import AccountOverride, Call, CallResult, override, spoofed
-from pyevm_agents.config import check_fits
+from pyevm_agents.config import ChainConfig, check_fits
 from pyevm_agents.database import Database, MemoryRows
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.estimation import Trial, least_gas
@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     )
 
     from precompiles.ports import LanguageModel
-    from pyevm_agents.config import ChainConfig
     from pyevm_agents.database import Rows
     from pyevm_agents.vm import Watch
 
@@ -564,6 +563,15 @@ class Chain:
         key = SENDER_KEY + transaction.hash
         if self._db.exists(key):
             impersonate(transaction, Address(self._db[key]))
+
+
+def kept_config(rows: Rows) -> ChainConfig | None:
+    """Return the configuration of the chain that rows hold; None where they hold none.
+
+    Raises: ConfigError: it is one of another version.
+    """
+    kept = rows.get(CONFIG_KEY)
+    return None if kept is None else ChainConfig.from_json(kept.decode())
 
 
 def _difference(stated: str, own: str) -> str:
