@@ -69,6 +69,9 @@ CONFIG_KEY = b"agents:config"
 HEAD_STATE_KEY = b"agents:head-state"
 """Row of the head's state root where somebody set accounts after it was mined."""
 
+BEFORE_KEY = b"agents:before:"
+"""Row of the state root that a block began with, by its hash, where it is not its parent's."""
+
 SENDER_KEY = b"agents:sender:"
 """Row of the sender of a transaction that has no signature of its own, by its hash."""
 
@@ -426,6 +429,41 @@ class Chain:
             computation=computation,
         )
 
+    def replay(
+        self,
+        record: Record,
+        index: int,
+        trace: Callable[[type[AgentVM]], type[AgentVM]] | None = None,
+    ) -> tuple[ReceiptAPI, ComputationAPI]:
+        """Execute a transaction of a block again, behind those before it, and keep nothing.
+
+        Input:  the block, and the transaction's place; what makes a VM class that tells a tracer.
+        Raises: EngineFault: the host failed.
+        """
+        block = record.block
+        root = self.state_root_before(block.header)
+        header = block.header.copy(gas_used=0, blob_gas_used=0, state_root=root)
+        vm_class = self._vm_class(header)
+        vm = (trace(vm_class) if trace is not None else vm_class)(
+            header=header,
+            chaindb=self._chain.chaindb,
+            chain_context=ChainContext(self.config.chain_id),
+            consensus_context=self._chain.consensus_context,
+        )
+        vm.block_preprocessing(block)
+        for transaction in block.transactions[:index]:
+            receipt, _ = vm.apply_transaction(header, transaction)
+            header = vm.add_receipt_to_header(header, receipt)
+            header = vm.increment_blob_gas_used(header, transaction)
+        return vm.apply_transaction(header, block.transactions[index])
+
+    def state_root_before(self, header: BlockHeaderAPI) -> bytes:
+        """Return the root of the state that a block begins with."""
+        key = BEFORE_KEY + header.hash
+        if self._db.exists(key):
+            return self._db[key]
+        return bytes(self.header_of(header.parent_hash).state_root)
+
     def estimate_gas(
         self,
         call: Call,
@@ -546,6 +584,7 @@ class Chain:
             if is_impersonated(transaction):
                 self._db[SENDER_KEY + transaction.hash] = bytes(transaction.sender)
         if self._db.exists(HEAD_STATE_KEY):
+            self._db[BEFORE_KEY + block.hash] = self._db[HEAD_STATE_KEY]
             del self._db[HEAD_STATE_KEY]
         self._db.commit()
         self._records[block.hash] = Record(block=block, receipts=mined.receipts)

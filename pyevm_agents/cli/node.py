@@ -31,7 +31,7 @@ from pyevm_agents.config import (
 )
 from pyevm_agents.development import model_profile
 from pyevm_agents.lmdb_rows import LmdbRows
-from pyevm_agents.models import LlamaModel, RememberingModel
+from pyevm_agents.models import LlamaModel, RememberingModel, SwitchedModel
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Mining, Node
 from pyevm_agents.node.keys import derived_keys
 from pyevm_agents.node.node import Watcher
@@ -181,7 +181,7 @@ def node(  # noqa: PLR0913 - one for each option
     with ExitStack() as stack:
         rows = LmdbRows(state_dir or _folder_of_process(stack))
         stack.callback(rows.close)
-        models: dict[str, RememberingModel] = {}
+        models: dict[str, SwitchedModel] = {}
         config = rules.config(rows)
         if not no_model:
             store = stack.enter_context(store_of_run(store_path, no_store=no_store))
@@ -216,14 +216,14 @@ def _folder_of_process(stack: ExitStack) -> Path:
 
 def _with_model(
     config: ChainConfig, llama: LlamaModel, store: Store
-) -> tuple[ChainConfig, dict[str, RememberingModel]]:
+) -> tuple[ChainConfig, dict[str, SwitchedModel]]:
     facts = llama.profile_facts
     profile = model_profile(facts)
     remembering = RememberingModel(
         llama, digest=facts.digest, fingerprint=facts.fingerprint, store=store
     )
     with_model = replace(config, models=(profile,), profile_fingerprint=facts.fingerprint)
-    return with_model, {profile.name: remembering}
+    return with_model, {profile.name: SwitchedModel(remembering)}
 
 
 async def _serve(service: NodeService, options: ServerOptions, log: _Log, running: Node) -> None:
