@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from precompiles import spec
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models import ScriptedModel, SwitchedModel, answer, use
+from pyevm_agents.models import RememberingModel, ScriptedModel, SwitchedModel, answer, use
 from pyevm_agents.models.llama_model import GgufModel
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.agent_trace import trace_json
@@ -198,7 +198,10 @@ def _switch_of(rpc: Rpc, name: str | None) -> SwitchedModel:
 def _weights_of(switch: SwitchedModel) -> GgufModel:
     """Return the model whose vocabulary a script is counted in."""
     model = switch.own
-    inner = getattr(model, "model", model)
-    if not isinstance(inner, GgufModel):
-        raise RpcError(INVALID_PARAMS, f"{type(inner).__name__} has no vocabulary to script in")
-    return inner
+    if isinstance(model, RememberingModel):
+        model = model.model
+    if isinstance(model, ScriptedModel):
+        return model.vocabulary
+    if not isinstance(model, GgufModel):
+        raise RpcError(INVALID_PARAMS, f"{type(model).__name__} has no vocabulary to script in")
+    return model
