@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, cast
 
 from precompiles import spec
@@ -93,6 +94,10 @@ def schedule(rpc: Rpc) -> Json:
 @METHODS.method("agent_traceTransaction", hash32)
 def trace_transaction(rpc: Rpc, transaction_hash: bytes) -> Json:
     """Return the steps of a transaction's agents: prompts, words, tokens, gas, margins, times."""
+    noted = rpc.node.chain.noted(transaction_hash)
+    if noted is not None:
+        kept: Json = json.loads(noted)
+        return kept
     found = rpc.node.chain.find_transaction(transaction_hash)
     if found is None:
         raise RpcError(
@@ -101,8 +106,8 @@ def trace_transaction(rpc: Rpc, transaction_hash: bytes) -> Json:
     record, index = found
     receipt, computation = rpc.node.chain.replay(record, index)
     before = record.receipts[index - 1].gas_used if index else 0
-    form = trace_json(computation, receipt.gas_used - before, rpc.node.chain.models)
-    return {"transactionHash": formats.data(transaction_hash)} | form
+    gas_used = receipt.gas_used - before
+    return trace_json(transaction_hash, computation, gas_used, rpc.node.chain.models)
 
 
 @METHODS.method("agent_estimate", asked, optional(block, PENDING))

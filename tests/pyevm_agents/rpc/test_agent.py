@@ -121,6 +121,7 @@ def test_a_script_answers_until_it_is_cleared(bench: Bench) -> None:
     (step,) = bench.ask("agent_traceTransaction", sent)["steps"]
     assert (step["thought"], step["answer"]) == ("No.", "I would rather not.")
     assert bench.ask("agent_clearScript")
+    assert bench.ask("agent_traceTransaction", sent)["steps"] == [step]
     assert not bench.ask("agent_clearScript")
     assert not bench.ask("agent_models")[0]["isScripted"]
 
