@@ -22,6 +22,7 @@ from __future__ import annotations
 from pyevm_agents.tracing.access_list import AccessListTracer
 from pyevm_agents.tracing.events import NoopTracer, Tracer
 from pyevm_agents.tracing.flat_calls import PARITY, FlatCallTracer, Place
+from pyevm_agents.tracing.mux import MuxTracer
 from pyevm_agents.tracing.table import tracer_from
 from pyevm_agents.tracing.vm import selectively_traced_vm, traced_vm
 
@@ -29,6 +30,7 @@ __all__ = [
     "PARITY",
     "AccessListTracer",
     "FlatCallTracer",
+    "MuxTracer",
     "NoopTracer",
     "Place",
     "Tracer",

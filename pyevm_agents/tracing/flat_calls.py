@@ -32,9 +32,8 @@ _IN_PARITYS_WORDS = {
     "stack limit reached": "Out of stack",
     "invalid opcode": "Bad instruction",
     "stack underflow": "Stack underflow",
-    "write protection": "Mutable Call In Static Context",
 }
-"""Beginnings of geth's words. Source: geth, `eth/tracers/native/call_flat.go`, and OpenEthereum."""
+"""Beginnings of geth's words. Source: geth, `eth/tracers/native/call_flat.go`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +52,13 @@ class FlatOptions:
 
     convert_parity_errors: bool = False
     include_precompiles: bool = False
-    parity_gas: bool = False
-    """Show of the transaction's own call its gas alone, as Parity does, without what the
-    transaction pays for its data."""
+    as_parity: bool = False
+    """Show of the transaction's own call its gas alone, without what the transaction pays for its
+    data, and of a call without a result that it is null; geth does neither."""
 
 
-PARITY = FlatOptions(convert_parity_errors=True, parity_gas=True)
-"""What `trace_transaction` and `trace_block` show."""
+PARITY = FlatOptions(convert_parity_errors=True, include_precompiles=True, as_parity=True)
+"""What `trace_transaction` and `trace_block` show; calls of precompiles too, as in anvil."""
 
 
 class FlatCallTracer(CallTree):
@@ -101,7 +100,7 @@ class FlatCallTracer(CallTree):
 
     def _show(self, frame: Frame, path: list[int], subtraces: int) -> dict[str, object]:
         gas, gas_used = frame.gas, frame.gas_used
-        if not path and not self._options.parity_gas:
+        if not path and not self._options.as_parity:
             gas, gas_used = self.gas_limit, self.gas_used
         if frame.kind == "SELFDESTRUCT":
             kind, action, result = "suicide", _inheritance(frame), None
@@ -124,6 +123,8 @@ class FlatCallTracer(CallTree):
             shown["error"] = self._words(frame.error)
         if result is not None and frame.error in {None, REVERTED}:
             shown["result"] = result
+        elif self._options.as_parity:
+            shown["result"] = None
         return shown
 
     def _show_place(self) -> dict[str, object]:

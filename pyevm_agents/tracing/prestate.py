@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from eth.abc import StateAPI
     from eth_typing import Address, Hash32
 
-    from pyevm_agents.tracing.events import Beginning, Step
+    from pyevm_agents.tracing.events import Beginning, Frame, Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,10 +69,15 @@ class PrestateTracer(NoopTracer):
         self._state = beginning.state
         transaction = beginning.transaction
         self._add(transaction.sender)
-        self._add_with_delegate(beginning.to)
+        self._add(beginning.to)
         self._add(beginning.state.coinbase)
         for authority in authorities(transaction):
             self._add(authority)
+
+    def enter(self, frame: Frame) -> None:
+        """Look up whose code the transaction's own call runs: an authorisation may just say so."""
+        if frame.depth == 0:
+            self._add_with_delegate(frame.to)
 
     def step(self, step: Step) -> None:
         """Look up what an opcode is about to touch."""
@@ -126,8 +131,7 @@ class PrestateTracer(NoopTracer):
         shown_after: dict[str, object] = {}
         for address, before in self._before.items():
             after = self._after[address]
-            changes = self._changes(before, after)
-            if not changes:
+            if after == before:
                 continue
             changed = {
                 slot: value
@@ -137,7 +141,7 @@ class PrestateTracer(NoopTracer):
             if self._options.include_empty or not before.is_empty:
                 shown_before[data(address)] = self._show(before, changed)
             if self._state.account_exists(address) or before.is_empty:
-                shown_after[data(address)] = changes
+                shown_after[data(address)] = self._changes(before, after)
         return {"pre": shown_before, "post": shown_after}
 
     def _changes(self, before: _Account, after: _Account) -> dict[str, object]:
@@ -151,13 +155,13 @@ class PrestateTracer(NoopTracer):
             changes["codeHash"] = data(after.code_hash)
             if self._options.code:
                 changes["code"] = data(after.code)
-        changed = {
-            slot: value for slot, value in after.storage.items() if value != before.storage[slot]
+        filled = {
+            word(slot): word(value)
+            for slot, value in after.storage.items()
+            if value and value != before.storage[slot]
         }
-        if changed:
-            changes["storage"] = {
-                word(slot): word(value) for slot, value in changed.items() if value
-            }
+        if filled:
+            changes["storage"] = filled
         return changes
 
     def _show(self, account: _Account, storage: dict[int, int]) -> dict[str, object]:

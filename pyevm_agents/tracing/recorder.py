@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eth._utils.address import force_bytes_to_address
+from eth._utils.numeric import ceil32
 from eth.constants import STACK_DEPTH_LIMIT, UINT_64_MAX
 from eth.exceptions import OutOfGas
+from eth.vm.forks.shanghai.constants import INITCODE_WORD_COST
 from eth.vm.logic.call import max_child_gas_eip150
 from eth.vm.stack import to_bytes, to_int
 
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.tracing.events import Beginning, Tracer
 
+WORD_BYTES = 32
 OWN_OPCODES = CALLS | CREATES | {SELFDESTRUCT}
 """Opcodes that this looks at for the sake of frames, whatever the tracer watches."""
 
@@ -60,6 +63,9 @@ class _Open:
     frame: Frame
     refund_before: int
     """The transaction's refund counter at its start."""
+
+    intrinsic_gas: int = 0
+    """What py-evm charges of it that is the transaction's: the words of its initcode."""
 
     refund_of_children: int = 0
     step: Step | None = None
@@ -104,7 +110,7 @@ class Recorder:
         self.settle()
         if not self._any:  # A creation at an address in use runs nothing.
             frame = _root_frame(computation.msg)
-            frame.gas_used = computation.get_gas_used()
+            frame.gas_used = frame.gas
             frame.error = words_of(computation.error, None) if computation.is_error else None
             self._tracer.enter(frame)
             self._tracer.leave(frame)
@@ -119,8 +125,10 @@ class Recorder:
         """Take the start of a computation."""
         message = computation.msg
         self._any = True
+        intrinsic_gas = 0
         if not self._open:
             frame, refund = _root_frame(message), int(message.refund)
+            intrinsic_gas = message.gas - frame.gas
         else:
             parent = self._open[-1]
             parent.entered = True
@@ -129,7 +137,7 @@ class Recorder:
                 gas_left = parent.computation.get_gas_remaining()
                 granted_gas = message.gas if message.is_create else 0
                 parent.step.gas_cost = parent.step.gas - gas_left - granted_gas
-        self._open.append(_Open(computation, frame, refund))
+        self._open.append(_Open(computation, frame, refund, intrinsic_gas))
         self._tracer.enter(frame)
 
     def halting(self, computation: BaseComputation) -> None:
@@ -176,7 +184,7 @@ class Recorder:
             return
         ended = self._open.pop()
         computation, frame = ended.computation, ended.frame
-        frame.gas_used = computation.get_gas_used()
+        frame.gas_used = computation.get_gas_used() - ended.intrinsic_gas
         frame.output = bytes(computation.output)
         if computation.is_error:
             if frame.error is None:
@@ -286,8 +294,15 @@ def _root_frame(message: MessageAPI) -> Frame:
         to=message.storage_address if message.is_create else message.to,
         value_wei=message.value,
         input=bytes(message.code if message.is_create else message.data),
-        gas=message.gas,
+        gas=max(0, message.gas - _initcode_gas(message)),
     )
+
+
+def _initcode_gas(message: MessageAPI) -> int:
+    """Return what a transaction pays for the words of its initcode, before its call begins."""
+    if not message.is_create:
+        return 0
+    return INITCODE_WORD_COST * (ceil32(len(message.code)) // WORD_BYTES)
 
 
 def _inner_frame(message: MessageAPI, parent: _Open) -> Frame:

@@ -1,4 +1,4 @@
-"""Ask anvil what it makes of the scenarios, and write its answers to `anvil.json`.
+"""Ask anvil what it makes of the scenarios, and write its answers to `anvil.json.gz`.
 
     npm install @foundry-rs/anvil   (in a folder of its own; postinstall scripts may be refused)
     python -m tests.pyevm_agents.tracing.record_anvil FOLDER/node_modules/@foundry-rs/anvil-*/bin/anvil
@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import argparse
-import gzip
 import json
 import subprocess
 import time
@@ -16,18 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from pyevm_agents.config import ChainConfig
+from tests.pyevm_agents.tracing.anvil_answers import REQUESTS, shortened, write
 from tests.pyevm_agents.tracing.scenarios import BLOCK_GAS_LIMIT, SCENARIOS, Scenario
 
-ANSWERS = Path(__file__).with_name("anvil.json.gz")
 PORT = 18_545
-REQUESTS: dict[str, dict[str, Any]] = {
-    "structLogs": {"enableMemory": True, "enableReturnData": True},
-    "callTracer": {"tracer": "callTracer", "tracerConfig": {"withLog": True}},
-    "topCall": {"tracer": "callTracer", "tracerConfig": {"onlyTopCall": True}},
-    "prestate": {"tracer": "prestateTracer"},
-    "difference": {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True}},
-    "4byteTracer": {"tracer": "4byteTracer"},
-}
 
 
 def ask(method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
@@ -59,9 +50,15 @@ def record(scenario: Scenario) -> dict[str, Any]:
     ask("anvil_setNextBlockBaseFeePerGas", hex(header.base_fee_per_gas))
     ask("evm_setNextBlockTimestamp", hex(header.timestamp))
     sent = ask("eth_sendRawTransaction", "0x" + scenario.raw_transaction().hex())
-    answers = {name: ask("debug_traceTransaction", sent, of) for name, of in REQUESTS.items()}
+    receipt = None
+    while receipt is None:  # It mines a moment later, and traces of the unmined are empty.
+        receipt = ask("eth_getTransactionReceipt", sent)
+    answers = {
+        name: shortened(name, ask("debug_traceTransaction", sent, of))
+        for name, of in REQUESTS.items()
+    }
     answers["parity"] = ask("trace_transaction", sent)
-    answers["receipt"] = ask("eth_getTransactionReceipt", sent)
+    answers["gasUsed"] = receipt["gasUsed"]
     ask("evm_revert", snapshot)
     return answers
 
@@ -88,9 +85,7 @@ def main() -> None:
             answers = {scenario.name: record(scenario) for scenario in SCENARIOS}
         finally:
             node.terminate()
-    packed = json.dumps(answers, separators=(",", ":"), sort_keys=True).encode()
-    ANSWERS.write_bytes(gzip.compress(packed, mtime=0))
-    print(f"{ANSWERS}: {len(packed)} bytes, {ANSWERS.stat().st_size} packed")
+    print(write(answers))
 
 
 if __name__ == "__main__":

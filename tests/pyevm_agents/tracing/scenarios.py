@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from eth._utils.address import generate_contract_address, generate_safe_contract_address
 from eth_abi import encode
 from eth_account import Account
+from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
 
 from pyevm_agents.chain import Chain, GenesisAccount
@@ -133,7 +134,7 @@ EVERYTHING = """
     0x08 PUSH0 0x60 0xcecececececececececececececececececececece EXTCODECOPY RETURNDATASIZE
     PUSH0 PUSH0 PUSH0 RETURNDATACOPY 0xcecececececececececececececececececececece EXTCODEHASH POP
     COINBASE POP NUMBER GASLIMIT POP CHAINID SELFBALANCE BASEFEE PUSH0 BLOBHASH BLOBBASEFEE
-    DIFFICULTY POP TIMESTAMP POP PUSH0 BLOCKHASH POP
+    TIMESTAMP POP 0x99 BLOCKHASH POP
     0x0400 MLOAD POP 0x09 0x20 MSTORE 0x0a 0x41 MSTORE8 PC MSIZE GAS 0x0b 0x01 TSTORE 0x01 TLOAD
     0x20 0x10 0x80 MCOPY DUP1 DUP16 SWAP1 SWAP15 POP 0x05 PUSH0 SSTORE PUSH0 SLOAD POP STOP
 """
@@ -204,7 +205,7 @@ SCENARIOS = [
     _one("create of reserved code", creating(asm(returning(b"\xef"))) + " STOP"),
     _one("create of too much code", creating(asm("0x6001 PUSH0 RETURN")) + " STOP", gas=10**7),
     _one("create where the code is too dear", creating(asm("0x4000 PUSH0 RETURN")) + " STOP"),
-    _one("create out of gas", creating(asm("JUMPDEST PUSH0 JUMP")) + " STOP", gas=100_000),
+    _one("create out of gas", creating(asm("JUMPDEST PUSH0 JUMP")) + " STOP", gas=55_000),
     _one("create without the balance", creating(asm("STOP"), 77) + " STOP"),
     _one("create2 without the balance", creating(asm("STOP"), 77, 1) + " STOP"),
     _one("create of nothing", "PUSH0 PUSH0 PUSH0 CREATE STOP"),
@@ -370,11 +371,12 @@ SCENARIOS = [
 ]
 
 
-def _authorization(address: bytes, nonce: int = 0) -> object:
+def _authorization(address: bytes, nonce: int = 0, key: PrivateKey = STRANGER_KEY) -> object:
     fields = {"chainId": ChainConfig().chain_id, "address": address, "nonce": nonce}
-    return Account.sign_authorization(fields, STRANGER_KEY.to_bytes())
+    return Account.sign_authorization(fields, key.to_bytes())
 
 
+NEW_KEY = PrivateKey(b"\x03" * 32)
 DELEGATED = b"\xef\x01\x00"
 FEES = {"maxFeePerGas": 5_000_000_000, "maxPriorityFeePerGas": 1_000_000_000}
 STORING = GenesisAccount(nonce=1, code=STORE)
@@ -388,9 +390,9 @@ SCENARIOS += [
     ),
     Scenario(
         name="delegation of a new account",
-        to=STRANGER,
+        to=Address(NEW_KEY.public_key.to_canonical_address()),
         accounts={CALLEE: STORING},
-        more={**FEES, "authorizationList": [_authorization(CALLEE)]},
+        more={**FEES, "authorizationList": [_authorization(CALLEE, key=NEW_KEY)]},
     ),
     Scenario(
         name="delegation that is not valid",
@@ -418,6 +420,15 @@ SCENARIOS += [
             CALLEE: STORING,
             STRANGER: GenesisAccount(code=DELEGATED + CALLEE, balance_wei=1, nonce=1),
         },
+    ),
+    Scenario(
+        name="transaction to the sender's own delegated account, which creates",
+        to=OWNER,
+        accounts={
+            CALLEE: _contract(creating(asm(returning(RUNTIME))) + " POP " + calling("CALL", OWNER) + " STOP"),
+            OWNER: GenesisAccount(code=DELEGATED + CALLEE, balance_wei=OWNER_WEI),
+        },
+        gas=200_000,
     ),
     Scenario(
         name="call of an account delegated to a precompile",
