@@ -53,7 +53,7 @@ def constant_gas(computation: BaseComputation, op: int) -> int:
         return GAS_CREATE
     if op in _PRICED_BY_ARGUMENTS or op not in computation.opcodes:
         return 0
-    return int(unwrap(computation.opcodes[op]).gas_cost)  # type: ignore[arg-type]
+    return int(unwrap(computation.opcodes[op]).gas_cost)
 
 
 _PRICED_BY_ARGUMENTS = frozenset({0x0A, *range(0xA0, 0xA5)})

@@ -1,6 +1,6 @@
 """What anvil 1.7.1 made of the scenarios, and where geth, whom we follow, differs from it.
 
-`record_anvil.py` writes the file. Where the two differ we do as geth does, and `comparable` takes
+`scripts/record_anvil.py` writes the file. Where the two differ we do as geth does, and `comparable` takes
 away what anvil tells otherwise. Source: geth's `eth/tracers` and `core/vm`, read in November 2026.
 """
 
@@ -121,7 +121,9 @@ def _steps(result: Any) -> Any:  # noqa: ANN401
 def _step(step: Any) -> Any:  # noqa: ANN401
     if isinstance(step, int):
         return step
-    step = {name: value for name, value in step.items() if value not in ([], "0x") or name == "stack"}
+    step = {
+        name: value for name, value in step.items() if value not in ([], "0x") or name == "stack"
+    }
     # anvil's refund is that of one call, and does not count the SSTORE itself.
     step.pop("refund", None)
     # anvil leaves out slots that are in the access list, and those that there was no gas to read.

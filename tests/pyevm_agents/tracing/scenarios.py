@@ -5,36 +5,18 @@ Each is the first of a chain of its own, with the accounts that it needs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-from eth._utils.address import generate_contract_address, generate_safe_contract_address
+from eth._utils.address import generate_contract_address
 from eth_abi import encode
 from eth_account import Account
 from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
 
-from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.tracing import traced_vm
-from pyevm_agents.vm import AgentVM
-from tests.conftest import OWNER, OWNER_KEY, STRANGER, STRANGER_KEY
+from tests.conftest import OWNER, STRANGER, STRANGER_KEY
 from tests.pyevm_agents.tracing.assembler import asm, calling, creating, returning, reverting
+from tests.pyevm_agents.tracing.scenario import BLOCK_GAS_LIMIT, CONTRACT, OWNER_WEI, Scenario
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from eth.abc import SignedTransactionAPI
-
-    from pyevm_agents.tracing import Tracer
-
-BLOCK_GAS_LIMIT = 2**40
-"""Enough for 1,024 calls, each of which gets 63/64 of what is left."""
-
-GAS_PRICE_WEI = 3_000_000_000
-OWNER_WEI = 10**24
-
-CONTRACT = Address(b"\xc0" * 20)
 CALLEE = Address(b"\xce" * 20)
 INNERMOST = Address(b"\xcf" * 20)
 NOBODY = Address(b"\xee" * 20)
@@ -42,58 +24,6 @@ NOBODY = Address(b"\xee" * 20)
 STORE = asm("0x2a 0x01 SSTORE 0x01 SLOAD PUSH0 MSTORE 0x20 PUSH0 RETURN")
 ERROR = bytes.fromhex("08c379a0") + encode(["string"], ["not today"])
 PANIC = bytes.fromhex("4e487b71") + encode(["uint256"], [0x11])
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scenario:
-    """Accounts of genesis, and what a transaction does to them."""
-
-    name: str
-    accounts: Mapping[Address, GenesisAccount] = field(default_factory=dict)
-    to: Address | None = CONTRACT
-    data: bytes = b""
-    value_wei: int = 0
-    gas: int = 1_000_000
-    more: Mapping[str, object] = field(default_factory=dict)
-    """Further fields of the transaction."""
-
-    def all_accounts(self) -> dict[Address, GenesisAccount]:
-        return {OWNER: GenesisAccount(balance_wei=OWNER_WEI), **self.accounts}
-
-    def raw_transaction(self) -> bytes:
-        fields: dict[str, object] = {
-            "nonce": 0,
-            "gas": self.gas,
-            "to": self.to or b"",
-            "value": self.value_wei,
-            "data": self.data,
-            "chainId": ChainConfig().chain_id,
-            **self.more,
-        }
-        if "maxFeePerGas" not in fields:
-            fields["gasPrice"] = GAS_PRICE_WEI
-        return bytes(Account.sign_transaction(fields, OWNER_KEY.to_bytes()).raw_transaction)
-
-    def chain(self) -> Chain:
-        config = ChainConfig(block_gas_limit=BLOCK_GAS_LIMIT)
-        return Chain(config, accounts=self.all_accounts())
-
-    def trace(self, tracer: Tracer) -> object:
-        """Execute it and return what a tracer makes of it."""
-        vm = self.chain()._vm()  # noqa: SLF001 - a VM of the pending block
-        apply(vm, self.transaction(vm), tracer)
-        return tracer.result()
-
-    def transaction(self, vm: AgentVM) -> SignedTransactionAPI:
-        return vm.get_transaction_builder().decode(self.raw_transaction())
-
-
-def apply(vm: AgentVM, transaction: SignedTransactionAPI, tracer: Tracer) -> None:
-    """Execute a transaction with a traced VM for the same block."""
-    traced = traced_vm(type(vm), tracer)(
-        vm.get_header(), vm.chaindb, vm.chain_context, vm.consensus_context
-    )
-    traced.apply_transaction(traced.get_header(), transaction)
 
 
 def _contract(code: str, **fields: object) -> GenesisAccount:
@@ -123,15 +53,14 @@ def _in_static_call(name: str, callee: str) -> Scenario:
 
 CREATED = generate_contract_address(OWNER, 0)
 RUNTIME = asm("0x07 PUSH0 MSTORE 0x20 PUSH0 RETURN")
-SALTED = generate_safe_contract_address(CONTRACT, 5, asm(returning(RUNTIME)))
 
 EVERYTHING = """
     0x03 0x04 ADD 0x05 MUL 0x02 DIV 0x02 SDIV 0x03 MOD 0x03 SMOD 0x07 0x02 0x05 ADDMOD 0x07 0x02
     0x05 MULMOD 0x0100 0x02 EXP 0x01 SIGNEXTEND LT 0x01 GT 0x01 SLT 0x01 SGT 0x01 EQ ISZERO 0x0f AND
     0x10 OR 0x11 XOR NOT 0x1f BYTE 0x01 SHL 0x01 SHR 0x01 SAR POP 0x40 PUSH0 KECCAK256 POP ADDRESS
     BALANCE POP ORIGIN CALLER CALLVALUE 0x01 CALLDATALOAD CALLDATASIZE 0x04 PUSH0 0x20 CALLDATACOPY
-    CODESIZE 0x08 0x02 0x40 CODECOPY GASPRICE 0xcecececececececececececececececececececece EXTCODESIZE
-    0x08 PUSH0 0x60 0xcecececececececececececececececececececece EXTCODECOPY RETURNDATASIZE
+    CODESIZE 0x08 0x02 0x40 CODECOPY GASPRICE
+    0xcecececececececececececececececececececece EXTCODESIZE 0x08 PUSH0 0x60 0xcecececececececececececececececececececece EXTCODECOPY RETURNDATASIZE
     PUSH0 PUSH0 PUSH0 RETURNDATACOPY 0xcecececececececececececececececececececece EXTCODEHASH POP
     COINBASE POP NUMBER GASLIMIT POP CHAINID SELFBALANCE BASEFEE PUSH0 BLOBHASH BLOBBASEFEE
     TIMESTAMP POP 0x99 BLOCKHASH POP
@@ -273,7 +202,7 @@ SCENARIOS = [
     _inside("stack underflow", "0x01 ADD"),
     _inside("stack underflow of a call", "0x01 CALL"),
     _inside("stack underflow of a swap", "0x01 SWAP2"),
-    _inside("stack overflow", "JUMPDEST PUSH0 PUSH0 JUMP"),
+    _inside("stack overflow", "PUSH0 " * 1025),
     _inside("invalid opcode", "INVALID"),
     _inside("undefined opcode", "raw:0c"),
     _inside("jump into nowhere", "0x99 JUMP"),
@@ -300,7 +229,9 @@ SCENARIOS = [
         + " STOP",
         balance_wei=10,
     ),
-    Scenario(name="precompile as recipient", to=Address(b"\0" * 19 + b"\x04"), data=b"\x01\x02\x03\x04"),
+    Scenario(
+        name="precompile as recipient", to=Address(b"\0" * 19 + b"\x04"), data=b"\x01\x02\x03\x04"
+    ),
     Scenario(
         name="logs at depth",
         accounts={
@@ -320,8 +251,8 @@ SCENARIOS = [
     _one("logs undone", "PUSH0 PUSH0 LOG0 PUSH0 PUSH0 REVERT"),
     _one(
         "storage",
-        "0x01 SLOAD 0x02 SLOAD PUSH0 0x01 SSTORE 0x05 0x03 SSTORE PUSH0 0x03 SSTORE 0x09 0x01 SSTORE"
-        " 0x04 SLOAD STOP",
+        "0x01 SLOAD 0x02 SLOAD PUSH0 0x01 SSTORE 0x05 0x03 SSTORE PUSH0 0x03 SSTORE"
+        " 0x09 0x01 SSTORE 0x04 SLOAD STOP",
     ),
     Scenario(
         name="refunds at depth",
@@ -346,7 +277,9 @@ SCENARIOS = [
         creating(asm(f"0x{NOBODY.hex()} SELFDESTRUCT"), 3) + " STOP",
         balance_wei=12,
     ),
-    _one("accounts read", f"0x{NOBODY.hex()} BALANCE 0x{STRANGER.hex()} EXTCODEHASH COINBASE BALANCE"),
+    _one(
+        "accounts read", f"0x{NOBODY.hex()} BALANCE 0x{STRANGER.hex()} EXTCODEHASH COINBASE BALANCE"
+    ),
     _pair(
         "access list",
         calling("CALL", CALLEE) + " 0x01 SLOAD STOP",
@@ -412,7 +345,9 @@ SCENARIOS += [
         name="calls of a delegated account",
         accounts={
             CONTRACT: _contract(
-                " POP ".join(calling(kind, STRANGER) for kind in ("CALL", "DELEGATECALL", "CALLCODE"))
+                " POP ".join(
+                    calling(kind, STRANGER) for kind in ("CALL", "DELEGATECALL", "CALLCODE")
+                )
                 + " POP "
                 + calling("STATICCALL", STRANGER, gas="0xffff")
                 + " STOP"
@@ -425,7 +360,9 @@ SCENARIOS += [
         name="transaction to the sender's own delegated account, which creates",
         to=OWNER,
         accounts={
-            CALLEE: _contract(creating(asm(returning(RUNTIME))) + " POP " + calling("CALL", OWNER) + " STOP"),
+            CALLEE: _contract(
+                creating(asm(returning(RUNTIME))) + " POP " + calling("CALL", OWNER) + " STOP"
+            ),
             OWNER: GenesisAccount(code=DELEGATED + CALLEE, balance_wei=OWNER_WEI),
         },
         gas=200_000,

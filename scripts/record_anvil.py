@@ -1,7 +1,7 @@
 """Ask anvil what it makes of the scenarios, and write its answers to `anvil.json.gz`.
 
-    npm install @foundry-rs/anvil   (in a folder of its own; postinstall scripts may be refused)
-    python -m tests.pyevm_agents.tracing.record_anvil FOLDER/node_modules/@foundry-rs/anvil-*/bin/anvil
+npm install @foundry-rs/anvil   (in a folder of its own; postinstall scripts may be refused)
+python -m tests.pyevm_agents.tracing.record_anvil FOLDER/node_modules/@foundry-rs/anvil-*/bin/anvil
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any
 
 from pyevm_agents.config import ChainConfig
 from tests.pyevm_agents.tracing.anvil_answers import REQUESTS, shortened, write
-from tests.pyevm_agents.tracing.scenarios import BLOCK_GAS_LIMIT, SCENARIOS, Scenario
+from tests.pyevm_agents.tracing.scenario import BLOCK_GAS_LIMIT, Scenario
+from tests.pyevm_agents.tracing.scenarios import SCENARIOS
 
 PORT = 18_545
 
@@ -35,6 +36,16 @@ def ask(method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
     return answer["result"]
 
 
+def listed(scenario: Scenario) -> Any:  # noqa: ANN401 - JSON
+    """Return anvil's access list; None where it makes none: of what reverts, for one."""
+    if scenario.more:
+        return None
+    try:
+        return ask("eth_createAccessList", scenario.as_call(), "latest")["accessList"]
+    except RuntimeError:
+        return None
+
+
 def record(scenario: Scenario) -> dict[str, Any]:
     """Return anvil's answers of one scenario."""
     snapshot = ask("evm_snapshot")
@@ -47,7 +58,8 @@ def record(scenario: Scenario) -> dict[str, Any]:
         ask("anvil_setCode", name, "0x" + account.code.hex())
         for slot, value in account.storage.items():
             ask("anvil_setStorageAt", name, hex(slot), f"0x{value:064x}")
-    ask("anvil_setNextBlockBaseFeePerGas", hex(header.base_fee_per_gas))
+    access_list = listed(scenario)
+    ask("anvil_setNextBlockBaseFeePerGas", hex(header.base_fee_per_gas or 0))
     ask("evm_setNextBlockTimestamp", hex(header.timestamp))
     sent = ask("eth_sendRawTransaction", "0x" + scenario.raw_transaction().hex())
     receipt = None
@@ -58,6 +70,7 @@ def record(scenario: Scenario) -> dict[str, Any]:
         for name, of in REQUESTS.items()
     }
     answers["parity"] = ask("trace_transaction", sent)
+    answers["accessList"] = access_list
     answers["gasUsed"] = receipt["gasUsed"]
     ask("evm_revert", snapshot)
     return answers
