@@ -80,6 +80,17 @@ SCENARIOS = [
     ),
     Scenario(name="transfer to itself", to=OWNER, value_wei=5, gas=30_000),
     Scenario(name="data costs its floor", to=NOBODY, data=b"\xff" * 500, gas=60_000),
+    Scenario(
+        name="data costs its floor, and a refund is capped",
+        accounts={
+            CONTRACT: _contract(
+                " ".join(f"PUSH0 0x{slot:02x} SSTORE" for slot in range(1, 11)),
+                storage=dict.fromkeys(range(1, 11), 1),
+            )
+        },
+        data=b"\xff" * 2_000,
+        gas=200_000,
+    ),
     _one("all opcodes", EVERYTHING, data=b"\x01\x02\x03\x04\x05", value_wei=9),
     Scenario(name="creation", to=None, data=asm(returning(RUNTIME)), value_wei=3),
     Scenario(name="creation that reverts", to=None, data=asm(reverting(ERROR))),
