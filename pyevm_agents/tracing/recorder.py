@@ -113,8 +113,7 @@ class Recorder:
             step.gas_cost = constant_gas(computation, step.op)
         elif isinstance(error, OutOfGas):
             step.error = OUT_OF_GAS
-            if meter.asked > meter.gas_remaining:
-                step.gas_cost += meter.asked
+            step.gas_cost += meter.asked
         if step.op in self._tracer.watches:
             self._tracer.stepped(step)
 
@@ -209,7 +208,7 @@ class Recorder:
             step.gas_cost = step.gas - meter.lowest
             gas = meter.gas_remaining - meter.lowest
         elif reason == COLLISION:
-            gas = gas_used = meter.asked
+            gas = gas_used = meter.charged
             step.gas_cost = step.gas - meter.gas_remaining - gas
         else:
             gas = max_child_gas_eip150(meter.gas_remaining)
