@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import aiohttp
 
 from pyevm_agents.server import Server, ServerOptions
 from tests.echo_service import EchoService
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+
+    import aiohttp
 
     from pyevm_agents.rpc.envelope import Watch
 
@@ -67,12 +68,10 @@ class Connection:
         body = await self.reader.readexactly(length)
         return Response(status=int(first.split()[1]), headers=headers, body=body)
 
-    async def is_closed(self) -> bool:
-        """Say whether the server ends the connection, waiting for it."""
-        try:
-            return await self.reader.read() == b""
-        except ConnectionError:
-            return True
+    async def closed(self) -> None:
+        """Wait until the server ends the connection, whatever it says before."""
+        with suppress(ConnectionError):
+            await self.reader.read()
 
     async def close(self) -> None:
         self.writer.transport.abort()

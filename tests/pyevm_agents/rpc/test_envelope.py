@@ -275,10 +275,12 @@ def test_messages_in_many_threads() -> None:
 
 
 PIECES = st.sampled_from(
-    b'{"jsonrpc":"2.0",^"id":1^"method":"echo"^"params":^,^[^]^{^}^null^-^"^\\^:^ ^true^1e5'.split(
-        b"^"
-    )
-    + [b"1" * 25, b"\xff", b"\\ud800"]
+    [
+        *b'{"jsonrpc":"2.0",^"id":1^"method":"echo"^"params":^,^[^]^{^}^null^-^"^:^ ^true'.split(
+            b"^"
+        ),
+        *(b"1" * 25, b"\xff", b"\\ud800", b"\\", b"1e5"),
+    ]
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
