@@ -83,8 +83,8 @@ class EchoService:
     def _burn(self, params: Params, _session: Session) -> object:
         assert isinstance(params, list)
         assert isinstance(params[0], int | float)
-        end = time.thread_time() + params[0]
-        while time.thread_time() < end:
+        end = time.monotonic() + params[0]
+        while time.monotonic() < end:
             pass
         return "burnt"
 

@@ -73,6 +73,17 @@ class Connection:
         with suppress(ConnectionError):
             await self.reader.read()
 
+    def stop_reading(self) -> None:
+        self._transport.pause_reading()
+
+    def go_on_reading(self) -> None:
+        self._transport.resume_reading()
+
+    @property
+    def _transport(self) -> asyncio.Transport:
+        assert isinstance(self.writer.transport, asyncio.Transport)
+        return self.writer.transport
+
     async def close(self) -> None:
         self.writer.transport.abort()
         await asyncio.sleep(0)
@@ -139,6 +150,12 @@ async def _serve(
         finally:
             service.gate.set()
             await served.close()
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Wait for what other threads do."""
+    while not condition():  # noqa: ASYNC110 - they know of no event
+        await asyncio.sleep(0.01)
 
 
 async def websocket(session: aiohttp.ClientSession, port: int) -> aiohttp.ClientWebSocketResponse:

@@ -134,7 +134,15 @@ class Dispatcher:
         )
 
     def _is_quick(self, request: Request) -> bool:
-        return request.refusal is not None or self._service.is_quick(request.method)
+        if request.refusal is not None:
+            return True
+        try:
+            return self._service.is_quick(request.method)
+        except Exception:
+            log.exception(
+                "is_quick(%.100r) failed: this is a bug, please report it", request.method
+            )
+            return False
 
     def _answer(self, body: bytes, session: Session) -> bytes | None:
         """Answer a message in this thread, however long it takes."""

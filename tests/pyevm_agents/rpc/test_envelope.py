@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -121,6 +121,19 @@ def test_a_bug_is_an_internal_error(
 def test_interrupts_pass(bug: str, kind: type[BaseException]) -> None:
     with pytest.raises(kind):
         Peer().ask(request("bug", bug))
+
+
+def test_a_service_that_does_not_know_what_is_quick(caplog: pytest.LogCaptureFixture) -> None:
+    class Service(EchoService):
+        def is_quick(self, method: str) -> bool:
+            raise KeyError(method)
+
+    peer = Peer()
+    peer.dispatcher = Dispatcher(Service())
+    work = peer.begin(request("echo", 1))
+    assert isinstance(work, Work)
+    assert json.loads(work() or b"")["result"] == [1]
+    assert "is_quick('echo') failed" in caplog.text
 
 
 def test_endless_recursion_is_survived(caplog: pytest.LogCaptureFixture) -> None:

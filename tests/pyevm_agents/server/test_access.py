@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pyevm_agents.server.access import Access
 
 LOCAL = Access(bound_host="127.0.0.1")
-OPEN = Access(bound_host="0.0.0.0")
+OPEN = Access(bound_host="0.0.0.0")  # noqa: S104 - nothing is bound
 NAMED = Access(
     bound_host="Node.Example.",
     allowed_hosts=frozenset({"Dev.Example:8545", "fe80::1"}),
@@ -19,11 +19,8 @@ ANY = Access(
     bound_host="127.0.0.1", allowed_hosts=frozenset({"*"}), allowed_origins=frozenset({"*"})
 )
 
-LOOPBACK = ["localhost", "LocalHost:8545", "app.localhost", "localhost.:1", "127.0.0.1:8545"] + [
-    "127.9.9.9",
-    "[::1]",
-    "[::1]:8545",
-]
+LOOPBACK = ["localhost", "LocalHost:8545", "app.localhost", "localhost.:1"]
+LOOPBACK += ["127.0.0.1:8545", "127.9.9.9", "[::1]", "[::1]:8545"]
 STRANGE = ["", ":", "[", "]", "[::1", "evil.example", "127.0.0.1.evil.example", "localhost.evil:1"]
 
 
@@ -71,8 +68,10 @@ def test_own_pages_and_wallets_may_ask(origin: str) -> None:
 
 @pytest.mark.parametrize(
     "origin",
-    ["null", "", "https://evil.example", "http://localhost.evil.example", "http://[", "localhost"]
-    + ["http://evil.example/localhost", "http://localhost@evil.example", "file://"],
+    [
+        *("null", "", "https://evil.example", "http://localhost.evil.example", "http://["),
+        *("http://evil.example/localhost", "http://localhost@evil.example", "file://", "localhost"),
+    ],
 )
 def test_other_pages_may_not(origin: str) -> None:
     assert LOCAL.refusal("localhost", origin) is not None

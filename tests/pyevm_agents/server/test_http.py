@@ -263,18 +263,19 @@ def test_a_page_may_ask_where_that_was_allowed() -> None:
 def test_answers_do_not_wait_for_a_computation() -> None:
     async def talk(served: Served) -> None:
         loop = asyncio.get_running_loop()
-        burning = asyncio.create_task(served.ask("burn", 2))
         waiting = asyncio.create_task(served.ask("wait", 2))
+        burning = asyncio.create_task(served.ask("burn", 2))
         await asyncio.sleep(0.1)
-        slowest = 0.0
+        seconds = []
         while not burning.done():
             for method in ("echo", "slow_echo"):
                 began = loop.time()
                 assert await served.ask(method, 1) == [1]
-                slowest = max(slowest, loop.time() - began)
+                seconds.append(loop.time() - began)
         assert await burning == "burnt"
         assert await waiting == "waited"
-        assert slowest < 0.1
+        # Other programs may take the processor away from one or the other.
+        assert sorted(seconds)[len(seconds) * 9 // 10] < 0.1
 
     serve(talk)
 

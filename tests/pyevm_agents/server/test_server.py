@@ -14,11 +14,12 @@ from aiohttp import WSMsgType
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.server import Server, ServerOptions
 from tests.echo_service import EchoService
-from tests.serving import Served, message, serve, websocket
+from tests.serving import Connection, Served, message, serve, until, websocket
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - for a moment, for nobody else
 QUICK_END = ServerOptions(port=0, stop_seconds=0.3)
 
 
@@ -49,7 +50,7 @@ def test_it_says_where_it_listens() -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "shown"), [("0.0.0.0", "127.0.0.1"), ("localhost", "localhost"), ("", "127.0.0.1")]
+    ("host", "shown"), [(EVERYWHERE, "127.0.0.1"), ("localhost", "localhost"), ("", "127.0.0.1")]
 )
 def test_it_listens_wherever_it_is_told(host: str, shown: str) -> None:
     async def talk(served: Served) -> None:
@@ -120,8 +121,7 @@ def test_what_is_at_work_is_answered_before_the_end() -> None:
                 answers.append((end.type, end.data))
 
         tasks.extend([asyncio.create_task(ask()), asyncio.create_task(ask_by_websocket())])
-        while served.service.calls < 2:
-            await asyncio.sleep(0.01)
+        await until(lambda: served.service.calls >= 2)
 
     async def run() -> None:
         assert await ends(talk, ServerOptions(port=0)) < 3
@@ -137,8 +137,7 @@ def test_what_takes_too_long_is_left_alone(caplog: pytest.LogCaptureFixture) -> 
         connection = await served.connect()
         await connection.request(body=message("gate"))
         tasks.append(asyncio.create_task(connection.closed()))
-        while not served.service.calls:
-            await asyncio.sleep(0.01)
+        await until(lambda: served.service.calls)
 
     async def run() -> None:
         assert await ends(talk, QUICK_END) < 3
@@ -158,13 +157,9 @@ def test_clients_that_do_nothing_do_not_hold_it() -> None:
         ):
             await (await served.connect()).send(sent)
         # Two that do not read: a long answer, and a WebSocket.
-        for head in (
-            b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%b" % (len(BIG), BIG),
-            b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
-        ):
+        for head in (b"%b%d\r\n\r\n%b" % (POST, len(BIG), BIG), HANDSHAKE):
             connection = await served.connect()
-            connection.writer.transport.pause_reading()
+            connection.stop_reading()
             await connection.send(head)
         await asyncio.sleep(0.3)
 
@@ -175,6 +170,11 @@ def test_clients_that_do_nothing_do_not_hold_it() -> None:
 
 
 BIG = message("text", 10_000_000)
+POST = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+HANDSHAKE = (
+    b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+)
 
 
 def test_requests_after_the_stop_are_refused() -> None:
@@ -183,8 +183,7 @@ def test_requests_after_the_stop_are_refused() -> None:
         await kept[0].request(body=message("echo"))
         await kept[0].response()
         tasks.append(asyncio.create_task(served.ask("wait", 0.5)))
-        while served.service.calls < 2:
-            await asyncio.sleep(0.01)
+        await until(lambda: served.service.calls >= 2)
         tasks.append(asyncio.create_task(later()))
 
     async def later() -> None:
@@ -196,7 +195,7 @@ def test_requests_after_the_stop_are_refused() -> None:
         await ends(talk, ServerOptions(port=0))
         await asyncio.gather(*tasks)
 
-    kept: list[object] = []
+    kept: list[Connection] = []
     tasks: list[asyncio.Task[object]] = []
     asyncio.run(run())
 
@@ -223,14 +222,14 @@ def test_who_reads_no_answer_is_disconnected() -> None:
     async def talk(served: Served) -> None:
         stalled, slow = [await served.connect() for _ in range(2)]
         for connection in (stalled, slow):
-            connection.writer.transport.pause_reading()
+            connection.stop_reading()
             await connection.request(body=message("text", 20_000_000))
         body = 0
-        slow.writer.transport.resume_reading()
+        slow.go_on_reading()
         while body < 20_000_000:
             body += len(await slow.reader.read(1_000_000))
             await asyncio.sleep(0.2)
-        stalled.writer.transport.resume_reading()
+        stalled.go_on_reading()
         with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
             await stalled.response()
 

@@ -35,14 +35,17 @@ class Held:
         return await asyncio.to_thread(self.began.wait, 0.1)
 
 
+def own_name() -> bytes:
+    return threading.current_thread().name.encode()
+
+
 def test_calls_run_in_threads_of_their_own() -> None:
     async def run() -> None:
         pool = CallThreads(threads=8, waiting=10)
         assert await pool.submit("a", lambda: None) is None
         names = set()
         for _ in range(5):
-            name = await pool.submit("a", lambda: threading.current_thread().name.encode())
-            names.add(name)
+            names.add(await pool.submit("a", own_name))
         assert names == {b"pyevm-agents-call-0"}
         assert pool.running == 0
         assert pool.close() == 0

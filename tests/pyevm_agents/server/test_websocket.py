@@ -15,7 +15,7 @@ from aiohttp import WSMsgType
 from pyevm_agents.rpc.errors import LIMIT_EXCEEDED, METHOD_NOT_FOUND, PARSE_ERROR
 from pyevm_agents.rpc.limits import Limits
 from pyevm_agents.server import ServerOptions
-from tests.serving import Connection, Served, message, serve, websocket
+from tests.serving import Connection, Served, message, serve, until, websocket
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -57,7 +57,7 @@ async def handshake(served: Served, **headers: str) -> Connection:
     connection = await served.connect()
     key = base64.b64encode(bytes(16)).decode()
     asked = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Version": "13"}
-    await connection.request("GET", **{**asked, "Sec_WebSocket_Key": key, **headers})
+    await connection.request("GET", b"", **{**asked, "Sec_WebSocket_Key": key, **headers})
     return connection
 
 
@@ -157,8 +157,7 @@ def test_subscriptions_end_with_the_connection(ending: str) -> None:
             await socket.close()
         else:
             cut(socket)
-        while not served.service.ended:
-            await asyncio.sleep(0.01)
+        await until(lambda: served.service.ended)
         assert not session.is_open
         assert session.notify is not None
         session.notify({"late": True})
@@ -284,8 +283,7 @@ def test_who_answers_no_ping_is_disconnected() -> None:
             alive = await session.ws_connect(f"ws://127.0.0.1:{served.port}/")
             reading = asyncio.create_task(alive.receive())
             await dead.closed()
-            while not served.service.ended:
-                await asyncio.sleep(0.01)
+            await until(lambda: served.service.ended)
             await asyncio.sleep(1)
             await alive.send_bytes(message("echo"))
             assert (await reading).type is WSMsgType.TEXT
@@ -298,13 +296,12 @@ def test_a_slow_reader_is_disconnected_and_nobody_else_notices() -> None:
         loop = asyncio.get_running_loop()
         slow = await handshake(served)
         await slow.response()
-        slow.writer.transport.pause_reading()
+        slow.stop_reading()
         await slow.send(frame(message("subscribe")))
         await socket.send_bytes(message("subscribe"))
         await receive(socket)
         await receive(socket)
-        while len(served.service.sessions) < 2:
-            await asyncio.sleep(0.01)
+        await until(lambda: len(served.service.sessions) >= 2)
         slowest, sent = 0.0, 0
         while not served.service.ended:
             for session in served.service.sessions:
@@ -328,12 +325,16 @@ def test_a_client_that_only_sends_is_disconnected() -> None:
     async def talk(served: Served) -> None:
         flood = await handshake(served)
         await flood.response()
-        flood.writer.transport.pause_reading()
+        flood.stop_reading()
         request = frame(message("echo", "x" * 30_000))
-        with pytest.raises(ConnectionError):
-            for _ in range(10_000):
+
+        async def send_without_end() -> None:
+            while True:
                 await flood.send(request)
                 await asyncio.sleep(0)
+
+        with pytest.raises(ConnectionError):
+            await send_without_end()
         assert await served.ask("echo", 1) == [1]
 
     serve(talk, options=ServerOptions(port=0, queue_bytes=1_000_000))
@@ -363,7 +364,6 @@ def test_a_hundred_clients_at_once() -> None:
         async with aiohttp.ClientSession(connector=connector) as session:
             clients = (client(session, served.port, number) for number in range(100))
             await asyncio.gather(*clients)
-        while len(served.service.ended) < 100:
-            await asyncio.sleep(0.01)
+        await until(lambda: len(served.service.ended) >= 100)
 
     serve(talk)
