@@ -200,42 +200,6 @@ def test_requests_after_the_stop_are_refused() -> None:
     asyncio.run(run())
 
 
-def test_more_connections_than_allowed_are_told_so() -> None:
-    async def talk(served: Served) -> None:
-        kept = [await served.connect() for _ in range(3)]
-        for connection in kept:
-            await connection.request(body=message("echo", 1))
-            assert (await connection.response()).status == 200
-        response = await served.http(body=message("echo"))
-        assert response.status == 503
-        assert b"close some" in response.body
-        silent = await served.connect()
-        await silent.closed()
-        await kept[0].close()
-        await asyncio.sleep(0.05)
-        assert await served.ask("echo", 1) == [1]
-
-    serve(talk, options=ServerOptions(port=0, connections=3))
-
-
-def test_who_reads_no_answer_is_disconnected() -> None:
-    async def talk(served: Served) -> None:
-        stalled, slow = [await served.connect() for _ in range(2)]
-        for connection in (stalled, slow):
-            connection.stop_reading()
-            await connection.request(body=message("text", 20_000_000))
-        body = 0
-        slow.go_on_reading()
-        while body < 20_000_000:
-            body += len(await slow.reader.read(1_000_000))
-            await asyncio.sleep(0.2)
-        stalled.go_on_reading()
-        with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
-            await stalled.response()
-
-    serve(talk, options=ServerOptions(port=0, stall_seconds=1.5))
-
-
 def test_interrupts_of_the_service_end_the_loop() -> None:
     async def talk(served: Served) -> None:
         await served.ask("bug", "interrupt")
