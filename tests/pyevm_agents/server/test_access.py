@@ -80,6 +80,11 @@ def test_other_pages_may_not(origin: str) -> None:
     assert ANY.shares_with(origin)
 
 
+def test_what_no_header_can_repeat_is_refused() -> None:
+    assert ANY.refusal("localhost", "https://\udc99") is not None
+    assert not ANY.shares_with("https://ü")
+
+
 def test_pages_that_were_allowed() -> None:
     for origin in ("https://app.example", "HTTPS://APP.example", "http://10.0.0.1:3000"):
         assert NAMED.refusal("localhost", origin) is None

@@ -206,6 +206,7 @@ def test_too_many_unanswered_requests_are_refused() -> None:
     [
         {"Sec_WebSocket_Key": "x"},
         {"Sec_WebSocket_Key": ""},
+        {"Sec_WebSocket_Key": "ü" * 24},
         {"Sec_WebSocket_Version": "1"},
         {"Connection": "close"},
     ],
