@@ -549,9 +549,9 @@ class Chain:
         assert issubclass(vm_class, AgentVM)  # noqa: S101 - the only one an `AgentChain` has
         return vm_class
 
-    def _vm(self, header: BlockHeaderAPI) -> AgentVM:
-        """Return a VM of its own for a header."""
-        vm = self._chain.get_vm(header)
+    def _vm(self, header: BlockHeaderAPI | None = None) -> AgentVM:
+        """Return a VM of its own for a header, that of the next block where None."""
+        vm = self._chain.get_vm(self.next_header() if header is None else header)
         assert isinstance(vm, AgentVM)  # noqa: S101 - the only one an `AgentChain` has
         return vm
 

@@ -44,6 +44,15 @@ class AgentComputation(PragueComputation):
     inference: Inference | None = None
     """Set on a call of the executor that ran to its end."""
 
+    @property
+    def is_origin_computation(self) -> bool:
+        """Whether it is the transaction's own, which pays for its initcode (EIP-3860).
+
+        py-evm asks whether its sender is the transaction's: so is that of a contract which the
+        sender's delegated code creates (EIP-7702), and it would pay twice.
+        """
+        return bool(self.msg.depth == 0)
+
 
 class AgentTransactionExecutor(PragueTransactionExecutor):
     """The transaction rules of Prague, with EIP-7702's rule on precompiles kept in both ways in.
@@ -79,6 +88,19 @@ class AgentVM(PragueVM):
     is_own_block: bool = False
     """Whether the block is being made here: then nobody claims anything of it to be validated, and
     what a development node may set (time, gas limit, base fee) is what it is told."""
+
+    @classmethod
+    def finalize_gas_used(
+        cls, transaction: SignedTransactionAPI, computation: ComputationAPI
+    ) -> int:
+        """Return what a transaction used, which is what its sender paid for.
+
+        The refund is at most a fifth of what was used before calldata's floor is looked at
+        (EIP-7623). py-evm's payment does that; its receipt caps by what is used with the floor.
+        """
+        used = transaction.gas - computation.get_gas_remaining()
+        refund = cls.calculate_net_gas_refund(used, computation.get_gas_refund())
+        return int(used - refund + computation.data_floor_gas)
 
     def validate_block(self, block: BlockAPI) -> None:
         """Validate a block that somebody else made.

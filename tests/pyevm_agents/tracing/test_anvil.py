@@ -21,9 +21,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:SELFDESTRUCT")  # py-evm calls i
 
 NEVER_COMPARED = {
     "delegation of a new account": "anvil takes every account for one that exists, and refunds",
-    "transaction to the sender's own delegated account, which creates": (
-        "py-evm charges the words of initcode twice where the origin's own code creates"
-    ),
 }
 COMPARED = [name for name in BY_NAME if name not in NEVER_COMPARED]
 
