@@ -29,9 +29,15 @@ from pyevm_agents.config import check_fits
 from pyevm_agents.database import Database, MemoryRows
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.estimation import Trial, least_gas
-from pyevm_agents.genesis import GenesisAccount, genesis_header, genesis_state, with_executor
+from pyevm_agents.genesis import (
+    ForeignRules,
+    GenesisAccount,
+    genesis_header,
+    genesis_state,
+    with_executor,
+)
 from pyevm_agents.senders import impersonate, is_impersonated
-from pyevm_agents.vm import AgentVM, agent_chain, record_inference
+from pyevm_agents.vm import WatchedVM, agent_chain, foreign_chain, record_inference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -59,6 +65,7 @@ __all__ = [
     "Call",
     "CallResult",
     "Chain",
+    "ForeignRules",
     "GenesisAccount",
     "MinedBlock",
     "Record",
@@ -122,18 +129,26 @@ class Chain:
         *,
         accounts: Mapping[Address, GenesisAccount] | None = None,
         rows: Rows | None = None,
+        foreign: ForeignRules | None = None,
     ) -> None:
         """Begin at genesis, or where the rows stand.
 
         Input:  the rules, a language model for each model name of theirs, genesis accounts; where
-                the chain is kept, in memory where None.
+                the chain is kept, in memory where None; the rules of a chain that others made,
+                which has no models.
         Raises: ConfigError: a configured model has no language model, or one is left over; the
                 rows hold a chain of another configuration or genesis.
         """
         self.config = config
         self.models: Mapping[str, LanguageModel] = dict(models or {})
         self.genesis_accounts = with_executor(config, accounts or {})
-        self._chain_class = agent_chain(_executor(config, self.models), config.chain_id)
+        executor = _executor(config, self.models)
+        if foreign is None:
+            self._genesis_header = genesis_header(config)
+            self._chain_class = agent_chain(executor, config.chain_id)
+        else:
+            self._genesis_header = dict(foreign.genesis_header)
+            self._chain_class = foreign_chain(foreign.forks, config.chain_id)
         self._db = Database(rows if rows is not None else MemoryRows())
         if not self._db.exists(CONFIG_KEY):
             self._begin(AtomicDB(self._db))
@@ -147,7 +162,7 @@ class Chain:
 
     def _begin(self, db: AtomicDB) -> None:
         state = genesis_state(self.genesis_accounts)
-        self._chain_class.from_genesis(db, genesis_header(self.config), state)
+        self._chain_class.from_genesis(db, self._genesis_header, state)
 
     def _require_own(self) -> None:
         stated = self._db[CONFIG_KEY].decode()
@@ -341,7 +356,7 @@ class Chain:
                 the host failed. The chain is as before in all cases.
         """
         header = self._chain.create_header_from_parent(self._head)
-        block = decode_block(encoded)
+        block = decode_block(encoded, self._vm_class(header).get_block_class())
         with self._or_nothing():
             mined = self._execute(block, header, watch)
             require_same(block, mined.block)
@@ -473,15 +488,15 @@ class Chain:
 
     # -- inside -- #
 
-    def _vm_class(self, header: BlockHeaderAPI) -> type[AgentVM]:
+    def _vm_class(self, header: BlockHeaderAPI) -> type[WatchedVM]:
         vm_class = self._chain_class.get_vm_class_for_block_number(header.block_number)
-        assert issubclass(vm_class, AgentVM)  # noqa: S101 - the only one an `AgentChain` has
+        assert issubclass(vm_class, WatchedVM)  # noqa: S101 - the only ones an `AgentChain` has
         return vm_class
 
-    def _vm(self, header: BlockHeaderAPI) -> AgentVM:
+    def _vm(self, header: BlockHeaderAPI) -> WatchedVM:
         """Return a VM of its own for a header."""
         vm = self._chain.get_vm(header)
-        assert isinstance(vm, AgentVM)  # noqa: S101 - the only one an `AgentChain` has
+        assert isinstance(vm, WatchedVM)  # noqa: S101 - the only ones an `AgentChain` has
         return vm
 
     def _state(self, header: BlockHeaderAPI, root: bytes) -> StateAPI:

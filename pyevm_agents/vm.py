@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from eth.chains.base import MiningChain
 from eth.consensus.noproof import NoProofConsensus
+from eth.vm.base import VM
 from eth.vm.forks.prague import PragueVM
 from eth.vm.forks.prague.computation import PragueComputation
 from eth.vm.forks.prague.state import PragueState, PragueTransactionExecutor
@@ -22,7 +23,7 @@ from eth_utils.toolz import merge
 from precompiles.spec import EXECUTOR_ADDRESS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from eth.abc import (
         BlockAPI,
@@ -67,11 +68,10 @@ class AgentState(PragueState):
     transaction_executor_class = AgentTransactionExecutor
 
 
-class AgentVM(PragueVM):
-    """Prague, ready for an executor; blocks need no proof."""
+class WatchedVM(VM):
+    """What every VM of a `Chain` adds to its fork's; blocks need no proof."""
 
     consensus_class = NoProofConsensus
-    _state_class = AgentState
 
     watch: Watch | None = None
     """Is told of each transaction as it ends: a block's import keeps no computation."""
@@ -107,6 +107,12 @@ class AgentVM(PragueVM):
         return receipt, computation
 
 
+class AgentVM(WatchedVM, PragueVM):
+    """Prague, ready for an executor."""
+
+    _state_class = AgentState
+
+
 def record_inference(computation: ComputationAPI, inference: Inference) -> None:
     """Keep on a computation what the executor did in it."""
     assert isinstance(computation, AgentComputation)  # noqa: S101 - the only one an AgentVM makes
@@ -114,7 +120,7 @@ def record_inference(computation: ComputationAPI, inference: Inference) -> None:
 
 
 class AgentChain(MiningChain):
-    """A chain whose blocks an `AgentVM` makes."""
+    """A chain whose blocks `WatchedVM`s make."""
 
 
 def agent_chain(executor: Executor | None, chain_id: int) -> type[AgentChain]:
@@ -123,6 +129,20 @@ def agent_chain(executor: Executor | None, chain_id: int) -> type[AgentChain]:
     return AgentChain.configure(
         __name__="AgentChain", vm_configuration=configuration, chain_id=chain_id
     )
+
+
+def foreign_chain(forks: Sequence[tuple[int, type[VM]]], chain_id: int) -> type[AgentChain]:
+    """Return the chain class of rules that others made: py-evm's VM from each block number on."""
+    configuration = tuple((BlockNumber(number), _watched(vm_class)) for number, vm_class in forks)
+    return AgentChain.configure(
+        __name__="ForeignChain", vm_configuration=configuration, chain_id=chain_id
+    )
+
+
+def _watched(vm_class: type[VM]) -> type[VM]:
+    if issubclass(vm_class, WatchedVM):
+        return vm_class
+    return type(f"Watched{vm_class.__name__}", (WatchedVM, vm_class), {})
 
 
 def agent_vm(executor: Executor | None) -> type[AgentVM]:
