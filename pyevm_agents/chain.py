@@ -25,7 +25,7 @@ from precompiles.executor import Executor
 from precompiles.ports import Described
 from pyevm_agents.blocks import decode_block, require_same
 from pyevm_agents.calls import AccountOverride, Call, CallResult, override, spoofed
-from pyevm_agents.config import check_fits
+from pyevm_agents.config import ChainConfig, check_fits
 from pyevm_agents.database import Database, MemoryRows
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.estimation import Trial, least_gas
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     )
 
     from precompiles.ports import LanguageModel
-    from pyevm_agents.config import ChainConfig
     from pyevm_agents.database import Rows
     from pyevm_agents.vm import Watch
 
@@ -76,6 +75,9 @@ CONFIG_KEY = b"agents:config"
 
 HEAD_STATE_KEY = b"agents:head-state"
 """Row of the head's state root where somebody set accounts after it was mined."""
+
+BEFORE_KEY = b"agents:before:"
+"""Row of the state root that a block began with, by its hash, where it is not its parent's."""
 
 SENDER_KEY = b"agents:sender:"
 """Row of the sender of a transaction that has no signature of its own, by its hash."""
@@ -442,6 +444,41 @@ class Chain:
             computation=computation,
         )
 
+    def replay(
+        self,
+        record: Record,
+        index: int,
+        trace: Callable[[type[AgentVM]], type[AgentVM]] | None = None,
+    ) -> tuple[ReceiptAPI, ComputationAPI]:
+        """Execute a transaction of a block again, behind those before it, and keep nothing.
+
+        Input:  the block, and the transaction's place; what makes a VM class that tells a tracer.
+        Raises: EngineFault: the host failed.
+        """
+        block = record.block
+        root = self.state_root_before(block.header)
+        header = block.header.copy(gas_used=0, blob_gas_used=0, state_root=root)
+        vm_class = self._vm_class(header)
+        vm = (trace(vm_class) if trace is not None else vm_class)(
+            header=header,
+            chaindb=self._chain.chaindb,
+            chain_context=ChainContext(self.config.chain_id),
+            consensus_context=self._chain.consensus_context,
+        )
+        vm.block_preprocessing(block)
+        for transaction in block.transactions[:index]:
+            receipt, _ = vm.apply_transaction(header, transaction)
+            header = vm.add_receipt_to_header(header, receipt)
+            header = vm.increment_blob_gas_used(header, transaction)
+        return vm.apply_transaction(header, block.transactions[index])
+
+    def state_root_before(self, header: BlockHeaderAPI) -> bytes:
+        """Return the root of the state that a block begins with."""
+        key = BEFORE_KEY + header.hash
+        if self._db.exists(key):
+            return self._db[key]
+        return bytes(self.header_of(header.parent_hash).state_root)
+
     def estimate_gas(
         self,
         call: Call,
@@ -562,6 +599,7 @@ class Chain:
             if is_impersonated(transaction):
                 self._db[SENDER_KEY + transaction.hash] = bytes(transaction.sender)
         if self._db.exists(HEAD_STATE_KEY):
+            self._db[BEFORE_KEY + block.hash] = self._db[HEAD_STATE_KEY]
             del self._db[HEAD_STATE_KEY]
         self._db.commit()
         self._records[block.hash] = Record(block=block, receipts=mined.receipts)
@@ -579,6 +617,15 @@ class Chain:
         key = SENDER_KEY + transaction.hash
         if self._db.exists(key):
             impersonate(transaction, Address(self._db[key]))
+
+
+def kept_config(rows: Rows) -> ChainConfig | None:
+    """Return the configuration of the chain that rows hold; None where they hold none.
+
+    Raises: ConfigError: it is one of another version.
+    """
+    kept = rows.get(CONFIG_KEY)
+    return None if kept is None else ChainConfig.from_json(kept.decode())
 
 
 def _difference(stated: str, own: str) -> str:
