@@ -37,7 +37,14 @@ from pyevm_agents.genesis import (
     with_executor,
 )
 from pyevm_agents.senders import impersonate, is_impersonated
-from pyevm_agents.vm import WatchedVM, agent_chain, foreign_chain, record_inference
+from pyevm_agents.vm import (
+    AgentState,
+    AgentVM,
+    WatchedVM,
+    agent_chain,
+    foreign_chain,
+    record_inference,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,6 +53,7 @@ if TYPE_CHECKING:
         BlockAPI,
         BlockHeaderAPI,
         ComputationAPI,
+        DatabaseAPI,
         MetaWitnessAPI,
         ReceiptAPI,
         SignedTransactionAPI,
@@ -57,6 +65,8 @@ if TYPE_CHECKING:
     from precompiles.ports import LanguageModel
     from pyevm_agents.database import Rows
     from pyevm_agents.vm import Watch
+
+    Trace = Callable[[type[AgentVM]], type[AgentVM]]
 
 __all__ = [
     "AccountOverride",
@@ -311,6 +321,17 @@ class Chain:
             storage={slot: value for slot, value in storage.items() if value},
         )
 
+    @property
+    def rows(self) -> DatabaseAPI:
+        """What is kept, trie nodes and all, to be read and not written."""
+        return self._db
+
+    def vm_class_at(self, number: int) -> type[WatchedVM]:
+        """Return the class of the VM that makes the block of a number."""
+        vm_class = self._chain_class.get_vm_class_for_block_number(BlockNumber(number))
+        assert issubclass(vm_class, WatchedVM)  # noqa: S101 - the only ones an `AgentChain` has
+        return vm_class
+
     # -- writing -- #
 
     def mine(
@@ -426,14 +447,16 @@ class Chain:
         *,
         header: BlockHeaderAPI | None = None,
         overrides: Mapping[Address, AccountOverride] | None = None,
+        trace: Trace | None = None,
     ) -> CallResult:
         """Execute a message as a transaction would, and keep nothing.
 
         Input:  the header of the block that it is in: of one of the chain for the state after it,
-                of `next_header` where None; what accounts are said to be meanwhile.
+                of `next_header` where None; what accounts are said to be meanwhile; what makes a VM
+                class that tells a tracer.
         Raises: ValidationError: intrinsic gas, balance. EngineFault: the host failed.
         """
-        state = self._trial_state(header, overrides or {})
+        state = self._trial_state(call, header, overrides or {}, trace)
         gas = state.gas_limit if call.gas is None else call.gas
         transaction = self._spoofed(state, call, gas)
         computation = state.costless_execute_transaction(transaction)
@@ -448,7 +471,7 @@ class Chain:
         self,
         record: Record,
         index: int,
-        trace: Callable[[type[AgentVM]], type[AgentVM]] | None = None,
+        trace: Trace | None = None,
     ) -> tuple[ReceiptAPI, ComputationAPI]:
         """Execute a transaction of a block again, behind those before it, and keep nothing.
 
@@ -458,8 +481,8 @@ class Chain:
         block = record.block
         root = self.state_root_before(block.header)
         header = block.header.copy(gas_used=0, blob_gas_used=0, state_root=root)
-        vm_class = self._vm_class(header)
-        vm = (trace(vm_class) if trace is not None else vm_class)(
+        vm_class = self._vm_class(header) if trace is None else trace(self._agent_vm_class(header))
+        vm = vm_class(
             header=header,
             chaindb=self._chain.chaindb,
             chain_context=ChainContext(self.config.chain_id),
@@ -494,7 +517,7 @@ class Chain:
         Raises: VMError: it fails with all of that gas. ValidationError: see `call`. EngineFault:
                 the host failed.
         """
-        state = self._trial_state(header, overrides or {})
+        state = self._trial_state(call, header, overrides or {})
         most = state.gas_limit if call.gas is None else call.gas
 
         def attempt(gas: int) -> Trial:
@@ -526,8 +549,19 @@ class Chain:
     # -- inside -- #
 
     def _vm_class(self, header: BlockHeaderAPI) -> type[WatchedVM]:
-        vm_class = self._chain_class.get_vm_class_for_block_number(header.block_number)
-        assert issubclass(vm_class, WatchedVM)  # noqa: S101 - the only ones an `AgentChain` has
+        return self.vm_class_at(header.block_number)
+
+    def _agent_vm_class(self, header: BlockHeaderAPI) -> type[AgentVM]:
+        """Return the class of a VM that can be traced.
+
+        Raises: ConfigError: it is of an older fork.
+        """
+        vm_class = self._vm_class(header)
+        if not issubclass(vm_class, AgentVM):
+            raise ConfigError(
+                f"block {header.block_number} is of the fork {vm_class.fork}; only blocks of the "
+                f"fork {AgentVM.fork} can be traced"
+            )
         return vm_class
 
     def _vm(self, header: BlockHeaderAPI) -> WatchedVM:
@@ -536,8 +570,10 @@ class Chain:
         assert isinstance(vm, WatchedVM)  # noqa: S101 - the only ones an `AgentChain` has
         return vm
 
-    def _state(self, header: BlockHeaderAPI, root: bytes) -> StateAPI:
-        vm_class = self._vm_class(header)
+    def _state(
+        self, header: BlockHeaderAPI, root: bytes, trace: Trace | None = None
+    ) -> StateAPI:
+        vm_class = self._vm_class(header) if trace is None else trace(self._agent_vm_class(header))
         hashes = vm_class.get_prev_hashes(header.parent_hash, self._chain.chaindb) or ()
         return vm_class.build_state(
             self._chain.chaindb.db,
@@ -547,12 +583,24 @@ class Chain:
         )
 
     def _trial_state(
-        self, header: BlockHeaderAPI | None, overrides: Mapping[Address, AccountOverride]
+        self,
+        call: Call,
+        header: BlockHeaderAPI | None,
+        overrides: Mapping[Address, AccountOverride],
+        trace: Trace | None = None,
     ) -> StateAPI:
-        """Return the state to try something in, whose block asks for no fee."""
+        """Return the state to try a call in, whose block asks for no fee.
+
+        A call that offers a price sees the base fee in BASEFEE, as in geth.
+        """
         header = self.next_header() if header is None else header
         root = self.state_root(header)
-        state = self._state(header.copy(base_fee_per_gas=0), root)
+        base_fee = header.as_dict().get("base_fee_per_gas")
+        if base_fee is not None:
+            header = header.copy(base_fee_per_gas=0)
+        state = self._state(header, root, trace)
+        if call.gas_price_wei and isinstance(state, AgentState):
+            state.shown_base_fee_wei = base_fee
         override(state, overrides)
         return state
 

@@ -67,6 +67,15 @@ class AgentState(PragueState):
     computation_class = AgentComputation
     transaction_executor_class = AgentTransactionExecutor
 
+    shown_base_fee_wei: int | None = None
+    """What BASEFEE gives in a block that asks for no fee; None for the block's own."""
+
+    @property
+    def base_fee(self) -> int:
+        """What BASEFEE gives."""
+        shown = self.shown_base_fee_wei
+        return super().base_fee if shown is None else shown
+
 
 class WatchedVM(VM):
     """What every VM of a `Chain` adds to its fork's; blocks need no proof."""

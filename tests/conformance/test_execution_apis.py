@@ -11,10 +11,10 @@ from pyevm_agents.node import Mining, Node
 from pyevm_agents.rpc.context import Rpc
 from pyevm_agents.rpc.envelope import Dispatcher, Work
 from pyevm_agents.rpc.events import Events
+from pyevm_agents.rpc.methods import all_methods
 from pyevm_agents.rpc.service import NodeService
 from pyevm_agents.rpc.session import Session
 from tests.conformance.execution_apis import Case, cases, imported_chain, suite
-from tests.pyevm_agents.rpc.every_method import EVERY_METHOD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ def ask() -> Iterator[Ask]:
     assert FOLDER is not None
     node = Node(imported_chain(FOLDER), now=lambda: 450.0, mining=Mining(is_automatic=False))
     rpc = Rpc(node=node, events=Events(node), call_gas=50_000_000)
-    dispatcher = Dispatcher(NodeService(rpc, EVERY_METHOD, {}))
+    dispatcher = Dispatcher(NodeService(rpc, all_methods(), {}))
 
     def send(request: bytes) -> dict[str, Any]:
         answer = dispatcher.begin(request, Session("test"))
