@@ -52,6 +52,8 @@ def test_the_suite_is_whole() -> None:
     assert len(CASES) == 193
 
 
+# py-evm warns of SELFDESTRUCT, which the suite uses.
+@pytest.mark.filterwarnings("ignore:SELFDESTRUCT opcode present:DeprecationWarning")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_answers_as_the_suite_says(case: Case, ask: Ask) -> None:
     for exchange in case.exchanges:
