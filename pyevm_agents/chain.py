@@ -570,9 +570,7 @@ class Chain:
         assert isinstance(vm, WatchedVM)  # noqa: S101 - the only ones an `AgentChain` has
         return vm
 
-    def _state(
-        self, header: BlockHeaderAPI, root: bytes, trace: Trace | None = None
-    ) -> StateAPI:
+    def _state(self, header: BlockHeaderAPI, root: bytes, trace: Trace | None = None) -> StateAPI:
         vm_class = self._vm_class(header) if trace is None else trace(self._agent_vm_class(header))
         hashes = vm_class.get_prev_hashes(header.parent_hash, self._chain.chaindb) or ()
         return vm_class.build_state(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eth.typing import AccountState, HeaderParams
-    from eth.vm.base import VM
+    from eth.vm.forks.frontier import FrontierVM
     from eth_typing import Address
 
     from pyevm_agents.config import ChainConfig
@@ -38,7 +38,7 @@ class GenesisAccount:
 class ForeignRules:
     """The rules of a chain that others made, so that its blocks can be imported."""
 
-    forks: tuple[tuple[int, type[VM]], ...]
+    forks: tuple[tuple[int, type[FrontierVM]], ...]
     """Which of py-evm's VMs makes blocks from which number on; the first from 0."""
 
     genesis_header: Mapping[str, HeaderParams]

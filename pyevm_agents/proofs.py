@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import rlp
 from eth.rlp.accounts import Account
 from eth_utils import keccak
-from trie import HexaryTrie
+from trie.hexary import HexaryTrie
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,5 +70,5 @@ def _path(trie: HexaryTrie, key: bytes) -> tuple[bytes, ...]:
 
     A node that is shorter than its hash is part of the one above it, and stands there.
     """
-    nodes = [rlp.encode(node) for node in trie.get_proof(key)]
+    nodes = [rlp.encode(node) for node in trie.get_proof(key)]  # type: ignore[no-untyped-call]
     return tuple(node for i, node in enumerate(nodes) if i == 0 or len(node) >= HASH_BYTES)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from eth.chains.base import MiningChain
 from eth.consensus.noproof import NoProofConsensus
-from eth.vm.base import VM
+from eth.vm.forks.frontier import FrontierVM
 from eth.vm.forks.prague import PragueVM
 from eth.vm.forks.prague.computation import PragueComputation
 from eth.vm.forks.prague.state import PragueState, PragueTransactionExecutor
@@ -77,10 +77,8 @@ class AgentState(PragueState):
         return super().base_fee if shown is None else shown
 
 
-class WatchedVM(VM):
-    """What every VM of a `Chain` adds to its fork's; blocks need no proof."""
-
-    consensus_class = NoProofConsensus
+class WatchedVM(FrontierVM):
+    """What every VM of a `Chain` adds to its fork's."""
 
     watch: Watch | None = None
     """Is told of each transaction as it ends: a block's import keeps no computation."""
@@ -117,8 +115,9 @@ class WatchedVM(VM):
 
 
 class AgentVM(WatchedVM, PragueVM):
-    """Prague, ready for an executor."""
+    """Prague, ready for an executor; blocks need no proof."""
 
+    consensus_class = NoProofConsensus
     _state_class = AgentState
 
 
@@ -140,7 +139,7 @@ def agent_chain(executor: Executor | None, chain_id: int) -> type[AgentChain]:
     )
 
 
-def foreign_chain(forks: Sequence[tuple[int, type[VM]]], chain_id: int) -> type[AgentChain]:
+def foreign_chain(forks: Sequence[tuple[int, type[FrontierVM]]], chain_id: int) -> type[AgentChain]:
     """Return the chain class of rules that others made: py-evm's VM from each block number on."""
     configuration = tuple((BlockNumber(number), _watched(vm_class)) for number, vm_class in forks)
     return AgentChain.configure(
@@ -148,10 +147,12 @@ def foreign_chain(forks: Sequence[tuple[int, type[VM]]], chain_id: int) -> type[
     )
 
 
-def _watched(vm_class: type[VM]) -> type[VM]:
+def _watched(vm_class: type[FrontierVM]) -> type[FrontierVM]:
     if issubclass(vm_class, WatchedVM):
         return vm_class
-    return type(f"Watched{vm_class.__name__}", (WatchedVM, vm_class), {})
+    return type(
+        f"Watched{vm_class.__name__}", (WatchedVM, vm_class), {"consensus_class": NoProofConsensus}
+    )
 
 
 def agent_vm(executor: Executor | None) -> type[AgentVM]:

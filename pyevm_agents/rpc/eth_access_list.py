@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from eth.exceptions import Revert
@@ -42,16 +43,14 @@ def create_access_list(
     """Return the accounts and slots that a transaction touches, and its gas with that list."""
     header = header_of(rpc.node, block)
     call = call_of(transaction)
-    tracer = AccessListTracer(call.access_list)
     for _ in range(MAX_ROUNDS):
         tracer = AccessListTracer(call.access_list)
-        told = tracer  # Of this round.
         try:
             result = rpc.node.chain.call(
                 call,
                 header=header,
                 overrides=state_overrides,
-                trace=lambda vm_class, told=told: traced_vm(vm_class, told),
+                trace=partial(traced_vm, tracer=tracer),
             )
         except ValidationError as error:
             raise RpcError(SERVER_ERROR, f"err: {error}") from error

@@ -82,7 +82,7 @@ def _told_block(value: object, name: str) -> ToldBlock:
     form = mapping(value, name)
     at = f"{name}.blockOverrides"
     header = mapping(form.get("blockOverrides") or {}, at)
-    unknown = set(header) - set(BLOCK_FIELDS) - {"withdrawals", "difficulty"}
+    unknown = set(header) - set(BLOCK_FIELDS) - {"withdrawals"}
     if unknown:
         raise invalid(at, dict(header), f"no such override: {', '.join(sorted(unknown))}")
     fields: dict[str, Any] = {
@@ -100,9 +100,7 @@ def _told_block(value: object, name: str) -> ToldBlock:
         ),
         accounts=overrides(accounts, f"{name}.stateOverrides"),
         moved_precompiles=moves,
-        calls=tuple(
-            _call(asked(one, f"{name}.calls[{index}]")) for index, one in enumerate(calls)
-        ),
+        calls=tuple(_call(asked(one, f"{name}.calls[{index}]")) for index, one in enumerate(calls)),
     )
 
 

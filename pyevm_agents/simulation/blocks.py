@@ -13,7 +13,6 @@ from eth.db.batch import BatchDB
 from eth.db.chain import ChainDB
 from eth.vm.chain_context import ChainContext
 from eth.vm.forks import ParisVM
-from eth_typing import Address, Hash32
 from eth_utils import to_checksum_address
 
 from pyevm_agents.calls import override
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
         SignedTransactionAPI,
         VirtualMachineAPI,
     )
+    from eth_typing import Address, Hash32
 
     from pyevm_agents.chain import Chain
     from pyevm_agents.simulation.told import SimulatedCall
@@ -91,7 +91,7 @@ class Simulation:
         self._notes_transfers = notes_transfers
         self._gas = most_gas
         # What is written stays in front of the chain's rows.
-        self._db = AtomicDB(BatchDB(chain.rows))  # type: ignore[arg-type]
+        self._db = AtomicDB(BatchDB(chain.rows))
         self._parent = base
         self._root = chain.state_root(base)
         self._hashes: list[Hash32] = []
@@ -106,7 +106,7 @@ class Simulation:
 
     def _in_order(self, blocks: Sequence[ToldBlock]) -> Iterator[ToldBlock]:
         """Yield blocks with their numbers and times, the gaps between them filled."""
-        number, timestamp = self._base.block_number, self._base.timestamp
+        number, timestamp = int(self._base.block_number), self._base.timestamp
         for told in blocks:
             wanted = number + 1 if told.number is None else told.number
             if wanted <= number:
@@ -115,9 +115,9 @@ class Simulation:
                 )
             if wanted - self._base.block_number > MAX_BLOCKS:
                 raise SimulationError(TOO_MANY_BLOCKS, "too many blocks")
-            for number in range(number + 1, wanted):
+            for left_out in range(number + 1, wanted):
                 timestamp += BLOCK_SECONDS
-                yield ToldBlock(number=number, timestamp_seconds=timestamp)
+                yield ToldBlock(number=left_out, timestamp_seconds=timestamp)
             at = told.timestamp_seconds
             if at is None:
                 at = timestamp + BLOCK_SECONDS
@@ -136,13 +136,8 @@ class Simulation:
         vm.block_preprocessing(vm.get_block())
         header, transactions, receipts, computations = self._execute(told, vm, header)
         vm.apply_all_withdrawals(told.withdrawals)
-        has_withdrawals = "withdrawals_root" in header.as_dict()
         filled = vm.set_block_transactions_and_withdrawals(
-            vm.get_block(),
-            header,
-            transactions,
-            receipts,
-            withdrawals=told.withdrawals if has_withdrawals else None,
+            vm.get_block(), header, transactions, receipts, withdrawals=told.withdrawals
         )
         block = vm.finalize_block(vm.block_postprocessing(filled)).block
         self._parent, self._root = block.header, block.header.state_root

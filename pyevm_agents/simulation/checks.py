@@ -103,9 +103,7 @@ def _require_fee(transaction: SignedTransactionAPI, base_fee: int, *, validates:
         )
 
 
-def _require_blobs(
-    transaction: SignedTransactionAPI, state: StateAPI, *, validates: bool
-) -> None:
+def _require_blobs(transaction: SignedTransactionAPI, state: StateAPI, *, validates: bool) -> None:
     if not transaction.to:
         raise _refuse(
             transaction, INTERNAL_ERROR, "input transaction of type blob cannot create contracts"

@@ -7,7 +7,7 @@ what a block asks of a transaction is geth's for simulations.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from eth._utils.address import force_bytes_to_address
 from eth.vm.base import VM
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     )
     from eth_typing import Hash32
 
-    Precompile = Callable[[ComputationAPI], ComputationAPI]
+    Precompile = Callable[[ComputationAPI], Any]
 
 LogEntry = tuple[int, Address, tuple[int, ...], bytes]
 """Its place among all that the transaction wrote, kept or not; address, topics, data."""
@@ -67,7 +67,7 @@ def simulated_vm(vm_class: type[VM], rules: Rules) -> type[SimulatedVM]:
     """Return a VM class for one simulated block, of the same fork."""
     plain_state = vm_class._state_class  # noqa: SLF001 - so does py-evm's `configure`
     plain = plain_state.computation_class
-    opcodes = dict(plain.opcodes)
+    opcodes: dict[int, Any] = dict(plain.opcodes)
     opcodes[SELFDESTRUCT] = _noting(opcodes[SELFDESTRUCT])
     computation_class = type(
         "SimulatedComputation",
