@@ -42,6 +42,7 @@ from pyevm_agents.vm import (
     AgentVM,
     WatchedVM,
     agent_chain,
+    floor_gas,
     foreign_chain,
     record_inference,
 )
@@ -529,7 +530,8 @@ class Chain:
                 state.revert(before)
                 state.lock_changes()
 
-        least = self._spoofed(state, call, most).intrinsic_gas
+        transaction = self._spoofed(state, call, most)
+        least = max(transaction.intrinsic_gas, floor_gas(transaction))
         return least_gas(attempt, least, most)
 
     # -- going back -- #

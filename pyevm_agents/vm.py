@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ComputationAPI,
         ReceiptAPI,
         SignedTransactionAPI,
+        TransactionFieldsAPI,
     )
     from eth_typing import Address
 
@@ -46,12 +47,31 @@ class AgentComputation(PragueComputation):
     """Set on a call of the executor that ran to its end."""
 
 
-class AgentTransactionExecutor(PragueTransactionExecutor):
-    """The transaction rules of Prague, with EIP-7702's rule on precompiles kept in both ways in.
+def floor_gas(transaction: TransactionFieldsAPI) -> int:
+    """Return the least gas that a transaction with such calldata pays (EIP-7623)."""
+    return int(PragueTransactionExecutor.calc_data_floor_gas(transaction, 0, 0))  # type: ignore[arg-type]
 
-    An account that delegates to a precompile has no code to run. py-evm follows that for calls;
-    for transactions it would run the code that genesis puts at 0x19.
+
+class AgentTransactionExecutor(PragueTransactionExecutor):
+    """The transaction rules of Prague, with two that py-evm leaves out.
+
+    An account that delegates to a precompile has no code to run (EIP-7702). py-evm follows that for
+    calls; for transactions it would run the code that genesis puts at 0x19. And a gas limit below
+    what calldata costs at least makes a transaction invalid (EIP-7623).
     """
+
+    def validate_transaction(self, transaction: SignedTransactionAPI) -> None:
+        """Refuse a transaction that no block may hold.
+
+        Raises: ValidationError: says why.
+        """
+        super().validate_transaction(transaction)
+        least = floor_gas(transaction)
+        if transaction.gas < least:
+            raise ValidationError(
+                f"insufficient gas for floor data gas cost: gas {transaction.gas}, "
+                f"minimum needed {least}"
+            )
 
     def get_code_at_address(self, code_address: Address) -> tuple[bytes, Address | None]:
         """Return the code a transaction to `code_address` runs, and its delegate if it has one."""

@@ -13,12 +13,10 @@ from eth_utils import ValidationError, to_checksum_address
 from pyevm_agents.node.pool import PoolError
 from pyevm_agents.senders import is_impersonated
 from pyevm_agents.transactions import BLOB_GAS, BLOB_TYPE, type_of
+from pyevm_agents.vm import floor_gas
 
 if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI, StateAPI
-
-FLOOR_TOKEN_GAS, TOKENS_OF_A_NONZERO_BYTE, TRANSACTION_GAS = 10, 4, 21_000
-"""The least that calldata costs. Source: EIP-7623."""
 
 MAX_INITCODE_BYTES = 49_152
 """Source: EIP-3860."""
@@ -103,9 +101,7 @@ def _require_enough_gas(transaction: SignedTransactionAPI) -> None:
     least = transaction.intrinsic_gas
     if transaction.gas < least:
         raise PoolError(f"intrinsic gas too low: gas {transaction.gas}, minimum needed {least}")
-    zeros = transaction.data.count(0)
-    tokens = zeros + (len(transaction.data) - zeros) * TOKENS_OF_A_NONZERO_BYTE
-    floor = TRANSACTION_GAS + FLOOR_TOKEN_GAS * tokens
+    floor = floor_gas(transaction)
     if transaction.gas < floor:
         raise PoolError(
             f"insufficient gas for floor data gas cost: gas {transaction.gas}, "

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eth.vm.forks.prague.state import PragueState
 from eth_utils import to_checksum_address
 
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.transactions import BLOB_GAS, BLOB_TYPE, DYNAMIC_FEE_TYPE, type_of
+from pyevm_agents.vm import floor_gas
 
 if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI, StateAPI
@@ -61,7 +63,7 @@ def require_valid(
     if type_of(transaction) == BLOB_TYPE:
         _require_blobs(transaction, state, validates=validates)
     _require_funds(transaction, state)
-    _require_gas(transaction)
+    _require_gas(transaction, has_floor=isinstance(state, PragueState))
 
 
 def _refuse(transaction: SignedTransactionAPI, code: int, reason: str) -> SimulationError:
@@ -140,10 +142,14 @@ def _require_funds(transaction: SignedTransactionAPI, state: StateAPI) -> None:
         )
 
 
-def _require_gas(transaction: SignedTransactionAPI) -> None:
+def _require_gas(transaction: SignedTransactionAPI, *, has_floor: bool) -> None:
     least = transaction.intrinsic_gas
     if transaction.gas < least:
         reason = f"intrinsic gas too low: have {transaction.gas}, want {least}"
+        raise _refuse(transaction, INTRINSIC_GAS, reason)
+    floor = floor_gas(transaction)
+    if has_floor and transaction.gas < floor:
+        reason = f"insufficient gas for floor data gas cost: gas {transaction.gas}, minimum {floor}"
         raise _refuse(transaction, INTRINSIC_GAS, reason)
     if not transaction.to and len(transaction.data) > MAX_INITCODE_BYTES:
         raise _refuse(
