@@ -63,11 +63,13 @@ if TYPE_CHECKING:
         UnsignedTransactionAPI,
     )
 
+    from precompiles.executor import Inference
     from precompiles.ports import LanguageModel
     from pyevm_agents.database import Rows
     from pyevm_agents.vm import Watch
 
     Trace = Callable[[type[AgentVM]], type[AgentVM]]
+    Listen = Callable[[ComputationAPI, Inference], None]
 
 __all__ = [
     "AccountOverride",
@@ -89,6 +91,9 @@ HEAD_STATE_KEY = b"agents:head-state"
 
 BEFORE_KEY = b"agents:before:"
 """Row of the state root that a block began with, by its hash, where it is not its parent's."""
+
+NOTE_KEY = b"agents:note:"
+"""Row of what is kept about a transaction beside the rules, by its hash."""
 
 SENDER_KEY = b"agents:sender:"
 """Row of the sender of a transaction that has no signature of its own, by its hash."""
@@ -155,7 +160,8 @@ class Chain:
         self.config = config
         self.models: Mapping[str, LanguageModel] = dict(models or {})
         self.genesis_accounts = with_executor(config, accounts or {})
-        executor = _executor(config, self.models)
+        self._listeners: list[Listen] = []
+        executor = _executor(config, self.models, self._record)
         if foreign is None:
             self._genesis_header = genesis_header(config)
             self._chain_class = agent_chain(executor, config.chain_id)
@@ -548,7 +554,33 @@ class Chain:
         self._db.revert(snapshot)
         self._head = self._chain.get_canonical_head()
 
+    # -- beside the rules -- #
+
+    def listen(self, listener: Listen) -> Callable[[], None]:
+        """Tell somebody of each call of the executor as it ends; return what ends that.
+
+        Whoever listens is called in the thread that executes, for blocks, calls and estimates
+        alike, before anybody knows whether the call will be reverted.
+        """
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def note(self, transaction_hash: bytes, text: bytes) -> None:
+        """Keep something about a transaction, of which no rule knows."""
+        self._db[NOTE_KEY + transaction_hash] = text
+        self._db.commit()
+
+    def noted(self, transaction_hash: bytes) -> bytes | None:
+        """Return what was kept about a transaction."""
+        key = NOTE_KEY + transaction_hash
+        return self._db[key] if self._db.exists(key) else None
+
     # -- inside -- #
+
+    def _record(self, computation: ComputationAPI, inference: Inference) -> None:
+        record_inference(computation, inference)
+        for listener in [*self._listeners]:
+            listener(computation, inference)
 
     def _vm_class(self, header: BlockHeaderAPI) -> type[WatchedVM]:
         return self.vm_class_at(header.block_number)
@@ -683,7 +715,9 @@ def _difference(stated: str, own: str) -> str:
     return f"{name} is {json.dumps(one.get(name))} there and {json.dumps(other.get(name))} here"
 
 
-def _executor(config: ChainConfig, models: Mapping[str, LanguageModel]) -> Executor | None:
+def _executor(
+    config: ChainConfig, models: Mapping[str, LanguageModel], record: Listen
+) -> Executor | None:
     wanted = {profile.name for profile in config.models}
     if wanted != set(models):
         raise ConfigError(
@@ -696,4 +730,4 @@ def _executor(config: ChainConfig, models: Mapping[str, LanguageModel]) -> Execu
         facts = model.profile_facts if isinstance(model, Described) else None
         if facts is not None:
             check_fits(config, profile, facts)
-    return Executor(pairs, record=record_inference)
+    return Executor(pairs, record=record)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, cast
 
 from precompiles import spec
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models import ScriptedModel, SwitchedModel, answer, use
+from pyevm_agents.models import RememberingModel, ScriptedModel, SwitchedModel, answer, use
 from pyevm_agents.models.llama_model import GgufModel
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.agent_trace import trace_json
@@ -93,6 +94,10 @@ def schedule(rpc: Rpc) -> Json:
 @METHODS.method("agent_traceTransaction", hash32)
 def trace_transaction(rpc: Rpc, transaction_hash: bytes) -> Json:
     """Return the steps of a transaction's agents: prompts, words, tokens, gas, margins, times."""
+    noted = rpc.node.chain.noted(transaction_hash)
+    if noted is not None:
+        kept: Json = json.loads(noted)
+        return kept
     found = rpc.node.chain.find_transaction(transaction_hash)
     if found is None:
         raise RpcError(
@@ -101,8 +106,8 @@ def trace_transaction(rpc: Rpc, transaction_hash: bytes) -> Json:
     record, index = found
     receipt, computation = rpc.node.chain.replay(record, index)
     before = record.receipts[index - 1].gas_used if index else 0
-    form = trace_json(computation, receipt.gas_used - before, rpc.node.chain.models)
-    return {"transactionHash": formats.data(transaction_hash)} | form
+    gas_used = receipt.gas_used - before
+    return trace_json(transaction_hash, computation, gas_used, rpc.node.chain.models)
 
 
 @METHODS.method("agent_estimate", asked, optional(block, PENDING))
@@ -198,7 +203,10 @@ def _switch_of(rpc: Rpc, name: str | None) -> SwitchedModel:
 def _weights_of(switch: SwitchedModel) -> GgufModel:
     """Return the model whose vocabulary a script is counted in."""
     model = switch.own
-    inner = getattr(model, "model", model)
-    if not isinstance(inner, GgufModel):
-        raise RpcError(INVALID_PARAMS, f"{type(inner).__name__} has no vocabulary to script in")
-    return inner
+    if isinstance(model, RememberingModel):
+        model = model.model
+    if isinstance(model, ScriptedModel):
+        return model.vocabulary
+    if not isinstance(model, GgufModel):
+        raise RpcError(INVALID_PARAMS, f"{type(model).__name__} has no vocabulary to script in")
+    return model

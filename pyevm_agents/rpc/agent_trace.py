@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
@@ -15,16 +16,20 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI
 
     from precompiles.ports import LanguageModel
+    from pyevm_agents.chain import Chain, MinedBlock
     from pyevm_agents.rpc.formats import Json
     from pyevm_agents.trace import AgentStep
 
 
 def trace_json(
-    computation: ComputationAPI, gas_used: int, models: Mapping[str, LanguageModel]
+    transaction_hash: bytes,
+    computation: ComputationAPI,
+    gas_used: int,
+    models: Mapping[str, LanguageModel],
 ) -> Json:
     """Write what agents did in a transaction.
 
-    Input:  its computation and the gas that it used; the chain's models, which know times.
+    Input:  its hash, its computation, the gas that it used; the chain's models, which know times.
     Output: `steps`, each with the steps of the agent that it used as its own `steps`; tokens and
             gas of each and of all; `closest`, the number of the step whose decision was the
             closest, counted from 1 in the order in which they were made.
@@ -36,6 +41,7 @@ def trace_json(
     output_gas = sum(one.output_gas for one in inferences)
     closest = closest_step(steps)
     return {
+        "transactionHash": "0x" + transaction_hash.hex(),
         "gas": {
             "used": gas_used,
             "evm": gas_used - prompt_gas - output_gas,
@@ -51,6 +57,19 @@ def trace_json(
         "closest": None if closest is None else closest + 1,
         "steps": _tree(steps, forms),
     }
+
+
+def keep_traces(chain: Chain, mined: MinedBlock) -> None:
+    """Keep what agents did in a block: it can't be found out later where a script answered."""
+    before = 0
+    for transaction, receipt, computation in zip(
+        mined.block.transactions, mined.receipts, mined.computations, strict=True
+    ):
+        if agent_steps(computation):
+            gas_used = receipt.gas_used - before
+            form = trace_json(transaction.hash, computation, gas_used, chain.models)
+            chain.note(transaction.hash, json.dumps(form).encode())
+        before = receipt.gas_used
 
 
 def step_json(step: AgentStep, number: int, models: Mapping[str, LanguageModel]) -> Json:
