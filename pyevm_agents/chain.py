@@ -423,22 +423,27 @@ class Chain:
 
     # -- trying -- #
 
-    def next_header(self, settings: BlockSettings | None = None) -> BlockHeaderAPI:
+    def next_header(
+        self, settings: BlockSettings | None = None, *, parent: BlockHeaderAPI | None = None
+    ) -> BlockHeaderAPI:
         """Return the header that the next block begins with.
 
+        Input:  what it is told to be; the latest block as the caller saw it, so that the header
+                fits to it whatever is mined meanwhile.
         Raises: ConfigError: its time is not after its parent's.
         """
         told = settings or BlockSettings()
-        header = self._chain.create_header_from_parent(self._head)
-        timestamp = self._head.timestamp + 1
+        parent = self._head if parent is None else parent
+        header = self._chain.create_header_from_parent(parent)
+        timestamp = parent.timestamp + 1
         if told.timestamp_seconds is not None:
             timestamp = told.timestamp_seconds
-        if timestamp <= self._head.timestamp:
+        if timestamp <= parent.timestamp:
             raise ConfigError(
-                f"timestamp {timestamp}: must be after the parent's {self._head.timestamp}"
+                f"timestamp {timestamp}: must be after the parent's {parent.timestamp}"
             )
         fields: dict[str, object] = {
-            "state_root": self.state_root(self._head),
+            "state_root": self.state_root(parent),
             "timestamp": timestamp,
             "gas_limit": self.config.block_gas_limit if told.gas_limit is None else told.gas_limit,
             "coinbase": told.coinbase,

@@ -95,9 +95,7 @@ def test_refuses_a_next_time_that_is_not_after_the_parents(clock: Clock) -> None
     ),
     parent=st.integers(0, 10**7),
 )
-def test_a_block_always_comes_after_its_parent(
-    changes: list[tuple[str, int]], parent: int
-) -> None:
+def test_a_block_always_comes_after_its_parent(changes: list[tuple[str, int]], parent: int) -> None:
     clock = Clock(World())
     for kind, seconds in changes:
         if kind == "increase":
