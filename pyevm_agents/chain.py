@@ -670,8 +670,10 @@ class Chain:
 
         vm.watch = tell
         result = vm.import_block(block)
+        # py-evm has copied the transactions over and over, and lost who sent them.
+        fields = result.block.as_dict() | {"transactions": block.transactions}
         return MinedBlock(
-            block=result.block,
+            block=type(result.block)(**fields),
             receipts=tuple(receipt for receipt, _ in done),
             computations=tuple(computation for _, computation in done),
             witness=result.meta_witness,

@@ -98,14 +98,18 @@ def _require_well_formed(transaction: SignedTransactionAPI, terms: Terms) -> Non
             f"limit {MAX_INITCODE_BYTES}"
         )
     _require_enough_gas(transaction)
-    if type_of(transaction) == BLOB_TYPE:
-        _require_blobs(transaction, terms)
-    if type_of(transaction) == SET_CODE_TYPE:
-        _require_authorizations(transaction)
+    _require_what_its_type_asks(transaction, terms)
     try:
         transaction.validate()
     except ValidationError as error:
         raise PoolError(f"invalid sender: {error}") from error
+
+
+def _require_what_its_type_asks(transaction: SignedTransactionAPI, terms: Terms) -> None:
+    if type_of(transaction) == BLOB_TYPE:
+        _require_blobs(transaction, terms)
+    if type_of(transaction) == SET_CODE_TYPE:
+        _require_authorizations(transaction)
 
 
 def _require_blobs(transaction: SignedTransactionAPI, terms: Terms) -> None:

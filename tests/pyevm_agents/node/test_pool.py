@@ -41,19 +41,18 @@ class PoolMachine(RuleBasedStateMachine):
         before = next(
             (it for it in self.waiting if (it.sender, it.nonce) == (one.sender, nonce)), None
         )
-        try:
-            replaced = self.pool.add(one)
-        except PoolError as error:
-            assert before is not None
-            if before.hash == one.hash:
-                assert str(error) == "already known"
-            else:
-                assert str(error) == "replacement transaction underpriced"
-                assert (
-                    fee * 10 < before.max_fee_per_gas * 11
-                    or tip * 10 < before.max_priority_fee_per_gas * 11
-                )
+        if before is not None and before.hash == one.hash:
+            with pytest.raises(PoolError, match=r"^already known$"):
+                self.pool.add(one)
             return
+        if before is not None and (
+            fee * 10 < before.max_fee_per_gas * 11
+            or tip * 10 < before.max_priority_fee_per_gas * 11
+        ):
+            with pytest.raises(PoolError, match=r"^replacement transaction underpriced$"):
+                self.pool.add(one)
+            return
+        replaced = self.pool.add(one)
         assert (replaced and replaced.transaction) == before
         self.waiting = [it for it in self.waiting if it is not before] + [one]
 
