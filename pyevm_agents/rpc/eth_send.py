@@ -226,6 +226,7 @@ def call_of(asked: Asked) -> Call:
         gas=asked.gas,
         gas_price_wei=fee or 0,
         access_list=asked.access_list or (),
+        authorizations=asked.authorizations or (),
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from eth.exceptions import OutOfGas, Revert, VMError
+from eth.vm.forks.prague.transactions import Authorization
 from eth_typing import Address
 from eth_utils import ValidationError
 from hypothesis import given
@@ -156,3 +157,15 @@ def test_fails_with_the_error_of_the_contract(bench: MakeBench) -> None:
     chain = bench(codes={CALLEE: asm("INVALID")}).chain
     with pytest.raises(VMError):
         chain.estimate_gas(Call(to=CALLEE, sender=OWNER))
+
+
+def test_what_is_listed_or_authorized_is_paid_for(bench: MakeBench) -> None:
+    """EIP-2930: 2,400 an address and 1,900 a slot. EIP-7702: 25,000 an authorization."""
+    chain = bench().chain
+    listed = ((CALLEE, (1, 2)), (CALLER, ()))
+    assert chain.estimate_gas(Call(to=OUTER, sender=OWNER, access_list=listed)) == (
+        21_000 + 2 * 2_400 + 2 * 1_900
+    )
+    nobody = Authorization(1, CALLEE, 0, 0, 1, 1)
+    call = Call(to=OUTER, sender=OWNER, authorizations=(nobody, nobody))
+    assert chain.estimate_gas(call) == 21_000 + 2 * 25_000
