@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eth.db.atomic import AtomicDB
 from eth.db.backends.memory import MemoryDB
@@ -671,9 +671,10 @@ class Chain:
         vm.watch = tell
         result = vm.import_block(block)
         # py-evm has copied the transactions over and over, and lost who sent them.
-        fields = result.block.as_dict() | {"transactions": block.transactions}
+        kept: Any = result.block
+        fields = kept.as_dict() | {"transactions": block.transactions}
         return MinedBlock(
-            block=type(result.block)(**fields),
+            block=type(kept)(**fields),
             receipts=tuple(receipt for receipt, _ in done),
             computations=tuple(computation for _, computation in done),
             witness=result.meta_witness,

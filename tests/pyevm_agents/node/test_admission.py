@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from eth.vm.forks.prague.transactions import Authorization
@@ -107,7 +107,7 @@ def test_fees(chain: Chain) -> None:
 
 
 def test_initcode_size(chain: Chain) -> None:
-    most = {"to": None, "gas": 30_000_000}
+    most: dict[str, Any] = {"to": None, "gas": 30_000_000}
     rich = replace(TERMS, gas_limit=30_000_000)
     admitted(chain, transaction(data=bytes(49_152), **most), rich)
     told = refused(chain, transaction(data=bytes(49_153), **most), rich)
@@ -126,9 +126,12 @@ def test_a_sender_with_code_signs_nothing_unless_it_delegates(chain: Chain) -> N
 
 
 def blob(**told: object) -> SignedTransactionAPI:
-    return transaction(
-        **{"kind": BLOB_TYPE, "max_blob_fee_wei": 5, "blob_hashes": (BLOB_HASH,)} | told
-    )
+    fields: dict[str, Any] = {
+        "kind": BLOB_TYPE,
+        "max_blob_fee_wei": 5,
+        "blob_hashes": (BLOB_HASH,),
+    }
+    return transaction(**fields | told)
 
 
 def test_blobs(chain: Chain) -> None:
@@ -147,7 +150,7 @@ def test_blobs(chain: Chain) -> None:
 
 def test_setting_code(chain: Chain) -> None:
     nobody = Authorization(CHAIN_ID, NOBODY, 0, 0, 1, 1)
-    many = {"kind": SET_CODE_TYPE, "gas": 100_000}
+    many: dict[str, Any] = {"kind": SET_CODE_TYPE, "gas": 100_000}
     admitted(chain, transaction(authorizations=(nobody,), **many))
     told = refused(chain, transaction(**many))
     assert told == "set code tx must have at least one authorization tuple"

@@ -71,7 +71,14 @@ def test_a_simulated_block_is_the_one_that_is_mined_with_the_same_circumstances(
     (made,) = served.ask(
         "eth_simulateV1", {"blockStateCalls": [block], "validation": True}, "earliest"
     )
-    for name in ("stateRoot", "receiptsRoot", "gasUsed", "baseFeePerGas", "logsBloom", "parentHash"):
+    for name in (
+        "stateRoot",
+        "receiptsRoot",
+        "gasUsed",
+        "baseFeePerGas",
+        "logsBloom",
+        "parentHash",
+    ):
         assert made[name] == mined[name], name
 
 

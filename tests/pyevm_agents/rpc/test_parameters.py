@@ -57,8 +57,10 @@ json_values = st.recursive(
     | st.floats()
     | st.text(max_size=5)
     | st.from_regex(r"0x[0-9a-fA-F]{0,66}", fullmatch=True),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=3), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=3), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 
@@ -66,12 +68,19 @@ json_values = st.recursive(
 @pytest.mark.parametrize("read", READERS, ids=lambda read: read.__name__)
 @given(value=json_values)
 def test_any_json_is_read_or_refused_by_name(read: Callable[..., Any], value: object) -> None:
-    try:
-        read(value, "theName")
-    except RpcError as error:
+    error = refusal(read, value)
+    if error is not None:
         assert error.code == INVALID_PARAMS
         assert "theName" in error.message or "slots" in error.message or "empty" in error.message
         assert len(error.message) < 400
+
+
+def refusal(read: Callable[..., Any], value: object) -> RpcError | None:
+    try:
+        read(value, "theName")
+    except RpcError as error:
+        return error
+    return None
 
 
 @given(number=st.integers(0, UINT256))
@@ -84,7 +93,9 @@ def test_quantities(number: int) -> None:
             parameters.uint64(hex(number), "it")
 
 
-@pytest.mark.parametrize("value", ["0x", "0x01", "1", "0xg", "", True, -1, 1.0, None, "0x1 ", "०"])
+@pytest.mark.parametrize(
+    "value", ["0x", "0x01", "1", "0xg", "", True, -1, 1.0, None, "0x1 ", "\u0966"]
+)
 def test_what_is_no_quantity(value: object) -> None:
     with pytest.raises(RpcError, match="invalid params: it: "):
         parameters.quantity(value, "it")
@@ -97,7 +108,7 @@ def test_seconds_come_in_any_spelling(value: object, seconds: int) -> None:
     assert parameters.seconds(value, "it") == seconds
 
 
-@pytest.mark.parametrize("value", [12.5, "-1", "0x", float("nan"), float("inf"), "1e3", "１x"])
+@pytest.mark.parametrize("value", [12.5, "-1", "0x", float("nan"), float("inf"), "1e3", "\uff11x"])
 def test_what_is_no_time(value: object) -> None:
     with pytest.raises(RpcError, match="invalid params: it: "):
         parameters.seconds(value, "it")
@@ -121,9 +132,9 @@ def test_blocks() -> None:
     assert parameters.block("0x10", "it") == BlockId(number=16)
     assert parameters.block(a_hash, "it") == BlockId(hash=b"\xab" * 32)
     assert parameters.block({"blockNumber": "latest"}, "it") == BlockId(tag="latest")
-    assert parameters.block(
-        {"blockHash": a_hash, "requireCanonical": True}, "it"
-    ) == BlockId(hash=b"\xab" * 32, requires_canonical=True)
+    assert parameters.block({"blockHash": a_hash, "requireCanonical": True}, "it") == BlockId(
+        hash=b"\xab" * 32, requires_canonical=True
+    )
 
 
 @pytest.mark.parametrize(
