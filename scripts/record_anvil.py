@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import socket
 import subprocess
 import time
 import urllib.request
@@ -19,12 +20,21 @@ from tests.pyevm_agents.tracing.anvil_answers import REQUESTS, shortened, write
 from tests.pyevm_agents.tracing.scenario import BLOCK_GAS_LIMIT, Scenario
 from tests.pyevm_agents.tracing.scenarios import SCENARIOS
 
-PORT = 18_545
+
+def free_port() -> int:
+    """Return a port that nobody listens on: another's node must not be asked, let alone changed."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+PORT = free_port()
 
 
 def ask(method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
+    """Return what the node answers."""
     request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    sent = urllib.request.Request(  # noqa: S310 - this machine's own node
+    sent = urllib.request.Request(
         f"http://127.0.0.1:{PORT}",
         json.dumps(request).encode(),
         {"content-type": "application/json"},

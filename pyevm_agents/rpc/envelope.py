@@ -7,6 +7,7 @@ message ─▶ Dispatcher.begin ─▶ the answer, where all of it is quick
 from __future__ import annotations
 
 import logging
+import traceback
 from dataclasses import dataclass, replace
 from time import perf_counter  # noqa: TID251 - how long a request takes is shown, and no more
 from typing import TYPE_CHECKING, Protocol
@@ -31,6 +32,9 @@ INLINE_BYTES = 64 * 1024
 
 INLINE_REQUESTS = 16
 """A longer batch runs in a thread, though all of it be quick."""
+
+LOGGED_FRAMES = 50
+"""How many calls of a bug's traceback are logged: the innermost."""
 
 MAX_BUG_CHARACTERS = 1_000
 """How much of a bug's message is answered; the log has all of it."""
@@ -130,7 +134,15 @@ class Dispatcher:
         )
 
     def _is_quick(self, request: Request) -> bool:
-        return request.refusal is not None or self._service.is_quick(request.method)
+        if request.refusal is not None:
+            return True
+        try:
+            return self._service.is_quick(request.method)
+        except Exception:
+            log.exception(
+                "is_quick(%.100r) failed: this is a bug, please report it", request.method
+            )
+            return False
 
     def _answer(self, body: bytes, session: Session) -> bytes | None:
         """Answer a message in this thread, however long it takes."""
@@ -230,7 +242,9 @@ def _as_rpc_error(exception: Exception, method: str) -> RpcError:
     """Return the error to answer; what no method should raise is logged as the bug it is."""
     if isinstance(exception, RpcError):
         return exception
-    log.error("%.100r failed: this is a bug, please report it", method, exc_info=exception)
+    # The frames of an endless recursion would take seconds to write.
+    frames = traceback.format_exception(exception, limit=-LOGGED_FRAMES)
+    log.error("%.100r failed: this is a bug, please report it\n%s", method, "".join(frames))
     return RpcError(INTERNAL_ERROR, _told(exception))
 
 

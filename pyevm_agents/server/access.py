@@ -42,9 +42,9 @@ class Access:
 
     def shares_with(self, origin: str | None) -> bool:
         """Say whether a page of that origin may read answers: only where that was asked for."""
-        return origin is not None and (
-            "*" in self.allowed_origins or _plain_origin(origin) in _plain(self.allowed_origins)
-        )
+        if origin is None or not origin.isascii():  # The answer is to repeat it as a header.
+            return False
+        return "*" in self.allowed_origins or _plain_origin(origin) in _plain(self.allowed_origins)
 
     def _is_own_host(self, host: str | None) -> bool:
         if "*" in self.allowed_hosts:

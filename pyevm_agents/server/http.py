@@ -169,12 +169,11 @@ def _preflight(request: web.BaseRequest, shared: Mapping[str, str]) -> web.Respo
         origin = request.headers.get("Origin")
         asked = "No Origin" if origin is None else f"Origin {origin[:100]!r}"
         return _text(403, f"{asked} was allowed to share answers with (CORS): allow it explicitly.")
+    wanted = request.headers.get("Access-Control-Request-Headers", "")
     headers = {
         **shared,
         "Access-Control-Allow-Methods": "GET, HEAD, POST",
-        "Access-Control-Allow-Headers": request.headers.get(
-            "Access-Control-Request-Headers", "Content-Type"
-        ),
+        "Access-Control-Allow-Headers": wanted if wanted.isascii() else "Content-Type",
         "Access-Control-Max-Age": SHARED_SECONDS,
     }
     if "Access-Control-Request-Private-Network" in request.headers:

@@ -123,7 +123,7 @@ class Server:
         ends = [asyncio.create_task(socket.stop(seconds)) for socket in self._sockets]
         if self._handler.answering:
             await asyncio.wait(self._handler.answering, timeout=seconds)
-        await asyncio.gather(*ends)
+        await asyncio.gather(*ends, return_exceptions=True)
         await self._connections.close()
         if running := self._end_threads():
             log.warning("%d requests still compute; their clients are gone", running)

@@ -3,10 +3,11 @@
 How they are shared: a method may hold as many threads as it leaves free, no more. Of 64, one
 method gets 32, a second one 16, so seven methods must wait at once before an eighth does.
 
-A stack of 64 MiB is address space, not memory: 1,024 nested calls or creations take less than
-1 MiB of it (CPython 3.11.7 and 3.13.0; 512 KiB were too few). The rest is for bugs. py-evm sets
-Python's recursion limit to 12,288, and functions of C can spend 2 KiB a level: an endless
-recursion through `sorted` ended the process with 16 MiB of stack, and is a RecursionError with 32.
+A stack of 256 MiB is address space, not memory: 1,024 nested calls or creations take less than
+1 MiB of it (CPython 3.11.7 and 3.13.0; 512 KiB were too few). The rest is for bugs. py_ecc, which
+py-evm imports, sets Python's recursion limit to 100,000, and functions of C can spend 2 KiB a
+level: an endless recursion through `sorted` ended the process with 128 MiB of stack, and is a
+RecursionError with 256.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pyevm_agents.rpc.errors import LIMIT_EXCEEDED, RpcError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-STACK_BYTES = 64 * 2**20
+STACK_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -78,7 +78,10 @@ class WebSocket:
         Raises:
             web.HTTPException: the handshake is none.
         """
-        await self._response.prepare(request)
+        try:
+            await self._response.prepare(request)
+        except ValueError as error:  # aiohttp's, at a key that is not ASCII.
+            raise web.HTTPBadRequest(text=f"The handshake is none: {error}") from error
         self._transport = request.transport
         writer = asyncio.create_task(self._write())
         taken = 0

@@ -26,7 +26,10 @@ class TracedGasMeter(GasMeter):
         """Begin with all of the gas."""
         super().__init__(start_gas, refund_strategy)
         self.asked = 0
-        """The amount that was asked for last, whether or not it was there."""
+        """The amount that is asked for and not there; 0 where none is."""
+
+        self.charged = 0
+        """The amount that was taken last."""
 
         self.lowest = start_gas
         """Gas left after the last charge: what a refused call is given back comes later."""
@@ -35,6 +38,7 @@ class TracedGasMeter(GasMeter):
         """Take gas, as py-evm's meter does."""
         self.asked = amount
         super().consume_gas(amount, reason)
+        self.asked, self.charged = 0, amount
         self.lowest = self.gas_remaining
 
 

@@ -57,6 +57,8 @@ class PrestateTracer(NoopTracer):
 
     watches = TOUCHING_OPCODES | CREATES
 
+    _state: StateAPI
+
     def __init__(self, options: PrestateOptions | None = None) -> None:
         """Show what the options say."""
         self._options = options or PrestateOptions()

@@ -11,6 +11,7 @@ from pyevm_agents.tracing.hexadecimal import data, quantity, word
 from pyevm_agents.tracing.opcodes import SLOAD, SSTORE, STORAGE_ACCESSES, form_of
 
 if TYPE_CHECKING:
+    from eth.abc import StateAPI
     from eth_typing import Address
 
     from pyevm_agents.tracing.events import Beginning, Frame, Step
@@ -34,6 +35,8 @@ class StructLogTracer(NoopTracer):
     """Lists the opcodes of a transaction."""
 
     watches = EVERY_OPCODE
+
+    _state: StateAPI
 
     def __init__(self, options: StructLogOptions | None = None) -> None:
         """Keep of each opcode what the options say."""

@@ -65,16 +65,17 @@ def _known_names() -> str:
 
 
 def _struct_logs(options: Options) -> Tracer:
+    # Older geth showed memory and return data unless told not to, newer geth where told to.
+    memory, no_memory = options.flag("enableMemory"), options.flag("disableMemory")
+    returned, no_returned = options.flag("enableReturnData"), options.flag("disableReturnData")
     wanted = StructLogOptions(
         stack=not options.flag("disableStack"),
         storage=not options.flag("disableStorage"),
-        # Older geth showed memory unless told not to, newer geth where told to.
-        memory=options.flag("enableMemory") and not options.flag("disableMemory"),
-        return_data=options.flag("enableReturnData") and not options.flag("disableReturnData"),
+        memory=memory and not no_memory,
+        return_data=returned and not no_returned,
         limit=options.count("limit"),
     )
-    for ignored in ("debug", "disableMemory", "disableReturnData"):
-        options.flag(ignored)
+    options.flag("debug")  # geth prints on its own console.
     options.close()
     return StructLogTracer(wanted)
 

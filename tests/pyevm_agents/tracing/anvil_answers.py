@@ -1,7 +1,9 @@
 """What anvil 1.7.1 made of the scenarios, and where geth, whom we follow, differs from it.
 
-`scripts/record_anvil.py` writes the file. Where the two differ we do as geth does, and `comparable` takes
-away what anvil tells otherwise. Source: geth's `eth/tracers` and `core/vm`, read in November 2026.
+`scripts/record_anvil.py` writes the file. Where the two differ we do as geth does, and
+`comparable` takes away what anvil tells otherwise.
+
+Source: geth's `eth/tracers` and `core/vm`, read in November 2026.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def creating(initcode: bytes, value_wei: int = 0, salt: int | None = None) -> st
     return _with_memory(initcode) + f" 0x{salt:02x}" + end + "CREATE2"
 
 
-def calling(  # noqa: PLR0913 - the arguments of a call
+def calling(
     kind: str,
     to: bytes,
     *,

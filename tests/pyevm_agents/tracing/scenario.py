@@ -76,16 +76,14 @@ class Scenario:
     def trace(self, tracer: Tracer) -> object:
         """Execute it and return what a tracer makes of it."""
         vm = self.chain()._vm()  # noqa: SLF001 - a VM of the pending block
-        apply(vm, self.transaction(vm), tracer)
+        traced = with_class(vm, traced_vm(type(vm), tracer))
+        traced.apply_transaction(traced.get_header(), self.transaction(traced))
         return tracer.result()
 
     def transaction(self, vm: AgentVM) -> SignedTransactionAPI:
         return vm.get_transaction_builder().decode(self.raw_transaction())
 
 
-def apply(vm: AgentVM, transaction: SignedTransactionAPI, tracer: Tracer) -> None:
-    """Execute a transaction with a traced VM for the same block."""
-    traced = traced_vm(type(vm), tracer)(
-        vm.get_header(), vm.chaindb, vm.chain_context, vm.consensus_context
-    )
-    traced.apply_transaction(traced.get_header(), transaction)
+def with_class(vm: AgentVM, vm_class: type[AgentVM]) -> AgentVM:
+    """Return a VM of another class for the same block."""
+    return vm_class(vm.get_header(), vm.chaindb, vm.chain_context, vm.consensus_context)

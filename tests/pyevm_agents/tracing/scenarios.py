@@ -56,16 +56,17 @@ RUNTIME = asm("0x07 PUSH0 MSTORE 0x20 PUSH0 RETURN")
 
 EVERYTHING = """
     0x03 0x04 ADD 0x05 MUL 0x02 DIV 0x02 SDIV 0x03 MOD 0x03 SMOD 0x07 0x02 0x05 ADDMOD 0x07 0x02
-    0x05 MULMOD 0x0100 0x02 EXP 0x01 SIGNEXTEND LT 0x01 GT 0x01 SLT 0x01 SGT 0x01 EQ ISZERO 0x0f AND
-    0x10 OR 0x11 XOR NOT 0x1f BYTE 0x01 SHL 0x01 SHR 0x01 SAR POP 0x40 PUSH0 KECCAK256 POP ADDRESS
-    BALANCE POP ORIGIN CALLER CALLVALUE 0x01 CALLDATALOAD CALLDATASIZE 0x04 PUSH0 0x20 CALLDATACOPY
-    CODESIZE 0x08 0x02 0x40 CODECOPY GASPRICE
-    0xcecececececececececececececececececececece EXTCODESIZE 0x08 PUSH0 0x60 0xcecececececececececececececececececececece EXTCODECOPY RETURNDATASIZE
-    PUSH0 PUSH0 PUSH0 RETURNDATACOPY 0xcecececececececececececececececececececece EXTCODEHASH POP
-    COINBASE POP NUMBER GASLIMIT POP CHAINID SELFBALANCE BASEFEE PUSH0 BLOBHASH BLOBBASEFEE
-    TIMESTAMP POP 0x99 BLOCKHASH POP
-    0x0400 MLOAD POP 0x09 0x20 MSTORE 0x0a 0x41 MSTORE8 PC MSIZE GAS 0x0b 0x01 TSTORE 0x01 TLOAD
-    0x20 0x10 0x80 MCOPY DUP1 DUP16 SWAP1 SWAP15 POP 0x05 PUSH0 SSTORE PUSH0 SLOAD POP STOP
+    0x05 MULMOD 0x0100 0x02 EXP 0x01 SIGNEXTEND LT 0x01 GT 0x01 SLT 0x01 SGT 0x01 EQ ISZERO 0x0f
+    AND 0x10 OR 0x11 XOR NOT 0x1f BYTE 0x01 SHL 0x01 SHR 0x01 SAR POP 0x40 PUSH0 KECCAK256 POP
+    ADDRESS BALANCE POP ORIGIN CALLER CALLVALUE 0x01 CALLDATALOAD CALLDATASIZE 0x04 PUSH0 0x20
+    CALLDATACOPY CODESIZE 0x08 0x02 0x40 CODECOPY GASPRICE
+    0xcecececececececececececececececececececece EXTCODESIZE 0x08 PUSH0 0x60
+    0xcecececececececececececececececececececece EXTCODECOPY RETURNDATASIZE PUSH0 PUSH0 PUSH0
+    RETURNDATACOPY 0xcecececececececececececececececececececece EXTCODEHASH POP COINBASE POP NUMBER
+    GASLIMIT POP CHAINID SELFBALANCE BASEFEE PUSH0 BLOBHASH BLOBBASEFEE TIMESTAMP POP 0x99
+    BLOCKHASH POP 0x0400 MLOAD POP 0x09 0x20 MSTORE 0x0a 0x41 MSTORE8 PC MSIZE GAS 0x0b 0x01 TSTORE
+    0x01 TLOAD 0x20 0x10 0x80 MCOPY DUP1 DUP16 SWAP1 SWAP15 POP 0x05 PUSH0 SSTORE PUSH0 SLOAD POP
+    STOP
 """
 
 SCENARIOS = [
@@ -79,6 +80,17 @@ SCENARIOS = [
     ),
     Scenario(name="transfer to itself", to=OWNER, value_wei=5, gas=30_000),
     Scenario(name="data costs its floor", to=NOBODY, data=b"\xff" * 500, gas=60_000),
+    Scenario(
+        name="data costs its floor, and a refund is capped",
+        accounts={
+            CONTRACT: _contract(
+                " ".join(f"PUSH0 0x{slot:02x} SSTORE" for slot in range(1, 11)),
+                storage=dict.fromkeys(range(1, 11), 1),
+            )
+        },
+        data=b"\xff" * 2_000,
+        gas=200_000,
+    ),
     _one("all opcodes", EVERYTHING, data=b"\x01\x02\x03\x04\x05", value_wei=9),
     Scenario(name="creation", to=None, data=asm(returning(RUNTIME)), value_wei=3),
     Scenario(name="creation that reverts", to=None, data=asm(reverting(ERROR))),

@@ -1,0 +1,60 @@
+"""How many connections there are, and the end of those that nobody reads."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+
+import pytest
+
+from pyevm_agents.server import ServerOptions
+from tests.serving import Served, message, serve
+
+
+def test_more_connections_than_allowed_are_told_so() -> None:
+    async def talk(served: Served) -> None:
+        kept = [await served.connect() for _ in range(3)]
+        for connection in kept:
+            await connection.request(body=message("echo", 1))
+            assert (await connection.response()).status == 200
+        response = await served.http(body=message("echo"))
+        assert response.status == 503
+        assert b"close some" in response.body
+        silent = await served.connect()
+        await silent.closed()
+        await kept[0].close()
+        await asyncio.sleep(0.05)
+        assert await served.ask("echo", 1) == [1]
+
+    serve(talk, options=ServerOptions(port=0, connections=3))
+
+
+def test_who_reads_no_answer_is_disconnected() -> None:
+    async def talk(served: Served) -> None:
+        stalled, slow = [await served.connect() for _ in range(2)]
+        for connection in (stalled, slow):
+            connection.stop_reading()
+            await connection.request(body=message("text", 20_000_000))
+        body = 0
+        slow.go_on_reading()
+        while body < 20_000_000:
+            body += len(await slow.reader.read(1_000_000))
+            await asyncio.sleep(0.2)
+        stalled.go_on_reading()
+        with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
+            await stalled.response()
+
+    serve(talk, options=ServerOptions(port=0, stall_seconds=1.5))
+
+
+def test_few_open_files_are_few_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def talk(served: Served) -> None:
+        kept = [await served.connect() for _ in range(4)]
+        statuses = []
+        for connection in kept:
+            await connection.request(body=message("echo"))
+            statuses.append((await connection.response()).status)
+        assert sorted(statuses) == [200, 200, 200, 503]
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (6, 6))
+    serve(talk)
