@@ -6,6 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from eth.constants import ZERO_ADDRESS
+from eth.vm.forks.berlin.constants import (
+    ACCESS_LIST_ADDRESS_COST_EIP_2930,
+    ACCESS_LIST_STORAGE_KEY_COST_EIP_2930,
+)
+from eth.vm.forks.prague.constants import PER_EMPTY_ACCOUNT_BASE_COST, SET_CODE_TRANSACTION_TYPE
 from eth.vm.spoof import SpoofTransaction
 from eth_typing import Address
 
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
         UnsignedTransactionAPI,
     )
     from eth.exceptions import VMError
+    from eth.vm.forks.prague.transactions import Authorization
 
 AccessList = "Sequence[tuple[Address, Sequence[int]]]"
 
@@ -40,6 +46,9 @@ class Call:
 
     access_list: tuple[tuple[Address, tuple[int, ...]], ...] = ()
     """Addresses and slots that are warm from the start (EIP-2930)."""
+
+    authorizations: tuple[Authorization, ...] = ()
+    """Who lets whose code be theirs (EIP-7702)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,4 +108,14 @@ def spoofed(
     overrides: dict[str, object] = {"from_": call.sender}
     if call.access_list:
         overrides["access_list"] = call.access_list
+    if call.authorizations:
+        overrides["type_id"] = SET_CODE_TRANSACTION_TYPE
+        overrides["authorization_list"] = call.authorizations
+    listed_slots = sum(len(slots) for _, slots in call.access_list)
+    overrides["intrinsic_gas"] = (
+        unsigned.intrinsic_gas
+        + ACCESS_LIST_ADDRESS_COST_EIP_2930 * len(call.access_list)
+        + ACCESS_LIST_STORAGE_KEY_COST_EIP_2930 * listed_slots
+        + PER_EMPTY_ACCOUNT_BASE_COST * len(call.authorizations)
+    )
     return SpoofTransaction(unsigned, **overrides)  # type: ignore[return-value]

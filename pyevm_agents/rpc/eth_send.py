@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import rlp
 from eth.exceptions import VMError
+from eth.vm.forks.prague.transactions import Authorization
 from eth_utils import ValidationError
 
+from pyevm_agents.blobs import without_blobs
 from pyevm_agents.calls import AccountOverride, Call
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.blocks import header_of
@@ -22,6 +24,7 @@ from pyevm_agents.rpc.parameters import (
     address,
     block,
     data,
+    hash32,
     invalid,
     listed,
     mapping,
@@ -70,6 +73,9 @@ class Asked:
     nonce: int | None
     access_list: tuple[tuple[Address, tuple[int, ...]], ...] | None
     kind: int | None
+    max_blob_fee_wei: int | None
+    blob_hashes: tuple[bytes, ...] | None
+    authorizations: tuple[Authorization, ...] | None
 
 
 def asked(value: object, name: str) -> Asked:
@@ -97,7 +103,34 @@ def asked(value: object, name: str) -> Asked:
         nonce=told("nonce", uint64),
         access_list=told("accessList", access_list),
         kind=told("type", uint64),
+        max_blob_fee_wei=told("maxFeePerBlobGas", quantity),
+        blob_hashes=told("blobVersionedHashes", blob_hashes),
+        authorizations=told("authorizationList", authorizations),
     )
+
+
+def blob_hashes(value: object, name: str) -> tuple[bytes, ...]:
+    """Read the versioned hashes of blobs (EIP-4844)."""
+    return tuple(hash32(one, f"{name}[{index}]") for index, one in enumerate(listed(value, name)))
+
+
+def authorizations(value: object, name: str) -> tuple[Authorization, ...]:
+    """Read authorizations (EIP-7702)."""
+    read = []
+    for index, told in enumerate(listed(value, name)):
+        at = f"{name}[{index}]"
+        form = mapping(told, at)
+        read.append(
+            Authorization(
+                chain_id=quantity(form.get("chainId"), f"{at}.chainId"),
+                address=address(form.get("address"), f"{at}.address"),
+                nonce=uint64(form.get("nonce"), f"{at}.nonce"),
+                y_parity=slot(form.get("yParity"), f"{at}.yParity"),
+                r=slot(form.get("r"), f"{at}.r"),
+                s=slot(form.get("s"), f"{at}.s"),
+            )
+        )
+    return tuple(read)
 
 
 def access_list(value: object, name: str) -> tuple[tuple[Address, tuple[int, ...]], ...]:
@@ -193,6 +226,7 @@ def call_of(asked: Asked) -> Call:
         gas=asked.gas,
         gas_price_wei=fee or 0,
         access_list=asked.access_list or (),
+        authorizations=asked.authorizations or (),
     )
 
 
@@ -231,7 +265,8 @@ def decoded(rpc: Rpc, raw: bytes) -> SignedTransactionAPI:
     if not raw:
         raise RpcError(INVALID_PARAMS, "empty transaction data")
     try:
-        transaction: SignedTransactionAPI = rpc.node.chain.transaction_builder.decode(raw)
+        builder = rpc.node.chain.transaction_builder
+        transaction: SignedTransactionAPI = builder.decode(without_blobs(raw))
         transaction.sender  # noqa: B018 - recovers it
     except (rlp.exceptions.RLPException, ValidationError, ValueError, TypeError) as error:
         raise RpcError(INVALID_PARAMS, f"failed to decode signed transaction: {error}") from error

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.rpc import agent, eth_events, eth_fees, eth_send, eth_state, evm, net
+from pyevm_agents.rpc import (
+    agent,
+    debug_raw,
+    eth_access_list,
+    eth_events,
+    eth_fees,
+    eth_proof,
+    eth_send,
+    eth_simulate,
+    eth_state,
+    evm,
+    net,
+)
 from pyevm_agents.rpc.context import Rpc
 from pyevm_agents.rpc.events import Events
 from pyevm_agents.rpc.service import NodeService
@@ -13,7 +25,19 @@ if TYPE_CHECKING:
     from pyevm_agents.node import Node
     from pyevm_agents.rpc.table import Method
 
-TABLES = (agent, eth_state, eth_send, eth_events, eth_fees, evm, net)
+TABLES = (
+    agent,
+    eth_state,
+    eth_send,
+    eth_events,
+    eth_fees,
+    eth_proof,
+    eth_access_list,
+    eth_simulate,
+    debug_raw,
+    evm,
+    net,
+)
 
 
 def all_methods() -> dict[str, Method]:

@@ -75,7 +75,7 @@ class Scenario:
 
     def trace(self, tracer: Tracer) -> object:
         """Execute it and return what a tracer makes of it."""
-        vm = self.chain()._vm()  # noqa: SLF001 - a VM of the pending block
+        vm = next_vm(self.chain())
         traced = with_class(vm, traced_vm(type(vm), tracer))
         traced.apply_transaction(traced.get_header(), self.transaction(traced))
         return tracer.result()

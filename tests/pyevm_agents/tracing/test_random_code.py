@@ -120,7 +120,7 @@ def _same_with_and_without(
     tracers |= {"steps": tracer_from({"enableMemory": True, "enableReturnData": True})}
     for tracer in (None, MuxTracer({**tracers, "sums": Sums()})):
         chain = Chain(ChainConfig(), accounts=accounts)
-        vm = chain._vm()  # noqa: SLF001 - a VM of the pending block
+        vm = next_vm(chain)
         if tracer is not None:
             vm = with_class(vm, traced_vm(type(vm), tracer))
         transaction = vm.create_unsigned_transaction(

@@ -76,7 +76,7 @@ def _apply(vm: AgentVM, scenario: Scenario) -> tuple[ReceiptAPI, ComputationAPI]
 def test_comes_to_what_the_plain_one_comes_to(name: str) -> None:
     scenario, outcomes = BY_NAME[name], []
     for traced in (False, True):
-        vm = scenario.chain()._vm()  # noqa: SLF001 - a VM of the pending block
+        vm = next_vm(scenario.chain())
         diary = Diary()
         if traced:
             vm = with_class(vm, traced_vm(type(vm), diary))
@@ -141,7 +141,7 @@ def test_traces_the_chosen_transactions_and_nothing_that_the_block_does_besides(
         asked.append(transaction)
         return diaries[len(asked) - 1]
 
-    vm = chain._vm()  # noqa: SLF001 - a VM of the pending block
+    vm = next_vm(chain)
     builder = vm.get_transaction_builder()
     transactions = [
         builder.create_unsigned_transaction(
@@ -225,7 +225,7 @@ def test_what_ends_an_execution_from_outside_leaves_nothing_recording() -> None:
     scenario = BY_NAME["storage"]
     tracers: list[NoopTracer | None] = [Broken(), None]
     traced_class = selectively_traced_vm(AgentVM, lambda _: tracers.pop(0))
-    vm = scenario.chain()._vm()  # noqa: SLF001 - a VM of the pending block
+    vm = next_vm(scenario.chain())
     with pytest.raises(BrokenError):
         _apply(with_class(vm, traced_class), scenario)
     _apply(with_class(vm, traced_class), scenario)
@@ -236,7 +236,7 @@ def test_an_agents_run_is_a_tree_of_calls(bench: MakeBench) -> None:
     """The executor is called as any contract is; inside it, it reads what the tools are."""
     wallet = Wallet(bench([use("DeployTool", asset="USDC", amount=10), answer("Deposited.")]))
     chain = wallet.bench.chain
-    vm = chain._vm()  # noqa: SLF001 - a VM of the pending block
+    vm = next_vm(chain)
     tracer = CallTracer(CallOptions(with_log=True))
     call = Call(to=wallet.agent, sender=OWNER, data=instruct("Deposit 10 USDC"))
     transaction = chain.unsigned_transaction(call).as_signed_transaction(
@@ -262,7 +262,7 @@ def test_an_agents_run_is_a_tree_of_calls(bench: MakeBench) -> None:
 def test_works_for_a_call_without_a_signature() -> None:
     """`debug_traceCall` runs as `Chain.call` does."""
     chain = BY_NAME["storage"].chain()
-    vm = chain._vm()  # noqa: SLF001 - a VM of the pending block
+    vm = next_vm(chain)
     diary = Diary()
     traced = with_class(vm, traced_vm(type(vm), diary))
     unsigned = traced.create_unsigned_transaction(
