@@ -85,6 +85,15 @@ def send_as(fields: Fields, sender: Address, chain_id: int) -> SignedTransaction
     return impersonate(made, sender)
 
 
+def unsigned(fields: Fields, sender: Address, chain_id: int) -> SignedTransactionAPI:
+    """Make a transaction with a signature of zeros, to be shown and not sent."""
+    if fields.kind == LEGACY_TYPE:
+        made = PragueTransactionBuilder.new_transaction(**_legacy(fields), v=0, r=0, s=0)
+    else:
+        made = _typed(fields.kind, _named(fields, chain_id), 0, 0, 0)
+    return vouch(made, sender)
+
+
 def _typed(kind: int, named: dict[str, Any], y_parity: int, r: int, s: int) -> SignedTransactionAPI:
     # py-evm wraps what it makes in the class of the fork that brought the type, which no block of
     # a later one can hold.

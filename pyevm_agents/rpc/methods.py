@@ -1,0 +1,72 @@
+"""All tables of methods, and the service that answers with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyevm_agents.rpc import (
+    anvil,
+    anvil_tokens,
+    eth_events,
+    eth_fees,
+    eth_find,
+    eth_send,
+    eth_sign,
+    eth_state,
+    eth_sync,
+    evm,
+    net,
+)
+from pyevm_agents.rpc.context import Rpc
+from pyevm_agents.rpc.events import Events
+from pyevm_agents.rpc.service import NodeService
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pyevm_agents.node import Node
+    from pyevm_agents.rpc.table import Method, Table
+
+TABLES: tuple[Table, ...] = (
+    eth_state.METHODS,
+    eth_send.METHODS,
+    eth_sign.METHODS,
+    eth_sync.METHODS,
+    eth_find.METHODS,
+    eth_fees.METHODS,
+    eth_events.METHODS,
+    net.METHODS,
+    evm.METHODS,
+    anvil.METHODS,
+    anvil_tokens.METHODS,
+)
+
+ABSENT: Mapping[str, str] = {**eth_find.ABSENT, **anvil.ABSENT}
+"""Methods that other nodes have, and why this one has not."""
+
+
+def merged(tables: Iterable[Table]) -> dict[str, Method]:
+    """Return the methods of several tables.
+
+    Raises: TypeError: two tables have one name.
+    """
+    methods: dict[str, Method] = {}
+    for table in tables:
+        for name, method in table.methods.items():
+            if name in methods:
+                raise TypeError(
+                    f"{name} is both {methods[name].answer.__module__}'s and "
+                    f"{method.answer.__module__}'s; enter it in one table"
+                )
+            methods[name] = method
+    return methods
+
+
+def node_service(node: Node, *, send_seconds: float = 2.0) -> NodeService:
+    """Return what answers requests about a node.
+
+    Input: how long a send waits for its block before it answers with the hash.
+    """
+    methods = merged(TABLES)
+    rpc = Rpc(node=node, events=Events(node), send_seconds=send_seconds)
+    return NodeService(rpc, methods, {n: why for n, why in ABSENT.items() if n not in methods})
