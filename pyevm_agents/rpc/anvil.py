@@ -13,6 +13,7 @@ from eth_utils import ValidationError
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.rpc import formats
+from pyevm_agents.rpc.absent import NO_FORK
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.eth_send import (
     DEFAULT_PRIORITY_FEE_WEI,
@@ -50,47 +51,6 @@ if TYPE_CHECKING:
     from pyevm_agents.rpc.formats import Json
 
 METHODS = Table()
-
-NO_FORK = "this node can't fork a remote network: py-evm has all of a chain's state, or none"
-NO_WALLET = "the node delegates to nobody; send a type 4 transaction (EIP-7702)"
-NO_BLOBS = "blobs are not kept, only their hashes"
-NO_OTTERSCAN = "Otterscan's own methods are not here; debug_* and trace_* tell what happened"
-
-ABSENT: Mapping[str, str] = {
-    "anvil_setRpcUrl": NO_FORK,
-    "anvil_setChainId": "the chain id is part of genesis: start the node with --chain-id",
-    "anvil_setMinGasPrice": "not supported when EIP-1559 is active: set the base fee "
-    "(anvil_setNextBlockBaseFeePerGas)",
-    "hardhat_setMinGasPrice": "not supported when EIP-1559 is active: set the base fee "
-    "(hardhat_setNextBlockBaseFeePerGas)",
-    "anvil_enableTraces": "debug_traceTransaction traces what was mined, at any time",
-    "anvil_addCapability": NO_WALLET,
-    "anvil_setExecutor": NO_WALLET,
-    "wallet_getCapabilities": NO_WALLET,
-    "wallet_sendTransaction": NO_WALLET,
-    "anvil_getBlobByHash": NO_BLOBS,
-    "anvil_getBlobsByTransactionHash": NO_BLOBS,
-    "anvil_getBlobSidecarsByBlockId": NO_BLOBS,
-    "hardhat_addCompilationResult": "stack traces of Solidity are not made; revert reasons are",
-    "hardhat_getStackTraceFailuresCount": "stack traces of Solidity are not made",
-    "erigon_getHeaderByNumber": "it is eth_getHeaderByNumber here",
-} | {
-    f"ots_{name}": NO_OTTERSCAN
-    for name in (
-        "getApiLevel",
-        "getBlockDetails",
-        "getBlockDetailsByHash",
-        "getBlockTransactions",
-        "getContractCreator",
-        "getInternalOperations",
-        "getTransactionBySenderAndNonce",
-        "getTransactionError",
-        "hasCode",
-        "searchTransactionsAfter",
-        "searchTransactionsBefore",
-        "traceTransaction",
-    )
-}
 
 DUMP_FORMAT = "pyevm-agents-state-1"
 

@@ -10,23 +10,12 @@ from pyevm_agents.rpc.parameters import BlockId, address, block, hash32, uint64
 from pyevm_agents.rpc.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from eth_typing import Address
 
     from pyevm_agents.rpc.context import Rpc
     from pyevm_agents.rpc.formats import Json
 
 METHODS = Table()
-
-NO_PROOF_OF_WORK = "blocks of this chain need no work"
-
-ABSENT: Mapping[str, str] = {
-    "eth_getWork": NO_PROOF_OF_WORK,
-    "eth_submitWork": NO_PROOF_OF_WORK,
-    "eth_submitHashrate": NO_PROOF_OF_WORK,
-    "eth_getCompilers": "the node compiles nothing; use solc",
-}
 
 
 @METHODS.method("eth_coinbase")

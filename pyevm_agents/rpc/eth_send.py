@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import rlp
 from eth.exceptions import VMError
+from eth.vm.forks.prague.transactions import Authorization
 from eth_utils import ValidationError
 
 from pyevm_agents.calls import AccountOverride, Call
@@ -22,6 +23,7 @@ from pyevm_agents.rpc.parameters import (
     address,
     block,
     data,
+    hash32,
     invalid,
     listed,
     mapping,
@@ -32,8 +34,10 @@ from pyevm_agents.rpc.parameters import (
 from pyevm_agents.rpc.table import Table, optional
 from pyevm_agents.transactions import (
     ACCESS_LIST_TYPE,
+    BLOB_TYPE,
     DYNAMIC_FEE_TYPE,
     LEGACY_TYPE,
+    SET_CODE_TYPE,
     Fields,
     send_as,
     sign,
@@ -70,6 +74,9 @@ class Asked:
     nonce: int | None
     access_list: tuple[tuple[Address, tuple[int, ...]], ...] | None
     kind: int | None
+    max_blob_fee_wei: int | None = None
+    blob_hashes: tuple[bytes, ...] | None = None
+    authorizations: tuple[Authorization, ...] | None = None
 
 
 def asked(value: object, name: str) -> Asked:
@@ -97,6 +104,9 @@ def asked(value: object, name: str) -> Asked:
         nonce=told("nonce", uint64),
         access_list=told("accessList", access_list),
         kind=told("type", uint64),
+        max_blob_fee_wei=told("maxFeePerBlobGas", quantity),
+        blob_hashes=told("blobVersionedHashes", blob_hashes),
+        authorizations=told("authorizationList", authorizations),
     )
 
 
@@ -110,6 +120,31 @@ def access_list(value: object, name: str) -> tuple[tuple[Address, tuple[int, ...
         slots = tuple(slot(key, f"{at}.storageKeys[{i}]") for i, key in enumerate(keys))
         entries.append((address(form.get("address"), f"{at}.address"), slots))
     return tuple(entries)
+
+
+def blob_hashes(value: object, name: str) -> tuple[bytes, ...]:
+    """Read the hashes of blobs (EIP-4844)."""
+    return tuple(hash32(one, f"{name}[{i}]") for i, one in enumerate(listed(value, name)))
+
+
+def authorizations(value: object, name: str) -> tuple[Authorization, ...]:
+    """Read signed authorizations (EIP-7702)."""
+    read = []
+    for index, entry in enumerate(listed(value, name)):
+        at = f"{name}[{index}]"
+        form = mapping(entry, at)
+        y_parity = form.get("yParity", form.get("v"))
+        read.append(
+            Authorization(
+                chain_id=quantity(form.get("chainId"), f"{at}.chainId"),
+                address=address(form.get("address"), f"{at}.address"),
+                nonce=uint64(form.get("nonce"), f"{at}.nonce"),
+                y_parity=quantity(y_parity, f"{at}.yParity", most=255),
+                r=slot(form.get("r"), f"{at}.r"),
+                s=slot(form.get("s"), f"{at}.s"),
+            )
+        )
+    return tuple(read)
 
 
 def overrides(value: object, name: str) -> dict[Address, AccountOverride]:
@@ -281,6 +316,9 @@ def fields_of(rpc: Rpc, asked: Asked, sender: Address) -> Fields:
         max_fee_wei=2 * base_fee + tip if asked.max_fee_wei is None else asked.max_fee_wei,
         max_priority_fee_wei=tip,
         access_list=asked.access_list or (),
+        max_blob_fee_wei=asked.max_blob_fee_wei or 0,
+        blob_hashes=asked.blob_hashes or (),
+        authorizations=asked.authorizations or (),
     )
 
 
@@ -288,6 +326,10 @@ def _kind(asked: Asked) -> int:
     """Return a transaction's type, by what it says where that is not told."""
     if asked.kind is not None:
         return asked.kind
+    if asked.authorizations is not None:
+        return SET_CODE_TYPE
+    if asked.blob_hashes is not None:
+        return BLOB_TYPE
     if asked.gas_price_wei is None:
         return DYNAMIC_FEE_TYPE
     return ACCESS_LIST_TYPE if asked.access_list else LEGACY_TYPE

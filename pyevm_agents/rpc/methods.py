@@ -17,12 +17,13 @@ from pyevm_agents.rpc import (
     evm,
     net,
 )
+from pyevm_agents.rpc.absent import ABSENT
 from pyevm_agents.rpc.context import Rpc
 from pyevm_agents.rpc.events import Events
 from pyevm_agents.rpc.service import NodeService
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from pyevm_agents.node import Node
     from pyevm_agents.rpc.table import Method, Table
@@ -40,9 +41,6 @@ TABLES: tuple[Table, ...] = (
     anvil.METHODS,
     anvil_tokens.METHODS,
 )
-
-ABSENT: Mapping[str, str] = {**eth_find.ABSENT, **anvil.ABSENT}
-"""Methods that other nodes have, and why this one has not."""
 
 
 def merged(tables: Iterable[Table]) -> dict[str, Method]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from eth_keys.datatypes import PrivateKey
-from eth_typing import Address
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
@@ -43,9 +43,12 @@ MINED_AT_ONCE = ("already_mined",)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Expect those tests to fail that ask for what no such node can do."""
     for item in items:
-        reason = NOT_HERE.get(item.name) or NOT_HERE.get(item.name.split("[")[0])
-        if "tests/web3/" in item.path.as_posix() and reason is not None:
-            item.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+        if "tests/web3/" not in item.path.as_posix() or item.parent is None:
+            continue
+        name = f"{item.parent.name}::{item.name}"
+        for known in (name, name.split("[", maxsplit=1)[0], item.parent.name):
+            if known in NOT_HERE:
+                item.add_marker(pytest.mark.xfail(reason=NOT_HERE[known], strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,11 +79,7 @@ def world() -> Iterator[World]:
 
 
 def _filled(node: Node, service: NodeService) -> World:
-    from web3 import Web3
-
-    from pyevm_agents.provider import AgentProvider
-
-    w3 = Web3(AgentProvider(service))
+    w3 = _module("web3").Web3(_module("pyevm_agents.provider").AgentProvider(service))
     sender = w3.eth.accounts[0]
     contracts = {}
     transactions: dict[str, Any] = {}
@@ -103,35 +102,30 @@ def _filled(node: Node, service: NodeService) -> World:
     )
 
 
+SOURCES = "web3._utils.contract_sources.contract_data"
+
+
+def _module(name: str) -> Any:  # noqa: ANN401 - a module that is not there without web3.py
+    return import_module(name)
+
+
 def _sources() -> dict[str, Any]:
-    from web3._utils.contract_sources import contract_data as source
-
-    modules: dict[str, tuple[Any, str]] = {}
-    from web3._utils.contract_sources.contract_data import (
-        emitter_contract,
-        math_contract,
-        offchain_lookup,
-        panic_errors_contract,
-        revert_contract,
-        storage_contract,
-    )
-
-    del source
     modules = {
-        "math": (math_contract, "MATH_CONTRACT_DATA"),
-        "emitter": (emitter_contract, "EMITTER_CONTRACT_DATA"),
-        "revert": (revert_contract, "REVERT_CONTRACT_DATA"),
-        "storage": (storage_contract, "STORAGE_CONTRACT_DATA"),
-        "panic_errors": (panic_errors_contract, "PANIC_ERRORS_CONTRACT_DATA"),
-        "offchain_lookup": (offchain_lookup, "OFFCHAIN_LOOKUP_DATA"),
+        "math": "math_contract",
+        "emitter": "emitter_contract",
+        "revert": "revert_contract",
+        "storage": "storage_contract",
+        "panic_errors": "panic_errors_contract",
+        "offchain_lookup": "offchain_lookup",
     }
-    return {name: getattr(module, constant) for name, (module, constant) in modules.items()}
+    return {
+        name: getattr(_module(f"{SOURCES}.{module}"), f"{module.upper()}_DATA")
+        for name, module in modules.items()
+    }
 
 
 def _emitter_events() -> dict[str, int]:
-    from web3._utils.contract_sources.contract_data._custom_contract_data import EMITTER_ENUM
-
-    return dict(EMITTER_ENUM)
+    return dict(_module(f"{SOURCES}._custom_contract_data").EMITTER_ENUM)
 
 
 @pytest.fixture(autouse=True)
@@ -141,8 +135,12 @@ def _from_the_same_state(world: World, request: pytest.FixtureRequest) -> Iterat
     by_hand = by_hand and not any(part in name for part in MINED_AT_ONCE)
     node = world.node
     snapshot = node.do(node.snapshot).result()
-    node.do(lambda: node.set_mining(Mining(is_automatic=not by_hand))).result()
+    # Who waits for new heads is to get some.
+    seconds = 0.2 if request.path.stem == "test_persistent" else 0.0
+    mining = Mining(is_automatic=not by_hand, interval_seconds=seconds)
+    node.do(lambda: node.set_mining(mining)).result()
     yield
+    node.do(lambda: node.set_mining(Mining())).result()
     node.do(lambda: node.revert(snapshot)).result()
 
 
@@ -151,11 +149,7 @@ def _from_the_same_state(world: World, request: pytest.FixtureRequest) -> Iterat
 
 @pytest.fixture
 def w3(world: World) -> Web3:
-    from web3 import Web3
-
-    from pyevm_agents.provider import AgentProvider
-
-    made = Web3(AgentProvider(world.service))
+    made: Web3 = _module("web3").Web3(_module("pyevm_agents.provider").AgentProvider(world.service))
     made.eth.default_account = made.eth.accounts[0]
     return made
 
@@ -172,14 +166,17 @@ def _as_bytes(address: str) -> bytes:
 
 @pytest.fixture
 def request_mocker() -> Any:  # noqa: ANN401 - web3's
-    from web3._utils.module_testing.utils import RequestMocker
-
-    return RequestMocker
+    return _module("web3._utils.module_testing.utils").RequestMocker
 
 
 @pytest.fixture
 def skip_if_testrpc() -> Callable[[object], None]:
     return lambda _: None
+
+
+@pytest.fixture
+def datadir() -> str:
+    return "nowhere"
 
 
 @pytest.fixture
@@ -275,8 +272,6 @@ def math_contract_deploy_txn_hash(world: World) -> Any:  # noqa: ANN401 - web3's
 
 @pytest.fixture
 def async_w3(world: World) -> AsyncWeb3[Any]:
-    from web3 import AsyncWeb3
-
-    from pyevm_agents.provider import AsyncAgentProvider
-
-    return AsyncWeb3(AsyncAgentProvider(world.service))
+    provider = _module("pyevm_agents.provider").AsyncAgentProvider(world.service)
+    made: AsyncWeb3[Any] = _module("web3").AsyncWeb3(provider)
+    return made

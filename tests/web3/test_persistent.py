@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("web3", reason="web3.py is not installed: pip install pyevm-agents[web3]")
-pytest_asyncio = pytest.importorskip(
-    "pytest_asyncio", reason="web3.py's tests need pytest-asyncio"
-)
+WHY = "web3.py or pytest-asyncio is not installed: pip install pyevm-agents[web3] pytest-asyncio"
 
-from web3 import AsyncWeb3
-from web3._utils.module_testing.persistent_connection_provider import (
-    PersistentConnectionProviderTest,
-)
+pytest_asyncio = pytest.importorskip("pytest_asyncio", reason=WHY)
+web3 = pytest.importorskip("web3", reason=WHY)
+suite = import_module("web3._utils.module_testing.persistent_connection_provider")
+provider = import_module("pyevm_agents.provider")
 
-from pyevm_agents.provider import PersistentAgentProvider
+# The tests themselves drop coroutines that they never await.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:coroutine:RuntimeWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from tests.web3.conftest import World
 
 
-class TestPersistent(PersistentConnectionProviderTest):  # type: ignore[misc]
+class TestPersistent(suite.PersistentConnectionProviderTest):  # type: ignore[misc]
     @pytest_asyncio.fixture
-    async def async_w3(self, world: World) -> AsyncIterator[AsyncWeb3[Any]]:
-        async with AsyncWeb3(PersistentAgentProvider(world.service)) as w3:
+    async def async_w3(self, world: World) -> AsyncIterator[Any]:
+        async with web3.AsyncWeb3(provider.PersistentAgentProvider(world.service)) as w3:
             yield w3

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("web3", reason="web3.py is not installed: pip install pyevm-agents[web3]")
-pytest.importorskip("pytest_asyncio", reason="web3.py's tests need pytest-asyncio")
+WHY = "web3.py or pytest-asyncio is not installed: pip install pyevm-agents[web3] pytest-asyncio"
 
-from web3._utils import module_testing as suites
+pytest.importorskip("pytest_asyncio", reason=WHY)
+suites = pytest.importorskip("web3._utils.module_testing", reason=WHY)
+
+# The tests themselves drop coroutines that they never await.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:coroutine:RuntimeWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
 
 
 class TestEth(suites.EthModuleTest):  # type: ignore[misc]
