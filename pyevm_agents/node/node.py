@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from eth_utils import ValidationError, keccak
 
 from pyevm_agents.chain import BlockSettings, Record
+from pyevm_agents.console import console_lines
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.node.admission import Terms, require_admissible
 from pyevm_agents.node.clock import Clock
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
-    from eth.abc import BlockHeaderAPI, SignedTransactionAPI, StateAPI
+    from eth.abc import BlockHeaderAPI, ComputationAPI, SignedTransactionAPI, StateAPI
 
     from pyevm_agents.chain import Chain, MinedBlock
     from pyevm_agents.node.pool import Waiting
@@ -58,6 +59,10 @@ class Watcher:
     waits: Callable[[Waiting], None] | None = None
     undone: Callable[[list[BlockHeaderAPI]], None] | None = None
     """Gets the headers of the blocks that are no longer on the chain, the latest first."""
+
+    printed: Callable[[str], None] | None = None
+    """Gets each line that a contract prints with `console.log`, in a transaction when it is mined,
+    or in a call: then in the thread that asked for it."""
 
 
 class Node:
@@ -218,10 +223,20 @@ class Node:
             self.pool.remove(transaction.hash)
         self.clock.mined(mined.block.header.timestamp)
         self.next_block = BlockSettings()
+        for computation in mined.computations:
+            self.tell_printed(computation)
         for watcher in [*self._watchers]:
             if watcher.mined is not None:
                 watcher.mined(mined)
         return mined
+
+    def tell_printed(self, computation: ComputationAPI) -> None:
+        """Tell what was printed in a transaction or a call, where somebody wants to know."""
+        takers = [one.printed for one in [*self._watchers] if one.printed is not None]
+        if takers:
+            for line in console_lines(computation):
+                for take in takers:
+                    take(line)
 
     def _mine_what_fits(self, settings: BlockSettings) -> MinedBlock:
         while True:

@@ -195,6 +195,7 @@ def call(
         )
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
+    rpc.node.tell_printed(result.computation)
     if result.error is not None:
         raise execution_failed(result.error, result.output)
     return formats.data(result.output)
