@@ -83,7 +83,7 @@ def _canonical(kind: str) -> str:
 def _piece(kind: str, value: Piece) -> Piece:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace") if kind == "string" else value
-    return to_checksum_address(value) if kind == "address" else value
+    return to_checksum_address(str(value)) if kind == "address" else value
 
 
 def _formatted(pieces: list[Piece]) -> str:

@@ -18,7 +18,7 @@ from eth.constants import BLANK_ROOT_HASH, EMPTY_SHA3
 from eth.rlp.accounts import Account
 from eth_utils import keccak
 from rlp.sedes import big_endian_int
-from trie import HexaryTrie
+from trie.hexary import HexaryTrie
 from trie.iter import NodeIterator
 
 from pyevm_agents.errors import ConfigError

@@ -10,7 +10,7 @@ web3.py is an extra: `pip install pyevm-agents[web3]`.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from web3.exceptions import PersistentConnectionClosedOK, ProviderConnectionError
 from web3.providers import JSONBaseProvider
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pyevm_agents.rpc.envelope import Service
 
     Requests = list[tuple[RPCEndpoint, Any]]
-    Responses = list[RPCResponse] | RPCResponse
 
 IN_PROCESS = "in process"
 """The transport's name, for the log."""
@@ -53,11 +52,9 @@ class AgentProvider(JSONBaseProvider):
         answer = self._answer(self.encode_rpc_request(method, params))
         return self.decode_rpc_response(answer)
 
-    def make_batch_request(self, requests: Requests) -> Responses:
-        """Answer several requests, one after the other."""
-        return _in_order(
-            self.decode_rpc_response(self._answer(self.encode_batch_rpc_request(requests)))
-        )
+    def make_batch_request(self, requests: Requests) -> RPCResponse:
+        """Answer several requests, one after the other; return a list of responses."""
+        return self.decode_rpc_response(self._answer(self.encode_batch_rpc_request(requests)))
 
     def close(self) -> None:
         """End the session; the node goes on."""
@@ -88,11 +85,11 @@ class AsyncAgentProvider(AsyncJSONBaseProvider):
         body = self.encode_rpc_request(method, params)
         return self.decode_rpc_response(await _answered(self._dispatcher, body, self._session))
 
-    async def make_batch_request(self, requests: Requests) -> Responses:
-        """Answer several requests, one after the other."""
+    async def make_batch_request(self, requests: Requests) -> RPCResponse:
+        """Answer several requests, one after the other; return a list of responses."""
         body = self.encode_batch_rpc_request(requests)
         answer = await _answered(self._dispatcher, body, self._session)
-        return _in_order(self.decode_rpc_response(answer))
+        return self.decode_rpc_response(answer)
 
     def close(self) -> None:
         """End the session; the node goes on."""
@@ -162,10 +159,3 @@ async def _answered(dispatcher: Dispatcher, body: bytes, session: Session) -> by
     answer = await asyncio.to_thread(begun) if isinstance(begun, Work) else begun
     assert answer is not None  # noqa: S101 - web3.py sends no notification
     return answer
-
-
-def _in_order(answers: object) -> Responses:
-    """Return the answers to a batch in the order of its requests; an error is one answer."""
-    if isinstance(answers, list):
-        return sorted(cast("list[RPCResponse]", answers), key=lambda one: cast("int", one["id"]))
-    return cast("RPCResponse", answers)

@@ -76,7 +76,7 @@ def _first_beyond(rpc: Rpc, account: Address, nonce: int) -> int | None:
     def is_beyond(number: int) -> bool:
         return chain.state(chain.header(number)).get_nonce(account) > nonce
 
-    low, high = 0, chain.head.block_number
+    low, high = 0, int(chain.head.block_number)
     if not is_beyond(high):
         return None
     while low < high:

@@ -19,26 +19,15 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-class TestAsyncEth(suites.AsyncEthModuleTest):  # type: ignore[misc]
-    pass
+def _check(_: object, client_version: str) -> None:
+    assert client_version.startswith("pyevm-agents/")
 
 
-class TestAsyncNet(suites.AsyncNetModuleTest):  # type: ignore[misc]
-    pass
-
-
-class TestAsyncWeb3(web3_module.AsyncWeb3ModuleTest):  # type: ignore[misc]
-    def _check_web3_client_version(self, client_version: str) -> None:
-        assert client_version.startswith("pyevm-agents/")
-
-
-class TestAsyncDebug(suites.GoEthereumAsyncDebugModuleTest):  # type: ignore[misc]
-    pass
-
-
-class TestAsyncTxPool(suites.GoEthereumAsyncTxPoolModuleTest):  # type: ignore[misc]
-    pass
-
-
-class TestAsyncAdmin(admin.GoEthereumAsyncAdminModuleTest):  # type: ignore[misc]
-    pass
+TestAsyncEth = suites.AsyncEthModuleTest
+TestAsyncNet = suites.AsyncNetModuleTest
+TestAsyncWeb3 = type(
+    "TestAsyncWeb3", (web3_module.AsyncWeb3ModuleTest,), {"_check_web3_client_version": _check}
+)
+TestAsyncDebug = suites.GoEthereumAsyncDebugModuleTest
+TestAsyncTxPool = suites.GoEthereumAsyncTxPoolModuleTest
+TestAsyncAdmin = admin.GoEthereumAsyncAdminModuleTest

@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from tests.web3.conftest import World
 
 
-class TestPersistent(suite.PersistentConnectionProviderTest):  # type: ignore[misc]
-    @pytest_asyncio.fixture
-    async def async_w3(self, world: World) -> AsyncIterator[Any]:
-        async with web3.AsyncWeb3(provider.PersistentAgentProvider(world.service)) as w3:
-            yield w3
+async def _connected(world: World) -> AsyncIterator[Any]:
+    async with web3.AsyncWeb3(provider.PersistentAgentProvider(world.service)) as w3:
+        yield w3
+
+
+async_w3 = pytest_asyncio.fixture(_connected, name="async_w3")
+
+TestPersistent = suite.PersistentConnectionProviderTest

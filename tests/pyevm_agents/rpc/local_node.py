@@ -44,6 +44,16 @@ class LocalNode:
     def number(self, method: str, *params: object) -> int:
         return int(self.ask(method, *params), 16)
 
+    def block(self, number: str) -> Any:  # noqa: ANN401 - JSON
+        """Return a block with the hashes of its transactions; None where there is none."""
+        is_full = False
+        return self.ask("eth_getBlockByNumber", number, is_full)
+
+    def mine_by_hand(self) -> None:
+        """Let transactions wait until somebody asks for a block."""
+        is_automatic = False
+        self.ask("evm_setAutomine", is_automatic)
+
     def deploy(self, name: str) -> str:
         """Deploy a contract of ours; return its address."""
         made = self.ask(

@@ -31,7 +31,7 @@ def local() -> Iterator[LocalNode]:
 
 
 def test_a_dropped_transaction_waits_no_more(local: LocalNode) -> None:
-    local.ask("evm_setAutomine", False)
+    local.mine_by_hand()
     sent = local.send()
     assert local.ask("anvil_dropTransaction", sent) == sent
     assert local.ask("anvil_dropTransaction", sent) is None
@@ -39,7 +39,7 @@ def test_a_dropped_transaction_waits_no_more(local: LocalNode) -> None:
 
 
 def test_all_of_an_account_or_of_everybody_is_dropped(local: LocalNode) -> None:
-    local.ask("evm_setAutomine", False)
+    local.mine_by_hand()
     local.send()
     local.send(**{"from": SECOND})
     local.ask("anvil_removePoolTransactions", FIRST)
@@ -55,7 +55,7 @@ def test_rollback_undoes_blocks(local: LocalNode) -> None:
     assert local.number("eth_getTransactionCount", FIRST) == 1
     assert local.ask("eth_getTransactionReceipt", second) is None
     assert local.ask("eth_getTransactionReceipt", first)["status"] == "0x1"
-    assert local.ask("eth_getBlockByNumber", "0x2", False) is None
+    assert local.block("0x2") is None
     local.send()
     local.send()
     assert local.number("eth_blockNumber") == 3
@@ -69,12 +69,12 @@ def test_rollback_beyond_genesis_is_refused(local: LocalNode) -> None:
 
 def test_a_rollback_can_be_reverted(local: LocalNode) -> None:
     local.send()
-    before = local.ask("eth_getBlockByNumber", "latest", False)["hash"]
+    before = local.block("latest")["hash"]
     snapshot = local.ask("evm_snapshot")
     local.ask("anvil_rollback", 1)
     local.ask("evm_mine")
     assert local.ask("evm_revert", snapshot)
-    assert local.ask("eth_getBlockByNumber", "latest", False)["hash"] == before
+    assert local.block("latest")["hash"] == before
     local.send()
     assert local.number("eth_blockNumber") == 2
 
@@ -82,10 +82,10 @@ def test_a_rollback_can_be_reverted(local: LocalNode) -> None:
 def test_reorg_replaces_blocks_and_tells_of_it(local: LocalNode) -> None:
     local.ask("evm_mine")
     gone = local.send()
-    old = [local.ask("eth_getBlockByNumber", hex(n), False)["hash"] for n in (1, 2)]
+    old = [local.block(hex(n))["hash"] for n in (1, 2)]
     told = local.ask("eth_newFilter", {})
     local.ask("anvil_reorg", 2, [[{"from": SECOND, "to": STRANGER, "value": "0x7"}, 1]])
-    new = [local.ask("eth_getBlockByNumber", hex(n), False) for n in (1, 2)]
+    new = [local.block(hex(n)) for n in (1, 2)]
     assert local.number("eth_blockNumber") == 2
     assert [one["hash"] for one in new] != old
     assert [len(one["transactions"]) for one in new] == [0, 1]
@@ -103,11 +103,11 @@ def test_a_reorg_takes_signed_transactions(local: LocalNode) -> None:
 
 def test_a_reorg_that_no_block_can_hold_changes_nothing(local: LocalNode) -> None:
     local.send()
-    before = local.ask("eth_getBlockByNumber", "latest", False)["hash"]
+    before = local.block("latest")["hash"]
     bad = local.ask("eth_signTransaction", {"from": FIRST, "to": SECOND, "nonce": "0x9"})
     with pytest.raises(RpcError, match="no block may hold that"):
         local.ask("anvil_reorg", 1, [[bad["raw"], 0]])
-    assert local.ask("eth_getBlockByNumber", "latest", False)["hash"] == before
+    assert local.block("latest")["hash"] == before
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_reset_goes_back_to_genesis(local: LocalNode) -> None:
     local.ask("anvil_impersonateAccount", STRANGER)
     instance = local.ask("anvil_metadata")["instanceId"]
     local.ask("evm_snapshot")
-    local.ask("evm_setAutomine", False)
+    local.mine_by_hand()
     local.send()
     local.ask("hardhat_reset")
     assert local.number("eth_blockNumber") == 0
@@ -164,7 +164,7 @@ def test_a_dump_restores_accounts_code_storage_number_and_time(local: LocalNode)
     with local_node() as other:
         assert other.ask("anvil_loadState", dump) is True
         assert other.number("eth_blockNumber") == number
-        latest = other.ask("eth_getBlockByNumber", "latest", False)
+        latest = other.block("latest")
         assert int(latest["timestamp"], 16) == START_SECONDS + 1_000_000
         assert other.number("eth_getBalance", FIRST) == balance
         assert other.number("eth_getTransactionCount", FIRST) == 2
@@ -225,7 +225,7 @@ def test_a_dump_that_unpacks_to_too_much_is_refused(
 def test_node_info_and_metadata_are_those_of_the_chain(local: LocalNode) -> None:
     local.ask("evm_mine")
     snapshot = local.ask("evm_snapshot")
-    head = local.ask("eth_getBlockByNumber", "latest", False)
+    head = local.block("latest")
     info = local.ask("anvil_nodeInfo")
     assert info["currentBlockHash"] == head["hash"]
     assert info["environment"]["chainId"] == 31_337
@@ -243,15 +243,15 @@ def test_intervals_are_set_told_and_removed(local: LocalNode) -> None:
     assert local.ask("anvil_removeBlockTimestampInterval") is False
     local.ask("evm_mine")
     local.ask("anvil_setBlockTimestampInterval", 60)
-    before = local.ask("eth_getBlockByNumber", "latest", False)
+    before = local.block("latest")
     local.ask("evm_mine")
-    after = local.ask("eth_getBlockByNumber", "latest", False)
+    after = local.block("latest")
     assert int(after["timestamp"], 16) == int(before["timestamp"], 16) + 60
     assert local.ask("anvil_removeBlockTimestampInterval") is True
 
 
 def test_mining_in_detail_returns_the_blocks(local: LocalNode) -> None:
-    local.ask("evm_setAutomine", False)
+    local.mine_by_hand()
     sent = local.send()
     first, second = local.ask("evm_mine_detailed", {"blocks": 2})
     assert [one["hash"] for one in first["transactions"]] == [sent]
@@ -270,7 +270,8 @@ def test_unsigned_transactions_go_in_anybodys_name(local: LocalNode) -> None:
 
 def test_the_log_can_be_turned_off(local: LocalNode) -> None:
     assert local.node.is_logging
-    local.ask("anvil_setLoggingEnabled", False)
+    is_wanted = False
+    local.ask("anvil_setLoggingEnabled", is_wanted)
     assert not local.node.is_logging
 
 

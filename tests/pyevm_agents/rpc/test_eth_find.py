@@ -24,7 +24,7 @@ def test_a_transaction_is_found_by_sender_and_nonce(local: LocalNode) -> None:
     for _ in range(3):
         local.ask("evm_mine")
         sent.append(local.send())
-    local.ask("evm_setAutomine", False)
+    local.mine_by_hand()
     sent.append(local.send())
     for nonce, one in enumerate(sent):
         found = local.ask("eth_getTransactionBySenderAndNonce", FIRST, hex(nonce))
@@ -40,7 +40,7 @@ def test_a_nonce_that_was_set_has_no_transaction(local: LocalNode) -> None:
 
 def test_raw_transactions_are_returned(local: LocalNode) -> None:
     signed = local.ask("eth_signTransaction", {"from": FIRST, "to": SECOND})
-    local.ask("evm_setAutomine", False)
+    local.mine_by_hand()
     sent = local.ask("eth_sendRawTransaction", signed["raw"])
     assert local.ask("eth_getRawTransactionByHash", sent) == signed["raw"]
     local.ask("evm_mine")
@@ -48,14 +48,14 @@ def test_raw_transactions_are_returned(local: LocalNode) -> None:
     at = "eth_getRawTransactionByBlockNumberAndIndex"
     assert local.ask(at, "latest", "0x0") == signed["raw"]
     assert local.ask(at, "latest", "0x1") is None
-    block = local.ask("eth_getBlockByNumber", "latest", False)["hash"]
+    block = local.block("latest")["hash"]
     by_hash = "eth_getRawTransactionByBlockHashAndIndex"
     assert local.ask(by_hash, block, "0x0") == signed["raw"]
     assert local.ask("eth_getRawTransactionByHash", "0x" + "11" * 32) is None
 
 
 def test_what_waits_is_listed(local: LocalNode) -> None:
-    local.ask("evm_setAutomine", False)
+    local.mine_by_hand()
     sent = [local.send(), local.send(nonce="0x7")]
     assert [one["hash"] for one in local.ask("eth_pendingTransactions")] == sent
 
@@ -68,7 +68,7 @@ def test_the_coinbase_is_who_gets_the_fees(local: LocalNode) -> None:
 
 def test_there_are_no_uncles_and_no_miners(local: LocalNode) -> None:
     assert local.ask("eth_getUncleByBlockNumberAndIndex", "0x0", "0x0") is None
-    genesis = local.ask("eth_getBlockByNumber", "0x0", False)["hash"]
+    genesis = local.block("0x0")["hash"]
     assert local.ask("eth_getUncleByBlockHashAndIndex", genesis, "0x0") is None
     assert local.ask("eth_hashrate") == "0x0"
     assert local.ask("eth_mining") is True

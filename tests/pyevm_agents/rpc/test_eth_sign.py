@@ -95,7 +95,7 @@ def test_nobody_elses_key_signs(local: LocalNode) -> None:
         ("eth_signTransaction", {"from": STRANGER, "gas": "0x5208", "to": FIRST}),
     ):
         with pytest.raises(RpcError, match="No Signer available"):
-            local.ask(*params)  # type: ignore[arg-type]
+            local.ask(*params)
 
 
 @pytest.mark.parametrize("fee", [{}, {"gasPrice": "0x77777777"}])

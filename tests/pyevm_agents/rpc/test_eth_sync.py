@@ -32,7 +32,7 @@ def test_a_receipt_is_returned(local: LocalNode) -> None:
 
 
 def test_a_block_that_comes_later_is_waited_for(local: LocalNode) -> None:
-    local.ask("evm_setAutomine", False)
+    local.mine_by_hand()
     later = threading.Timer(0.2, lambda: local.ask("evm_mine"))
     later.start()
     assert local.ask("eth_sendTransactionSync", FORM)["blockNumber"] == "0x1"
@@ -40,7 +40,7 @@ def test_a_block_that_comes_later_is_waited_for(local: LocalNode) -> None:
 
 
 def test_without_a_block_the_hash_is_told(local: LocalNode) -> None:
-    local.ask("evm_setAutomine", False)
+    local.mine_by_hand()
     with pytest.raises(RpcError, match="is in no block yet") as refusal:
         local.ask("eth_sendTransactionSync", FORM, 10)
     assert refusal.value.code == 4
