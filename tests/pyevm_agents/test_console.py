@@ -12,8 +12,9 @@ from pyevm_agents.calls import AccountOverride, Call
 from pyevm_agents.chain import Chain
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.console import CONSOLE_ADDRESS, console_line, console_lines, signatures
+from pyevm_agents.node.node import Watcher
+from tests.pyevm_agents.rpc.local_node import FIRST, STRANGER, local_node
 
-ETHER = 10**18
 PRINTER = bytes.fromhex("aa" * 20)
 ABI_NAMES = {"uint": "uint256", "int": "int256"}
 
@@ -95,3 +96,15 @@ def test_lines_of_a_call_come_in_order_and_reverted_ones_too() -> None:
     )
     assert result.error is not None
     assert [*console_lines(result.computation)] == ["one", "two 2"]
+
+
+def test_a_node_tells_what_is_printed_in_transactions_and_calls() -> None:
+    code = bytes.fromhex("365f5f375f5f365f73" + CONSOLE_ADDRESS.hex() + "5afa00")
+    lines: list[str] = []
+    with local_node() as local:
+        local.node.watch(Watcher(printed=lines.append))
+        local.ask("anvil_setCode", STRANGER, "0x" + code.hex())
+        form = {"from": FIRST, "to": STRANGER, "gas": hex(200_000)}
+        local.ask("eth_sendTransaction", form | {"data": "0x" + logged("string", "mined").hex()})
+        local.ask("eth_call", form | {"data": "0x" + logged("string", "called").hex()})
+    assert lines == ["mined", "called"]
