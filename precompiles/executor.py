@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI
 
     from precompiles.abi import FinalAnswer, IterationRequest, ToolUse
-    from precompiles.ports import Generation, LanguageModel, Margin, ModelProfile
+    from precompiles.ports import Generation, LanguageModel, Margin, ModelProfile, Segment
 
     Record = Callable[[ComputationAPI, "Inference"], None]
 
@@ -56,6 +56,9 @@ class Inference:
     result: ToolUse | FinalAnswer
     margin: Margin | None = None
     """The closest decision, where the model tells."""
+
+    segments: tuple[Segment, ...] = ()
+    """The prompt, with handles in place of addresses."""
 
 
 def discard(computation: ComputationAPI, inference: Inference) -> None:
@@ -157,6 +160,7 @@ class Executor:
             text=generation.text,
             result=result,
             margin=generation.margin,
+            segments=segments,
         )
         self._record(computation, inference)
         return encode_result(result)

@@ -28,7 +28,7 @@ from precompiles.executor import Executor
 from precompiles.ports import Described
 from pyevm_agents.blocks import decode_block, require_same
 from pyevm_agents.calls import AccountOverride, Call, CallResult, override, spoofed
-from pyevm_agents.config import check_fits
+from pyevm_agents.config import ChainConfig, check_fits
 from pyevm_agents.database import Database, MemoryRows
 from pyevm_agents.dumps import dump_accounts, load_accounts
 from pyevm_agents.errors import ConfigError
@@ -52,10 +52,12 @@ if TYPE_CHECKING:
         UnsignedTransactionAPI,
     )
 
+    from precompiles.executor import Inference
     from precompiles.ports import LanguageModel
-    from pyevm_agents.config import ChainConfig
     from pyevm_agents.database import Rows
     from pyevm_agents.vm import Watch
+
+    Listen = Callable[[ComputationAPI, Inference], None]
 
 __all__ = [
     "AccountOverride",
@@ -73,6 +75,12 @@ CONFIG_KEY = b"agents:config"
 
 HEAD_STATE_KEY = b"agents:head-state"
 """Row of the head's state root where somebody set accounts after it was mined."""
+
+BEFORE_KEY = b"agents:before:"
+"""Row of the state root that a block began with, by its hash, where it is not its parent's."""
+
+NOTE_KEY = b"agents:note:"
+"""Row of what is kept about a transaction beside the rules, by its hash."""
 
 SENDER_KEY = b"agents:sender:"
 """Row of the sender of a transaction that has no signature of its own, by its hash."""
@@ -137,7 +145,9 @@ class Chain:
         self.config = config
         self.models: Mapping[str, LanguageModel] = dict(models or {})
         self.genesis_accounts = with_executor(config, accounts or {})
-        self._chain_class = agent_chain(_executor(config, self.models), config.chain_id)
+        self._listeners: list[Listen] = []
+        executor = _executor(config, self.models, self._record)
+        self._chain_class = agent_chain(executor, config.chain_id)
         self._db = Database(rows if rows is not None else MemoryRows())
         if not self._db.exists(CONFIG_KEY):
             self._begin(AtomicDB(self._db))
@@ -431,6 +441,41 @@ class Chain:
             computation=computation,
         )
 
+    def replay(
+        self,
+        record: Record,
+        index: int,
+        trace: Callable[[type[AgentVM]], type[AgentVM]] | None = None,
+    ) -> tuple[ReceiptAPI, ComputationAPI]:
+        """Execute a transaction of a block again, behind those before it, and keep nothing.
+
+        Input:  the block, and the transaction's place; what makes a VM class that tells a tracer.
+        Raises: EngineFault: the host failed.
+        """
+        block = record.block
+        root = self.state_root_before(block.header)
+        header = block.header.copy(gas_used=0, blob_gas_used=0, state_root=root)
+        vm_class = self._vm_class(header)
+        vm = (trace(vm_class) if trace is not None else vm_class)(
+            header=header,
+            chaindb=self._chain.chaindb,
+            chain_context=ChainContext(self.config.chain_id),
+            consensus_context=self._chain.consensus_context,
+        )
+        vm.block_preprocessing(block)
+        for transaction in block.transactions[:index]:
+            receipt, _ = vm.apply_transaction(header, transaction)
+            header = vm.add_receipt_to_header(header, receipt)
+            header = vm.increment_blob_gas_used(header, transaction)
+        return vm.apply_transaction(header, block.transactions[index])
+
+    def state_root_before(self, header: BlockHeaderAPI) -> bytes:
+        """Return the root of the state that a block begins with."""
+        key = BEFORE_KEY + header.hash
+        if self._db.exists(key):
+            return self._db[key]
+        return bytes(self.header_of(header.parent_hash).state_root)
+
     def estimate_gas(
         self,
         call: Call,
@@ -530,7 +575,33 @@ class Chain:
             self._db.discard()
         return frozenset(witness.get_slots_queried(account))
 
+    # -- beside the rules -- #
+
+    def listen(self, listener: Listen) -> Callable[[], None]:
+        """Tell somebody of each call of the executor as it ends; return what ends that.
+
+        Whoever listens is called in the thread that executes, for blocks, calls and estimates
+        alike, before anybody knows whether the call will be reverted.
+        """
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def note(self, transaction_hash: bytes, text: bytes) -> None:
+        """Keep something about a transaction, of which no rule knows."""
+        self._db[NOTE_KEY + transaction_hash] = text
+        self._db.commit()
+
+    def noted(self, transaction_hash: bytes) -> bytes | None:
+        """Return what was kept about a transaction."""
+        key = NOTE_KEY + transaction_hash
+        return self._db[key] if self._db.exists(key) else None
+
     # -- inside -- #
+
+    def _record(self, computation: ComputationAPI, inference: Inference) -> None:
+        record_inference(computation, inference)
+        for listener in [*self._listeners]:
+            listener(computation, inference)
 
     def _vm_class(self, header: BlockHeaderAPI) -> type[AgentVM]:
         vm_class = self._chain_class.get_vm_class_for_block_number(header.block_number)
@@ -606,6 +677,7 @@ class Chain:
             if is_impersonated(transaction):
                 self._db[SENDER_KEY + transaction.hash] = bytes(transaction.sender)
         if self._db.exists(HEAD_STATE_KEY):
+            self._db[BEFORE_KEY + block.hash] = self._db[HEAD_STATE_KEY]
             del self._db[HEAD_STATE_KEY]
         self._db.commit()
         self._records[block.hash] = Record(block=block, receipts=mined.receipts)
@@ -625,6 +697,15 @@ class Chain:
             impersonate(transaction, Address(self._db[key]))
 
 
+def kept_config(rows: Rows) -> ChainConfig | None:
+    """Return the configuration of the chain that rows hold; None where they hold none.
+
+    Raises: ConfigError: it is one of another version.
+    """
+    kept = rows.get(CONFIG_KEY)
+    return None if kept is None else ChainConfig.from_json(kept.decode())
+
+
 def _difference(stated: str, own: str) -> str:
     """Name the first entry in which two configurations differ."""
     one, other = json.loads(stated), json.loads(own)
@@ -632,7 +713,9 @@ def _difference(stated: str, own: str) -> str:
     return f"{name} is {json.dumps(one.get(name))} there and {json.dumps(other.get(name))} here"
 
 
-def _executor(config: ChainConfig, models: Mapping[str, LanguageModel]) -> Executor | None:
+def _executor(
+    config: ChainConfig, models: Mapping[str, LanguageModel], record: Listen
+) -> Executor | None:
     wanted = {profile.name for profile in config.models}
     if wanted != set(models):
         raise ConfigError(
@@ -645,4 +728,4 @@ def _executor(config: ChainConfig, models: Mapping[str, LanguageModel]) -> Execu
         facts = model.profile_facts if isinstance(model, Described) else None
         if facts is not None:
             check_fits(config, profile, facts)
-    return Executor(pairs, record=record_inference)
+    return Executor(pairs, record=record)

@@ -13,6 +13,7 @@ import click
 from pyevm_agents import __version__
 from pyevm_agents.cli.demo import demo
 from pyevm_agents.cli.endings import require_output, told_failures
+from pyevm_agents.cli.node import node
 from pyevm_agents.cli.record import record
 from pyevm_agents.cli.replay import replay
 from pyevm_agents.cli.store import store
@@ -50,5 +51,5 @@ def main() -> None:
     require_output()
 
 
-for command in (demo, record, replay, store):
+for command in (demo, node, record, replay, store):
     main.add_command(command)

@@ -10,6 +10,7 @@ from pyevm_agents.models.profile_facts import ProfileFacts
 from pyevm_agents.models.progress import Progress
 from pyevm_agents.models.scripted import AnswerStep, ScriptedModel, ToolStep, answer, use
 from pyevm_agents.models.store import Store
+from pyevm_agents.models.switched import SwitchedModel
 from pyevm_agents.models.work import Work
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "RememberingModel",
     "ScriptedModel",
     "Store",
+    "SwitchedModel",
     "ToolStep",
     "Vocabulary",
     "Work",

@@ -1,1 +1,1 @@
-"""JSON-RPC: what each method does, a file for each namespace, and the protocol itself. No sockets."""
+"""JSON-RPC: what each method does, a file for each namespace; and the protocol. No sockets."""

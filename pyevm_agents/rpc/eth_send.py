@@ -190,9 +190,7 @@ def call(
     """Execute a message in a block's context, and keep nothing; return its output."""
     header = header_of(rpc.node, block)
     try:
-        result = rpc.node.chain.call(
-            _call_of(transaction), header=header, overrides=state_overrides
-        )
+        result = rpc.node.chain.call(call_of(transaction), header=header, overrides=state_overrides)
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
     rpc.node.tell_printed(result.computation)
@@ -210,7 +208,7 @@ def estimate_gas(
 ) -> str:
     """Return the least gas limit with which a transaction succeeds, exactly."""
     header = header_of(rpc.node, block)
-    wanted = _call_of(transaction)
+    wanted = call_of(transaction)
     try:
         return hex(rpc.node.chain.estimate_gas(wanted, header=header, overrides=state_overrides))
     except ValidationError as error:
@@ -220,7 +218,8 @@ def estimate_gas(
         raise execution_failed(error, result.output) from error
 
 
-def _call_of(asked: Asked) -> Call:
+def call_of(asked: Asked) -> Call:
+    """Return what was asked for as a message."""
     fee = asked.gas_price_wei if asked.gas_price_wei is not None else asked.max_fee_wei
     return Call(
         to=asked.to,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from pyevm_agents.chain import Record
 from pyevm_agents.node.node import Watcher
 from pyevm_agents.rpc import formats
+from pyevm_agents.rpc.agent_trace import keep_traces
 from pyevm_agents.rpc.errors import INVALID_PARAMS, LIMIT_EXCEEDED, RpcError
 from pyevm_agents.rpc.logs import LogCriteria, logs_of
 
@@ -160,6 +161,7 @@ class Events:
 
     def _mined(self, mined: MinedBlock) -> None:
         record = Record(block=mined.block, receipts=mined.receipts)
+        keep_traces(self._node.chain, mined)
         with self._lock:
             for one in self._open("blocks"):
                 one.queue.append(formats.data(mined.block.hash))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc import (
+    agent,
     anvil,
     anvil_tokens,
     eth_events,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from pyevm_agents.rpc.table import Method, Table
 
 TABLES: tuple[Table, ...] = (
+    agent.METHODS,
     eth_state.METHODS,
     eth_send.METHODS,
     eth_sign.METHODS,

@@ -1,0 +1,212 @@
+"""`agent_*`: what agents did, what they will cost, and what they are to say."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, cast
+
+from precompiles import spec
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models import RememberingModel, ScriptedModel, SwitchedModel, answer, use
+from pyevm_agents.models.llama_model import GgufModel
+from pyevm_agents.rpc import formats
+from pyevm_agents.rpc.agent_trace import trace_json
+from pyevm_agents.rpc.blocks import header_of
+from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
+from pyevm_agents.rpc.eth_send import asked, call_of, estimate_gas
+from pyevm_agents.rpc.failures import SERVER_ERROR, execution_failed
+from pyevm_agents.rpc.parameters import (
+    PENDING,
+    BlockId,
+    block,
+    hash32,
+    invalid,
+    listed,
+    mapping,
+    text,
+)
+from pyevm_agents.rpc.table import Table, optional
+from pyevm_agents.trace import inferences
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyevm_agents.models.scripted import Argument, Step
+    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.eth_send import Asked
+    from pyevm_agents.rpc.formats import Json
+
+METHODS = Table()
+
+SCHEDULE = (
+    "EXECUTOR_BASE_GAS",
+    "INPUT_BYTE_GAS",
+    "METADATA_READ_GAS",
+    "TOOL_GAS",
+    "PARAMETER_GAS",
+)
+LIMITS = (
+    "MAX_CALLDATA_BYTES",
+    "MAX_METADATA_BYTES",
+    "MAX_TOOLS",
+    "MAX_PARAMETERS",
+    "MAX_ADDRESSES",
+    "MAX_ARRAY_ITEMS",
+    "MAX_THOUGHT_CHARACTERS",
+    "MAX_TEXT_CHARACTERS",
+    "PROMPT_BLOCK_TOKENS",
+    "WARM_PREFIXES",
+)
+
+
+@METHODS.method("agent_models")
+def models(rpc: Rpc) -> list[Json]:
+    """Return the models that contracts may ask for, with digests, limits and prices."""
+    return [
+        {
+            "name": one.name,
+            "aliases": [*one.aliases],
+            "digest": formats.data(one.digest),
+            "contextTokens": one.context_tokens,
+            "maxOutputTokens": one.max_output_tokens,
+            "coldPromptTokenGas": one.cold_prompt_token_gas,
+            "warmPromptTokenGas": one.warm_prompt_token_gas,
+            "outputTokenGas": one.output_token_gas,
+            "isScripted": _is_scripted(rpc, one.name),
+        }
+        for one in rpc.node.chain.config.models
+    ]
+
+
+@METHODS.method("agent_schedule")
+def schedule(rpc: Rpc) -> Json:
+    """Return what the executor charges beside tokens, its limits, and the chain's profile."""
+    config = rpc.node.chain.config
+    return {
+        "executor": formats.data(spec.EXECUTOR_ADDRESS) if config.models else None,
+        "configDigest": formats.data(config.digest),
+        "profile": config.profile_fingerprint,
+        "gas": {name: getattr(spec, name) for name in SCHEDULE},
+        "limits": {name: getattr(spec, name) for name in LIMITS},
+    }
+
+
+@METHODS.method("agent_traceTransaction", hash32)
+def trace_transaction(rpc: Rpc, transaction_hash: bytes) -> Json:
+    """Return the steps of a transaction's agents: prompts, words, tokens, gas, margins, times."""
+    noted = rpc.node.chain.noted(transaction_hash)
+    if noted is not None:
+        kept: Json = json.loads(noted)
+        return kept
+    found = rpc.node.chain.find_transaction(transaction_hash)
+    if found is None:
+        raise RpcError(
+            SERVER_ERROR, f"transaction 0x{transaction_hash.hex()} not found: no block has it"
+        )
+    record, index = found
+    receipt, computation = rpc.node.chain.replay(record, index)
+    before = record.receipts[index - 1].gas_used if index else 0
+    gas_used = receipt.gas_used - before
+    return trace_json(transaction_hash, computation, gas_used, rpc.node.chain.models)
+
+
+@METHODS.method("agent_estimate", asked, optional(block, PENDING))
+def estimate(rpc: Rpc, transaction: Asked, block: BlockId) -> Json:
+    """Return the least gas limit, and what of the gas used goes to the EVM, prompts and output."""
+    least = int(estimate_gas(rpc, transaction, block, None), 16)
+    header = header_of(rpc.node, block)
+    result = rpc.node.chain.call(call_of(transaction), header=header)
+    if result.error is not None:
+        raise execution_failed(result.error, result.output)
+    found = inferences(result.computation)
+    prompt_gas = sum(one.prompt_gas for one in found)
+    output_gas = sum(one.output_gas for one in found)
+    return {
+        "gasLimit": least,
+        "gasUsed": result.gas_used,
+        "evmGas": result.gas_used - prompt_gas - output_gas,
+        "promptGas": prompt_gas,
+        "outputGas": output_gas,
+        "inferences": len(found),
+        "coldTokens": sum(one.cold_tokens for one in found),
+        "warmTokens": sum(one.warm_tokens for one in found),
+        "outputTokens": sum(one.output_tokens for one in found),
+    }
+
+
+def script(value: object, name: str) -> list[Step]:
+    """Read the steps of a script."""
+    return [_step(one, f"{name}[{index}]") for index, one in enumerate(listed(value, name))]
+
+
+def _step(value: object, name: str) -> Step:
+    if isinstance(value, str):
+        return value
+    form = mapping(value, name)
+    unknown = set(form) - {"tool", "arguments", "thought", "answer"}
+    if unknown or ("tool" in form) == ("answer" in form):
+        raise invalid(
+            name,
+            dict(form),
+            'want {"tool": …, "arguments": {…}, "thought": …}, or {"answer": …, "thought": …}',
+        )
+    thought = None if form.get("thought") is None else text(form["thought"], f"{name}.thought")
+    if "answer" in form:
+        said = text(form["answer"], f"{name}.answer")
+        return answer(said) if thought is None else answer(said, thought=thought)
+    arguments = mapping(form.get("arguments") or {}, f"{name}.arguments")
+    try:
+        return use(
+            text(form["tool"], f"{name}.tool"), thought, cast("Mapping[str, Argument]", arguments)
+        )
+    except ConfigError as error:
+        raise invalid(name, dict(form), str(error)) from error
+
+
+@METHODS.method("agent_setScript", script, optional(text))
+def set_script(rpc: Rpc, steps: list[Step], model: str | None) -> bool:
+    """Answer with these steps from now on, in the model's tokens and at its price: a mock."""
+    switch = _switch_of(rpc, model)
+    own = _weights_of(switch)
+
+    def work() -> None:
+        switch.switch(ScriptedModel(steps, vocabulary=own))
+
+    rpc.node.do(work).result()
+    return True
+
+
+@METHODS.method("agent_clearScript", optional(text))
+def clear_script(rpc: Rpc, model: str | None) -> bool:
+    """Let the model itself answer again; return whether a script was set."""
+    switch = _switch_of(rpc, model)
+    return rpc.node.do(lambda: switch.switch(None)).result() is not None
+
+
+def _is_scripted(rpc: Rpc, name: str) -> bool:
+    model = rpc.node.chain.models[name]
+    return isinstance(model, SwitchedModel) and model.is_switched
+
+
+def _switch_of(rpc: Rpc, name: str | None) -> SwitchedModel:
+    for profile in rpc.node.chain.config.models:
+        if name in {None, profile.name, *profile.aliases, formats.data(profile.digest)}:
+            model = rpc.node.chain.models[profile.name]
+            if isinstance(model, SwitchedModel):
+                return model
+    known = ", ".join(one.name for one in rpc.node.chain.config.models) or "none"
+    raise RpcError(
+        INVALID_PARAMS, f"no model {name or ''} whose words can be scripted; there are: {known}"
+    )
+
+
+def _weights_of(switch: SwitchedModel) -> GgufModel:
+    """Return the model whose vocabulary a script is counted in."""
+    model = switch.own
+    if isinstance(model, RememberingModel):
+        model = model.model
+    if isinstance(model, ScriptedModel):
+        return model.vocabulary
+    if not isinstance(model, GgufModel):
+        raise RpcError(INVALID_PARAMS, f"{type(model).__name__} has no vocabulary to script in")
+    return model

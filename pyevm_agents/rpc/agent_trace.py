@@ -1,0 +1,125 @@
+"""What agents did in a transaction, as JSON: a tree, as agents use agents."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from eth_utils import to_checksum_address
+
+from pyevm_agents.models import SwitchedModel
+from pyevm_agents.trace import agent_steps, closest_step
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from eth.abc import ComputationAPI
+
+    from precompiles.ports import LanguageModel
+    from pyevm_agents.chain import Chain, MinedBlock
+    from pyevm_agents.rpc.formats import Json
+    from pyevm_agents.trace import AgentStep
+
+
+def trace_json(
+    transaction_hash: bytes,
+    computation: ComputationAPI,
+    gas_used: int,
+    models: Mapping[str, LanguageModel],
+) -> Json:
+    """Write what agents did in a transaction.
+
+    Input:  its hash, its computation, the gas that it used; the chain's models, which know times.
+    Output: `steps`, each with the steps of the agent that it used as its own `steps`; tokens and
+            gas of each and of all; `closest`, the number of the step whose decision was the
+            closest, counted from 1 in the order in which they were made.
+    """
+    steps = agent_steps(computation)
+    forms = [step_json(step, number, models) for number, step in enumerate(steps, start=1)]
+    inferences = [step.inference for step in steps]
+    prompt_gas = sum(one.prompt_gas for one in inferences)
+    output_gas = sum(one.output_gas for one in inferences)
+    closest = closest_step(steps)
+    return {
+        "transactionHash": "0x" + transaction_hash.hex(),
+        "gas": {
+            "used": gas_used,
+            "evm": gas_used - prompt_gas - output_gas,
+            "prompt": prompt_gas,
+            "output": output_gas,
+        },
+        "tokens": {
+            "cold": sum(one.cold_tokens for one in inferences),
+            "warm": sum(one.warm_tokens for one in inferences),
+            "output": sum(one.output_tokens for one in inferences),
+            "forced": sum(one.forced_tokens for one in inferences),
+        },
+        "closest": None if closest is None else closest + 1,
+        "steps": _tree(steps, forms),
+    }
+
+
+def keep_traces(chain: Chain, mined: MinedBlock) -> None:
+    """Keep what agents did in a block: it can't be found out later where a script answered."""
+    before = 0
+    for transaction, receipt, computation in zip(
+        mined.block.transactions, mined.receipts, mined.computations, strict=True
+    ):
+        if agent_steps(computation):
+            gas_used = receipt.gas_used - before
+            form = trace_json(transaction.hash, computation, gas_used, chain.models)
+            chain.note(transaction.hash, json.dumps(form).encode())
+        before = receipt.gas_used
+
+
+def step_json(step: AgentStep, number: int, models: Mapping[str, LanguageModel]) -> Json:
+    """Write a step by itself."""
+    inference, margin = step.inference, step.margin
+    model = models.get(inference.model)
+    seconds = model.seconds_of(inference.segments) if isinstance(model, SwitchedModel) else None
+    return {
+        "number": number,
+        "depth": step.depth,
+        "agent": to_checksum_address(step.agent),
+        "model": inference.model,
+        "prompt": "".join(segment.text for segment in inference.segments),
+        "thought": step.thought,
+        "action": step.action,
+        "input": step.action_input,
+        "observation": step.observation,
+        "answer": step.answer,
+        "tokens": {
+            "cold": inference.cold_tokens,
+            "warm": inference.warm_tokens,
+            "output": inference.output_tokens,
+            "forced": inference.forced_tokens,
+        },
+        "gas": {"prompt": inference.prompt_gas, "output": inference.output_gas},
+        "margin": None
+        if margin is None
+        else {
+            "gap": margin.gap,
+            "token": margin.token_index,
+            "chosen": margin.chosen,
+            "other": margin.other,
+        },
+        "seconds": None if seconds is None else round(seconds, 4),
+        "steps": [],
+    }
+
+
+def _tree(steps: Sequence[AgentStep], forms: Sequence[Json]) -> list[Json]:
+    """Hang each step under the step of the agent that used its agent."""
+    roots: list[Json] = []
+    above: list[tuple[int, Json]] = []
+    for step, form in zip(steps, forms, strict=True):
+        while above and above[-1][0] >= step.depth:
+            above.pop()
+        if above:
+            below = above[-1][1]["steps"]
+            assert isinstance(below, list)  # noqa: S101 - as `step_json` writes it
+            below.append(form)
+        else:
+            roots.append(form)
+        above.append((step.depth, form))
+    return roots

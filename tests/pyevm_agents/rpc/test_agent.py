@@ -1,0 +1,141 @@
+"""`agent_*` about a wallet's agent whose model says what a script tells it to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pyevm_agents.artifacts import artifact
+from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.demo import WalletDemo
+from pyevm_agents.development import (
+    DEVELOPMENT_ADDRESS,
+    DEVELOPMENT_BALANCE_WEI,
+    DEVELOPMENT_KEY,
+    model_profile,
+)
+from pyevm_agents.models import ScriptedModel, SwitchedModel, Vocabulary, answer, use
+from pyevm_agents.node import Keys, Node
+from pyevm_agents.rpc.errors import RpcError
+from pyevm_agents.rpc.methods import node_service
+from pyevm_agents.rpc.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyevm_agents.rpc.service import NodeService
+
+DEPOSIT, DONE = use("DeployTool", "Deposit first.", asset="USDC", amount=10), answer("Done.")
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> Iterator[Vocabulary]:
+    with Vocabulary() as opened:
+        yield opened
+
+
+class Bench:
+    """A wallet's agent on a node."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        facts = vocabulary.profile_facts
+        profile = model_profile(facts)
+        config = ChainConfig(models=(profile,), profile_fingerprint=facts.fingerprint)
+        model = SwitchedModel(ScriptedModel([DEPOSIT, DONE], vocabulary=vocabulary))
+        accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
+        self.chain = Chain(config, {profile.name: model}, accounts=accounts)
+        self.wallet = WalletDemo(self.chain)
+        self.node = Node(self.chain, now=lambda: 2e9, keys=Keys([DEVELOPMENT_KEY]))
+        self.service: NodeService = node_service(self.node)
+        self.session = Session("test")
+
+    def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - whatever it answers
+        return self.service.call(method, list(params), self.session)
+
+    def instruction(self, text: str = "Deposit 10 USDC") -> dict[str, str]:
+        data = artifact("WalletAgent").call("instruct", text)
+        return {
+            "from": "0x" + DEVELOPMENT_ADDRESS.hex(),
+            "to": "0x" + self.wallet.agent.hex(),
+            "data": "0x" + data.hex(),
+        }
+
+
+@pytest.fixture
+def bench(vocabulary: Vocabulary) -> Iterator[Bench]:
+    it = Bench(vocabulary)
+    yield it
+    it.node.close()
+
+
+def test_models_and_schedule_are_those_of_genesis(bench: Bench) -> None:
+    (model,) = bench.ask("agent_models")
+    profile = bench.chain.config.models[0]
+    assert (model["name"], model["aliases"]) == (profile.name, ["llama_model_3", "default"])
+    assert (model["coldPromptTokenGas"], model["outputTokenGas"]) == (6_000, 10_000)
+    schedule = bench.ask("agent_schedule")
+    assert schedule["executor"] == "0x0000000000000000000000000000000000000019"
+    assert schedule["configDigest"] == "0x" + bench.chain.config.digest.hex()
+
+
+def test_an_estimate_is_the_least_that_is_enough(bench: Bench) -> None:
+    wanted = bench.instruction()
+    told = bench.ask("agent_estimate", wanted)
+    assert told["gasUsed"] == told["evmGas"] + told["promptGas"] + told["outputGas"]
+    assert told["inferences"] == 2
+    assert hex(told["gasLimit"]) == bench.ask("eth_estimateGas", wanted)
+    kept = bench.ask("evm_snapshot")
+    for gas, status in ((told["gasLimit"] - 1, "0x0"), (told["gasLimit"], "0x1")):
+        sent = bench.ask("eth_sendTransaction", wanted | {"gas": hex(gas)})
+        assert bench.ask("eth_getTransactionReceipt", sent)["status"] == status
+        assert bench.ask("evm_revert", kept)
+        kept = bench.ask("evm_snapshot")
+
+
+def test_a_trace_has_the_steps_and_adds_up(bench: Bench) -> None:
+    sent = bench.ask("eth_sendTransaction", bench.instruction())
+    receipt = bench.ask("eth_getTransactionReceipt", sent)
+    trace = bench.ask("agent_traceTransaction", sent)
+    assert trace["gas"]["used"] == int(receipt["gasUsed"], 16)
+    first, last = trace["steps"]
+    assert (first["number"], first["action"], first["thought"]) == (
+        1,
+        "DeployTool",
+        "Deposit first.",
+    )
+    assert first["observation"].startswith("Success")
+    assert "Deposit 10 USDC" in first["prompt"]
+    assert (last["answer"], last["action"]) == ("Done.", None)
+    for kind in ("cold", "warm", "output", "forced"):
+        assert trace["tokens"][kind] == sum(step["tokens"][kind] for step in (first, last))
+    assert first["seconds"] >= 0
+
+
+def test_a_script_answers_until_it_is_cleared(bench: Bench) -> None:
+    steps = [{"answer": "I would rather not.", "thought": "No."}]
+    assert bench.ask("agent_setScript", steps)
+    assert bench.ask("agent_models")[0]["isScripted"]
+    sent = bench.ask("eth_sendTransaction", bench.instruction())
+    (step,) = bench.ask("agent_traceTransaction", sent)["steps"]
+    assert (step["thought"], step["answer"]) == ("No.", "I would rather not.")
+    assert bench.ask("agent_clearScript")
+    assert bench.ask("agent_traceTransaction", sent)["steps"] == [step]
+    assert not bench.ask("agent_clearScript")
+    assert not bench.ask("agent_models")[0]["isScripted"]
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "told"),
+    [
+        ("agent_setScript", [[{"tool": "A", "answer": "B"}]], "steps"),
+        ("agent_setScript", [[{"tool": "A", "arguments": {"x": 1.5}}]], "type float"),
+        ("agent_setScript", [[5]], "want an object"),
+        ("agent_setScript", [["x"], "other"], "no model other"),
+        ("agent_traceTransaction", ["0x" + "00" * 32], "not found"),
+    ],
+)
+def test_what_is_wrong_is_named(bench: Bench, method: str, params: list[object], told: str) -> None:
+    with pytest.raises(RpcError, match=told):
+        bench.ask(method, *params)
