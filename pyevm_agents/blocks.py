@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from eth.abc import BlockAPI
 
 
-def decode_block(encoded: bytes) -> BlockAPI:
+def decode_block(encoded: bytes, block_class: type[BlockAPI] | None = None) -> BlockAPI:
     """Return the block that RLP holds.
 
+    Input:  the RLP; the class of its fork's blocks, of the latest fork's where None.
     Raises: BlockError: it holds none, or in another encoding than RLP has for it.
     """
     try:
-        block: BlockAPI = rlp.decode(encoded, AgentVM.get_block_class())
+        block: BlockAPI = rlp.decode(encoded, block_class or AgentVM.get_block_class())
     except (rlp.exceptions.RLPException, ValidationError, ValueError, TypeError) as error:
         raise BlockError(f"{len(encoded)} bytes that are no block's RLP: {error}") from error
     if rlp.encode(block) != encoded:

@@ -33,9 +33,23 @@ from pyevm_agents.database import Database, MemoryRows
 from pyevm_agents.dumps import dump_accounts, load_accounts
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.estimation import Trial, least_gas
-from pyevm_agents.genesis import GenesisAccount, genesis_header, genesis_state, with_executor
+from pyevm_agents.genesis import (
+    ForeignRules,
+    GenesisAccount,
+    genesis_header,
+    genesis_state,
+    with_executor,
+)
 from pyevm_agents.senders import impersonate, is_impersonated
-from pyevm_agents.vm import AgentVM, agent_chain, record_inference
+from pyevm_agents.vm import (
+    AgentState,
+    AgentVM,
+    WatchedVM,
+    agent_chain,
+    floor_gas,
+    foreign_chain,
+    record_inference,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -44,6 +58,7 @@ if TYPE_CHECKING:
         BlockAPI,
         BlockHeaderAPI,
         ComputationAPI,
+        DatabaseAPI,
         MetaWitnessAPI,
         ReceiptAPI,
         SignedTransactionAPI,
@@ -57,6 +72,7 @@ if TYPE_CHECKING:
     from pyevm_agents.database import Rows
     from pyevm_agents.vm import Watch
 
+    Trace = Callable[[type[AgentVM]], type[AgentVM]]
     Listen = Callable[[ComputationAPI, Inference], None]
 
 __all__ = [
@@ -65,6 +81,7 @@ __all__ = [
     "Call",
     "CallResult",
     "Chain",
+    "ForeignRules",
     "GenesisAccount",
     "MinedBlock",
     "Record",
@@ -134,11 +151,13 @@ class Chain:
         *,
         accounts: Mapping[Address, GenesisAccount] | None = None,
         rows: Rows | None = None,
+        foreign: ForeignRules | None = None,
     ) -> None:
         """Begin at genesis, or where the rows stand.
 
         Input:  the rules, a language model for each model name of theirs, genesis accounts; where
-                the chain is kept, in memory where None.
+                the chain is kept, in memory where None; the rules of a chain that others made,
+                which has no models.
         Raises: ConfigError: a configured model has no language model, or one is left over; the
                 rows hold a chain of another configuration or genesis.
         """
@@ -147,7 +166,12 @@ class Chain:
         self.genesis_accounts = with_executor(config, accounts or {})
         self._listeners: list[Listen] = []
         executor = _executor(config, self.models, self._record)
-        self._chain_class = agent_chain(executor, config.chain_id)
+        if foreign is None:
+            self._genesis_header = genesis_header(config)
+            self._chain_class = agent_chain(executor, config.chain_id)
+        else:
+            self._genesis_header = dict(foreign.genesis_header)
+            self._chain_class = foreign_chain(foreign.forks, config.chain_id)
         self._db = Database(rows if rows is not None else MemoryRows())
         if not self._db.exists(CONFIG_KEY):
             self._begin(AtomicDB(self._db))
@@ -161,7 +185,7 @@ class Chain:
 
     def _begin(self, db: AtomicDB) -> None:
         state = genesis_state(self.genesis_accounts)
-        self._chain_class.from_genesis(db, genesis_header(self.config), state)
+        self._chain_class.from_genesis(db, self._genesis_header, state)
 
     def _require_own(self) -> None:
         stated = self._db[CONFIG_KEY].decode()
@@ -308,6 +332,17 @@ class Chain:
             storage={slot: value for slot, value in storage.items() if value},
         )
 
+    @property
+    def rows(self) -> DatabaseAPI:
+        """What is kept, trie nodes and all, to be read and not written."""
+        return self._db
+
+    def vm_class_at(self, number: int) -> type[WatchedVM]:
+        """Return the class of the VM that makes the block of a number."""
+        vm_class = self._chain_class.get_vm_class_for_block_number(BlockNumber(number))
+        assert issubclass(vm_class, WatchedVM)  # noqa: S101 - the only ones an `AgentChain` has
+        return vm_class
+
     # -- writing -- #
 
     def mine(
@@ -355,7 +390,7 @@ class Chain:
                 the host failed. The chain is as before in all cases.
         """
         header = self._chain.create_header_from_parent(self._head)
-        block = decode_block(encoded)
+        block = decode_block(encoded, self._vm_class(header).get_block_class())
         with self._or_nothing():
             mined = self._execute(block, header, watch)
             require_same(block, mined.block)
@@ -392,22 +427,27 @@ class Chain:
 
     # -- trying -- #
 
-    def next_header(self, settings: BlockSettings | None = None) -> BlockHeaderAPI:
+    def next_header(
+        self, settings: BlockSettings | None = None, *, parent: BlockHeaderAPI | None = None
+    ) -> BlockHeaderAPI:
         """Return the header that the next block begins with.
 
+        Input:  what it is told to be; the latest block as the caller saw it, so that the header
+                fits to it whatever is mined meanwhile.
         Raises: ConfigError: its time is not after its parent's.
         """
         told = settings or BlockSettings()
-        header = self._chain.create_header_from_parent(self._head)
-        timestamp = self._head.timestamp + 1
+        parent = self._head if parent is None else parent
+        header = self._chain.create_header_from_parent(parent)
+        timestamp = parent.timestamp + 1
         if told.timestamp_seconds is not None:
             timestamp = told.timestamp_seconds
-        if timestamp <= self._head.timestamp:
+        if timestamp <= parent.timestamp:
             raise ConfigError(
-                f"timestamp {timestamp}: must be after the parent's {self._head.timestamp}"
+                f"timestamp {timestamp}: must be after the parent's {parent.timestamp}"
             )
         fields: dict[str, object] = {
-            "state_root": self.state_root(self._head),
+            "state_root": self.state_root(parent),
             "timestamp": timestamp,
             "gas_limit": self.config.block_gas_limit if told.gas_limit is None else told.gas_limit,
             "coinbase": told.coinbase,
@@ -423,14 +463,16 @@ class Chain:
         *,
         header: BlockHeaderAPI | None = None,
         overrides: Mapping[Address, AccountOverride] | None = None,
+        trace: Trace | None = None,
     ) -> CallResult:
         """Execute a message as a transaction would, and keep nothing.
 
         Input:  the header of the block that it is in: of one of the chain for the state after it,
-                of `next_header` where None; what accounts are said to be meanwhile.
+                of `next_header` where None; what accounts are said to be meanwhile; what makes a VM
+                class that tells a tracer.
         Raises: ValidationError: intrinsic gas, balance. EngineFault: the host failed.
         """
-        state = self._trial_state(header, overrides or {})
+        state = self._trial_state(call, header, overrides or {}, trace)
         gas = state.gas_limit if call.gas is None else call.gas
         transaction = self._spoofed(state, call, gas)
         computation = state.costless_execute_transaction(transaction)
@@ -445,7 +487,7 @@ class Chain:
         self,
         record: Record,
         index: int,
-        trace: Callable[[type[AgentVM]], type[AgentVM]] | None = None,
+        trace: Trace | None = None,
     ) -> tuple[ReceiptAPI, ComputationAPI]:
         """Execute a transaction of a block again, behind those before it, and keep nothing.
 
@@ -455,8 +497,8 @@ class Chain:
         block = record.block
         root = self.state_root_before(block.header)
         header = block.header.copy(gas_used=0, blob_gas_used=0, state_root=root)
-        vm_class = self._vm_class(header)
-        vm = (trace(vm_class) if trace is not None else vm_class)(
+        vm_class = self._vm_class(header) if trace is None else trace(self._agent_vm_class(header))
+        vm = vm_class(
             header=header,
             chaindb=self._chain.chaindb,
             chain_context=ChainContext(self.config.chain_id),
@@ -491,7 +533,7 @@ class Chain:
         Raises: VMError: it fails with all of that gas. ValidationError: see `call`. EngineFault:
                 the host failed.
         """
-        state = self._trial_state(header, overrides or {})
+        state = self._trial_state(call, header, overrides or {})
         most = state.gas_limit if call.gas is None else call.gas
 
         def attempt(gas: int) -> Trial:
@@ -503,7 +545,8 @@ class Chain:
                 state.revert(before)
                 state.lock_changes()
 
-        least = self._spoofed(state, call, most).intrinsic_gas
+        transaction = self._spoofed(state, call, most)
+        least = max(transaction.intrinsic_gas, floor_gas(transaction))
         return least_gas(attempt, least, most)
 
     # -- going back -- #
@@ -603,19 +646,30 @@ class Chain:
         for listener in [*self._listeners]:
             listener(computation, inference)
 
-    def _vm_class(self, header: BlockHeaderAPI) -> type[AgentVM]:
-        vm_class = self._chain_class.get_vm_class_for_block_number(header.block_number)
-        assert issubclass(vm_class, AgentVM)  # noqa: S101 - the only one an `AgentChain` has
+    def _vm_class(self, header: BlockHeaderAPI) -> type[WatchedVM]:
+        return self.vm_class_at(header.block_number)
+
+    def _agent_vm_class(self, header: BlockHeaderAPI) -> type[AgentVM]:
+        """Return the class of a VM that can be traced.
+
+        Raises: ConfigError: it is of an older fork.
+        """
+        vm_class = self._vm_class(header)
+        if not issubclass(vm_class, AgentVM):
+            raise ConfigError(
+                f"block {header.block_number} is of the fork {vm_class.fork}; only blocks of the "
+                f"fork {AgentVM.fork} can be traced"
+            )
         return vm_class
 
-    def _vm(self, header: BlockHeaderAPI) -> AgentVM:
+    def _vm(self, header: BlockHeaderAPI) -> WatchedVM:
         """Return a VM of its own for a header."""
         vm = self._chain.get_vm(header)
-        assert isinstance(vm, AgentVM)  # noqa: S101 - the only one an `AgentChain` has
+        assert isinstance(vm, WatchedVM)  # noqa: S101 - the only ones an `AgentChain` has
         return vm
 
-    def _state(self, header: BlockHeaderAPI, root: bytes) -> StateAPI:
-        vm_class = self._vm_class(header)
+    def _state(self, header: BlockHeaderAPI, root: bytes, trace: Trace | None = None) -> StateAPI:
+        vm_class = self._vm_class(header) if trace is None else trace(self._agent_vm_class(header))
         hashes = vm_class.get_prev_hashes(header.parent_hash, self._chain.chaindb) or ()
         return vm_class.build_state(
             self._chain.chaindb.db,
@@ -625,12 +679,24 @@ class Chain:
         )
 
     def _trial_state(
-        self, header: BlockHeaderAPI | None, overrides: Mapping[Address, AccountOverride]
+        self,
+        call: Call,
+        header: BlockHeaderAPI | None,
+        overrides: Mapping[Address, AccountOverride],
+        trace: Trace | None = None,
     ) -> StateAPI:
-        """Return the state to try something in, whose block asks for no fee."""
+        """Return the state to try a call in, whose block asks for no fee.
+
+        A call that offers a price sees the base fee in BASEFEE, as in geth.
+        """
         header = self.next_header() if header is None else header
         root = self.state_root(header)
-        state = self._state(header.copy(base_fee_per_gas=0), root)
+        base_fee = header.as_dict().get("base_fee_per_gas")
+        if base_fee is not None:
+            header = header.copy(base_fee_per_gas=0)
+        state = self._state(header, root, trace)
+        if call.gas_price_wei and isinstance(state, AgentState):
+            state.shown_base_fee_wei = base_fee
         override(state, overrides)
         return state
 
@@ -663,8 +729,10 @@ class Chain:
 
         vm.watch = tell
         result = vm.import_block(block)
+        # py-evm has copied the transactions over and over, and lost who sent them.
+        fields = result.block.as_dict() | {"transactions": block.transactions}
         return MinedBlock(
-            block=result.block,
+            block=type(result.block)(**fields),
             receipts=tuple(receipt for receipt, _ in done),
             computations=tuple(computation for _, computation in done),
             witness=result.meta_witness,

@@ -2,7 +2,8 @@
 
 A first run with all the gas there is tells what it uses. Where the run can't see how much gas it
 has (it calls nobody, and has no GAS instruction), that is the least: with one less the same path
-ends out of gas. Else it is tried, as callers pass on at most 63 of 64 parts (EIP-150) and a refund
+ends out of gas. Storing asks for more to be left than it takes (EIP-2200), so that is tried. Else
+it is tried with one less too, as callers pass on at most 63 of 64 parts (EIP-150) and a refund
 comes at the end only: upwards until it succeeds, then between.
 """
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 GAS_INSTRUCTION = b"\x5a"
 """GAS, with which code sees what gas it has left."""
 
+STORE_INSTRUCTION = b"\x55"
+"""SSTORE, which fails with 2,300 gas left or less."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
@@ -34,19 +38,21 @@ class Trial:
     is_blind: bool
     """Whether it could not see how much gas it had."""
 
+    stores: bool
+    """Whether it may have stored something."""
+
     @classmethod
     def of(cls, transaction: SignedTransactionAPI, computation: ComputationAPI) -> Trial:
         """Read off a computation how it ended."""
         used = transaction.gas - computation.get_gas_remaining()
         message = computation.msg
-        code = message.data if message.is_create else message.code
         return cls(
             error=computation.error if computation.is_error else None,
-            used_gas=used + computation.data_floor_gas,
+            used_gas=used,
             is_blind=not computation.children
             and message.code_address not in computation.precompiles
-            and GAS_INSTRUCTION not in bytes(code)
-            and GAS_INSTRUCTION not in bytes(message.code),
+            and GAS_INSTRUCTION not in message.code,
+            stores=STORE_INSTRUCTION in message.code,
         )
 
 
@@ -60,11 +66,11 @@ def least_gas(attempt: Callable[[int], Trial], least: int, most: int) -> int:
     if first.error is not None:
         raise first.error
     enough = min(max(first.used_gas, least), most)
-    if first.is_blind or enough == most:
+    if first.is_blind and not first.stores:
         return enough
-    if attempt(enough).error is not None:
+    if enough < most and attempt(enough).error is not None:
         return _between(attempt, *_climb(attempt, enough, most))
-    if enough == least or attempt(enough - 1).error is not None:
+    if first.is_blind or enough == least or attempt(enough - 1).error is not None:
         return enough
     return _between(attempt, least - 1, enough - 1)
 

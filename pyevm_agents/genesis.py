@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eth.typing import AccountState, HeaderParams
+    from eth.vm.forks.frontier import FrontierVM
     from eth_typing import Address
 
     from pyevm_agents.config import ChainConfig
@@ -31,6 +32,17 @@ class GenesisAccount:
     code: bytes = b""
     storage: Mapping[int, int] = field(default_factory=dict)
     """Slot to value; a slot that is 0 is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignRules:
+    """The rules of a chain that others made, so that its blocks can be imported."""
+
+    forks: tuple[tuple[int, type[FrontierVM]], ...]
+    """Which of py-evm's VMs makes blocks from which number on; the first from 0."""
+
+    genesis_header: Mapping[str, HeaderParams]
+    """The fields of block 0's header."""
 
 
 def with_executor(

@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from eth._utils.calculations import fake_exponential
+from eth.vm.forks.cancun.constants import MIN_BLOB_BASE_FEE
+from eth.vm.forks.prague.constants import BLOB_BASE_FEE_UPDATE_FRACTION_PRAGUE
 from eth.vm.forks.prague.transactions import PragueTransactionBuilder
 from eth_typing import Address
 
@@ -17,7 +20,7 @@ from pyevm_agents.senders import impersonate, vouch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eth.abc import SignedTransactionAPI
+    from eth.abc import BlockHeaderAPI, SignedTransactionAPI
     from eth_keys.datatypes import PrivateKey
 
 LEGACY_TYPE, ACCESS_LIST_TYPE, DYNAMIC_FEE_TYPE, BLOB_TYPE, SET_CODE_TYPE = range(5)
@@ -170,6 +173,20 @@ def access_list_of(
 def authorizations_of(transaction: SignedTransactionAPI) -> Sequence[Any]:
     """Return the authorizations of a type 4 transaction, none of others."""
     return transaction.authorization_list if type_of(transaction) == SET_CODE_TYPE else ()
+
+
+def blobs_of(transaction: SignedTransactionAPI) -> int:
+    """Return how many blobs a transaction brings."""
+    return len(transaction.blob_versioned_hashes) if type_of(transaction) == BLOB_TYPE else 0
+
+
+def blob_base_fee(header: BlockHeaderAPI) -> int:
+    """Return what blob gas costs in a block of the latest fork, in wei (EIP-4844, EIP-7691)."""
+    return int(
+        fake_exponential(
+            MIN_BLOB_BASE_FEE, header.excess_blob_gas, BLOB_BASE_FEE_UPDATE_FRACTION_PRAGUE
+        )
+    )
 
 
 def effective_gas_price(transaction: SignedTransactionAPI, base_fee_wei: int | None) -> int:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from eth.chains.base import MiningChain
 from eth.consensus.noproof import NoProofConsensus
+from eth.vm.forks.frontier import FrontierVM
 from eth.vm.forks.prague import PragueVM
 from eth.vm.forks.prague.computation import PragueComputation
 from eth.vm.forks.prague.state import PragueState, PragueTransactionExecutor
@@ -22,7 +23,7 @@ from eth_utils.toolz import merge
 from precompiles.spec import EXECUTOR_ADDRESS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from eth.abc import (
         BlockAPI,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         ComputationAPI,
         ReceiptAPI,
         SignedTransactionAPI,
+        TransactionFieldsAPI,
     )
     from eth_typing import Address
 
@@ -45,12 +47,31 @@ class AgentComputation(PragueComputation):
     """Set on a call of the executor that ran to its end."""
 
 
-class AgentTransactionExecutor(PragueTransactionExecutor):
-    """The transaction rules of Prague, with EIP-7702's rule on precompiles kept in both ways in.
+def floor_gas(transaction: TransactionFieldsAPI) -> int:
+    """Return the least gas that a transaction with such calldata pays (EIP-7623)."""
+    return int(PragueTransactionExecutor.calc_data_floor_gas(transaction, 0, 0))  # type: ignore[arg-type]
 
-    An account that delegates to a precompile has no code to run. py-evm follows that for calls;
-    for transactions it would run the code that genesis puts at 0x19.
+
+class AgentTransactionExecutor(PragueTransactionExecutor):
+    """The transaction rules of Prague, with two that py-evm leaves out.
+
+    An account that delegates to a precompile has no code to run (EIP-7702). py-evm follows that for
+    calls; for transactions it would run the code that genesis puts at 0x19. And a gas limit below
+    what calldata costs at least makes a transaction invalid (EIP-7623).
     """
+
+    def validate_transaction(self, transaction: SignedTransactionAPI) -> None:
+        """Refuse a transaction that no block may hold.
+
+        Raises: ValidationError: says why.
+        """
+        super().validate_transaction(transaction)
+        least = floor_gas(transaction)
+        if transaction.gas < least:
+            raise ValidationError(
+                f"insufficient gas for floor data gas cost: gas {transaction.gas}, "
+                f"minimum needed {least}"
+            )
 
     def get_code_at_address(self, code_address: Address) -> tuple[bytes, Address | None]:
         """Return the code a transaction to `code_address` runs, and its delegate if it has one."""
@@ -66,12 +87,18 @@ class AgentState(PragueState):
     computation_class = AgentComputation
     transaction_executor_class = AgentTransactionExecutor
 
+    shown_base_fee_wei: int | None = None
+    """What BASEFEE gives in a block that asks for no fee; None for the block's own."""
 
-class AgentVM(PragueVM):
-    """Prague, ready for an executor; blocks need no proof."""
+    @property
+    def base_fee(self) -> int:
+        """What BASEFEE gives."""
+        shown = self.shown_base_fee_wei
+        return super().base_fee if shown is None else shown
 
-    consensus_class = NoProofConsensus
-    _state_class = AgentState
+
+class WatchedVM(FrontierVM):
+    """What every VM of a `Chain` adds to its fork's."""
 
     watch: Watch | None = None
     """Is told of each transaction as it ends: a block's import keeps no computation."""
@@ -107,6 +134,13 @@ class AgentVM(PragueVM):
         return receipt, computation
 
 
+class AgentVM(WatchedVM, PragueVM):
+    """Prague, ready for an executor; blocks need no proof."""
+
+    consensus_class = NoProofConsensus
+    _state_class = AgentState
+
+
 def record_inference(computation: ComputationAPI, inference: Inference) -> None:
     """Keep on a computation what the executor did in it."""
     assert isinstance(computation, AgentComputation)  # noqa: S101 - the only one an AgentVM makes
@@ -114,7 +148,7 @@ def record_inference(computation: ComputationAPI, inference: Inference) -> None:
 
 
 class AgentChain(MiningChain):
-    """A chain whose blocks an `AgentVM` makes."""
+    """A chain whose blocks `WatchedVM`s make."""
 
 
 def agent_chain(executor: Executor | None, chain_id: int) -> type[AgentChain]:
@@ -122,6 +156,22 @@ def agent_chain(executor: Executor | None, chain_id: int) -> type[AgentChain]:
     configuration = ((BlockNumber(0), agent_vm(executor)),)
     return AgentChain.configure(
         __name__="AgentChain", vm_configuration=configuration, chain_id=chain_id
+    )
+
+
+def foreign_chain(forks: Sequence[tuple[int, type[FrontierVM]]], chain_id: int) -> type[AgentChain]:
+    """Return the chain class of rules that others made: py-evm's VM from each block number on."""
+    configuration = tuple((BlockNumber(number), _watched(vm_class)) for number, vm_class in forks)
+    return AgentChain.configure(
+        __name__="ForeignChain", vm_configuration=configuration, chain_id=chain_id
+    )
+
+
+def _watched(vm_class: type[FrontierVM]) -> type[FrontierVM]:
+    if issubclass(vm_class, WatchedVM):
+        return vm_class
+    return type(
+        f"Watched{vm_class.__name__}", (WatchedVM, vm_class), {"consensus_class": NoProofConsensus}
     )
 
 

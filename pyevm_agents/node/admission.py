@@ -12,16 +12,20 @@ from eth_utils import ValidationError, to_checksum_address
 
 from pyevm_agents.node.pool import PoolError
 from pyevm_agents.senders import is_impersonated
-from pyevm_agents.transactions import BLOB_GAS, BLOB_TYPE, type_of
+from pyevm_agents.transactions import BLOB_GAS, BLOB_TYPE, SET_CODE_TYPE, type_of
+from pyevm_agents.vm import floor_gas
 
 if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI, StateAPI
 
-FLOOR_TOKEN_GAS, TOKENS_OF_A_NONZERO_BYTE, TRANSACTION_GAS = 10, 4, 21_000
-"""The least that calldata costs. Source: EIP-7623."""
-
 MAX_INITCODE_BYTES = 49_152
 """Source: EIP-3860."""
+
+MAX_BLOBS = 9
+"""Blobs of a block. Source: EIP-7691."""
+
+BLOB_VERSION = 1
+"""First byte of a blob's hash. Source: EIP-4844."""
 
 MAX_NONCE = 2**64 - 1
 """A nonce is lower. Source: EIP-2681."""
@@ -39,6 +43,7 @@ class Terms:
     """Of the next block."""
 
     base_fee_wei: int
+    blob_base_fee_wei: int
     requires_base_fee: bool
     """Whether one that can't pay the next block's base fee is refused, or waits."""
 
@@ -93,19 +98,50 @@ def _require_well_formed(transaction: SignedTransactionAPI, terms: Terms) -> Non
             f"limit {MAX_INITCODE_BYTES}"
         )
     _require_enough_gas(transaction)
+    _require_what_its_type_asks(transaction, terms)
     try:
         transaction.validate()
     except ValidationError as error:
         raise PoolError(f"invalid sender: {error}") from error
 
 
+def _require_what_its_type_asks(transaction: SignedTransactionAPI, terms: Terms) -> None:
+    if type_of(transaction) == BLOB_TYPE:
+        _require_blobs(transaction, terms)
+    if type_of(transaction) == SET_CODE_TYPE:
+        _require_authorizations(transaction)
+
+
+def _require_blobs(transaction: SignedTransactionAPI, terms: Terms) -> None:
+    hashes = transaction.blob_versioned_hashes
+    if not transaction.to:
+        raise PoolError("input transaction of type blob cannot create contracts")
+    if not hashes:
+        raise PoolError("blob transaction missing blob hashes")
+    if len(hashes) > MAX_BLOBS:
+        raise PoolError(f"too many blobs in transaction: have {len(hashes)}, permitted {MAX_BLOBS}")
+    for index, blob_hash in enumerate(hashes):
+        if blob_hash[0] != BLOB_VERSION:
+            raise PoolError(f"blob {index} has invalid hash version")
+    if terms.requires_base_fee and transaction.max_fee_per_blob_gas < terms.blob_base_fee_wei:
+        raise PoolError(
+            "max fee per blob gas less than block blob gas fee: "
+            f"have {transaction.max_fee_per_blob_gas} want {terms.blob_base_fee_wei}"
+        )
+
+
+def _require_authorizations(transaction: SignedTransactionAPI) -> None:
+    if not transaction.to:
+        raise PoolError("input transaction of type set code cannot create contracts")
+    if not transaction.authorization_list:
+        raise PoolError("set code tx must have at least one authorization tuple")
+
+
 def _require_enough_gas(transaction: SignedTransactionAPI) -> None:
     least = transaction.intrinsic_gas
     if transaction.gas < least:
         raise PoolError(f"intrinsic gas too low: gas {transaction.gas}, minimum needed {least}")
-    zeros = transaction.data.count(0)
-    tokens = zeros + (len(transaction.data) - zeros) * TOKENS_OF_A_NONZERO_BYTE
-    floor = TRANSACTION_GAS + FLOOR_TOKEN_GAS * tokens
+    floor = floor_gas(transaction)
     if transaction.gas < floor:
         raise PoolError(
             f"insufficient gas for floor data gas cost: gas {transaction.gas}, "

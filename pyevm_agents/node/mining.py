@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +25,7 @@ class Mining:
 
 
 class Ticker:
-    """Calls something from time to time, in a thread of its own."""
+    """Calls something from time to time, in a thread of its own; also after it has failed."""
 
     def __init__(self, call: Callable[[], None]) -> None:
         """Take what to call. It is not called yet."""
@@ -46,4 +49,8 @@ class Ticker:
 
     def _run(self, stop: threading.Event, interval_seconds: float) -> None:
         while not stop.wait(interval_seconds):
-            self._call()
+            try:
+                self._call()
+            except Exception:
+                if not stop.is_set():  # Else what it needs is gone already.
+                    log.exception("A block at its time could not be made; the next is tried")

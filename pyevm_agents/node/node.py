@@ -17,12 +17,13 @@ from eth_utils import ValidationError, keccak
 from pyevm_agents.chain import BlockSettings, Record
 from pyevm_agents.console import console_lines
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.node.admission import Terms, require_admissible
+from pyevm_agents.node.admission import MAX_BLOBS, Terms, require_admissible
 from pyevm_agents.node.clock import Clock
 from pyevm_agents.node.clock import Settings as ClockSettings
 from pyevm_agents.node.keys import Keys
 from pyevm_agents.node.mining import Mining, Ticker
 from pyevm_agents.node.pool import Pool
+from pyevm_agents.transactions import blob_base_fee, blobs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -145,6 +146,7 @@ class Node:
             chain_id=self.chain.config.chain_id,
             gas_limit=header.gas_limit,
             base_fee_wei=int(header.base_fee_per_gas or 0),
+            blob_base_fee_wei=blob_base_fee(header),
             requires_base_fee=self._mining.is_automatic,
         )
         require_admissible(transaction, self.chain.state(), terms)
@@ -174,16 +176,20 @@ class Node:
 
     # -- blocks -- #
 
-    def settings(self, timestamp_seconds: int | None = None) -> BlockSettings:
+    def settings(
+        self, timestamp_seconds: int | None = None, *, parent: BlockHeaderAPI | None = None
+    ) -> BlockSettings:
         """Return what the next block is told to be."""
         told = _merged(self.fixed, self.next_block)
         if timestamp_seconds is None:
-            timestamp_seconds = self.clock.time_of_next(self.chain.head.timestamp)
+            parent = self.chain.head if parent is None else parent
+            timestamp_seconds = self.clock.time_of_next(parent.timestamp)
         return replace(told, timestamp_seconds=timestamp_seconds)
 
     def next_header(self) -> BlockHeaderAPI:
         """Return the header that the next block begins with, were it made now."""
-        return self.chain.next_header(self.settings())
+        parent = self.chain.head  # Another thread may be making blocks.
+        return self.chain.next_header(self.settings(parent=parent), parent=parent)
 
     def pending(self) -> Record:
         """Return the block of what waits as it would be made now; not on the chain."""
@@ -253,14 +259,15 @@ class Node:
 
     def choose(self, header: BlockHeaderAPI) -> list[Waiting]:
         """Return what waits and fits into a block, in order."""
-        room, chosen = header.gas_limit, []
+        room, blob_room, chosen = header.gas_limit, MAX_BLOBS, []
         left_out: set[bytes] = set()
         base_fee = int(header.base_fee_per_gas or 0)
         for one in self.pool.ready(self.chain.nonce, base_fee):
-            if one.sender in left_out or one.transaction.gas > room:
+            gas, blobs = one.transaction.gas, blobs_of(one.transaction)
+            if one.sender in left_out or gas > room or blobs > blob_room:
                 left_out.add(one.sender)
                 continue
-            room -= one.transaction.gas
+            room, blob_room = room - gas, blob_room - blobs
             chosen.append(one)
         return chosen
 

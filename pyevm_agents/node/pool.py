@@ -145,8 +145,8 @@ class Pool:
         queued: dict[Address, list[Waiting]] = {}
         for sender, own in [*self._by_sender.items()]:
             end = self.next_nonce(sender, nonce_of(sender))
-            for nonce in sorted(own):
-                (ready if nonce < end else queued).setdefault(sender, []).append(own[nonce])
+            for nonce, one in sorted(own.copy().items()):  # Another thread may change it.
+                (ready if nonce < end else queued).setdefault(sender, []).append(one)
         return ready, queued
 
     def snapshot(self) -> _Content:

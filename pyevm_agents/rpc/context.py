@@ -20,6 +20,9 @@ class Rpc:
     send_seconds: float = 2.0
     """How long a send waits for its block: clients give up early, and an agent may think long."""
 
+    call_gas: int | None = None
+    """Gas of a call that does not say, and at most; the block's where None."""
+
     session: Session | None = None
     """Who asks."""
 

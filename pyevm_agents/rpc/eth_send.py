@@ -11,6 +11,7 @@ from eth.exceptions import VMError
 from eth.vm.forks.prague.transactions import Authorization
 from eth_utils import ValidationError
 
+from pyevm_agents.blobs import without_blobs
 from pyevm_agents.calls import AccountOverride, Call
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.blocks import header_of
@@ -74,9 +75,9 @@ class Asked:
     nonce: int | None
     access_list: tuple[tuple[Address, tuple[int, ...]], ...] | None
     kind: int | None
-    max_blob_fee_wei: int | None = None
-    blob_hashes: tuple[bytes, ...] | None = None
-    authorizations: tuple[Authorization, ...] | None = None
+    max_blob_fee_wei: int | None
+    blob_hashes: tuple[bytes, ...] | None
+    authorizations: tuple[Authorization, ...] | None
 
 
 def asked(value: object, name: str) -> Asked:
@@ -275,7 +276,8 @@ def decoded(rpc: Rpc, raw: bytes) -> SignedTransactionAPI:
     if not raw:
         raise RpcError(INVALID_PARAMS, "empty transaction data")
     try:
-        transaction: SignedTransactionAPI = rpc.node.chain.transaction_builder.decode(raw)
+        builder = rpc.node.chain.transaction_builder
+        transaction: SignedTransactionAPI = builder.decode(without_blobs(raw))
         transaction.sender  # noqa: B018 - recovers it
     except (rlp.exceptions.RLPException, ValidationError, ValueError, TypeError) as error:
         raise RpcError(INVALID_PARAMS, f"failed to decode signed transaction: {error}") from error

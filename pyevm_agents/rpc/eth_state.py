@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.blocks import BlockNotFoundError, header_of
+from pyevm_agents.rpc.errors import RpcError
+from pyevm_agents.rpc.failures import SERVER_ERROR
 from pyevm_agents.rpc.parameters import (
     LATEST,
     BlockId,
@@ -77,7 +79,15 @@ def get_code(rpc: Rpc, account: Address, block: BlockId) -> str:
     return formats.data(_state(rpc, block).get_code(account))
 
 
-@METHODS.method("eth_getStorageAt", address, slot, AT)
+def storage_key(value: object, name: str) -> int:
+    """Read a storage slot; what is none has a code of its own in geth and its test suite."""
+    try:
+        return slot(value, name)
+    except RpcError as error:
+        raise RpcError(SERVER_ERROR, f"unable to decode storage key: {error.message}") from error
+
+
+@METHODS.method("eth_getStorageAt", address, storage_key, AT)
 def get_storage_at(rpc: Rpc, account: Address, position: int, block: BlockId) -> str:
     """Return a storage slot, 32 bytes."""
     return formats.word(_state(rpc, block).get_storage(account, position))

@@ -137,8 +137,6 @@ def transaction_json(
         "r": quantity(transaction.r),
         "s": quantity(transaction.s),
     }
-    if header is not None:
-        form["blockTimestamp"] = quantity(header.timestamp)
     base_fee = None if header is None else header.as_dict().get("base_fee_per_gas")
     form["gasPrice"] = quantity(effective_gas_price(transaction, base_fee))
     if kind == 0:

@@ -8,11 +8,15 @@ from pyevm_agents.rpc import (
     agent,
     anvil,
     anvil_tokens,
+    debug_raw,
+    eth_access_list,
     eth_events,
     eth_fees,
     eth_find,
+    eth_proof,
     eth_send,
     eth_sign,
+    eth_simulate,
     eth_state,
     eth_sync,
     evm,
@@ -42,6 +46,10 @@ TABLES: tuple[Table, ...] = (
     evm.METHODS,
     anvil.METHODS,
     anvil_tokens.METHODS,
+    eth_proof.METHODS,
+    eth_access_list.METHODS,
+    eth_simulate.METHODS,
+    debug_raw.METHODS,
 )
 
 
@@ -62,11 +70,16 @@ def merged(tables: Iterable[Table]) -> dict[str, Method]:
     return methods
 
 
+def all_methods() -> dict[str, Method]:
+    """Return every method by name."""
+    return merged(TABLES)
+
+
 def node_service(node: Node, *, send_seconds: float = 2.0) -> NodeService:
     """Return what answers requests about a node.
 
     Input: how long a send waits for its block before it answers with the hash.
     """
-    methods = merged(TABLES)
+    methods = all_methods()
     rpc = Rpc(node=node, events=Events(node), send_seconds=send_seconds)
     return NodeService(rpc, methods, {n: why for n, why in ABSENT.items() if n not in methods})

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from eth.vm.forks.prague import PragueVM
 from eth.vm.forks.prague.computation import PragueComputation
 from eth_typing import Address
+from eth_utils import ValidationError
 
 from precompiles.executor import Executor
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.vm import AgentVM, agent_vm
 from tests.byte_model import PROFILE, ByteModel
+from tests.conftest import STRANGER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,3 +56,13 @@ def test_the_executors_account_is_warm_from_the_start(bench: MakeBench) -> None:
     computation = b.call(CALLS_THE_EXECUTOR, b"")
     # Six PUSH0, a PUSH1, POP and GAS cost 19; a warm account 100, a cold one would be 2,600.
     assert int.from_bytes(computation.output, "big") == 12 + 3 + 2 + 2 + 100
+
+
+def test_a_gas_limit_below_what_calldata_costs_is_invalid(bench: MakeBench) -> None:
+    """EIP-7623; py-evm takes such transactions."""
+    b = bench()
+    data = b"\x01" * 1_000
+    floor = 21_000 + 10 * 4 * 1_000
+    b.send(STRANGER, data, gas=floor)
+    with pytest.raises(ValidationError, match=f"gas {floor - 1}, minimum needed {floor}"):
+        b.send(STRANGER, data, gas=floor - 1)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pyevm_agents.rpc.absent import ABSENT
-from pyevm_agents.rpc.methods import TABLES, merged
+from pyevm_agents.rpc.methods import all_methods, merged
 from pyevm_agents.rpc.table import Table
 
-METHODS = merged(TABLES)
+METHODS = all_methods()
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -1,0 +1,74 @@
+"""Merkle proofs of accounts and of what they store.
+
+Source: EIP-1186; yellow paper, appendix D.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import rlp
+from eth.rlp.accounts import Account
+from eth_utils import keccak
+from trie.hexary import HexaryTrie
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from eth.abc import DatabaseAPI
+    from eth_typing import Address
+
+HASH_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageProof:
+    """A slot's value, and the nodes on the way to it."""
+
+    slot: int
+    value: int
+    nodes: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountProof:
+    """An account, and the nodes on the way to it: from the root on, each as RLP."""
+
+    account: Account
+    """An empty one where there is none."""
+
+    nodes: tuple[bytes, ...]
+    storage: tuple[StorageProof, ...]
+
+
+def prove(
+    rows: DatabaseAPI, state_root: bytes, address: Address, slots: Iterable[int]
+) -> AccountProof:
+    """Return what an account is and what it stores, with proof that the state root says so."""
+    accounts = HexaryTrie(rows, state_root)
+    key = keccak(address)
+    encoded = accounts[key]
+    account = rlp.decode(encoded, Account) if encoded else Account()
+    storage = HexaryTrie(rows, account.storage_root)
+    return AccountProof(
+        account=account,
+        nodes=_path(accounts, key),
+        storage=tuple(_prove_slot(storage, slot) for slot in slots),
+    )
+
+
+def _prove_slot(storage: HexaryTrie, slot: int) -> StorageProof:
+    key = keccak(slot.to_bytes(HASH_BYTES, "big"))
+    encoded = storage[key]
+    value = int.from_bytes(rlp.decode(encoded), "big") if encoded else 0
+    return StorageProof(slot=slot, value=value, nodes=_path(storage, key))
+
+
+def _path(trie: HexaryTrie, key: bytes) -> tuple[bytes, ...]:
+    """Return the nodes from the root to a key, or to where it is shown that there is none.
+
+    A node that is shorter than its hash is part of the one above it, and stands there.
+    """
+    nodes = [rlp.encode(node) for node in trie.get_proof(key)]  # type: ignore[no-untyped-call]
+    return tuple(node for i, node in enumerate(nodes) if i == 0 or len(node) >= HASH_BYTES)

@@ -1,0 +1,224 @@
+"""`eth_simulateV1`: many calls in many blocks, on accounts and in circumstances as one likes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eth.exceptions import InvalidInstruction, Revert
+from eth.vm.forks.shanghai.withdrawals import Withdrawal
+
+from pyevm_agents.chain import Record
+from pyevm_agents.rpc import formats
+from pyevm_agents.rpc.blocks import header_of
+from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
+from pyevm_agents.rpc.eth_send import Asked, asked, overrides
+from pyevm_agents.rpc.failures import SERVER_ERROR, reason
+from pyevm_agents.rpc.parameters import (
+    LATEST,
+    BlockId,
+    address,
+    block,
+    boolean,
+    hash32,
+    invalid,
+    listed,
+    mapping,
+    quantity,
+    uint64,
+)
+from pyevm_agents.rpc.table import Table, optional
+from pyevm_agents.simulation import SimulatedCall, Simulation, SimulationError, ToldBlock
+from pyevm_agents.tracing.failures import words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from eth.exceptions import VMError
+    from eth_typing import Address
+
+    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.formats import Json
+    from pyevm_agents.simulation import LogEntry, SimulatedBlock, SimulatedComputation
+
+    Read = Callable[[object, str], Any]
+
+METHODS = Table()
+
+VM_ERROR = -32015
+"""Code of a call that ended by an exception of the EVM. Source: geth, internal/ethapi/errors.go."""
+
+MOVE = "movePrecompileToAddress"
+
+BLOCK_FIELDS: Mapping[str, tuple[str, Read]] = {
+    "number": ("number", uint64),
+    "time": ("timestamp_seconds", uint64),
+    "gasLimit": ("gas_limit", uint64),
+    "feeRecipient": ("coinbase", address),
+    "prevRandao": ("prev_randao", hash32),
+    "baseFeePerGas": ("base_fee_wei", quantity),
+    "blobBaseFee": ("blob_base_fee_wei", quantity),
+    "beaconRoot": ("beacon_root", hash32),
+}
+"""What a block can be told, besides withdrawals."""
+
+
+def simulation(value: object, name: str) -> Json:
+    """Read what is to be simulated: blocks, and how they are told."""
+    form = mapping(value, name)
+    told = listed(form.get("blockStateCalls") or [], f"{name}.blockStateCalls")
+    if not told:
+        raise RpcError(INVALID_PARAMS, "empty input")
+    read: Json = {
+        flag: form.get(flag) is not None and boolean(form[flag], f"{name}.{flag}")
+        for flag in ("validation", "traceTransfers", "returnFullTransactions")
+    }
+    read["blocks"] = [
+        _told_block(one, f"{name}.blockStateCalls[{index}]") for index, one in enumerate(told)
+    ]
+    return read
+
+
+def _told_block(value: object, name: str) -> ToldBlock:
+    form = mapping(value, name)
+    at = f"{name}.blockOverrides"
+    header = mapping(form.get("blockOverrides") or {}, at)
+    unknown = set(header) - set(BLOCK_FIELDS) - {"withdrawals"}
+    if unknown:
+        raise invalid(at, dict(header), f"no such override: {', '.join(sorted(unknown))}")
+    fields: dict[str, Any] = {
+        field: read(header[key], f"{at}.{key}")
+        for key, (field, read) in BLOCK_FIELDS.items()
+        if header.get(key) is not None
+    }
+    withdrawals = listed(header.get("withdrawals") or [], f"{at}.withdrawals")
+    accounts, moves = _accounts(form.get("stateOverrides") or {}, f"{name}.stateOverrides")
+    calls = listed(form.get("calls") or [], f"{name}.calls")
+    return ToldBlock(
+        **fields,
+        withdrawals=tuple(
+            _withdrawal(one, f"{at}.withdrawals[{index}]") for index, one in enumerate(withdrawals)
+        ),
+        accounts=overrides(accounts, f"{name}.stateOverrides"),
+        moved_precompiles=moves,
+        calls=tuple(_call(asked(one, f"{name}.calls[{index}]")) for index, one in enumerate(calls)),
+    )
+
+
+def _accounts(value: object, name: str) -> tuple[Json, dict[Address, Address]]:
+    """Return the overrides that every call knows, and where precompiles go."""
+    rest: Json = {}
+    moves = {}
+    for key, told in mapping(value, name).items():
+        # Names in geth have no case, and its tests write this one in both ways.
+        form = {
+            MOVE if field.lower() == MOVE.lower() else field: it
+            for field, it in mapping(told, f"{name}.{key}").items()
+        }
+        if form.get(MOVE) is not None:
+            moves[address(key, name)] = address(form[MOVE], f"{name}.{key}.{MOVE}")
+        rest[key] = {field: it for field, it in form.items() if field != MOVE}
+    return rest, moves
+
+
+def _withdrawal(value: object, name: str) -> Withdrawal:
+    form = mapping(value, name)
+    return Withdrawal(
+        index=uint64(form.get("index"), f"{name}.index"),
+        validator_index=uint64(form.get("validatorIndex"), f"{name}.validatorIndex"),
+        address=address(form.get("address"), f"{name}.address"),
+        amount=uint64(form.get("amount"), f"{name}.amount"),
+    )
+
+
+def _call(asked: Asked) -> SimulatedCall:
+    return SimulatedCall(
+        sender=asked.sender or bytes(20),  # type: ignore[arg-type]
+        to=asked.to,
+        data=asked.data,
+        value_wei=asked.value_wei,
+        gas=asked.gas,
+        nonce=asked.nonce,
+        gas_price_wei=asked.gas_price_wei,
+        max_fee_wei=asked.max_fee_wei or 0,
+        max_priority_fee_wei=asked.max_priority_fee_wei or 0,
+        access_list=asked.access_list or (),
+        max_blob_fee_wei=asked.max_blob_fee_wei or 0,
+        blob_hashes=asked.blob_hashes,
+        authorizations=asked.authorizations,
+    )
+
+
+@METHODS.method("eth_simulateV1", simulation, optional(block, LATEST))
+def simulate(rpc: Rpc, options: Any, block: BlockId) -> list[Json]:  # noqa: ANN401 - as `simulation` reads it
+    """Execute calls in blocks on top of one of the chain, and keep nothing; return the blocks."""
+    chain = rpc.node.chain
+    base = chain.head if block.tag == "pending" else header_of(rpc.node, block)
+    made = Simulation(
+        chain,
+        base,
+        validates=options["validation"],
+        notes_transfers=options["traceTransfers"],
+        most_gas=rpc.call_gas or chain.config.block_gas_limit,
+    )
+    try:
+        return [
+            _block_json(one, is_full=options["returnFullTransactions"])
+            for one in made.run(options["blocks"])
+        ]
+    except SimulationError as error:
+        raise RpcError(error.code, error.message) from error
+
+
+def _block_json(made: SimulatedBlock, *, is_full: bool) -> Json:
+    form = formats.block_json(Record(block=made.block, receipts=made.receipts), is_full=is_full)
+    calls: list[Json] = []
+    logs_before = gas_before = 0
+    for index, (computation, receipt) in enumerate(
+        zip(made.computations, made.receipts, strict=True)
+    ):
+        calls.append(
+            {
+                "returnData": "0x" if computation.is_error else formats.data(computation.output),
+                "logs": _logs_json(made, index, logs_before),
+                "gasUsed": hex(receipt.gas_used - gas_before),
+                "status": hex(computation.is_success),
+            }
+        )
+        if computation.is_error:
+            calls[-1]["error"] = _error_json(computation)
+        gas_before = receipt.gas_used
+        # The number of the next log is how many there were, those that were undone counted in.
+        logs_before += computation.transaction_context.get_next_log_counter()
+    return form | {"calls": calls}
+
+
+def _logs_json(made: SimulatedBlock, index: int, before: int) -> list[Json]:
+    header, transaction = made.block.header, made.block.transactions[index]
+    entries: list[LogEntry] = made.computations[index].noted_logs()
+    return [
+        {
+            "address": formats.data(account),
+            "topics": [formats.word(topic) for topic in topics],
+            "data": formats.data(data),
+            "blockHash": formats.data(header.hash),
+            "blockNumber": hex(header.block_number),
+            "blockTimestamp": hex(header.timestamp),
+            "transactionHash": formats.data(transaction.hash),
+            "transactionIndex": hex(index),
+            "logIndex": hex(before + place),
+            "removed": False,
+        }
+        for place, account, topics, data in entries
+    ]
+
+
+def _error_json(computation: SimulatedComputation) -> Json:
+    error: VMError = computation.error
+    if isinstance(error, Revert):
+        output = bytes(computation.output)
+        told = f"execution reverted: {reason(output)}" if output else "execution reverted"
+        return {"code": SERVER_ERROR, "message": told, "data": formats.data(output)}
+    op = None
+    if isinstance(error, InvalidInstruction):
+        op = computation.msg.code[computation.code.program_counter - 1]
+    return {"code": VM_ERROR, "message": words_of(error, op)}

@@ -1,0 +1,268 @@
+"""Simulated blocks, one on the other; nothing of them is kept."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from eth.consensus.context import ConsensusContext
+from eth.constants import ZERO_HASH32
+from eth.db.atomic import AtomicDB
+from eth.db.batch import BatchDB
+from eth.db.chain import ChainDB
+from eth.vm.chain_context import ChainContext
+from eth.vm.forks import ParisVM
+from eth_utils import to_checksum_address
+
+from pyevm_agents.calls import override
+from pyevm_agents.simulation.checks import (
+    BLOCK_GAS_LIMIT,
+    BLOCK_NUMBERS,
+    BLOCK_TIMESTAMPS,
+    SERVER_ERROR,
+    TOO_MANY_BLOCKS,
+    SimulationError,
+)
+from pyevm_agents.simulation.told import ToldBlock
+from pyevm_agents.simulation.vm import Rules, SimulatedComputation, has_base_fee, simulated_vm
+from pyevm_agents.transactions import (
+    BLOB_TYPE,
+    DYNAMIC_FEE_TYPE,
+    LEGACY_TYPE,
+    SET_CODE_TYPE,
+    Fields,
+    unsigned,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eth.abc import (
+        BlockAPI,
+        BlockHeaderAPI,
+        ReceiptAPI,
+        SignedTransactionAPI,
+        VirtualMachineAPI,
+    )
+    from eth_typing import Address, Hash32
+
+    from pyevm_agents.chain import Chain
+    from pyevm_agents.simulation.told import SimulatedCall
+    from pyevm_agents.simulation.vm import Precompile, SimulatedVM
+    from pyevm_agents.vm import WatchedVM
+
+MAX_BLOCKS = 256
+"""How far a simulation goes beyond its start. Source: geth."""
+
+BLOCK_SECONDS = 12
+"""How long after its parent a block is where nobody says. Source: geth."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedBlock:
+    """A block with a receipt and a computation for each call."""
+
+    block: BlockAPI
+    receipts: tuple[ReceiptAPI, ...]
+    computations: tuple[SimulatedComputation, ...]
+
+
+class Simulation:
+    """Blocks that follow on one of a chain's."""
+
+    def __init__(
+        self,
+        chain: Chain,
+        base: BlockHeaderAPI,
+        *,
+        validates: bool,
+        notes_transfers: bool,
+        most_gas: int,
+    ) -> None:
+        """Begin behind a block.
+
+        Input: whether nonces and fees are asked for; whether transfers of value look like logs;
+               the gas that all calls together may use.
+        """
+        self._chain = chain
+        self._base = base
+        self._validates = validates
+        self._notes_transfers = notes_transfers
+        self._gas = most_gas
+        # What is written stays in front of the chain's rows.
+        self._db = AtomicDB(BatchDB(chain.rows))
+        self._parent = base
+        self._root = chain.state_root(base)
+        self._hashes: list[Hash32] = []
+
+    def run(self, blocks: Sequence[ToldBlock]) -> Iterator[SimulatedBlock]:
+        """Yield blocks as they are made, and empty ones for the numbers that are left out.
+
+        Raises: SimulationError: a block or a call can't be. EngineFault: the host failed.
+        """
+        for told in [*self._in_order(blocks)]:
+            yield self._make(told)
+
+    def _in_order(self, blocks: Sequence[ToldBlock]) -> Iterator[ToldBlock]:
+        """Yield blocks with their numbers and times, the gaps between them filled."""
+        number, timestamp = int(self._base.block_number), self._base.timestamp
+        for told in blocks:
+            wanted = number + 1 if told.number is None else told.number
+            if wanted <= number:
+                raise SimulationError(
+                    BLOCK_NUMBERS, f"block numbers must be in order: {wanted} <= {number}"
+                )
+            if wanted - self._base.block_number > MAX_BLOCKS:
+                raise SimulationError(TOO_MANY_BLOCKS, "too many blocks")
+            for left_out in range(number + 1, wanted):
+                timestamp += BLOCK_SECONDS
+                yield ToldBlock(number=left_out, timestamp_seconds=timestamp)
+            at = told.timestamp_seconds
+            if at is None:
+                at = timestamp + BLOCK_SECONDS
+            if at <= timestamp:
+                raise SimulationError(
+                    BLOCK_TIMESTAMPS, f"block timestamps must be in order: {at} <= {timestamp}"
+                )
+            number, timestamp = wanted, at
+            yield replace(told, number=number, timestamp_seconds=timestamp)
+
+    def _make(self, told: ToldBlock) -> SimulatedBlock:
+        plain = self._chain.vm_class_at(self._parent.block_number + 1)
+        header = self._header(told, plain)
+        vm = self._vm(told, plain, header)
+        override(vm.state, told.accounts)
+        vm.block_preprocessing(vm.get_block())
+        header, transactions, receipts, computations = self._execute(told, vm, header)
+        vm.apply_all_withdrawals(told.withdrawals)
+        filled = vm.set_block_transactions_and_withdrawals(
+            vm.get_block(), header, transactions, receipts, withdrawals=told.withdrawals
+        )
+        block = vm.finalize_block(vm.block_postprocessing(filled)).block
+        self._parent, self._root = block.header, block.header.state_root
+        self._hashes.insert(0, block.hash)
+        return SimulatedBlock(
+            block=block, receipts=tuple(receipts), computations=tuple(computations)
+        )
+
+    def _header(self, told: ToldBlock, plain: type[WatchedVM]) -> BlockHeaderAPI:
+        parent = self._parent
+        header = plain.create_header_from_parent(parent, timestamp=told.timestamp_seconds)
+        fields: dict[str, object] = {
+            "state_root": self._root,
+            "extra_data": b"",
+            "nonce": bytes(8),
+            "mix_hash": told.prev_randao or ZERO_HASH32,
+            "coinbase": parent.coinbase if told.coinbase is None else told.coinbase,
+            "gas_limit": parent.gas_limit if told.gas_limit is None else told.gas_limit,
+            "difficulty": 0 if issubclass(plain, ParisVM) else parent.difficulty,
+        }
+        names = header.as_dict()
+        if "parent_beacon_block_root" in names:
+            fields["parent_beacon_block_root"] = told.beacon_root or ZERO_HASH32
+        if "base_fee_per_gas" in names:
+            if told.base_fee_wei is not None:
+                fields["base_fee_per_gas"] = told.base_fee_wei
+            elif not self._validates:
+                fields["base_fee_per_gas"] = 0
+        return header.copy(**fields)
+
+    def _vm(self, told: ToldBlock, plain: type[WatchedVM], header: BlockHeaderAPI) -> SimulatedVM:
+        state_class = plain._state_class  # noqa: SLF001 - so does py-evm's `configure`
+        fork = state_class.computation_class.get_precompiles()
+        rules = Rules(
+            validates=self._validates,
+            has_base_fee=has_base_fee(plain),
+            notes_transfers=self._notes_transfers,
+            precompiles=_moved(fork, told),
+            warm=frozenset(fork),
+            blob_base_fee_wei=told.blob_base_fee_wei,
+        )
+        vm = simulated_vm(plain, rules)(
+            header=header,
+            chaindb=ChainDB(self._db),
+            chain_context=ChainContext(self._chain.config.chain_id),
+            consensus_context=ConsensusContext(self._db),
+        )
+        before = plain.get_prev_hashes(self._base.hash, ChainDB(self._db)) or ()
+        vm.parents = itertools.chain([*self._hashes], before)
+        return vm
+
+    def _execute(
+        self, told: ToldBlock, vm: VirtualMachineAPI, header: BlockHeaderAPI
+    ) -> tuple[
+        BlockHeaderAPI,
+        list[SignedTransactionAPI],
+        list[ReceiptAPI],
+        list[SimulatedComputation],
+    ]:
+        transactions, receipts, computations = [], [], []
+        for call in told.calls:
+            transaction = self._transaction(call, vm, header)
+            before = header.gas_used
+            receipt, computation = vm.apply_transaction(header, transaction)
+            assert isinstance(computation, SimulatedComputation)  # noqa: S101 - the VM's own
+            header = vm.add_receipt_to_header(header, receipt)
+            header = vm.increment_blob_gas_used(header, transaction)
+            self._gas -= header.gas_used - before
+            transactions.append(transaction)
+            receipts.append(receipt)
+            computations.append(computation)
+        return header, transactions, receipts, computations
+
+    def _transaction(
+        self, call: SimulatedCall, vm: VirtualMachineAPI, header: BlockHeaderAPI
+    ) -> SignedTransactionAPI:
+        room = header.gas_limit - header.gas_used
+        gas = room if call.gas is None else call.gas
+        if gas > room:
+            raise SimulationError(
+                BLOCK_GAS_LIMIT,
+                f"block gas limit reached: {header.gas_used} >= {header.gas_limit}",
+            )
+        nonce = vm.state.get_nonce(call.sender) if call.nonce is None else call.nonce
+        fields = Fields(
+            kind=_kind(call),
+            nonce=nonce,
+            gas=min(gas, self._gas),
+            to=call.to,
+            value_wei=call.value_wei,
+            data=call.data,
+            gas_price_wei=call.gas_price_wei or 0,
+            max_fee_wei=call.max_fee_wei,
+            max_priority_fee_wei=call.max_priority_fee_wei,
+            access_list=call.access_list,
+            max_blob_fee_wei=call.max_blob_fee_wei,
+            blob_hashes=call.blob_hashes or (),
+            authorizations=call.authorizations or (),
+        )
+        return unsigned(fields, call.sender, self._chain.config.chain_id)
+
+
+def _kind(call: SimulatedCall) -> int:
+    if call.gas_price_wei is not None:
+        return LEGACY_TYPE
+    if call.authorizations is not None:
+        return SET_CODE_TYPE
+    return DYNAMIC_FEE_TYPE if call.blob_hashes is None else BLOB_TYPE
+
+
+def _moved(fork: dict[Address, Precompile], told: ToldBlock) -> dict[Address, Precompile]:
+    """Return the precompiles of a block by where they are in it.
+
+    Raises: SimulationError: what is to be moved is none, or its new place is taken.
+    """
+    here = dict(fork)
+    for address, to in told.moved_precompiles.items():
+        if address not in fork:
+            raise SimulationError(
+                SERVER_ERROR, f"account {to_checksum_address(address)} is not a precompile"
+            )
+        if to in told.accounts or to in told.moved_precompiles:
+            raise SimulationError(
+                SERVER_ERROR, f"account {to_checksum_address(to)} is already overridden"
+            )
+    for address in (*told.accounts, *told.moved_precompiles):
+        here.pop(address, None)
+    return here | {to: fork[address] for address, to in told.moved_precompiles.items()}

@@ -1,0 +1,199 @@
+"""VMs for simulated blocks: classes derived from that of a chain's VM.
+
+Precompiles are where they are said to be, transfers of value leave notes that look like logs, and
+what a block asks of a transaction is geth's for simulations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from eth._utils.address import force_bytes_to_address
+from eth.vm.base import VM
+from eth.vm.computation import BaseComputation
+from eth.vm.forks import LondonVM
+from eth.vm.opcode_values import SELFDESTRUCT
+from eth.vm.stack import to_bytes
+from eth.vm.state import BaseState, BaseTransactionExecutor
+from eth_typing import Address
+
+from pyevm_agents.simulation.checks import MAX_NONCE, require_valid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from eth.abc import (
+        ComputationAPI,
+        MessageAPI,
+        SignedTransactionAPI,
+        StateAPI,
+        TransactionContextAPI,
+    )
+    from eth_typing import Hash32
+
+    Precompile = Callable[[ComputationAPI], Any]
+
+LogEntry = tuple[int, Address, tuple[int, ...], bytes]
+"""Its place among all that the transaction wrote, kept or not; address, topics, data."""
+
+TRANSFER_ADDRESS = Address(b"\xee" * 20)
+"""Whose logs tell of transfers of value. Source: EIP-7528, the address of ETH."""
+
+TRANSFER_TOPIC = 0xDDF252AD1BE2C89B69C2B068FC378DAA952BA7F163C4A11628F55A4DF523B3EF
+"""`Transfer(address,address,uint256)`, as of ERC-20."""
+
+WORD_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What is special about a simulated block."""
+
+    validates: bool
+    """Whether nonces and fees are asked for, as in a real one."""
+
+    has_base_fee: bool
+    notes_transfers: bool
+    precompiles: Mapping[Address, Precompile]
+    warm: frozenset[Address]
+    """What is warm from the start: the fork's precompiles, wherever they are now."""
+
+    blob_base_fee_wei: int | None
+    """None: what follows from the header."""
+
+
+def simulated_vm(vm_class: type[VM], rules: Rules) -> type[SimulatedVM]:
+    """Return a VM class for one simulated block, of the same fork."""
+    plain_state = vm_class._state_class  # noqa: SLF001 - so does py-evm's `configure`
+    plain = plain_state.computation_class
+    opcodes: dict[int, Any] = dict(plain.opcodes)
+    opcodes[SELFDESTRUCT] = _noting(opcodes[SELFDESTRUCT])
+    computation_class = type(
+        "SimulatedComputation",
+        (SimulatedComputation, plain),
+        {"rules": rules, "_precompiles": rules.precompiles, "opcodes": opcodes},
+    )
+    executor_class = type(
+        "SimulatedTransactionExecutor",
+        (_SimulatedExecutor, plain_state.transaction_executor_class),
+        {"rules": rules},
+    )
+    state_class = type(
+        "SimulatedState",
+        (_SimulatedState, plain_state),
+        {
+            "rules": rules,
+            "computation_class": computation_class,
+            "transaction_executor_class": executor_class,
+        },
+    )
+    return type("SimulatedVM", (SimulatedVM, vm_class), {"_state_class": state_class})
+
+
+def has_base_fee(vm_class: type[VM]) -> bool:
+    """Whether blocks of a fork have a base fee."""
+    return issubclass(vm_class, LondonVM)
+
+
+class SimulatedVM(VM):
+    """A VM whose block has parents that no database knows."""
+
+    parents: Iterable[Hash32] = ()
+    """Hashes of the blocks before, the latest first."""
+
+    @property
+    def previous_hashes(self) -> Iterable[Hash32]:
+        """Hashes of the blocks before, the latest first."""
+        return self.parents
+
+
+class SimulatedComputation(BaseComputation):
+    """A computation that notes transfers of value beside its logs."""
+
+    rules: ClassVar[Rules]
+
+    def __init__(
+        self, state: StateAPI, message: MessageAPI, transaction_context: TransactionContextAPI
+    ) -> None:
+        """Begin without notes."""
+        super().__init__(state, message, transaction_context)
+        self._transfers: list[LogEntry] = []
+
+    def __enter__(self) -> ComputationAPI:
+        """Begin; what this call brings is its first note."""
+        message = self.msg
+        if message.should_transfer_value and message.value:
+            to = message.storage_address if message.is_create else message.code_address
+            self.note_transfer(message.sender, to, message.value)
+        return super().__enter__()
+
+    def note_transfer(self, sender: Address, to: Address, value_wei: int) -> None:
+        """Note that value changed hands, where that is wanted."""
+        if not self.rules.notes_transfers:
+            return
+        topics = (TRANSFER_TOPIC, int.from_bytes(sender, "big"), int.from_bytes(to, "big"))
+        place = self.transaction_context.get_next_log_counter()
+        data = value_wei.to_bytes(WORD_BYTES, "big")
+        self._transfers.append((place, TRANSFER_ADDRESS, topics, data))
+
+    def noted_logs(self) -> list[LogEntry]:
+        """Return the logs and notes that were not undone, in order."""
+        if self.is_error:
+            return []
+        below = [
+            entry
+            for child in self.children
+            if isinstance(child, SimulatedComputation)
+            for entry in child.noted_logs()
+        ]
+        return sorted([*self._log_entries, *self._transfers, *below])
+
+
+def _noting(opcode: Callable[..., None]) -> Callable[..., None]:
+    """Return SELFDESTRUCT with a note of what it transfers."""
+
+    def selfdestruct(computation: SimulatedComputation) -> None:
+        items = computation._stack.values  # type: ignore[attr-defined]  # noqa: SLF001 - py-evm has no other way in
+        address = computation.msg.storage_address
+        balance = computation.state.get_balance(address)
+        if items and balance:
+            heir = force_bytes_to_address(to_bytes(items[-1]))
+            computation.note_transfer(address, heir, balance)
+        opcode(computation=computation)
+
+    return selfdestruct
+
+
+class _SimulatedState(BaseState):
+    rules: ClassVar[Rules]
+
+    @property
+    def blob_base_fee(self) -> int:
+        told = self.rules.blob_base_fee_wei
+        return super().blob_base_fee if told is None else told
+
+    def is_address_warm(self, address: Address) -> bool:
+        return self._account_db.is_address_warm(address) or address in self.rules.warm
+
+    def increment_nonce(self, address: Address) -> None:
+        # geth's counter has 64 bits, and nobody stops it here.
+        self.set_nonce(address, (self.get_nonce(address) + 1) % (MAX_NONCE + 1))
+
+    def get_tip(self, transaction: SignedTransactionAPI) -> int:
+        # A call that offers no fee, where none is asked for, takes nothing from the miner.
+        if not self.rules.validates and transaction.max_fee_per_gas == 0:
+            return 0
+        return super().get_tip(transaction)
+
+
+class _SimulatedExecutor(BaseTransactionExecutor):
+    rules: ClassVar[Rules]
+
+    def validate_transaction(self, transaction: SignedTransactionAPI) -> None:
+        require_valid(
+            transaction,
+            self.vm_state,
+            validates=self.rules.validates,
+            has_base_fee=self.rules.has_base_fee,
+        )

@@ -1,0 +1,100 @@
+"""Why a call failed, in geth's words: clients compare these texts.
+
+Source: geth, `core/vm/errors.go`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eth.exceptions import (
+    ContractCreationCollision,
+    FullStack,
+    InsufficientFunds,
+    InsufficientStack,
+    InvalidInstruction,
+    InvalidJumpDestination,
+    OutOfBoundsRead,
+    OutOfGas,
+    ReservedBytesInCode,
+    Revert,
+    StackDepthLimit,
+    WriteProtection,
+)
+from eth.vm.forks.spurious_dragon.constants import EIP170_CODE_SIZE_LIMIT
+from eth_abi import decode
+from eth_abi.exceptions import DecodingError
+
+from pyevm_agents.tracing.opcodes import form_of
+
+if TYPE_CHECKING:
+    from eth.exceptions import VMError
+
+REVERTED = "execution reverted"
+OUT_OF_GAS = "out of gas"
+NO_GAS_FOR_CODE = "contract creation code storage out of gas"
+CODE_TOO_LARGE = "max code size exceeded"
+TOO_DEEP = "max call depth exceeded"
+TOO_POOR = "insufficient balance for transfer"
+COLLISION = "contract address collision"
+PRECOMPILE_FAILED = "precompiled failed"
+NONCE_AT_ITS_END = "nonce uint64 overflow"
+
+_WORDS: dict[type[VMError], str] = {
+    Revert: REVERTED,
+    OutOfGas: OUT_OF_GAS,
+    InvalidJumpDestination: "invalid jump destination",
+    WriteProtection: "write protection",
+    OutOfBoundsRead: "return data out of bounds",
+    ReservedBytesInCode: "invalid code: must not begin with 0xef",
+    ContractCreationCollision: COLLISION,
+    InsufficientFunds: TOO_POOR,
+    StackDepthLimit: TOO_DEEP,
+    InsufficientStack: "stack underflow",
+    FullStack: "stack limit reached",
+}
+
+ERROR_SELECTOR = bytes.fromhex("08c379a0")
+PANIC_SELECTOR = bytes.fromhex("4e487b71")
+
+PANICS = {
+    0x00: "generic panic",
+    0x01: "assert(false)",
+    0x11: "arithmetic underflow or overflow",
+    0x12: "division or modulo by zero",
+    0x21: "enum overflow",
+    0x22: "invalid encoded storage byte array accessed",
+    0x31: "out-of-bounds array access; popping on an empty array",
+    0x32: "out-of-bounds access of an array or bytesN",
+    0x41: "out of memory",
+    0x51: "uninitialized function",
+}
+"""Solidity's panics in geth's words. Source: geth, `accounts/abi/abi.go`."""
+
+
+def words_of(error: VMError, op: int | None) -> str:
+    """Return geth's words for what ended a call; `op` is the opcode it ended at, if any did."""
+    if isinstance(error, InvalidInstruction) and op is not None:
+        return f"invalid opcode: {form_of(op).name}"
+    return _WORDS.get(type(error), PRECOMPILE_FAILED)
+
+
+def words_of_deposit(error: VMError, code: bytes) -> str:
+    """Return geth's words for why a creation's code was not kept."""
+    if not isinstance(error, OutOfGas):
+        return words_of(error, None)
+    return CODE_TOO_LARGE if len(code) > EIP170_CODE_SIZE_LIMIT else NO_GAS_FOR_CODE
+
+
+def revert_reason(output: bytes) -> str | None:
+    """Return what Solidity's `Error` or `Panic` says; None for other revert data."""
+    selector, arguments = output[:4], output[4:]
+    try:
+        if selector == ERROR_SELECTOR:
+            return str(decode(["string"], arguments)[0])
+        if selector == PANIC_SELECTOR:
+            code = int(decode(["uint256"], arguments)[0])
+            return PANICS.get(code, f"unknown panic code: {code:#x}")
+    except (DecodingError, UnicodeDecodeError, OverflowError):
+        return None
+    return None

@@ -1,0 +1,95 @@
+"""Opcodes as tracers show them: geth's names, and what each takes from the stack and leaves there.
+
+Source: the Prague column of the execution specs; the names are those of geth's traces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+STACK_LIMIT = 1024
+
+STOP = 0x00
+BALANCE = 0x31
+EXTCODESIZE = 0x3B
+EXTCODECOPY = 0x3C
+EXTCODEHASH = 0x3F
+SLOAD = 0x54
+SSTORE = 0x55
+CREATE = 0xF0
+CALL = 0xF1
+CALLCODE = 0xF2
+DELEGATECALL = 0xF4
+CREATE2 = 0xF5
+STATICCALL = 0xFA
+REVERT = 0xFD
+INVALID = 0xFE
+SELFDESTRUCT = 0xFF
+
+CALLS = frozenset({CALL, CALLCODE, DELEGATECALL, STATICCALL})
+CREATES = frozenset({CREATE, CREATE2})
+READS_OF_ACCOUNTS = frozenset({BALANCE, EXTCODESIZE, EXTCODECOPY, EXTCODEHASH})
+"""Opcodes that read the account on top of the stack."""
+
+STORAGE_ACCESSES = frozenset({SLOAD, SSTORE})
+
+
+@dataclass(frozen=True, slots=True)
+class OpcodeForm:
+    """An opcode's name, and how many items it takes and leaves."""
+
+    name: str
+    takes: int
+    leaves: int
+
+
+def _forms() -> dict[int, OpcodeForm]:
+    forms: dict[int, OpcodeForm] = {}
+    for line in _TABLE.split("\n"):
+        first, *entries = line.split()
+        for offset, entry in enumerate(entries):
+            name, takes, leaves = entry.split(":")
+            forms[int(first, 16) + offset] = OpcodeForm(name, int(takes), int(leaves))
+    for size in range(33):
+        forms[0x5F + size] = OpcodeForm(f"PUSH{size}", 0, 1)
+    for depth in range(1, 17):
+        forms[0x7F + depth] = OpcodeForm(f"DUP{depth}", depth, depth + 1)
+        forms[0x8F + depth] = OpcodeForm(f"SWAP{depth}", depth + 1, depth + 1)
+    for topics in range(5):
+        forms[0xA0 + topics] = OpcodeForm(f"LOG{topics}", 2 + topics, 0)
+    return forms
+
+
+# Each line: the first opcode of a run, then name:takes:leaves of it and its successors.
+_TABLE = """\
+00 STOP:0:0 ADD:2:1 MUL:2:1 SUB:2:1 DIV:2:1 SDIV:2:1 MOD:2:1 SMOD:2:1
+08 ADDMOD:3:1 MULMOD:3:1 EXP:2:1 SIGNEXTEND:2:1
+10 LT:2:1 GT:2:1 SLT:2:1 SGT:2:1 EQ:2:1 ISZERO:1:1 AND:2:1 OR:2:1
+18 XOR:2:1 NOT:1:1 BYTE:2:1 SHL:2:1 SHR:2:1 SAR:2:1
+20 KECCAK256:2:1
+30 ADDRESS:0:1 BALANCE:1:1 ORIGIN:0:1 CALLER:0:1 CALLVALUE:0:1 CALLDATALOAD:1:1
+36 CALLDATASIZE:0:1 CALLDATACOPY:3:0 CODESIZE:0:1 CODECOPY:3:0 GASPRICE:0:1
+3b EXTCODESIZE:1:1 EXTCODECOPY:4:0 RETURNDATASIZE:0:1 RETURNDATACOPY:3:0 EXTCODEHASH:1:1
+40 BLOCKHASH:1:1 COINBASE:0:1 TIMESTAMP:0:1 NUMBER:0:1 DIFFICULTY:0:1 GASLIMIT:0:1
+46 CHAINID:0:1 SELFBALANCE:0:1 BASEFEE:0:1 BLOBHASH:1:1 BLOBBASEFEE:0:1
+50 POP:1:0 MLOAD:1:1 MSTORE:2:0 MSTORE8:2:0 SLOAD:1:1 SSTORE:2:0 JUMP:1:0 JUMPI:2:0
+58 PC:0:1 MSIZE:0:1 GAS:0:1 JUMPDEST:0:0 TLOAD:1:1 TSTORE:2:0 MCOPY:3:0
+f0 CREATE:3:1 CALL:7:1 CALLCODE:7:1 RETURN:2:0 DELEGATECALL:6:1 CREATE2:4:1
+fa STATICCALL:6:1
+fd REVERT:2:0 INVALID:0:0 SELFDESTRUCT:1:0"""
+
+FORMS = _forms()
+
+
+def form_of(op: int) -> OpcodeForm:
+    """Return an opcode's form; one that means nothing has the name geth gives it."""
+    return FORMS.get(op) or OpcodeForm(f"opcode {op:#x} not defined", 0, 0)
+
+
+def stack_error(op: int, height: int) -> str | None:
+    """Return geth's words where a stack of this height is too low or too high; None where not."""
+    form = form_of(op)
+    if height < form.takes:
+        return f"stack underflow ({height} <=> {form.takes})"
+    highest = STACK_LIMIT + form.takes - form.leaves
+    return f"stack limit reached {height} ({highest})" if height > highest else None

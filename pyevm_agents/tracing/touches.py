@@ -1,0 +1,107 @@
+"""Which accounts and slots an opcode or a transaction touches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import rlp
+from eth._utils.address import (
+    force_bytes_to_address,
+    generate_contract_address,
+    generate_safe_contract_address,
+)
+from eth._utils.state import code_is_delegation_designation
+from eth.vm.forks.prague.constants import (
+    DELEGATION_DESIGNATION_PREFIX,
+    MAGIC,
+    SET_CODE_TRANSACTION_TYPE,
+)
+from eth.vm.stack import to_bytes, to_int
+from eth_keys import keys
+from eth_keys.exceptions import BadSignature
+from eth_typing import Address
+from eth_utils import ValidationError
+
+from pyevm_agents.tracing.events import stack_of
+from pyevm_agents.tracing.opcodes import (
+    CALLS,
+    CREATE,
+    CREATES,
+    READS_OF_ACCOUNTS,
+    SELFDESTRUCT,
+    STORAGE_ACCESSES,
+    form_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eth.abc import SignedTransactionAPI, StateAPI
+
+    from pyevm_agents.tracing.events import Step
+
+TOUCHING_OPCODES = CALLS | READS_OF_ACCOUNTS | STORAGE_ACCESSES | {SELFDESTRUCT}
+
+
+def touched_slot(step: Step) -> int | None:
+    """Return the slot of its own account that an opcode is about to access."""
+    values = stack_of(step.computation).values
+    return to_int(values[-1]) if step.op in STORAGE_ACCESSES and values else None
+
+
+def touched_account(step: Step) -> Address | None:
+    """Return the other account that an opcode is about to access."""
+    if step.op in CALLS:
+        position = 2
+    elif step.op in READS_OF_ACCOUNTS or step.op == SELFDESTRUCT:
+        position = 1
+    else:
+        return None
+    values = stack_of(step.computation).values
+    if len(values) < form_of(step.op).takes:
+        return None
+    return force_bytes_to_address(to_bytes(values[-position]))
+
+
+def created_account(step: Step, state: StateAPI) -> Address | None:
+    """Return the account that an opcode is about to create."""
+    values = stack_of(step.computation).values
+    if step.op not in CREATES or len(values) < form_of(step.op).takes:
+        return None
+    if step.op == CREATE:
+        return generate_contract_address(step.address, state.get_nonce(step.address))
+    start, size, salt = (to_int(values[-position]) for position in (2, 3, 4))
+    memory = step.memory()[start : start + size]
+    if start + size > MOST_MEMORY_BYTES:  # No gas pays for it.
+        return None
+    return generate_safe_contract_address(step.address, salt, memory.ljust(size, b"\0"))
+
+
+MOST_MEMORY_BYTES = 2**24
+"""Memory beyond this costs more than 500 million gas, and initcode is limited to less."""
+
+
+def delegate_of(state: StateAPI, account: Address) -> Address | None:
+    """Return the account whose code this one runs (EIP-7702); None where it does not delegate."""
+    code = state.get_code(account)
+    if not code_is_delegation_designation(code):
+        return None
+    return Address(code[len(DELEGATION_DESIGNATION_PREFIX) :])
+
+
+def authorities(transaction: SignedTransactionAPI) -> Iterator[Address]:
+    """Yield the accounts that signed the authorisations of a transaction, valid or not."""
+    if transaction.type_id != SET_CODE_TRANSACTION_TYPE:
+        return
+    for authorization in transaction.authorization_list:
+        message = MAGIC + rlp.encode(
+            [authorization.chain_id, authorization.address, authorization.nonce]
+        )
+        try:
+            signature = keys.Signature(
+                vrs=(authorization.y_parity, authorization.r, authorization.s)
+            )
+            signer = signature.recover_public_key_from_msg(message)
+        except (BadSignature, ValidationError):
+            continue  # Nobody signed it: it names no account.
+        yield Address(signer.to_canonical_address())

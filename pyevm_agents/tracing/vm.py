@@ -1,0 +1,209 @@
+"""Traced VMs: classes derived from an `AgentVM` class, which itself knows nothing of tracing.
+
+Nothing of py-evm is patched and no VM but the derived one is slower.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from eth._utils.address import generate_contract_address
+from eth.exceptions import VMError
+from eth.vm.code_stream import CodeStream
+from eth.vm.opcode_values import STOP
+
+from pyevm_agents.tracing.events import Beginning, stack_of
+from pyevm_agents.tracing.gas import TracedGasMeter
+from pyevm_agents.tracing.recorder import Recorder
+from pyevm_agents.vm import AgentComputation, AgentState, AgentTransactionExecutor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import TracebackType
+    from typing import Any
+
+    from eth.abc import (
+        ComputationAPI,
+        MessageAPI,
+        SignedTransactionAPI,
+        StateAPI,
+        TransactionContextAPI,
+    )
+    from eth.vm.gas_meter import GasMeter
+    from eth_typing import Address
+
+    from pyevm_agents.tracing.events import Tracer
+    from pyevm_agents.vm import AgentVM
+
+    Choose = Callable[[SignedTransactionAPI], Tracer | None]
+
+
+def traced_vm(vm_class: type[AgentVM], tracer: Tracer) -> type[AgentVM]:
+    """Return a VM class whose next transaction is told to a tracer.
+
+    A tracer is for one transaction; `selectively_traced_vm` makes more of them.
+    """
+    return selectively_traced_vm(vm_class, lambda _: tracer)
+
+
+def selectively_traced_vm(vm_class: type[AgentVM], choose: Choose) -> type[AgentVM]:
+    """Return a VM class that asks, at the start of each transaction, which tracer is told of it.
+
+    Input: a VM class, of which everything else is kept; a function that returns a new tracer, or
+           None for a transaction that is not to be traced. What a block does besides its
+           transactions is never traced.
+    """
+    plain_state = vm_class._state_class  # noqa: SLF001 - so does py-evm's `configure`
+    assert issubclass(plain_state, AgentState)  # noqa: S101 - the only one an AgentVM has
+    tape = _Tape(choose)
+    computation_class = type(
+        "TracedComputation", (_TracedMixin, plain_state.computation_class), {"tape": tape}
+    )
+    executor_class = type(
+        "TracedTransactionExecutor",
+        (_TracedExecutorMixin, plain_state.transaction_executor_class),
+        {"tape": tape},
+    )
+    state_class = plain_state.configure(
+        __name__="TracedState",
+        computation_class=computation_class,
+        transaction_executor_class=executor_class,
+    )
+    return vm_class.configure(__name__="TracedVM", _state_class=state_class)
+
+
+class _Tape:
+    """Whether something is recorded now."""
+
+    def __init__(self, choose: Choose) -> None:
+        self.choose = choose
+        self.recorder: Recorder | None = None
+
+
+class _TracedMixin(AgentComputation):
+    tape: ClassVar[_Tape]
+
+    def __init__(
+        self, state: StateAPI, message: MessageAPI, transaction_context: TransactionContextAPI
+    ) -> None:
+        self.recorder = self.tape.recorder
+        super().__init__(state, message, transaction_context)
+        if self.recorder is not None and message.code:
+            self.code = _TracedCode(message.code, self, self.recorder)
+
+    def _configure_gas_meter(self) -> GasMeter:
+        meter = super()._configure_gas_meter()
+        if self.recorder is None:
+            return meter
+        return TracedGasMeter(meter.start_gas, meter.refund_strategy)
+
+    def add_log_entry(self, account: Address, topics: tuple[int, ...], data: bytes) -> None:
+        super().add_log_entry(account, topics, data)
+        if self.recorder is not None:
+            self.recorder.log(self, topics, data)
+
+    def __enter__(self) -> ComputationAPI:
+        if self.recorder is not None:
+            self.recorder.enter(self)
+        return super().__enter__()
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool | None:
+        recorder = self.recorder
+        if recorder is None or not (exc_value is None or isinstance(exc_value, VMError)):
+            return super().__exit__(exc_type, exc_value, traceback)
+        if exc_value is None:
+            recorder.halting(self)
+        elif isinstance(self.code, _TracedCode):
+            recorder.failing(self, exc_value, self.code.op, self.code.height)
+        else:
+            recorder.failing(self, exc_value)
+        handled = super().__exit__(exc_type, exc_value, traceback)
+        recorder.leave(self)
+        return handled
+
+
+class _TracedCode(CodeStream):
+    """Code that tells which of its opcodes is executed."""
+
+    def __init__(self, code: bytes, computation: _TracedMixin, recorder: Recorder) -> None:
+        super().__init__(code)
+        self._computation = computation
+        self._recorder = recorder
+        self.op = STOP
+        """The opcode that is being executed."""
+
+        self.height = 0
+        """How many items the stack had before it."""
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield opcodes as py-evm's own stream does; between two of them one was executed."""
+        code, computation, recorder = self._raw_code_bytes, self._computation, self._recorder
+        watched, end = recorder.watched, len(code)
+        items = stack_of(computation).values
+        while True:
+            pc = self.program_counter
+            op = code[pc] if pc < end else STOP
+            self.program_counter = pc + 1
+            self.op, self.height = op, len(items)
+            if op in watched:
+                recorder.before(computation, pc, op)
+                yield op
+                recorder.after(computation)
+            else:
+                yield op
+
+
+class _TracedExecutorMixin(AgentTransactionExecutor):
+    tape: ClassVar[_Tape]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> ComputationAPI:  # noqa: ANN401 - py-evm's own
+        try:
+            return super().__call__(*args, **kwargs)
+        finally:
+            self.tape.recorder = None
+
+    def build_evm_message(self, transaction: SignedTransactionAPI) -> MessageAPI:
+        tracer = self.tape.choose(transaction)
+        self.tape.recorder = None if tracer is None else Recorder(tracer)
+        if self.tape.recorder is not None:
+            self.tape.recorder.begin(self._beginning(transaction))
+        return super().build_evm_message(transaction)
+
+    def build_computation(
+        self, message: MessageAPI, transaction: SignedTransactionAPI
+    ) -> ComputationAPI:
+        computation = super().build_computation(message, transaction)
+        if self.tape.recorder is not None:
+            assert isinstance(computation, _TracedMixin)  # noqa: S101 - this state makes no other
+            self.tape.recorder.computed(computation)
+        return computation
+
+    def finalize_computation(
+        self, transaction: SignedTransactionAPI, computation: ComputationAPI
+    ) -> ComputationAPI:
+        computation = super().finalize_computation(transaction, computation)
+        if self.tape.recorder is not None:
+            spent_gas = transaction.gas - computation.get_gas_remaining()
+            refunded_gas = self.calculate_gas_refund(computation, spent_gas)
+            self.tape.recorder.end(spent_gas - refunded_gas + computation.data_floor_gas)
+        return computation
+
+    def _beginning(self, transaction: SignedTransactionAPI) -> Beginning:
+        state = self.vm_state
+        is_create = not transaction.to
+        if is_create:
+            to = generate_contract_address(transaction.sender, state.get_nonce(transaction.sender))
+        else:
+            to = transaction.to
+        return Beginning(
+            state=state,
+            transaction=transaction,
+            to=to,
+            is_create=is_create,
+            precompiles=frozenset(state.computation_class.get_precompiles()),
+        )

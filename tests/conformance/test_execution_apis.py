@@ -1,0 +1,77 @@
+"""The suite of ethereum/execution-apis: every request of its files, and the answers to them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import pytest
+
+from pyevm_agents.node import Mining, Node
+from pyevm_agents.rpc.context import Rpc
+from pyevm_agents.rpc.envelope import Dispatcher, Work
+from pyevm_agents.rpc.events import Events
+from pyevm_agents.rpc.methods import all_methods
+from pyevm_agents.rpc.service import NodeService
+from pyevm_agents.rpc.session import Session
+from tests.conformance.execution_apis import Case, cases, imported_chain, suite
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Ask = Callable[[bytes], dict[str, Any]]
+
+FOLDER = suite()
+if FOLDER is None:
+    pytest.skip("no shared/conformance/execution-apis beside the checkout", allow_module_level=True)
+
+CASES = cases(FOLDER)
+
+
+@pytest.fixture(scope="module")
+def ask() -> Iterator[Ask]:
+    """Send bytes to a node that serves the suite's chain, and mines nothing; return its answer."""
+    assert FOLDER is not None
+    node = Node(imported_chain(FOLDER), now=lambda: 450.0, mining=Mining(is_automatic=False))
+    rpc = Rpc(node=node, events=Events(node), call_gas=50_000_000)
+    dispatcher = Dispatcher(NodeService(rpc, all_methods(), {}))
+
+    def send(request: bytes) -> dict[str, Any]:
+        answer = dispatcher.begin(request, Session("test"))
+        if isinstance(answer, Work):
+            answer = answer()
+        assert answer is not None
+        read: dict[str, Any] = orjson.loads(answer)
+        return read
+
+    yield send
+    node.close()
+
+
+def test_the_suite_is_whole() -> None:
+    assert len(CASES) == 193
+
+
+# py-evm warns of SELFDESTRUCT, which the suite uses.
+@pytest.mark.filterwarnings("ignore:SELFDESTRUCT opcode present:DeprecationWarning")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_answers_as_the_suite_says(case: Case, ask: Ask) -> None:
+    for exchange in case.exchanges:
+        answer, wanted = ask(exchange.request), exchange.answer
+        if "error" in wanted:
+            assert answer.get("error", answer)["code"] == wanted["error"]["code"], answer
+            continue
+        assert "result" in answer, answer
+        if case.is_spec_only:
+            assert shape(answer["result"]) == shape(wanted["result"])
+        else:
+            assert answer["result"] == wanted["result"]
+
+
+def shape(value: object) -> object:
+    """Return a value with its texts and numbers replaced by what kind they are."""
+    if isinstance(value, dict):
+        return {key: shape(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [shape(item) for item in value]
+    return "number" if isinstance(value, int | float) else type(value).__name__

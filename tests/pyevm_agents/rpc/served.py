@@ -1,0 +1,69 @@
+"""A node as clients see it: JSON in, JSON out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.node import Keys, Mining, Node
+from pyevm_agents.rpc.envelope import Dispatcher, Work
+from pyevm_agents.rpc.methods import node_service
+from pyevm_agents.rpc.session import Session
+from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, KEYS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eth_typing import Address
+
+START = ChainConfig().genesis_timestamp_seconds
+
+
+class RefusedError(Exception):
+    """An answer that is an error."""
+
+    def __init__(self, error: Mapping[str, Any]) -> None:
+        super().__init__(f"{error['code']}: {error['message']}")
+        self.code: int = error["code"]
+        self.message: str = error["message"]
+        self.data: Any = error.get("data")
+
+
+@dataclass
+class Served:
+    """A node that answers."""
+
+    codes: Mapping[Address, bytes] = field(default_factory=dict)
+    is_automatic: bool = True
+
+    def __post_init__(self) -> None:
+        accounts = {one: GenesisAccount(balance_wei=10**20) for one in ADDRESSES}
+        accounts |= {one: GenesisAccount(code=code) for one, code in self.codes.items()}
+        self.node = Node(
+            Chain(ChainConfig(), accounts=accounts),
+            now=lambda: START + 100.0,
+            keys=Keys(KEYS),
+            mining=Mining(is_automatic=self.is_automatic),
+        )
+        self.dispatcher = Dispatcher(node_service(self.node))
+        self.told: list[Mapping[str, Any]] = []
+        self.session = Session("test", self.told.append)
+
+    def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = self.dispatcher.begin(orjson.dumps(request), self.session)
+        if isinstance(answer, Work):
+            answer = answer()
+        assert answer is not None
+        read = orjson.loads(answer)
+        if "error" in read:
+            raise RefusedError(read["error"])
+        return read["result"]
+
+    def close(self) -> None:
+        self.session.close()
+        self.node.close()

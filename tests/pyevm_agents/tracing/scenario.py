@@ -1,0 +1,91 @@
+"""A transaction to trace, on a chain of its own, and how it is traced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from eth_account import Account
+from eth_typing import Address
+
+from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.tracing import traced_vm
+from tests.conftest import OWNER, OWNER_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eth.abc import SignedTransactionAPI
+
+    from pyevm_agents.tracing import Tracer
+    from pyevm_agents.vm import AgentVM
+
+BLOCK_GAS_LIMIT = 2**40
+"""Enough for 1,024 calls, each of which gets 63/64 of what is left."""
+
+GAS_PRICE_WEI = 3_000_000_000
+OWNER_WEI = 10**24
+CONTRACT = Address(b"\xc0" * 20)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """Accounts of genesis, and what a transaction does to them."""
+
+    name: str
+    accounts: Mapping[Address, GenesisAccount] = field(default_factory=dict)
+    to: Address | None = CONTRACT
+    data: bytes = b""
+    value_wei: int = 0
+    gas: int = 1_000_000
+    more: Mapping[str, object] = field(default_factory=dict)
+    """Further fields of the transaction."""
+
+    def all_accounts(self) -> dict[Address, GenesisAccount]:
+        return {OWNER: GenesisAccount(balance_wei=OWNER_WEI), **self.accounts}
+
+    def raw_transaction(self) -> bytes:
+        fields: dict[str, object] = {
+            "nonce": 0,
+            "gas": self.gas,
+            "to": self.to or b"",
+            "value": self.value_wei,
+            "data": self.data,
+            "chainId": ChainConfig().chain_id,
+            **self.more,
+        }
+        if "maxFeePerGas" not in fields:
+            fields["gasPrice"] = GAS_PRICE_WEI
+        return bytes(Account.sign_transaction(fields, OWNER_KEY.to_bytes()).raw_transaction)
+
+    def as_call(self) -> dict[str, object]:
+        """Return the transaction as JSON-RPC's calls spell it; the fields of `more` are not in."""
+        call: dict[str, object] = {
+            "from": "0x" + OWNER.hex(),
+            "gas": hex(self.gas),
+            "value": hex(self.value_wei),
+            "input": "0x" + self.data.hex(),
+        }
+        return call if self.to is None else {**call, "to": "0x" + self.to.hex()}
+
+    def chain(self) -> Chain:
+        config = ChainConfig(block_gas_limit=BLOCK_GAS_LIMIT)
+        return Chain(config, accounts=self.all_accounts())
+
+    def trace(self, tracer: Tracer) -> object:
+        """Execute it and return what a tracer makes of it."""
+        vm = self.chain()._vm()  # noqa: SLF001 - a VM of the pending block
+        apply(vm, self.transaction(vm), tracer)
+        return tracer.result()
+
+    def transaction(self, vm: AgentVM) -> SignedTransactionAPI:
+        return vm.get_transaction_builder().decode(self.raw_transaction())
+
+
+def apply(vm: AgentVM, transaction: SignedTransactionAPI, tracer: Tracer) -> None:
+    """Execute a transaction with a traced VM for the same block."""
+    traced = traced_vm(type(vm), tracer)(
+        vm.get_header(), vm.chaindb, vm.chain_context, vm.consensus_context
+    )
+    traced.apply_transaction(traced.get_header(), transaction)

@@ -1,0 +1,64 @@
+"""Every scenario, traced by every tracer, against anvil's recorded answers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pyevm_agents.tracing import PARITY, FlatCallTracer, MuxTracer, Place, tracer_from
+from tests.pyevm_agents.tracing.anvil_answers import (
+    REQUESTS,
+    UNLIKE,
+    answers,
+    comparable,
+    shortened,
+)
+from tests.pyevm_agents.tracing.scenarios import BY_NAME, SCENARIOS
+
+pytestmark = pytest.mark.filterwarnings("ignore:SELFDESTRUCT")  # py-evm calls it deprecated
+
+NEVER_COMPARED = {
+    "delegation of a new account": "anvil takes every account for one that exists, and refunds",
+    "transaction to the sender's own delegated account, which creates": (
+        "py-evm charges the words of initcode twice where the origin's own code creates"
+    ),
+}
+COMPARED = [name for name in BY_NAME if name not in NEVER_COMPARED]
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_traces_as_anvil_does(name: str) -> None:
+    theirs = answers()[name]
+    tracers = {request: tracer_from(of) for request, of in REQUESTS.items()}
+    tracers["parity"] = FlatCallTracer(PARITY, _place(theirs["parity"][0]))
+    ours = _plain(BY_NAME[name].trace(MuxTracer(tracers)))
+    assert ours["callTracer"]["gasUsed"] == theirs["gasUsed"]
+    for request in tracers:
+        mine, other = (
+            comparable(request, result)
+            for result in (shortened(request, ours[request]), theirs[request])
+        )
+        assert (mine == other) is ((name, request) not in UNLIKE), request
+
+
+def test_every_scenario_is_recorded_and_every_exception_is_one() -> None:
+    names = {scenario.name for scenario in SCENARIOS}
+    assert len(names) == len(SCENARIOS)
+    assert answers().keys() == names
+    assert {name for name, _ in UNLIKE} | NEVER_COMPARED.keys() <= names
+
+
+def _place(trace: Any) -> Place:  # noqa: ANN401 - JSON
+    return Place(
+        block_hash=bytes.fromhex(trace["blockHash"][2:]),
+        block_number=trace["blockNumber"],
+        transaction_hash=bytes.fromhex(trace["transactionHash"][2:]),
+        transaction_index=trace["transactionPosition"],
+    )
+
+
+def _plain(result: object) -> Any:  # noqa: ANN401 - JSON
+    """Return a result as a client reads it: JSON knows all that it is made of."""
+    return json.loads(json.dumps(result))
