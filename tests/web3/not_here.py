@@ -1,6 +1,6 @@
 """web3.py's module tests that this node does not pass, each with the reason.
 
-The sixteen of `Admin` are in neither figure: they start and stop geth's servers and add peers.
+The twelve of `Admin` are in no figure: they start and stop geth's servers and add peers.
 """
 
 from __future__ import annotations
