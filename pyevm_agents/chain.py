@@ -14,9 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import rlp
 from eth.db.atomic import AtomicDB
 from eth.db.backends.memory import MemoryDB
+from eth.db.schema import SchemaV1
 from eth.exceptions import HeaderNotFound, TransactionNotFound
+from eth.rlp.sedes import chain_gaps
 from eth.vm.chain_context import ChainContext
 from eth_typing import Address, BlockNumber, Hash32
 from lru import LRU
@@ -27,6 +30,7 @@ from pyevm_agents.blocks import decode_block, require_same
 from pyevm_agents.calls import AccountOverride, Call, CallResult, override, spoofed
 from pyevm_agents.config import ChainConfig, check_fits
 from pyevm_agents.database import Database, MemoryRows
+from pyevm_agents.dumps import dump_accounts, load_accounts
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.estimation import Trial, least_gas
 from pyevm_agents.genesis import (
@@ -551,6 +555,10 @@ class Chain:
         """Keep the chain as it is now; return a number for `revert`."""
         return self._db.snapshot()
 
+    def forget_snapshot(self, snapshot: int) -> None:
+        """Keep a snapshot no longer; later ones stay."""
+        self._db.forget_snapshot(snapshot)
+
     def revert(self, snapshot: int) -> None:
         """Go back to a snapshot; it and all later ones are used up.
 
@@ -558,6 +566,57 @@ class Chain:
         """
         self._db.revert(snapshot)
         self._head = self._chain.get_canonical_head()
+
+    def rollback(self, number: int) -> None:
+        """Go back to a block: those after it are no longer on the chain.
+
+        What was set after it was mined (`modify`) is undone too.
+
+        Raises: HeaderNotFound: there is no such block.
+        """
+        target = self.header(number)
+        with self._or_nothing():
+            for later in range(number + 1, self._head.block_number + 1):
+                for transaction in self.block(later).transactions:
+                    del self._db[
+                        SchemaV1.make_transaction_hash_to_block_lookup_key(transaction.hash)
+                    ]
+                del self._db[SchemaV1.make_block_number_to_hash_lookup_key(BlockNumber(later))]
+            self._db[SchemaV1.make_canonical_head_hash_lookup_key()] = bytes(target.hash)
+            no_gaps = rlp.encode(((), number + 1), sedes=chain_gaps)
+            self._db[SchemaV1.make_header_chain_gaps_lookup_key()] = no_gaps
+            self._db[SchemaV1.make_chain_gaps_lookup_key()] = no_gaps
+            if self._db.exists(HEAD_STATE_KEY):
+                del self._db[HEAD_STATE_KEY]
+            self._db.commit()
+        self._head = target
+
+    # -- all of a state -- #
+
+    def dump_accounts(self) -> dict[str, dict[str, object]]:
+        """Return all accounts of the latest state, by the hashes of their addresses."""
+        return dump_accounts(self._db, self.state_root(self._head))
+
+    def load_accounts(self, accounts: object) -> None:
+        """Put accounts of a dump into the latest state, each as a whole.
+
+        Raises: ConfigError: they are not as a dump has them.
+        """
+        with self._or_nothing():
+            root = load_accounts(self._db, self.state_root(self._head), accounts)
+            self._db[HEAD_STATE_KEY] = root
+            self._db.commit()
+
+    def slots_of_call(self, call: Call, account: Address) -> frozenset[int]:
+        """Return the slots of an account that a call asks for.
+
+        Only the thread that writes may call this.
+        """
+        try:
+            witness = self.call(call).computation.state.persist()
+        finally:
+            self._db.discard()
+        return frozenset(witness.get_slots_queried(account))
 
     # -- beside the rules -- #
 

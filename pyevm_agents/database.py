@@ -135,6 +135,12 @@ class Database(BaseDB):
         self._marks[number] = len(self._journal)
         return number
 
+    def forget_snapshot(self, number: int) -> None:
+        """Keep a snapshot no longer; later ones stay."""
+        self._marks.pop(number, None)
+        if not self._marks:
+            self._journal = []
+
     def revert(self, number: int) -> None:
         """Go back to a snapshot; it and all later ones are used up.
 

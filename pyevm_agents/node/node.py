@@ -6,14 +6,16 @@ be done in any. So reading never waits for an agent that thinks.
 
 from __future__ import annotations
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from eth_utils import ValidationError
+from eth_utils import ValidationError, keccak
 
 from pyevm_agents.chain import BlockSettings, Record
+from pyevm_agents.console import console_lines
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.node.admission import MAX_BLOBS, Terms, require_admissible
 from pyevm_agents.node.clock import Clock
@@ -24,10 +26,10 @@ from pyevm_agents.node.pool import Pool
 from pyevm_agents.transactions import blob_base_fee, blobs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
-    from eth.abc import BlockHeaderAPI, SignedTransactionAPI, StateAPI
+    from eth.abc import BlockHeaderAPI, ComputationAPI, SignedTransactionAPI, StateAPI
 
     from pyevm_agents.chain import Chain, MinedBlock
     from pyevm_agents.node.pool import Waiting
@@ -43,6 +45,7 @@ py-evm. Only what is used takes memory."""
 class _Kept:
     """What a snapshot keeps beside the chain."""
 
+    head: BlockHeaderAPI
     pool: object
     clock: ClockSettings
     next_block: BlockSettings
@@ -57,6 +60,10 @@ class Watcher:
     waits: Callable[[Waiting], None] | None = None
     undone: Callable[[list[BlockHeaderAPI]], None] | None = None
     """Gets the headers of the blocks that are no longer on the chain, the latest first."""
+
+    printed: Callable[[str], None] | None = None
+    """Gets each line that a contract prints with `console.log`, in a transaction when it is mined,
+    or in a call: then in the thread that asked for it."""
 
 
 class Node:
@@ -83,6 +90,12 @@ class Node:
 
         self.fixed = BlockSettings()
         """What every block is told to be."""
+
+        self.is_logging = True
+        """Whether a log of requests and transactions is wanted; who writes one asks."""
+
+        self.instance_id = os.urandom(32)
+        """Another one for each node, and after each `reset`."""
 
         self._mining = mining or Mining()
         self._watchers: list[Watcher] = []
@@ -199,16 +212,37 @@ class Node:
 
         Raises: EngineFault: the host failed; the transactions that it failed on wait no more.
         """
-        settings = self.settings(timestamp_seconds)
-        mined = self._mine_what_fits(settings)
+        return self._mined(self._mine_what_fits(self.settings(timestamp_seconds)))
+
+    def mine_these(
+        self, transactions: Sequence[SignedTransactionAPI], settings: BlockSettings
+    ) -> MinedBlock:
+        """Make a block of these transactions, whatever waits.
+
+        Raises: ValidationError: a transaction that no block may hold. EngineFault: the host failed.
+        """
+        return self._mined(self.chain.mine(transactions, settings=settings))
+
+    def _mined(self, mined: MinedBlock) -> MinedBlock:
+        """Take note of a new block, and tell of it."""
         for transaction in mined.block.transactions:
             self.pool.remove(transaction.hash)
         self.clock.mined(mined.block.header.timestamp)
         self.next_block = BlockSettings()
+        for computation in mined.computations:
+            self.tell_printed(computation)
         for watcher in [*self._watchers]:
             if watcher.mined is not None:
                 watcher.mined(mined)
         return mined
+
+    def tell_printed(self, computation: ComputationAPI) -> None:
+        """Tell what was printed in a transaction or a call, where somebody wants to know."""
+        takers = [one.printed for one in [*self._watchers] if one.printed is not None]
+        if takers:
+            for line in console_lines(computation):
+                for take in takers:
+                    take(line)
 
     def _mine_what_fits(self, settings: BlockSettings) -> MinedBlock:
         while True:
@@ -256,6 +290,7 @@ class Node:
         """Keep everything as it is now; return a number for `revert`, never given twice."""
         number = self.chain.snapshot()
         self._kept[number] = _Kept(
+            head=self.chain.head,
             pool=self.pool.snapshot(),
             clock=self.clock.settings,
             next_block=self.next_block,
@@ -276,6 +311,64 @@ class Node:
         self.next_block, self.fixed = kept.next_block, kept.fixed
         self._kept = {n: one for n, one in self._kept.items() if n < number}
         self._tell_undone(before)
+
+    @property
+    def snapshots(self) -> dict[int, BlockHeaderAPI]:
+        """The snapshots that can be gone back to, with what was the latest block then."""
+        return {number: kept.head for number, kept in self._kept.items()}
+
+    def rollback(self, depth: int) -> None:
+        """Go back by so many blocks; their transactions are gone.
+
+        Raises: ConfigError: the chain is not that long.
+        """
+        before = self.chain.head
+        if depth > before.block_number:
+            raise ConfigError(
+                f"depth must not exceed current chain height: current height "
+                f"{before.block_number}, depth {depth}"
+            )
+        self.chain.rollback(before.block_number - depth)
+        self._tell_undone(before)
+
+    def reorganize(self, blocks: Sequence[Sequence[SignedTransactionAPI]]) -> None:
+        """Put other blocks in the place of as many of the latest ones.
+
+        Input:  the transactions of each.
+        Raises: ConfigError: the chain is not that long. ValidationError: a transaction that no
+                block may hold there. EngineFault: the host failed. The chain is as before in the
+                last two cases.
+        """
+        gone = [self.chain.header(self.chain.head.block_number - i) for i in range(len(blocks))]
+        number = self.snapshot()
+        try:
+            self.rollback(len(blocks))
+            for transactions, header in zip(blocks, reversed(gone), strict=True):
+                # An empty block of the same second would be the one that it replaces.
+                randao = keccak(header.hash)
+                self.mine_these(transactions, replace(self.settings(), prev_randao=randao))
+        except BaseException:
+            self.revert(number)
+            raise
+        self.forget_snapshot(number)
+
+    def reset(self) -> None:
+        """Go back to genesis: nothing waits, nobody is impersonated, no snapshot is left."""
+        before = self.chain.head
+        self.chain.rollback(0)
+        self.pool.clear()
+        self.clock.settings = ClockSettings()
+        self.next_block = self.fixed = BlockSettings()
+        self.keys.impersonated, self.keys.impersonates_all = frozenset(), False
+        for number in sorted(self._kept):
+            self.forget_snapshot(number)
+        self.instance_id = os.urandom(32)
+        self._tell_undone(before)
+
+    def forget_snapshot(self, number: int) -> None:
+        """Keep a snapshot no longer; later ones stay."""
+        del self._kept[number]
+        self.chain.forget_snapshot(number)
 
     def _tell_undone(self, before: BlockHeaderAPI) -> None:
         undone = []

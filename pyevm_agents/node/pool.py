@@ -96,10 +96,13 @@ class Pool:
                 del self._by_sender[waiting.sender]
         return waiting
 
+    def of(self, sender: Address) -> list[Waiting]:
+        """Return an account's transactions that wait."""
+        return [*self._by_sender.get(sender, {}).values()]
+
     def remove_of(self, sender: Address) -> list[Waiting]:
         """Let none of an account's transactions wait; return them."""
-        own = [*self._by_sender.get(sender, {}).values()]
-        return [one for one in own if self.remove(one.transaction.hash)]
+        return [one for one in self.of(sender) if self.remove(one.transaction.hash)]
 
     def clear(self) -> None:
         """Let none wait."""

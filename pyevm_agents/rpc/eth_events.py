@@ -20,6 +20,7 @@ SUBSCRIPTIONS: dict[str, Kind] = {
     "newHeads": "blocks",
     "logs": "logs",
     "newPendingTransactions": "pending",
+    "syncing": "syncing",
 }
 
 

@@ -35,8 +35,10 @@ from pyevm_agents.rpc.parameters import (
 from pyevm_agents.rpc.table import Table, optional
 from pyevm_agents.transactions import (
     ACCESS_LIST_TYPE,
+    BLOB_TYPE,
     DYNAMIC_FEE_TYPE,
     LEGACY_TYPE,
+    SET_CODE_TYPE,
     Fields,
     send_as,
     sign,
@@ -109,30 +111,6 @@ def asked(value: object, name: str) -> Asked:
     )
 
 
-def blob_hashes(value: object, name: str) -> tuple[bytes, ...]:
-    """Read the versioned hashes of blobs (EIP-4844)."""
-    return tuple(hash32(one, f"{name}[{index}]") for index, one in enumerate(listed(value, name)))
-
-
-def authorizations(value: object, name: str) -> tuple[Authorization, ...]:
-    """Read authorizations (EIP-7702)."""
-    read = []
-    for index, told in enumerate(listed(value, name)):
-        at = f"{name}[{index}]"
-        form = mapping(told, at)
-        read.append(
-            Authorization(
-                chain_id=quantity(form.get("chainId"), f"{at}.chainId"),
-                address=address(form.get("address"), f"{at}.address"),
-                nonce=uint64(form.get("nonce"), f"{at}.nonce"),
-                y_parity=slot(form.get("yParity"), f"{at}.yParity"),
-                r=slot(form.get("r"), f"{at}.r"),
-                s=slot(form.get("s"), f"{at}.s"),
-            )
-        )
-    return tuple(read)
-
-
 def access_list(value: object, name: str) -> tuple[tuple[Address, tuple[int, ...]], ...]:
     """Read an access list (EIP-2930)."""
     entries = []
@@ -143,6 +121,31 @@ def access_list(value: object, name: str) -> tuple[tuple[Address, tuple[int, ...
         slots = tuple(slot(key, f"{at}.storageKeys[{i}]") for i, key in enumerate(keys))
         entries.append((address(form.get("address"), f"{at}.address"), slots))
     return tuple(entries)
+
+
+def blob_hashes(value: object, name: str) -> tuple[bytes, ...]:
+    """Read the hashes of blobs (EIP-4844)."""
+    return tuple(hash32(one, f"{name}[{i}]") for i, one in enumerate(listed(value, name)))
+
+
+def authorizations(value: object, name: str) -> tuple[Authorization, ...]:
+    """Read signed authorizations (EIP-7702)."""
+    read = []
+    for index, entry in enumerate(listed(value, name)):
+        at = f"{name}[{index}]"
+        form = mapping(entry, at)
+        y_parity = form.get("yParity", form.get("v"))
+        read.append(
+            Authorization(
+                chain_id=quantity(form.get("chainId"), f"{at}.chainId"),
+                address=address(form.get("address"), f"{at}.address"),
+                nonce=uint64(form.get("nonce"), f"{at}.nonce"),
+                y_parity=quantity(y_parity, f"{at}.yParity", most=255),
+                r=slot(form.get("r"), f"{at}.r"),
+                s=slot(form.get("s"), f"{at}.s"),
+            )
+        )
+    return tuple(read)
 
 
 def overrides(value: object, name: str) -> dict[Address, AccountOverride]:
@@ -191,6 +194,7 @@ def call(
         result = rpc.node.chain.call(call_of(transaction), header=header, overrides=state_overrides)
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
+    rpc.node.tell_printed(result.computation)
     if result.error is not None:
         raise execution_failed(result.error, result.output)
     return formats.data(result.output)
@@ -236,7 +240,15 @@ def call_of(asked: Asked) -> Call:
 @METHODS.method("eth_sendTransaction", asked)
 def send_transaction(rpc: Rpc, transaction: Asked) -> str:
     """Sign a transaction, or send it for an impersonated account; return its hash."""
-    sender = transaction.sender
+    return submitted(rpc, filled(rpc, transaction, sender_of(rpc, transaction)))
+
+
+def sender_of(rpc: Rpc, asked: Asked) -> Address:
+    """Return who sends, the node's first account where that is not told.
+
+    Raises: RpcError: the node does not send in their name.
+    """
+    sender = asked.sender
     if sender is None:
         addresses = rpc.node.keys.addresses
         if not addresses:
@@ -248,13 +260,13 @@ def send_transaction(rpc: Rpc, transaction: Asked) -> str:
             f"No Signer available: {formats.data(sender)} is none of the node's accounts; "
             "anvil_impersonateAccount sends without a key",
         )
-    return _submitted(rpc, filled(rpc, transaction, sender))
+    return sender
 
 
 @METHODS.method("eth_sendRawTransaction", data)
 def send_raw_transaction(rpc: Rpc, transaction: bytes) -> str:
     """Send a transaction that was signed elsewhere; return its hash."""
-    return _submitted(rpc, decoded(rpc, transaction))
+    return submitted(rpc, decoded(rpc, transaction))
 
 
 def decoded(rpc: Rpc, raw: bytes) -> SignedTransactionAPI:
@@ -273,18 +285,20 @@ def decoded(rpc: Rpc, raw: bytes) -> SignedTransactionAPI:
     return transaction
 
 
-def filled(rpc: Rpc, asked: Asked, sender: Address) -> SignedTransactionAPI:
+def filled(
+    rpc: Rpc, asked: Asked, sender: Address, *, may_sign: bool = True
+) -> SignedTransactionAPI:
     """Make a transaction of what was asked for, with what was not told filled in."""
+    fields = fields_of(rpc, asked, sender)
+    key = rpc.node.keys.key_of(sender) if may_sign else None
+    chain_id = rpc.node.chain.config.chain_id
+    return send_as(fields, sender, chain_id) if key is None else sign(fields, key, chain_id)
+
+
+def fields_of(rpc: Rpc, asked: Asked, sender: Address) -> Fields:
+    """Fill in what a transaction does not say."""
     node = rpc.node
-    header = node.next_header()
-    nonce = node.next_nonce(sender) if asked.nonce is None else asked.nonce
-    base_fee = int(header.base_fee_per_gas or 0)
-    is_legacy = asked.gas_price_wei is not None
-    kind = asked.kind
-    if kind is None:
-        kind = DYNAMIC_FEE_TYPE
-        if is_legacy:
-            kind = ACCESS_LIST_TYPE if asked.access_list else LEGACY_TYPE
+    base_fee = int(node.next_header().base_fee_per_gas or 0)
     tip = asked.max_priority_fee_wei
     if tip is None:
         tip = DEFAULT_PRIORITY_FEE_WEI
@@ -293,28 +307,42 @@ def filled(rpc: Rpc, asked: Asked, sender: Address) -> SignedTransactionAPI:
     gas = asked.gas
     if gas is None:
         gas = int(estimate_gas(rpc, _with_sender(asked, sender), PENDING, None), 16)
-    fields = Fields(
-        kind=kind,
-        nonce=nonce,
+    price = asked.gas_price_wei
+    return Fields(
+        kind=_kind(asked),
+        nonce=node.next_nonce(sender) if asked.nonce is None else asked.nonce,
         gas=gas,
         to=asked.to,
         value_wei=asked.value_wei,
         data=asked.data,
-        gas_price_wei=asked.gas_price_wei if is_legacy else base_fee + tip,  # type: ignore[arg-type]
+        gas_price_wei=base_fee + tip if price is None else price,
         max_fee_wei=2 * base_fee + tip if asked.max_fee_wei is None else asked.max_fee_wei,
         max_priority_fee_wei=tip,
         access_list=asked.access_list or (),
+        max_blob_fee_wei=asked.max_blob_fee_wei or 0,
+        blob_hashes=asked.blob_hashes or (),
+        authorizations=asked.authorizations or (),
     )
-    key = node.keys.key_of(sender)
-    chain_id = node.chain.config.chain_id
-    return send_as(fields, sender, chain_id) if key is None else sign(fields, key, chain_id)
+
+
+def _kind(asked: Asked) -> int:
+    """Return a transaction's type, by what it says where that is not told."""
+    if asked.kind is not None:
+        return asked.kind
+    if asked.authorizations is not None:
+        return SET_CODE_TYPE
+    if asked.blob_hashes is not None:
+        return BLOB_TYPE
+    if asked.gas_price_wei is None:
+        return DYNAMIC_FEE_TYPE
+    return ACCESS_LIST_TYPE if asked.access_list else LEGACY_TYPE
 
 
 def _with_sender(asked: Asked, sender: Address) -> Asked:
     return replace(asked, sender=sender)
 
 
-def _submitted(rpc: Rpc, transaction: SignedTransactionAPI) -> str:
+def submitted(rpc: Rpc, transaction: SignedTransactionAPI) -> str:
     """Submit a transaction; return its hash when it is mined, or after a set time."""
     future = rpc.node.do(lambda: rpc.node.submit(transaction))
     try:

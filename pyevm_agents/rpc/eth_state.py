@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 METHODS = Table()
 AT = optional(block, LATEST)
 
+NOT_YET: Json = {"hash": None, "nonce": None, "miner": None}
+"""What a block has when it is made, and not before. Source: geth's internal/ethapi/api.go."""
+
 
 @METHODS.method("eth_chainId", is_quick=True)
 def chain_id(rpc: Rpc) -> str:
@@ -94,7 +97,12 @@ def get_storage_at(rpc: Rpc, account: Address, position: int, block: BlockId) ->
 def get_block_by_number(rpc: Rpc, number: BlockId, full: bool) -> Json | None:  # noqa: FBT001 - JSON-RPC has places
     """Return a block by number or tag, null where there is none."""
     record = find_record(rpc, number)
-    return None if record is None else formats.block_json(record, is_full=full)
+    if record is None:
+        return None
+    form = formats.block_json(record, is_full=full)
+    if number.tag == "pending":
+        form |= NOT_YET
+    return form
 
 
 @METHODS.method("eth_getBlockByHash", hash32, optional(boolean, default=False))

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from pyevm_agents.node.pool import Waiting
     from pyevm_agents.rpc.session import Session
 
-Kind: TypeAlias = Literal["blocks", "logs", "pending"]
+Kind: TypeAlias = Literal["blocks", "logs", "pending", "syncing"]
+"""Of "syncing" nobody is ever told anything: there is nobody to sync with."""
 
 MAX_FILTERS = 1_000
 """Filters that may be open at once; the one that was not polled for longest goes."""

@@ -5,8 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from eth.exceptions import Revert
+
+from pyevm_agents.chain import Record
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.node import Mining
+from pyevm_agents.rpc import formats
+from pyevm_agents.rpc.failures import reason
 from pyevm_agents.rpc.parameters import (
     address,
     anything,
@@ -24,7 +29,9 @@ from pyevm_agents.rpc.table import Table, optional
 if TYPE_CHECKING:
     from eth_typing import Address
 
+    from pyevm_agents.chain import MinedBlock
     from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.formats import Json
 
 METHODS = Table()
 
@@ -48,18 +55,40 @@ def revert(rpc: Rpc, snapshot_id: int) -> bool:
 @METHODS.method("evm_mine", optional(anything))
 def mine(rpc: Rpc, options: object) -> str:
     """Make a block; of the time, or the options' `timestamp` and number of `blocks`."""
+    _mine_as_told(rpc, options)
+    return "0x0"
+
+
+@METHODS.method("evm_mine_detailed", "anvil_mine_detailed", optional(anything))
+def mine_detailed(rpc: Rpc, options: object) -> list[Json]:
+    """Make blocks as `evm_mine` does; return them, with the output of each transaction."""
+    return [_detailed(mined) for mined in _mine_as_told(rpc, options)]
+
+
+def _mine_as_told(rpc: Rpc, options: object) -> list[MinedBlock]:
     told = mapping(options, "options") if isinstance(options, dict) else {"timestamp": options}
     timestamp = told.get("timestamp")
     at = None if timestamp is None else seconds(timestamp, "timestamp")
     count = told.get("blocks")
+    more = 0 if count is None else uint64(count, "blocks") - 1
 
-    def work() -> None:
-        rpc.node.mine(at)
-        for _ in range(1, 1 if count is None else uint64(count, "blocks")):
-            rpc.node.mine()
+    def work() -> list[MinedBlock]:
+        return [rpc.node.mine(at), *(rpc.node.mine() for _ in range(more))]
 
-    rpc.node.do(work).result()
-    return "0x0"
+    return rpc.node.do(work).result()
+
+
+def _detailed(mined: MinedBlock) -> Json:
+    record = Record(block=mined.block, receipts=mined.receipts)
+    form = formats.block_json(record, is_full=True)
+    transactions = form["transactions"]
+    assert isinstance(transactions, list)  # noqa: S101 - as `formats` writes it
+    for transaction, computation in zip(transactions, mined.computations, strict=True):
+        output = bytes(computation.output)
+        transaction["output"] = formats.data(output)
+        if isinstance(computation.error if computation.is_error else None, Revert):
+            transaction["revertReason"] = reason(output)
+    return form
 
 
 @METHODS.method("anvil_mine", "hardhat_mine", optional(seconds, 1), optional(seconds))

@@ -1,4 +1,4 @@
-"""All tables of methods together, and the service that answers from them."""
+"""All tables of methods, and the service that answers with them."""
 
 from __future__ import annotations
 
@@ -6,45 +6,80 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc import (
     agent,
+    anvil,
+    anvil_tokens,
     debug_raw,
     eth_access_list,
     eth_events,
     eth_fees,
+    eth_find,
     eth_proof,
     eth_send,
+    eth_sign,
     eth_simulate,
     eth_state,
+    eth_sync,
     evm,
     net,
 )
+from pyevm_agents.rpc.absent import ABSENT
 from pyevm_agents.rpc.context import Rpc
 from pyevm_agents.rpc.events import Events
 from pyevm_agents.rpc.service import NodeService
 
 if TYPE_CHECKING:
-    from pyevm_agents.node import Node
-    from pyevm_agents.rpc.table import Method
+    from collections.abc import Iterable
 
-TABLES = (
-    agent,
-    eth_state,
-    eth_send,
-    eth_events,
-    eth_fees,
-    eth_proof,
-    eth_access_list,
-    eth_simulate,
-    debug_raw,
-    evm,
-    net,
+    from pyevm_agents.node import Node
+    from pyevm_agents.rpc.table import Method, Table
+
+TABLES: tuple[Table, ...] = (
+    agent.METHODS,
+    eth_state.METHODS,
+    eth_send.METHODS,
+    eth_sign.METHODS,
+    eth_sync.METHODS,
+    eth_find.METHODS,
+    eth_fees.METHODS,
+    eth_events.METHODS,
+    net.METHODS,
+    evm.METHODS,
+    anvil.METHODS,
+    anvil_tokens.METHODS,
+    eth_proof.METHODS,
+    eth_access_list.METHODS,
+    eth_simulate.METHODS,
+    debug_raw.METHODS,
 )
+
+
+def merged(tables: Iterable[Table]) -> dict[str, Method]:
+    """Return the methods of several tables.
+
+    Raises: TypeError: two tables have one name.
+    """
+    methods: dict[str, Method] = {}
+    for table in tables:
+        for name, method in table.methods.items():
+            if name in methods:
+                raise TypeError(
+                    f"{name} is both {methods[name].answer.__module__}'s and "
+                    f"{method.answer.__module__}'s; enter it in one table"
+                )
+            methods[name] = method
+    return methods
 
 
 def all_methods() -> dict[str, Method]:
     """Return every method by name."""
-    return {name: method for table in TABLES for name, method in table.METHODS.methods.items()}
+    return merged(TABLES)
 
 
-def node_service(node: Node) -> NodeService:
-    """Return what answers all methods about a node."""
-    return NodeService(Rpc(node=node, events=Events(node)), all_methods(), {})
+def node_service(node: Node, *, send_seconds: float = 2.0) -> NodeService:
+    """Return what answers requests about a node.
+
+    Input: how long a send waits for its block before it answers with the hash.
+    """
+    methods = all_methods()
+    rpc = Rpc(node=node, events=Events(node), send_seconds=send_seconds)
+    return NodeService(rpc, methods, {n: why for n, why in ABSENT.items() if n not in methods})

@@ -1,0 +1,116 @@
+"""Accounts out of a state's trie and into one, by the hashes of their addresses.
+
+A trie holds no address and no slot, only their hashes: a dump that is keyed by hashes is complete
+whatever wrote the state, and needs nothing beside it to be loaded.
+
+    {"0x<keccak of the address>": {"nonce": "0x1", "balance": "0x0", "code": "0x60…",
+                                   "storage": {"0x<keccak of the slot>": "0x2a"}}}
+
+Source: yellow paper, 4.1, for the two tries.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import rlp
+from eth.constants import BLANK_ROOT_HASH, EMPTY_SHA3
+from eth.rlp.accounts import Account
+from eth_utils import keccak
+from rlp.sedes import big_endian_int
+from trie.hexary import HexaryTrie
+from trie.iter import NodeIterator
+
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eth.abc import DatabaseAPI
+
+HASH_BYTES = 32
+
+
+def dump_accounts(db: DatabaseAPI, root: bytes) -> dict[str, dict[str, object]]:
+    """Return all accounts of a state, JSON-ready."""
+    accounts: dict[str, dict[str, object]] = {}
+    for key, encoded in NodeIterator(HexaryTrie(db, root)).items():
+        account = rlp.decode(encoded, sedes=Account)
+        code = b"" if account.code_hash == EMPTY_SHA3 else db[account.code_hash]
+        slots = NodeIterator(HexaryTrie(db, account.storage_root)).items()
+        accounts["0x" + key.hex()] = {
+            "nonce": hex(account.nonce),
+            "balance": hex(account.balance),
+            "code": "0x" + code.hex(),
+            "storage": {
+                "0x" + slot.hex(): hex(rlp.decode(value, sedes=big_endian_int))
+                for slot, value in slots
+            },
+        }
+    return accounts
+
+
+def load_accounts(db: DatabaseAPI, root: bytes, accounts: object) -> bytes:
+    """Put accounts into a state, each as a whole; return the root of what results.
+
+    Raises: ConfigError: they are not as `dump_accounts` writes them.
+    """
+    try:
+        assert isinstance(accounts, dict)  # noqa: S101 - told below
+        read = {_hash(key): _account(db, told) for key, told in accounts.items()}
+    except (
+        AssertionError,
+        AttributeError,
+        KeyError,
+        OverflowError,
+        TypeError,
+        ValueError,
+    ) as error:
+        raise ConfigError(
+            f"the dump's accounts are not as a dump has them ({error!r}): load what "
+            "anvil_dumpState returned"
+        ) from error
+    state = HexaryTrie(db, root)
+    for key, account in read.items():
+        state[key] = rlp.encode(account)
+    return bytes(state.root_hash)
+
+
+def _account(db: DatabaseAPI, told: Mapping[str, object]) -> Account:
+    code = _bytes(told["code"])
+    code_hash = keccak(code)
+    if code:
+        db[code_hash] = code
+    storage = HexaryTrie(db, BLANK_ROOT_HASH)
+    slots = told["storage"]
+    assert isinstance(slots, dict)  # noqa: S101 - told by who calls
+    for slot, value in slots.items():
+        storage[_hash(slot)] = rlp.encode(_number(value, 256), sedes=big_endian_int)
+    return Account(
+        nonce=_number(told["nonce"], 64),
+        balance=_number(told["balance"], 256),
+        storage_root=storage.root_hash,
+        code_hash=code_hash,
+    )
+
+
+def _bytes(text: object) -> bytes:
+    if not isinstance(text, str) or not text.startswith("0x"):
+        raise ValueError(f"{text!r} is no hexadecimal text")
+    return bytes.fromhex(text[2:])
+
+
+def _hash(text: object) -> bytes:
+    value = _bytes(text)
+    if len(value) != HASH_BYTES:
+        raise ValueError(f"{text!r} is no hash")
+    return value
+
+
+def _number(text: object, bits: int) -> int:
+    if not isinstance(text, str) or not text.startswith("0x"):
+        raise ValueError(f"{text!r} is no quantity")
+    number = int(text, 16)
+    if not 0 <= number < 2**bits:
+        raise ValueError(f"{text!r} has more than {bits} bits")
+    return number

@@ -1,0 +1,308 @@
+"""`anvil_*` and `hardhat_*` that drop, undo, dump and load; `evm.py` has what sets and mines."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from dataclasses import replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from eth_utils import ValidationError
+
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.rpc import formats
+from pyevm_agents.rpc.absent import NO_FORK
+from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
+from pyevm_agents.rpc.eth_send import (
+    DEFAULT_PRIORITY_FEE_WEI,
+    asked,
+    decoded,
+    filled,
+    sender_of,
+    submitted,
+)
+from pyevm_agents.rpc.failures import SERVER_ERROR
+from pyevm_agents.rpc.net import client_version
+from pyevm_agents.rpc.parameters import (
+    address,
+    anything,
+    boolean,
+    data,
+    hash32,
+    invalid,
+    listed,
+    mapping,
+    quantity,
+    seconds,
+    uint64,
+)
+from pyevm_agents.rpc.table import Table, optional
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eth.abc import SignedTransactionAPI
+    from eth_typing import Address
+
+    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.eth_send import Asked
+    from pyevm_agents.rpc.formats import Json
+
+METHODS = Table()
+
+DUMP_FORMAT = "pyevm-agents-state-1"
+
+MAX_DUMP_BYTES = 256 * 2**20
+"""Of a dump that is unpacked: 8 MB of gzip can hold a thousand times as much."""
+
+MAX_FILLED_BLOCKS = 10_000
+"""Empty blocks that are made at most to reach the number of a dump's head."""
+
+MAX_DEPTH = 10_000
+"""Blocks that one reorganisation replaces at most: each is made anew."""
+
+
+# -- what waits -- #
+
+
+@METHODS.method("anvil_dropTransaction", "hardhat_dropTransaction", hash32)
+def drop_transaction(rpc: Rpc, transaction_hash: bytes) -> str | None:
+    """Let a transaction wait no longer; return its hash, null where it did not wait."""
+    dropped = rpc.node.do(lambda: rpc.node.pool.remove(transaction_hash)).result()
+    return None if dropped is None else formats.data(transaction_hash)
+
+
+@METHODS.method("anvil_dropAllTransactions", "hardhat_dropAllTransactions")
+def drop_all_transactions(rpc: Rpc) -> None:
+    """Let no transaction wait."""
+    rpc.node.do(rpc.node.pool.clear).result()
+
+
+@METHODS.method("anvil_removePoolTransactions", address)
+def remove_pool_transactions(rpc: Rpc, account: Address) -> None:
+    """Let none of an account's transactions wait."""
+    rpc.node.do(lambda: rpc.node.pool.remove_of(account)).result()
+
+
+@METHODS.method("eth_sendUnsignedTransaction", asked)
+def send_unsigned_transaction(rpc: Rpc, transaction: Asked) -> str:
+    """Send a transaction in anybody's name, without a key; return its hash."""
+    if transaction.sender is None:
+        raise RpcError(INVALID_PARAMS, "from is missing: say in whose name it is sent")
+    return submitted(rpc, filled(rpc, transaction, transaction.sender, may_sign=False))
+
+
+# -- time -- #
+
+
+@METHODS.method("anvil_getIntervalMining", is_quick=True)
+def get_interval_mining(rpc: Rpc) -> int | None:
+    """Return how often a block is made, in seconds; null for never."""
+    interval = rpc.node.mining.interval_seconds
+    return int(interval) if interval else None
+
+
+@METHODS.method("anvil_getGenesisTime")
+def get_genesis_time(rpc: Rpc) -> int:
+    """Return the time of block 0, in seconds since 1970."""
+    return int(rpc.node.chain.header(0).timestamp)
+
+
+@METHODS.method("anvil_setBlockTimestampInterval", "evm_setBlockTimestampInterval", seconds)
+def set_block_timestamp_interval(rpc: Rpc, interval: int) -> None:
+    """Let each block be so many seconds after its parent, whatever the world's time."""
+    rpc.node.do(lambda: rpc.node.clock.set_interval(interval)).result()
+
+
+@METHODS.method("anvil_removeBlockTimestampInterval", "evm_removeBlockTimestampInterval")
+def remove_block_timestamp_interval(rpc: Rpc) -> bool:
+    """Go by the world's time again; return whether there was an interval."""
+
+    def work() -> bool:
+        was_set = rpc.node.clock.settings.interval_seconds is not None
+        rpc.node.clock.set_interval(None)
+        return was_set
+
+    return rpc.node.do(work).result()
+
+
+# -- going back -- #
+
+
+@METHODS.method("anvil_rollback", optional(uint64, 1))
+def rollback(rpc: Rpc, depth: int) -> None:
+    """Go back by so many blocks; their transactions are gone."""
+    rpc.node.do(lambda: rpc.node.rollback(depth)).result()
+
+
+@METHODS.method("anvil_reorg", uint64, optional(listed))
+def reorg(rpc: Rpc, depth: int, transactions: list[object] | None) -> None:
+    """Put other blocks in the place of the latest: of pairs of a transaction and its block."""
+    head = rpc.node.chain.head.block_number
+    if depth > min(head, MAX_DEPTH):
+        raise invalid(
+            "depth", depth, f"want at most the chain's height, {head}, and at most {MAX_DEPTH}"
+        )
+    pairs = [_pair(one, f"transactions[{i}]", depth) for i, one in enumerate(transactions or [])]
+
+    def work() -> None:
+        blocks: list[list[SignedTransactionAPI]] = [[] for _ in range(depth)]
+        nonces: dict[Address, int] = {}
+        base = rpc.node.chain.header(rpc.node.chain.head.block_number - depth)
+        state = rpc.node.chain.state(base)
+        for told, index in sorted(pairs, key=lambda pair: pair[1]):
+            if isinstance(told, bytes):
+                made = decoded(rpc, told)
+            else:
+                sender = sender_of(rpc, told)
+                nonce = nonces.get(sender, state.get_nonce(sender))
+                made = filled(rpc, replace(told, nonce=nonce), sender)
+            nonces[made.sender] = made.nonce + 1
+            blocks[index].append(made)
+        try:
+            rpc.node.reorganize(blocks)
+        except ValidationError as error:
+            raise RpcError(SERVER_ERROR, f"no block may hold that: {error}") from error
+
+    rpc.node.do(work).result()
+
+
+def _pair(value: object, name: str, depth: int) -> tuple[Asked | bytes, int]:
+    pair = listed(value, name)
+    if len(pair) != 2:  # noqa: PLR2004 - a pair
+        raise invalid(name, pair, "want a transaction and the place of its block")
+    told, index = pair
+    place = uint64(index, f"{name}[1]")
+    if place >= depth:
+        raise invalid(f"{name}[1]", index, f"want a place from 0 to {depth - 1}")
+    read = data if isinstance(told, str) else asked
+    return read(told, f"{name}[0]"), place
+
+
+@METHODS.method("anvil_reset", "hardhat_reset", optional(anything))
+def reset(rpc: Rpc, options: object) -> None:
+    """Go back to genesis, with nothing waiting and nobody impersonated."""
+    told = {} if options is None else mapping(options, "options")
+    if told.get("forking") is not None:
+        raise invalid("options.forking", told["forking"], NO_FORK)
+    rpc.node.do(rpc.node.reset).result()
+
+
+# -- all of it -- #
+
+
+@METHODS.method("anvil_dumpState", "hardhat_dumpState", optional(boolean))
+def dump_state(rpc: Rpc, preserve_historical_states: bool | None) -> str:  # noqa: ARG001, FBT001 - anvil's
+    """Return all accounts and the head's number and time, as gzipped JSON in hexadecimal."""
+
+    def work() -> Json:
+        chain = rpc.node.chain
+        return {
+            "format": DUMP_FORMAT,
+            "block": {
+                "number": formats.quantity(chain.head.block_number),
+                "timestamp": formats.quantity(chain.head.timestamp),
+            },
+            "accounts": chain.dump_accounts(),
+        }
+
+    form = json.dumps(rpc.node.do(work).result(), separators=(",", ":"))
+    return formats.data(gzip.compress(form.encode(), mtime=0))
+
+
+@METHODS.method("anvil_loadState", "hardhat_loadState", data)
+def load_state(rpc: Rpc, state: bytes) -> bool:
+    """Put a dump's accounts into the latest state, and mine up to its head's number and time."""
+    form = _dump(state)
+    block = mapping(form.get("block"), "state.block")
+    number = quantity(block.get("number"), "state.block.number")
+    timestamp = uint64(block.get("timestamp"), "state.block.timestamp")
+
+    def work() -> None:
+        node = rpc.node
+        missing = number - node.chain.head.block_number
+        if missing > MAX_FILLED_BLOCKS:
+            raise ConfigError(
+                f"the dump's head is block {number}, {missing} after this chain's; at most "
+                f"{MAX_FILLED_BLOCKS} are made to reach it: start nearer"
+            )
+        node.chain.load_accounts(form.get("accounts"))
+        for left in range(missing, 0, -1):
+            after = node.chain.head.timestamp + 1
+            node.mine_these((), node.settings(after if left > 1 else max(after, timestamp)))
+
+    rpc.node.do(work).result()
+    return True
+
+
+def _dump(state: bytes) -> Mapping[str, object]:
+    """Unpack a dump."""
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        text = unpacker.decompress(state, MAX_DUMP_BYTES)
+        form = mapping(json.loads(text), "state") if unpacker.eof else {}
+    except (zlib.error, ValueError, RecursionError) as error:
+        raise _no_dump(str(error)) from error
+    if not unpacker.eof:
+        raise _no_dump(f"it is cut off, or has more than {MAX_DUMP_BYTES:,} bytes unpacked")
+    if form.get("format") != DUMP_FORMAT:
+        raise _no_dump(
+            f"its format is {form.get('format')!r}, this node loads {DUMP_FORMAT!r}: load what its "
+            "own anvil_dumpState returned"
+        )
+    return form
+
+
+def _no_dump(reason: str) -> RpcError:
+    return RpcError(INVALID_PARAMS, f"invalid params: state: Failed to decode state dump: {reason}")
+
+
+# -- what the node is -- #
+
+
+@METHODS.method("anvil_nodeInfo")
+def node_info(rpc: Rpc) -> Json:
+    """Return where the chain stands and what rules it has."""
+    head, following = rpc.node.chain.head, rpc.node.next_header()
+    base_fee = int(following.base_fee_per_gas or 0)
+    return {
+        "currentBlockNumber": formats.quantity(head.block_number),
+        "currentBlockTimestamp": head.timestamp,
+        "currentBlockHash": formats.data(head.hash),
+        "hardFork": rpc.node.chain.config.fork.capitalize(),
+        "transactionOrder": "fees",
+        "environment": {
+            "baseFee": formats.quantity(base_fee),
+            "chainId": rpc.node.chain.config.chain_id,
+            "gasLimit": formats.quantity(following.gas_limit),
+            "gasPrice": formats.quantity(base_fee + DEFAULT_PRIORITY_FEE_WEI),
+        },
+        "forkConfig": {"forkUrl": None, "forkBlockNumber": None, "forkRetryBackoff": None},
+    }
+
+
+@METHODS.method("anvil_metadata", "hardhat_metadata")
+def metadata(rpc: Rpc) -> Json:
+    """Return which node this is, and its snapshots."""
+    head = rpc.node.chain.head
+    return {
+        "clientVersion": client_version(rpc),
+        "clientSemver": version("pyevm-agents"),
+        "chainId": rpc.node.chain.config.chain_id,
+        "instanceId": formats.data(rpc.node.instance_id),
+        "latestBlockNumber": head.block_number,
+        "latestBlockHash": formats.data(head.hash),
+        "forkedNetwork": None,
+        "snapshots": {
+            hex(number): [header.block_number, formats.data(header.hash)]
+            for number, header in rpc.node.snapshots.items()
+        },
+    }
+
+
+@METHODS.method("anvil_setLoggingEnabled", "hardhat_setLoggingEnabled", boolean)
+def set_logging_enabled(rpc: Rpc, enabled: bool) -> None:  # noqa: FBT001 - JSON-RPC has places
+    """Write a log of requests and transactions, or not."""
+    rpc.node.is_logging = enabled

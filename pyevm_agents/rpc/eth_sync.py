@@ -1,0 +1,81 @@
+"""`eth_*` that send a transaction and wait for its receipt.
+
+Source: EIP-7966.
+"""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import TimeoutError as TooLate
+from time import monotonic  # noqa: TID251 - how long a client waits; no block depends on it
+from typing import TYPE_CHECKING
+
+from pyevm_agents.node.node import Watcher
+from pyevm_agents.rpc import formats
+from pyevm_agents.rpc.errors import RpcError
+from pyevm_agents.rpc.eth_send import asked, decoded, filled, sender_of
+from pyevm_agents.rpc.eth_state import get_transaction_receipt
+from pyevm_agents.rpc.parameters import data, seconds
+from pyevm_agents.rpc.table import Table, optional
+
+if TYPE_CHECKING:
+    from eth.abc import SignedTransactionAPI
+
+    from pyevm_agents.chain import MinedBlock
+    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.eth_send import Asked
+    from pyevm_agents.rpc.formats import Json
+
+METHODS = Table()
+
+DEFAULT_MILLISECONDS, MAX_MILLISECONDS = 20_000, 60_000
+"""How long the receipt is waited for. Source: geth's defaults."""
+
+NO_RECEIPT_YET = 4
+"""The transaction was taken, and is in no block so far."""
+
+
+@METHODS.method("eth_sendRawTransactionSync", data, optional(seconds))
+def send_raw_transaction_sync(
+    rpc: Rpc, transaction: bytes, timeout_milliseconds: int | None
+) -> Json:
+    """Send a transaction that was signed elsewhere; return its receipt."""
+    return _receipt(rpc, decoded(rpc, transaction), timeout_milliseconds)
+
+
+@METHODS.method("eth_sendTransactionSync", asked, optional(seconds))
+def send_transaction_sync(rpc: Rpc, transaction: Asked, timeout_milliseconds: int | None) -> Json:
+    """Sign a transaction, or send it for an impersonated account; return its receipt."""
+    signed = filled(rpc, transaction, sender_of(rpc, transaction))
+    return _receipt(rpc, signed, timeout_milliseconds)
+
+
+def _receipt(rpc: Rpc, transaction: SignedTransactionAPI, milliseconds: int | None) -> Json:
+    """Submit a transaction, and wait for a block that holds it."""
+    end = monotonic() + min(milliseconds or DEFAULT_MILLISECONDS, MAX_MILLISECONDS) / 1_000
+    is_mined = threading.Event()
+
+    def look(mined: MinedBlock) -> None:
+        if any(one.hash == transaction.hash for one in mined.block.transactions):
+            is_mined.set()
+
+    forget = rpc.node.watch(Watcher(mined=look))
+    try:
+        future = rpc.node.do(lambda: rpc.node.submit(transaction))
+        try:
+            future.result(max(end - monotonic(), 0))
+        except TooLate:
+            if future.done():
+                raise
+        is_mined.wait(max(end - monotonic(), 0))
+    finally:
+        forget()
+    receipt = get_transaction_receipt(rpc, transaction.hash)
+    if receipt is None:
+        raise RpcError(
+            NO_RECEIPT_YET,
+            "the transaction was taken and is in no block yet: ask eth_getTransactionReceipt for "
+            f"{formats.data(transaction.hash)}",
+            formats.data(transaction.hash),
+        )
+    return receipt

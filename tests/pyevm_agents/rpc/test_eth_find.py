@@ -1,0 +1,78 @@
+"""Methods beside the specification's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pyevm_agents.rpc.errors import METHOD_NOT_FOUND, RpcError
+from tests.pyevm_agents.rpc.local_node import FIRST, SECOND, STRANGER, LocalNode, local_node
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def local() -> Iterator[LocalNode]:
+    with local_node() as local:
+        yield local
+
+
+def test_a_transaction_is_found_by_sender_and_nonce(local: LocalNode) -> None:
+    sent = []
+    for _ in range(3):
+        local.ask("evm_mine")
+        sent.append(local.send())
+    local.mine_by_hand()
+    sent.append(local.send())
+    for nonce, one in enumerate(sent):
+        found = local.ask("eth_getTransactionBySenderAndNonce", FIRST, hex(nonce))
+        assert found["hash"] == one
+    assert local.ask("eth_getTransactionBySenderAndNonce", FIRST, "0x4") is None
+    assert local.ask("eth_getTransactionBySenderAndNonce", SECOND, "0x0") is None
+
+
+def test_a_nonce_that_was_set_has_no_transaction(local: LocalNode) -> None:
+    local.ask("anvil_setNonce", FIRST, "0x5")
+    assert local.ask("eth_getTransactionBySenderAndNonce", FIRST, "0x3") is None
+
+
+def test_raw_transactions_are_returned(local: LocalNode) -> None:
+    signed = local.ask("eth_signTransaction", {"from": FIRST, "to": SECOND})
+    local.mine_by_hand()
+    sent = local.ask("eth_sendRawTransaction", signed["raw"])
+    assert local.ask("eth_getRawTransactionByHash", sent) == signed["raw"]
+    local.ask("evm_mine")
+    assert local.ask("eth_getRawTransactionByHash", sent) == signed["raw"]
+    at = "eth_getRawTransactionByBlockNumberAndIndex"
+    assert local.ask(at, "latest", "0x0") == signed["raw"]
+    assert local.ask(at, "latest", "0x1") is None
+    block = local.block("latest")["hash"]
+    by_hash = "eth_getRawTransactionByBlockHashAndIndex"
+    assert local.ask(by_hash, block, "0x0") == signed["raw"]
+    assert local.ask("eth_getRawTransactionByHash", "0x" + "11" * 32) is None
+
+
+def test_what_waits_is_listed(local: LocalNode) -> None:
+    local.mine_by_hand()
+    sent = [local.send(), local.send(nonce="0x7")]
+    assert [one["hash"] for one in local.ask("eth_pendingTransactions")] == sent
+
+
+def test_the_coinbase_is_who_gets_the_fees(local: LocalNode) -> None:
+    assert local.ask("eth_coinbase") == "0x" + "00" * 20
+    local.ask("anvil_setCoinbase", STRANGER)
+    assert local.ask("eth_coinbase") == STRANGER
+
+
+def test_there_are_no_uncles_and_no_miners(local: LocalNode) -> None:
+    assert local.ask("eth_getUncleByBlockNumberAndIndex", "0x0", "0x0") is None
+    genesis = local.block("0x0")["hash"]
+    assert local.ask("eth_getUncleByBlockHashAndIndex", genesis, "0x0") is None
+    assert local.ask("eth_hashrate") == "0x0"
+    assert local.ask("eth_mining") is True
+    assert local.ask("eth_networkId") == 31_337
+    with pytest.raises(RpcError, match="need no work") as refusal:
+        local.ask("eth_getWork")
+    assert refusal.value.code == METHOD_NOT_FOUND

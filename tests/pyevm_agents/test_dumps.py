@@ -1,0 +1,61 @@
+"""Accounts out of a state and into another one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from eth_typing import Address
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.errors import ConfigError
+
+ADDRESSES = st.binary(min_size=20, max_size=20).map(Address)
+ACCOUNTS = st.builds(
+    GenesisAccount,
+    balance_wei=st.integers(1, 2**256 - 1),
+    nonce=st.integers(0, 2**63),
+    code=st.binary(max_size=40),
+    storage=st.dictionaries(st.integers(0, 2**256 - 1), st.integers(1, 2**256 - 1), max_size=4),
+)
+
+
+@given(st.dictionaries(ADDRESSES, ACCOUNTS, max_size=5))
+def test_a_state_is_the_same_after_dump_and_load(accounts: dict[Address, GenesisAccount]) -> None:
+    chain, other = Chain(ChainConfig(), accounts=accounts), Chain(ChainConfig())
+    other.load_accounts(json.loads(json.dumps(chain.dump_accounts())))
+    assert other.state_root(other.head) == chain.state_root(chain.head)
+    for address, account in accounts.items():
+        assert other.account(address, account.storage) == account
+
+
+HASH = "0x" + "11" * 32
+ACCOUNT = {"nonce": "0x0", "balance": "0x0", "code": "0x", "storage": {}}
+
+
+@pytest.mark.parametrize(
+    "accounts",
+    [
+        None,
+        [],
+        {HASH: None},
+        {HASH: {}},
+        {"0x11": ACCOUNT},
+        {HASH: ACCOUNT | {"nonce": "0x" + "f" * 17}},
+        {HASH: ACCOUNT | {"nonce": 1}},
+        {HASH: ACCOUNT | {"balance": "-0x1"}},
+        {HASH: ACCOUNT | {"code": "0xz"}},
+        {HASH: ACCOUNT | {"storage": []}},
+        {HASH: ACCOUNT | {"storage": {"0x1": "0x1"}}},
+        {HASH: ACCOUNT | {"storage": {HASH: "much"}}},
+    ],
+)
+def test_what_is_no_dump_is_refused_and_changes_nothing(accounts: object) -> None:
+    chain = Chain(ChainConfig(), accounts={Address(b"\x01" * 20): GenesisAccount(balance_wei=1)})
+    before = chain.state_root(chain.head)
+    with pytest.raises(ConfigError, match="not as a dump has them"):
+        chain.load_accounts(accounts)
+    assert chain.state_root(chain.head) == before
