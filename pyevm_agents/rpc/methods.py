@@ -9,6 +9,7 @@ from pyevm_agents.rpc import (
     anvil,
     anvil_tokens,
     debug_raw,
+    debug_trace,
     eth_access_list,
     eth_events,
     eth_fees,
@@ -50,6 +51,7 @@ TABLES: tuple[Table, ...] = (
     eth_access_list.METHODS,
     eth_simulate.METHODS,
     debug_raw.METHODS,
+    debug_trace.METHODS,
 )
 
 

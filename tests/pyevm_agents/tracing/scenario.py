@@ -11,6 +11,7 @@ from eth_typing import Address
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.tracing import traced_vm
+from pyevm_agents.vm import AgentVM
 from tests.conftest import OWNER, OWNER_KEY
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI
 
     from pyevm_agents.tracing import Tracer
-    from pyevm_agents.vm import AgentVM
+
 
 BLOCK_GAS_LIMIT = 2**40
 """Enough for 1,024 calls, each of which gets 63/64 of what is left."""
@@ -82,6 +83,13 @@ class Scenario:
 
     def transaction(self, vm: AgentVM) -> SignedTransactionAPI:
         return vm.get_transaction_builder().decode(self.raw_transaction())
+
+
+def next_vm(chain: Chain) -> AgentVM:
+    """Return a VM for the block that comes next."""
+    vm = chain._chain.get_vm(chain.next_header())  # noqa: SLF001 - tests alone need one
+    assert isinstance(vm, AgentVM)
+    return vm
 
 
 def with_class(vm: AgentVM, vm_class: type[AgentVM]) -> AgentVM:

@@ -14,7 +14,7 @@ from pyevm_agents.config import ChainConfig
 from pyevm_agents.tracing import AccessListTracer, MuxTracer, NoopTracer, traced_vm, tracer_from
 from pyevm_agents.tracing.opcodes import CALLS, CREATES, FORMS
 from tests.conftest import OWNER, OWNER_KEY
-from tests.pyevm_agents.tracing.scenario import CONTRACT, with_class
+from tests.pyevm_agents.tracing.scenario import CONTRACT, next_vm, with_class
 from tests.pyevm_agents.tracing.scenarios import CALLEE, NOBODY, STORE
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from pyevm_agents.tracing.call_frames import CallOptions, CallTracer
 from pyevm_agents.vm import AgentVM, agent_vm
 from tests.conftest import OWNER, OWNER_KEY
 from tests.pyevm_agents.tracing.assembler import asm, calling
-from tests.pyevm_agents.tracing.scenario import CONTRACT, Scenario, with_class
+from tests.pyevm_agents.tracing.scenario import CONTRACT, Scenario, next_vm, with_class
 from tests.pyevm_agents.tracing.scenarios import BY_NAME, CALLEE, INNERMOST
 from tests.test_agents import Wallet, answer, instruct, use
 
