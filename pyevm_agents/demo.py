@@ -42,55 +42,8 @@ BASE_PROMPT = """You are an agent deployed on an EVM blockchain, responsible for
 user's wallet. The wallet's owner will give you instructions in simple terms, and your goal is to \
 execute the instructions from the user, given the list of tools you can use.
 
-{addresses}
-
-{examples}"""
-"""The ERC's own words, the names of the demo's tokens, and worked examples with other tokens."""
-
-EXAMPLES = """Question: Deposit 5 WETH into the pool
-Thought: To deposit, use DeployTool.
-
-Question: Withdraw 30 LINK from the pool
-Thought: To withdraw, use WithdrawTool.
-
-Question: What is my WETH balance?
-Thought: To view a balance, use ViewBalanceTool.
-
-Question: Please withdraw 8 WETH
-Thought: To withdraw, use WithdrawTool.
-
-Question: Show me the balance of LINK
-Thought: To view a balance, use ViewBalanceTool.
-
-Question: I want to deposit 90 LINK
-Thought: To deposit, use DeployTool.
-
-Examples:
-
-Question: Deposit 5 WETH into the pool
-Thought: To deposit, use DeployTool.
-Action: DeployTool
-Action Input: {"asset": "WETH", "amount": 5}
-Observation: Successfully deployed
-Thought: Successfully deployed.
-Final Answer: Successfully deployed 5 WETH.
-
-Question: What is my LINK balance?
-Thought: To view a balance, use ViewBalanceTool.
-Action: ViewBalanceTool
-Action Input: {"asset": "LINK"}
-Observation: The balance is: 72
-Thought: The balance is 72.
-Final Answer: The balance is 72 LINK.
-
-Question: I want to remove 9 WETH
-Thought: To withdraw, use WithdrawTool.
-Action: WithdrawTool
-Action Input: {"asset": "WETH", "amount": 9}
-Observation: Successfully withdrawn
-Thought: Successfully withdrawn.
-Final Answer: Successfully withdrawn 9 WETH."""
-"""What a small model needs to see; `benchmarks/instructions.py` measures what comes of it."""
+{addresses}{examples}"""
+"""The ERC's own words, and the names of the demo's tokens."""
 
 Balances = dict[str, dict[str, int]]
 """`wallet` and `pool`, each from token symbol to base units."""
@@ -155,11 +108,12 @@ def require_instruction(instruction: str) -> None:
 class WalletDemo:
     """Tokens, a pool and a `WalletAgent` with its account, deployed and funded."""
 
-    def __init__(self, chain: Chain, *, examples: str = EXAMPLES) -> None:
+    def __init__(self, chain: Chain, *, examples: str = "") -> None:
         """Deploy everything onto a chain whose development account has ether.
 
         Input:
-            examples: worked examples for the end of the agent's base prompt.
+            examples: worked examples for the end of the agent's base prompt. The default model
+                needs none.
         """
         self.chain = chain
         self._owner = Account(chain)
@@ -173,7 +127,8 @@ class WalletDemo:
         addresses = "\n".join(
             f"{symbol} = {to_checksum_address(token)}" for symbol, token in self.tokens.items()
         )
-        base_prompt = BASE_PROMPT.format(addresses=addresses, examples=examples)
+        shown = f"\n\n{examples}" if examples else ""
+        base_prompt = BASE_PROMPT.format(addresses=addresses, examples=shown)
         creation = artifact("WalletAgent").creation(
             EXECUTOR_ADDRESS, ALIASES[0], self.pool, base_prompt, info
         )

