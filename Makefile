@@ -11,7 +11,7 @@ demo: ## Install what is missing and run the main job on the real model
 	$(UV) run pyevm-agents demo
 
 test: ## Install what is missing and run the tests
-	$(UV) run pytest
+	$(UV) run pytest -n 2 --dist loadfile
 
 slow: ## Run the tests that take minutes
 	$(UV) run pytest -m slow
