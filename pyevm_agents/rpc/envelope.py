@@ -242,10 +242,15 @@ def _as_rpc_error(exception: Exception, method: str) -> RpcError:
     """Return the error to answer; what no method should raise is logged as the bug it is."""
     if isinstance(exception, RpcError):
         return exception
+    log.error("%.100r failed: this is a bug, please report it\n%s", method, _frames(exception))
+    return RpcError(INTERNAL_ERROR, _told(exception))
+
+
+def _frames(exception: Exception) -> str:
+    """Return the traceback, writable to any log: half a surrogate pair is no UTF-8."""
     # The frames of an endless recursion would take seconds to write.
     frames = traceback.format_exception(exception, limit=-LOGGED_FRAMES)
-    log.error("%.100r failed: this is a bug, please report it\n%s", method, "".join(frames))
-    return RpcError(INTERNAL_ERROR, _told(exception))
+    return "".join(frames).encode("utf-8", "backslashreplace").decode()
 
 
 def _told(exception: Exception) -> str:

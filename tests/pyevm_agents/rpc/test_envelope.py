@@ -114,6 +114,7 @@ def test_a_bug_is_an_internal_error(
     assert peer.error(request(method, bug)) == {"code": INTERNAL_ERROR, "message": message}
     assert "this is a bug" in caplog.text
     assert "in _bug" in caplog.text
+    assert caplog.text.encode()  # a log file is UTF-8
     assert peer.ask(request("echo"))["result"] == []
 
 
