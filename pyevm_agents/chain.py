@@ -41,6 +41,7 @@ from pyevm_agents.genesis import (
     with_executor,
 )
 from pyevm_agents.senders import impersonate, is_impersonated
+from pyevm_agents.steps import Steps
 from pyevm_agents.vm import (
     AgentState,
     AgentVM,
@@ -48,7 +49,6 @@ from pyevm_agents.vm import (
     agent_chain,
     floor_gas,
     foreign_chain,
-    record_inference,
 )
 
 if TYPE_CHECKING:
@@ -67,13 +67,11 @@ if TYPE_CHECKING:
         UnsignedTransactionAPI,
     )
 
-    from precompiles.executor import Inference
     from precompiles.ports import LanguageModel
     from pyevm_agents.database import Rows
     from pyevm_agents.vm import Watch
 
     Trace = Callable[[type[AgentVM]], type[AgentVM]]
-    Listen = Callable[[ComputationAPI, Inference], None]
 
 __all__ = [
     "AccountOverride",
@@ -164,11 +162,13 @@ class Chain:
         self.config = config
         self.models: Mapping[str, LanguageModel] = dict(models or {})
         self.genesis_accounts = with_executor(config, accounts or {})
-        self._listeners: list[Listen] = []
-        executor = _executor(config, self.models, self._record)
+        self.steps = Steps()
+        """Tells of agents' steps as they happen."""
+
+        executor = _executor(config, self.models, self.steps)
         if foreign is None:
             self._genesis_header = genesis_header(config)
-            self._chain_class = agent_chain(executor, config.chain_id)
+            self._chain_class = agent_chain(executor, config.chain_id, self.steps)
         else:
             self._genesis_header = dict(foreign.genesis_header)
             self._chain_class = foreign_chain(foreign.forks, config.chain_id)
@@ -620,15 +620,6 @@ class Chain:
 
     # -- beside the rules -- #
 
-    def listen(self, listener: Listen) -> Callable[[], None]:
-        """Tell somebody of each call of the executor as it ends; return what ends that.
-
-        Whoever listens is called in the thread that executes, for blocks, calls and estimates
-        alike, before anybody knows whether the call will be reverted.
-        """
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
-
     def note(self, transaction_hash: bytes, text: bytes) -> None:
         """Keep something about a transaction, of which no rule knows."""
         self._db[NOTE_KEY + transaction_hash] = text
@@ -640,11 +631,6 @@ class Chain:
         return self._db[key] if self._db.exists(key) else None
 
     # -- inside -- #
-
-    def _record(self, computation: ComputationAPI, inference: Inference) -> None:
-        record_inference(computation, inference)
-        for listener in [*self._listeners]:
-            listener(computation, inference)
 
     def _vm_class(self, header: BlockHeaderAPI) -> type[WatchedVM]:
         return self.vm_class_at(header.block_number)
@@ -783,7 +769,7 @@ def _difference(stated: str, own: str) -> str:
 
 
 def _executor(
-    config: ChainConfig, models: Mapping[str, LanguageModel], record: Listen
+    config: ChainConfig, models: Mapping[str, LanguageModel], steps: Steps
 ) -> Executor | None:
     wanted = {profile.name for profile in config.models}
     if wanted != set(models):
@@ -797,4 +783,4 @@ def _executor(
         facts = model.profile_facts if isinstance(model, Described) else None
         if facts is not None:
             check_fits(config, profile, facts)
-    return Executor(pairs, record=record)
+    return Executor(pairs, begin=steps.begins, record=steps.answered)

@@ -191,7 +191,10 @@ def call(
     """Execute a message in a block's context, and keep nothing; return its output."""
     header = header_of(rpc.node, block)
     try:
-        result = rpc.node.chain.call(call_of(transaction), header=header, overrides=state_overrides)
+        with rpc.node.chain.steps.run("call"):
+            result = rpc.node.chain.call(
+                call_of(transaction), header=header, overrides=state_overrides
+            )
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
     rpc.node.tell_printed(result.computation)
@@ -211,7 +214,10 @@ def estimate_gas(
     header = header_of(rpc.node, block)
     wanted = call_of(transaction)
     try:
-        return hex(rpc.node.chain.estimate_gas(wanted, header=header, overrides=state_overrides))
+        with rpc.node.chain.steps.run("estimate"):
+            return hex(
+                rpc.node.chain.estimate_gas(wanted, header=header, overrides=state_overrides)
+            )
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
     except VMError as error:
