@@ -136,10 +136,9 @@ class NodeLines:
         place = event.place
         at = f"{place.purpose} {place.step}"
         match event:
-            case StepSaid(words=words) if words.action is not None:
-                yield f"{at}  {shown(words.action)} {shown(words.action_input or '')}"
             case StepSaid(words=words):
-                yield f"{at}  {shown(words.answer or '')}"
+                done = words.answer if words.action is None else words.action
+                yield f"{at}  {shown(done or '')} {shown(words.action_input or '')}".rstrip()
             case StepFailed(reason=reason) | RunFaulted(reason=reason):
                 yield f"{at}  {shown(reason)}"
             case _:
@@ -162,10 +161,9 @@ class NodeLines:
                 for name, text in told.items():
                     if text is not None:
                         yield self._named(place, name, shown(text))
-            case ToolReturned(observation=None):
-                yield self._named(place, "observation", self._paint("reverted", "red"))
-            case ToolReturned(observation=observation):
-                yield self._named(place, "observation", shown(observation))
+            case ToolReturned(observation=told):
+                text = self._paint("reverted", "red") if told is None else shown(told)
+                yield self._named(place, "observation", text)
             case StepFailed(reason=reason) | RunFaulted(reason=reason):
                 name = "failed" if isinstance(event, StepFailed) else "fault"
                 yield self._named(place, name, self._paint(shown(reason), "red"))

@@ -102,7 +102,7 @@ class NodeLog:
 
     def say(self, text: str, *, is_live: bool = False) -> None:
         """Say something of the node itself; live until the next such thing."""
-        self._put(_Said(text, is_live))
+        self._entries.put(_Said(text, is_live))
 
     def close(self) -> None:
         """Write what is left, and end."""
@@ -141,6 +141,7 @@ class NodeLog:
                 entry = self._next()
                 if entry is None:
                     self._release()
+                    self._paper.live("")
                     return
                 self._take(entry)
                 if self._left_out:
@@ -234,9 +235,10 @@ class NodeLog:
         if self._is_json:
             if not is_live:
                 _write_json(event="note", text=text)
-        elif is_live and self._paper.is_live:
+        elif is_live:
             self._paper.live(text)
         else:
+            self._paper.live("")
             self._paper.write([text])
 
 

@@ -28,7 +28,7 @@ class Paper:
 
     def paint(self, text: str, colour: str | None = None, **style: bool) -> str:
         """Return a text in a colour, or as it is where there are none."""
-        return click.style(text, fg=colour, **style) if self._has_colour else text
+        return click.style(text, fg=colour, **style) if self._has_colour and text else text
 
     def write(self, lines: Sequence[str]) -> None:
         """Write lines above the live one."""
