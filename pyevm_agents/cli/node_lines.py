@@ -149,8 +149,9 @@ class NodeLines:
         match event:
             case StepBegan(prompted=prompted):
                 agent = to_checksum_address(place.agent)
-                read = f"{prompted.cold_tokens:,} tokens, {prompted.warm_tokens:,} more again"
-                yield self._named(place, "agent", agent) + self._paint(f" reads {read}", dim=True)
+                all_tokens = prompted.cold_tokens + prompted.warm_tokens
+                read = f" reads {all_tokens:,} tokens, {prompted.cold_tokens:,} of them new"
+                yield self._named(place, "agent", agent) + self._paint(read, dim=True)
             case StepSaid(words=words):
                 told = {
                     "thought": words.thought,
