@@ -196,6 +196,7 @@ FORMAT = "pyevm-agents-state-1"
     ("dump", "message"),
     [
         ("0x12", "Failed to decode state dump"),
+        ("0x" + gzip.compress(b"[" * 200_000, mtime=0).hex(), "Failed to decode state dump"),
         (_packed([]), "is an object of JSON"),
         (_packed({"accounts": {}}), "its format is None"),
         (_packed({"format": FORMAT, "block": BLOCK, "accounts": []}), "not as a dump has them"),
