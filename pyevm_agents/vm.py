@@ -21,6 +21,7 @@ from eth_utils import ValidationError
 from eth_utils.toolz import merge
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,7 +42,11 @@ if TYPE_CHECKING:
 
 
 class AgentComputation(PragueComputation):
-    """A computation that remembers what the executor did in it."""
+    """A computation that remembers what the executor did in it, and reads KZG's setup once."""
+
+    _precompiles = merge(
+        PragueComputation.get_precompiles(), {POINT_EVALUATION_ADDRESS: point_evaluation}
+    )
 
     inference: Inference | None = None
     """Set on a call of the executor that ran to its end."""
