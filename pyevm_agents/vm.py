@@ -104,11 +104,20 @@ class AgentState(PragueState):
     shown_base_fee_wei: int | None = None
     """What BASEFEE gives in a block that asks for no fee; None for the block's own."""
 
+    shown_blob_base_fee_wei: int | None = None
+    """What BLOBBASEFEE gives; None for what follows from the block."""
+
     @property
     def base_fee(self) -> int:
         """What BASEFEE gives."""
         shown = self.shown_base_fee_wei
         return super().base_fee if shown is None else shown
+
+    @property
+    def blob_base_fee(self) -> int:
+        """What BLOBBASEFEE gives."""
+        shown = self.shown_blob_base_fee_wei
+        return super().blob_base_fee if shown is None else shown
 
 
 class WatchedVM(FrontierVM):

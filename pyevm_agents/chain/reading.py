@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING
 
+from eth.constants import MAX_PREV_HEADER_DEPTH
 from eth.db.atomic import AtomicDB
 from eth.exceptions import HeaderNotFound, TransactionNotFound
 from eth.vm.chain_context import ChainContext
@@ -227,9 +229,24 @@ class ChainReader:
             )
         return vm_class
 
-    def _state(self, header: BlockHeaderAPI, root: bytes, trace: Trace | None = None) -> StateAPI:
+    def _state(
+        self,
+        header: BlockHeaderAPI,
+        root: bytes,
+        trace: Trace | None = None,
+        *,
+        number: int | None = None,
+    ) -> StateAPI:
+        """Return a state for a block that begins with a root.
+
+        Input: `number` is the block's own, where the header says another: BLOCKHASH goes by it.
+        """
         vm_class = self._vm_class(header) if trace is None else trace(self._agent_vm_class(header))
         hashes = vm_class.get_prev_hashes(header.parent_hash, self._chain.chaindb) or ()
+        ahead = 0 if number is None else header.block_number - number
+        if ahead:
+            unknown = repeat(Hash32(b""), min(ahead, MAX_PREV_HEADER_DEPTH))
+            hashes = chain(unknown, islice(hashes, max(0, -ahead), None))
         return vm_class.build_state(
             self._chain.chaindb.db,
             header.copy(state_root=root),

@@ -14,10 +14,10 @@ from eth_utils import ValidationError
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.absent import NO_FORK
+from pyevm_agents.rpc.asked import asked
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.eth_send import (
     DEFAULT_PRIORITY_FEE_WEI,
-    asked,
     decoded,
     filled,
     sender_of,
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI
     from eth_typing import Address
 
+    from pyevm_agents.rpc.asked import Asked
     from pyevm_agents.rpc.context import Rpc
-    from pyevm_agents.rpc.eth_send import Asked
     from pyevm_agents.rpc.formats import Json
 
 METHODS = Table()

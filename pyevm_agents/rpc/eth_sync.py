@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.node.node import Watcher
 from pyevm_agents.rpc import formats
+from pyevm_agents.rpc.asked import asked
 from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.eth_send import asked, decoded, filled, sender_of
+from pyevm_agents.rpc.eth_send import decoded, filled, sender_of
 from pyevm_agents.rpc.eth_state import get_transaction_receipt
 from pyevm_agents.rpc.parameters import data, seconds
 from pyevm_agents.rpc.table import Table, optional
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI
 
     from pyevm_agents.chain import MinedBlock
+    from pyevm_agents.rpc.asked import Asked
     from pyevm_agents.rpc.context import Rpc
-    from pyevm_agents.rpc.eth_send import Asked
     from pyevm_agents.rpc.formats import Json
 
 METHODS = Table()
