@@ -51,6 +51,9 @@ class Call:
     authorizations: tuple[Authorization, ...] = ()
     """Who lets whose code be theirs (EIP-7702)."""
 
+    blob_hashes: tuple[bytes, ...] = ()
+    """What BLOBHASH gives (EIP-4844)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallResult:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         ComputationAPI,
         ReceiptAPI,
         SignedTransactionAPI,
+        TransactionContextAPI,
         TransactionFieldsAPI,
     )
     from eth_typing import Address
@@ -107,6 +108,9 @@ class AgentState(PragueState):
     shown_blob_base_fee_wei: int | None = None
     """What BLOBBASEFEE gives; None for what follows from the block."""
 
+    shown_blob_hashes: tuple[bytes, ...] = ()
+    """What BLOBHASH gives a call; a blob transaction has its own."""
+
     @property
     def base_fee(self) -> int:
         """What BASEFEE gives."""
@@ -118,6 +122,13 @@ class AgentState(PragueState):
         """What BLOBBASEFEE gives."""
         shown = self.shown_blob_base_fee_wei
         return super().blob_base_fee if shown is None else shown
+
+    def get_transaction_context(self, transaction: SignedTransactionAPI) -> TransactionContextAPI:
+        """Return what a transaction's code can ask about it."""
+        context = super().get_transaction_context(transaction)
+        if self.shown_blob_hashes:
+            context._blob_versioned_hashes = self.shown_blob_hashes  # type: ignore[attr-defined]  # noqa: SLF001 - so does py-evm
+        return context
 
 
 class WatchedVM(FrontierVM):

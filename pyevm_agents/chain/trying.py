@@ -201,6 +201,7 @@ class ChainTrials(ChainReader):
         if isinstance(state, AgentState):
             state.shown_base_fee_wei = base_fee if call.gas_price_wei else None
             state.shown_blob_base_fee_wei = told.blob_base_fee_wei
+            state.shown_blob_hashes = call.blob_hashes
         override(state, overrides or {})
         return state
 

@@ -92,4 +92,5 @@ def call_of(asked: Asked) -> Call:
         gas_price_wei=fee or 0,
         access_list=asked.access_list or (),
         authorizations=asked.authorizations or (),
+        blob_hashes=asked.blob_hashes or (),
     )

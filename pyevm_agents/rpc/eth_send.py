@@ -23,6 +23,7 @@ from pyevm_agents.transactions import (
     LEGACY_TYPE,
     SET_CODE_TYPE,
     Fields,
+    blob_base_fee,
     send_as,
     sign,
 )
@@ -110,6 +111,9 @@ def fields_of(rpc: Rpc, asked: Asked, sender: Address) -> Fields:
     if gas is None:
         gas = int(estimate_gas(rpc, _with_sender(asked, sender), PENDING, None), 16)
     price = asked.gas_price_wei
+    blob_fee = asked.max_blob_fee_wei
+    if blob_fee is None:
+        blob_fee = 2 * blob_base_fee(node.next_header()) if asked.blob_hashes else 0
     return Fields(
         kind=_kind(asked),
         nonce=node.next_nonce(sender) if asked.nonce is None else asked.nonce,
@@ -121,7 +125,7 @@ def fields_of(rpc: Rpc, asked: Asked, sender: Address) -> Fields:
         max_fee_wei=2 * base_fee + tip if asked.max_fee_wei is None else asked.max_fee_wei,
         max_priority_fee_wei=tip,
         access_list=asked.access_list or (),
-        max_blob_fee_wei=asked.max_blob_fee_wei or 0,
+        max_blob_fee_wei=blob_fee,
         blob_hashes=asked.blob_hashes or (),
         authorizations=asked.authorizations or (),
     )

@@ -70,6 +70,16 @@ def test_hashes_are_those_of_their_numbers(node: LocalNode, number: str) -> None
         assert shown == (int(block["hash"], 16) if block else 0), asked
 
 
+def test_a_call_has_the_blobs_that_it_names(node: LocalNode) -> None:
+    hashes = ["0x01" + "aa" * 31, "0x01" + "bb" * 31]
+    account = {ADDRESS: {"code": "0x6001495f5260205ff3"}}  # BLOBHASH(1)
+    form = {"from": FIRST, "to": ADDRESS, "blobVersionedHashes": hashes}
+    assert node.ask("eth_call", form, "latest", account) == hashes[1]
+    assert node.ask("eth_call", form | {"blobVersionedHashes": []}, "latest", account) == (
+        "0x" + "00" * 32
+    )
+
+
 def test_an_estimate_goes_by_it_too(node: LocalNode) -> None:
     # NUMBER, 5, EQ, JUMPI to where it stops; else it fails.
     code = {ADDRESS: {"code": "0x43600514600857fe5b00"}}
