@@ -21,6 +21,7 @@ from eth_utils import ValidationError
 from eth_utils.toolz import merge
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.deep_calls import at_depth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         BlockAPI,
         BlockHeaderAPI,
         ComputationAPI,
+        MessageAPI,
         ReceiptAPI,
         SignedTransactionAPI,
         TransactionFieldsAPI,
@@ -54,6 +56,10 @@ class AgentComputation(PragueComputation):
         sender's delegated code creates (EIP-7702), and it would pay twice.
         """
         return bool(self.msg.depth == 0)
+
+    def generate_child_computation(self, child_msg: MessageAPI) -> ComputationAPI:
+        """Execute a call of this one's."""
+        return at_depth(child_msg.depth, lambda: super(AgentComputation, self).generate_child_computation(child_msg))
 
 
 def floor_gas(transaction: TransactionFieldsAPI) -> int:
