@@ -3,7 +3,8 @@
 CPython 3.12 lets a thread have 1,500 of them. A call of the EVM takes three in py-evm, so that one
 at depth 494 was a RecursionError, and the EVM goes to 1,024. Each thread has a count of its own:
 after so many levels the call goes on in a fresh one, and its caller waits. CPython 3.11 has no such
-bound, and that of 3.13 is beyond what the EVM asks for.
+bound, and that of 3.13 is beyond what the EVM asks for. What all calls did together is found in a
+loop here; py-evm does it by recursion.
 
 Source: CPython, `C_RECURSION_LIMIT` in Include/cpython/pystate.h.
 """
@@ -15,14 +16,22 @@ import threading
 from contextvars import copy_context
 from typing import TYPE_CHECKING, TypeVar
 
+from eth.constants import CREATE_CONTRACT_ADDRESS
+from eth_typing import Address
+
 from pyevm_agents.errors import EngineFault
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from eth.abc import ComputationAPI
+
+ComputationT = TypeVar("ComputationT", bound="ComputationAPI")
 T = TypeVar("T")
 
 IS_BOUNDED = sys.version_info[:2] == (3, 12)
+
+RIPEMD160_ADDRESS = Address(b"\x03".rjust(20, b"\0"))
 
 LEVELS_OF_A_THREAD = 256
 """Calls in calls until the next thread. One may begin deep in a server's own functions."""
@@ -60,3 +69,32 @@ def _in_a_thread(call: Callable[[], T]) -> T:
     if errors:
         raise errors[0]
     return results[0]
+
+
+def with_calls(computation: ComputationT) -> Iterator[ComputationT]:
+    """Yield a computation and what it called, but nothing below a failure."""
+    pending = [computation]
+    while pending:
+        one = pending.pop()
+        yield one
+        if not one.is_error:
+            pending += one.children  # type: ignore[arg-type]
+
+
+def touched_accounts(computation: ComputationAPI) -> set[Address]:
+    """Return the accounts that are to be deleted if they are empty (EIP-161).
+
+    What happened below a failure touched nothing, but for the precompile at 3: two clients had it
+    so when it mattered (https://github.com/ethereum/EIPs/issues/716).
+    """
+    touched = {computation.state.coinbase}
+    pending = [(computation, False)]
+    while pending:
+        one, was_undone = pending.pop()
+        named = {*one.beneficiaries} if not one.is_error else set()
+        if one.msg.to != CREATE_CONTRACT_ADDRESS:
+            named.add(one.msg.to)
+        is_undone = was_undone or one.is_error
+        touched |= named & {RIPEMD160_ADDRESS} if is_undone else named
+        pending += [(child, is_undone) for child in one.children]
+    return touched
