@@ -16,6 +16,7 @@ from pyevm_agents.calls import AccountOverride, Call
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.blocks import header_of
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
+from pyevm_agents.rpc.eth_funds import affordable, require_funds
 from pyevm_agents.rpc.failures import SERVER_ERROR, execution_failed
 from pyevm_agents.rpc.parameters import (
     LATEST,
@@ -191,8 +192,10 @@ def call(
 ) -> str:
     """Execute a message in a block's context, and keep nothing; return its output."""
     header = header_of(rpc.node, block)
+    sent = call_of(transaction)
+    require_funds(rpc.node, sent, header, state_overrides or {})
     try:
-        result = rpc.node.chain.call(call_of(transaction), header=header, overrides=state_overrides)
+        result = rpc.node.chain.call(sent, header=header, overrides=state_overrides)
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
     rpc.node.tell_printed(result.computation)
@@ -210,7 +213,7 @@ def estimate_gas(
 ) -> str:
     """Return the least gas limit with which a transaction succeeds, exactly."""
     header = header_of(rpc.node, block)
-    wanted = call_of(transaction)
+    wanted = affordable(rpc.node, call_of(transaction), header, state_overrides or {})
     try:
         return hex(rpc.node.chain.estimate_gas(wanted, header=header, overrides=state_overrides))
     except ValidationError as error:
