@@ -8,6 +8,7 @@ Source: architecture, decisions 1 and 2.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from eth.chains.base import MiningChain
@@ -16,11 +17,13 @@ from eth.vm.forks.frontier import FrontierVM
 from eth.vm.forks.prague import PragueVM
 from eth.vm.forks.prague.computation import PragueComputation
 from eth.vm.forks.prague.state import PragueState, PragueTransactionExecutor
+from eth.vm.forks.spurious_dragon.state import SpuriousDragonTransactionExecutor
 from eth_typing import BlockNumber
 from eth_utils import ValidationError
 from eth_utils.toolz import merge
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.deep_calls import at_depth, touched_accounts, with_calls
 from pyevm_agents.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
         BlockAPI,
         BlockHeaderAPI,
         ComputationAPI,
+        MessageAPI,
         ReceiptAPI,
         SignedTransactionAPI,
         TransactionContextAPI,
@@ -61,6 +65,33 @@ class AgentComputation(PragueComputation):
         """
         return bool(self.msg.depth == 0)
 
+    def generate_child_computation(self, child_msg: MessageAPI) -> ComputationAPI:
+        """Execute a call of this one's."""
+        call = partial(super().generate_child_computation, child_msg)
+        return at_depth(child_msg.depth, call)
+
+    # What follows is what py-evm finds out by recursion, too deep for some Pythons.
+
+    def _succeeded(self) -> list[AgentComputation]:
+        return [one for one in with_calls(self) if not one.is_error]
+
+    def get_gas_refund(self) -> int:
+        """Return what was refunded in all that it did."""
+        own = sum(one._gas_meter.gas_refunded for one in self._succeeded())  # noqa: SLF001 - its own class
+        return own + sum(one.msg.refund for one in with_calls(self))
+
+    def get_raw_log_entries(self) -> tuple[tuple[int, bytes, tuple[int, ...], bytes], ...]:
+        """Return the logs of all that it did, in order, each with its number."""
+        return tuple(sorted(log for one in self._succeeded() for log in one._log_entries))  # noqa: SLF001 - its own class
+
+    def get_accounts_for_deletion(self) -> list[Address]:
+        """Return the accounts that are deleted by all that it did."""
+        return [*{each for one in self._succeeded() for each in one.accounts_to_delete}]
+
+    def get_self_destruct_beneficiaries(self) -> list[Address]:
+        """Return who gets what those accounts had."""
+        return [*{each for one in self._succeeded() for each in one.beneficiaries}]
+
 
 def floor_gas(transaction: TransactionFieldsAPI) -> int:
     """Return the least gas that a transaction with such calldata pays (EIP-7623)."""
@@ -87,6 +118,19 @@ class AgentTransactionExecutor(PragueTransactionExecutor):
                 f"insufficient gas for floor data gas cost: gas {transaction.gas}, "
                 f"minimum needed {least}"
             )
+
+    def finalize_computation(
+        self, transaction: SignedTransactionAPI, computation: ComputationAPI
+    ) -> ComputationAPI:
+        """Settle what a transaction costs, and delete what it left empty (EIP-161)."""
+        # Past py-evm's own rule of EIP-161, which is the one of its base that recurses.
+        settle = super(SpuriousDragonTransactionExecutor, self).finalize_computation
+        computation = settle(transaction, computation)
+        state = self.vm_state
+        for account in touched_accounts(computation):
+            if state.account_exists(account) and state.account_is_empty(account):
+                state.delete_account(account)
+        return computation
 
     def get_code_at_address(self, code_address: Address) -> tuple[bytes, Address | None]:
         """Return the code a transaction to `code_address` runs, and its delegate if it has one."""

@@ -20,6 +20,7 @@ from pyevm_agents.rpc.eth_send import (
     DEFAULT_PRIORITY_FEE_WEI,
     decoded,
     filled,
+    ready,
     sender_of,
     submitted,
 )
@@ -91,7 +92,7 @@ def send_unsigned_transaction(rpc: Rpc, transaction: Asked) -> str:
     """Send a transaction in anybody's name, without a key; return its hash."""
     if transaction.sender is None:
         raise RpcError(INVALID_PARAMS, "from is missing: say in whose name it is sent")
-    return submitted(rpc, filled(rpc, transaction, transaction.sender, may_sign=False))
+    return submitted(rpc, ready(rpc, transaction, transaction.sender, may_sign=False))
 
 
 # -- time -- #

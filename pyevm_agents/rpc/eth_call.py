@@ -12,6 +12,7 @@ from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.asked import Asked, asked, block_override, overrides
 from pyevm_agents.rpc.blocks import header_of
 from pyevm_agents.rpc.errors import RpcError
+from pyevm_agents.rpc.eth_funds import affordable, require_funds
 from pyevm_agents.rpc.failures import SERVER_ERROR, execution_failed
 from pyevm_agents.rpc.parameters import LATEST, PENDING, BlockId, block
 from pyevm_agents.rpc.table import Table, optional
@@ -39,9 +40,11 @@ def call(
 ) -> str:
     """Execute a message in a block's context, and keep nothing; return its output."""
     header = header_of(rpc.node, block)
+    sent = call_of(transaction)
+    require_funds(rpc.node, sent, header, state_overrides or {})
     try:
         result = rpc.node.chain.call(
-            call_of(transaction), header=header, overrides=state_overrides, block=block_override
+            sent, header=header, overrides=state_overrides, block=block_override
         )
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
@@ -67,7 +70,8 @@ def estimate_gas(
 ) -> str:
     """Return the least gas limit with which a transaction succeeds, exactly."""
     header = header_of(rpc.node, block)
-    chain, wanted = rpc.node.chain, call_of(transaction)
+    chain = rpc.node.chain
+    wanted = affordable(rpc.node, call_of(transaction), header, state_overrides or {})
     try:
         least = chain.estimate_gas(
             wanted, header=header, overrides=state_overrides, block=block_override

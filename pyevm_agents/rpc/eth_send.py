@@ -29,10 +29,14 @@ from pyevm_agents.transactions import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from eth.abc import SignedTransactionAPI
     from eth_typing import Address
 
     from pyevm_agents.rpc.context import Rpc
+
+    Make = Callable[[], SignedTransactionAPI]
 
 METHODS = Table()
 
@@ -43,7 +47,7 @@ DEFAULT_PRIORITY_FEE_WEI = 1_000_000_000
 @METHODS.method("eth_sendTransaction", asked)
 def send_transaction(rpc: Rpc, transaction: Asked) -> str:
     """Sign a transaction, or send it for an impersonated account; return its hash."""
-    return submitted(rpc, filled(rpc, transaction, sender_of(rpc, transaction)))
+    return submitted(rpc, ready(rpc, transaction, sender_of(rpc, transaction)))
 
 
 def sender_of(rpc: Rpc, asked: Asked) -> Address:
@@ -69,7 +73,8 @@ def sender_of(rpc: Rpc, asked: Asked) -> Address:
 @METHODS.method("eth_sendRawTransaction", data)
 def send_raw_transaction(rpc: Rpc, transaction: bytes) -> str:
     """Send a transaction that was signed elsewhere; return its hash."""
-    return submitted(rpc, decoded(rpc, transaction))
+    signed = decoded(rpc, transaction)
+    return submitted(rpc, lambda: signed)
 
 
 def decoded(rpc: Rpc, raw: bytes) -> SignedTransactionAPI:
@@ -86,6 +91,12 @@ def decoded(rpc: Rpc, raw: bytes) -> SignedTransactionAPI:
     except (rlp.exceptions.RLPException, ValidationError, ValueError, TypeError) as error:
         raise RpcError(INVALID_PARAMS, f"failed to decode signed transaction: {error}") from error
     return transaction
+
+
+def ready(rpc: Rpc, asked: Asked, sender: Address, *, may_sign: bool = True) -> Make:
+    """Return what makes a transaction of what was asked for, in no time: see `Node.send`."""
+    with_gas = replace(asked, gas=_gas(rpc, asked, sender))
+    return lambda: filled(rpc, with_gas, sender, may_sign=may_sign)
 
 
 def filled(
@@ -107,9 +118,6 @@ def fields_of(rpc: Rpc, asked: Asked, sender: Address) -> Fields:
         tip = DEFAULT_PRIORITY_FEE_WEI
         if asked.max_fee_wei is not None:
             tip = min(tip, asked.max_fee_wei)
-    gas = asked.gas
-    if gas is None:
-        gas = int(estimate_gas(rpc, _with_sender(asked, sender), PENDING, None), 16)
     price = asked.gas_price_wei
     blob_fee = asked.max_blob_fee_wei
     if blob_fee is None:
@@ -117,7 +125,7 @@ def fields_of(rpc: Rpc, asked: Asked, sender: Address) -> Fields:
     return Fields(
         kind=_kind(asked),
         nonce=node.next_nonce(sender) if asked.nonce is None else asked.nonce,
-        gas=gas,
+        gas=_gas(rpc, asked, sender),
         to=asked.to,
         value_wei=asked.value_wei,
         data=asked.data,
@@ -129,6 +137,13 @@ def fields_of(rpc: Rpc, asked: Asked, sender: Address) -> Fields:
         blob_hashes=asked.blob_hashes or (),
         authorizations=asked.authorizations or (),
     )
+
+
+def _gas(rpc: Rpc, asked: Asked, sender: Address) -> int:
+    """Return a transaction's gas limit, what it needs where that is not told."""
+    if asked.gas is not None:
+        return asked.gas
+    return int(estimate_gas(rpc, replace(asked, sender=sender), PENDING, None), 16)
 
 
 def _kind(asked: Asked) -> int:
@@ -144,16 +159,12 @@ def _kind(asked: Asked) -> int:
     return ACCESS_LIST_TYPE if asked.access_list else LEGACY_TYPE
 
 
-def _with_sender(asked: Asked, sender: Address) -> Asked:
-    return replace(asked, sender=sender)
-
-
-def submitted(rpc: Rpc, transaction: SignedTransactionAPI) -> str:
-    """Submit a transaction; return its hash when it is mined, or after a set time."""
-    future = rpc.node.do(lambda: rpc.node.submit(transaction))
+def submitted(rpc: Rpc, make: Make) -> str:
+    """Send a transaction; return its hash when it is mined, or after a set time."""
+    sent = rpc.node.send(make)
     try:
-        future.result(rpc.send_seconds)
+        sent.mined.result(rpc.send_seconds)
     except TooLate:
-        if future.done():
+        if sent.mined.done():
             raise
-    return formats.data(transaction.hash)
+    return formats.data(sent.transaction.hash)
