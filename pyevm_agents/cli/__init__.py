@@ -11,12 +11,14 @@ import sys
 import click
 
 from pyevm_agents import __version__
+from pyevm_agents.cli.agents import estimate, models, schedule, script
 from pyevm_agents.cli.demo import demo
 from pyevm_agents.cli.endings import require_output, told_failures
 from pyevm_agents.cli.node import node
 from pyevm_agents.cli.record import record
 from pyevm_agents.cli.replay import replay
 from pyevm_agents.cli.store import store
+from pyevm_agents.cli.trace import trace
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -51,5 +53,5 @@ def main() -> None:
     require_output()
 
 
-for command in (demo, node, record, replay, store):
+for command in (demo, estimate, models, node, record, replay, schedule, script, store, trace):
     main.add_command(command)

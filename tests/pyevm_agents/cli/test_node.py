@@ -113,7 +113,7 @@ def test_a_folder_has_one_node_and_one_configuration(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--no-mining", "--block-time", "1"], "--no-mining excludes"),
+        (["--no-mining", "--block-time", "1"], "--no-mining and --block-time exclude each other"),
         (["--mixed-mining"], "--mixed-mining needs --block-time"),
         (["--store", "x", "--no-store"], "exclude each other"),
         (["--accounts", "0"], "0 is not in the range"),
