@@ -1,4 +1,4 @@
-"""Real clients, a real node: one process for a file of tests, back to genesis after each of them."""
+"""Real clients, a real node: one process for a file of tests, each from genesis on."""
 
 from __future__ import annotations
 
