@@ -170,9 +170,14 @@ def set_script(rpc: Rpc, steps: list[Step], model: str | None) -> bool:
     """Answer with these steps from now on, in the model's tokens and at its price: a mock."""
     switch = _switch_of(rpc, model)
     own = _weights_of(switch)
+    facts = own.profile_facts
+    # Estimating asks some twenty times for each step, and each time grammar and tokens are counted.
+    mock = RememberingModel(
+        ScriptedModel(steps, vocabulary=own), digest=facts.digest, fingerprint=facts.fingerprint
+    )
 
     def work() -> None:
-        switch.switch(ScriptedModel(steps, vocabulary=own))
+        switch.switch(mock)
 
     rpc.node.do(work).result()
     return True
