@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import itertools
 import logging
-import threading
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -170,7 +170,8 @@ class Steps:
         """Begin with nobody who listens."""
         self._listeners: tuple[Listen, ...] = ()
         self._numbers = itertools.count(1)
-        self._here = threading.local()
+        self._here: ContextVar[_Run | None] = ContextVar("run", default=None)
+        """A call that goes on in another thread takes it along: `pyevm_agents.deep_calls`."""
 
     def listen(self, listener: Listen) -> Callable[[], None]:
         """Tell somebody from now on; return what ends that, and again does nothing."""
@@ -184,8 +185,8 @@ class Steps:
     @contextmanager
     def run(self, purpose: Purpose) -> Iterator[None]:
         """Tell of what is executed meanwhile in this thread."""
-        before = self._run
-        run = self._here.run = _Run(purpose)
+        run = _Run(purpose)
+        before = self._here.set(run)
         try:
             yield
         except (VMError, ValidationError):
@@ -195,7 +196,7 @@ class Steps:
                 self._tell(RunFaulted(place=run.last, reason=str(error)))
             raise
         finally:
-            self._here.run = before
+            self._here.reset(before)
 
     def progressed(self, *, is_writing: bool, done: int, total: int, text: str) -> None:
         """Take note of how far a model is that was asked in this thread."""
@@ -287,8 +288,7 @@ class Steps:
 
     @property
     def _run(self) -> _Run | None:
-        run: _Run | None = getattr(self._here, "run", None)
-        return run
+        return self._here.get()
 
     def _step_failed(self, run: _Run, agent: _Agent, call: ComputationAPI) -> None:
         agent.is_thinking = False

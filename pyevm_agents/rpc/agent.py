@@ -12,9 +12,10 @@ from pyevm_agents.models.llama_model import GgufModel
 from pyevm_agents.models.recorded import RecordedModel, RecordingModel
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.agent_trace import trace_json
+from pyevm_agents.rpc.asked import asked
 from pyevm_agents.rpc.blocks import header_of
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
-from pyevm_agents.rpc.eth_send import asked, call_of, estimate_gas
+from pyevm_agents.rpc.eth_call import call_of, estimate_gas
 from pyevm_agents.rpc.failures import SERVER_ERROR, execution_failed
 from pyevm_agents.rpc.parameters import (
     PENDING,
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyevm_agents.models.scripted import Argument, Step
+    from pyevm_agents.rpc.asked import Asked
     from pyevm_agents.rpc.context import Rpc
-    from pyevm_agents.rpc.eth_send import Asked
     from pyevm_agents.rpc.formats import Json
 
 METHODS = Table()
@@ -169,9 +170,14 @@ def set_script(rpc: Rpc, steps: list[Step], model: str | None) -> bool:
     """Answer with these steps from now on, in the model's tokens and at its price: a mock."""
     switch = _switch_of(rpc, model)
     own = _weights_of(switch)
+    facts = own.profile_facts
+    # Estimating asks some twenty times for each step, and each time grammar and tokens are counted.
+    mock = RememberingModel(
+        ScriptedModel(steps, vocabulary=own), digest=facts.digest, fingerprint=facts.fingerprint
+    )
 
     def work() -> None:
-        switch.switch(ScriptedModel(steps, vocabulary=own))
+        switch.switch(mock)
 
     rpc.node.do(work).result()
     return True

@@ -49,8 +49,9 @@ def block_number(rpc: Rpc) -> str:
 
 @METHODS.method("eth_accounts", "eth_requestAccounts", is_quick=True)
 def accounts(rpc: Rpc) -> list[str]:
-    """Return the accounts that the node signs for."""
-    return [formats.data(one) for one in rpc.node.keys.addresses]
+    """Return the accounts that the node sends for: it has their keys, or impersonates them."""
+    keys = rpc.node.keys
+    return [formats.data(one) for one in (*keys.addresses, *sorted(keys.impersonated))]
 
 
 @METHODS.method("eth_syncing", is_quick=True)
@@ -154,7 +155,10 @@ def get_uncle_count_by_hash(rpc: Rpc, block_hash: bytes) -> str | None:
 def get_block_receipts(rpc: Rpc, number: BlockId) -> list[Json] | None:
     """Return the receipts of a block, null where there is no such block."""
     record = find_record(rpc, number)
-    return None if record is None else receipts_of(rpc, record)
+    # A block that nobody has executed yet has none.
+    if record is None or len(record.receipts) < len(record.block.transactions):
+        return None
+    return receipts_of(rpc, record)
 
 
 @METHODS.method("eth_getTransactionByHash", hash32)
