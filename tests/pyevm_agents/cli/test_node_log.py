@@ -205,5 +205,6 @@ def test_a_terminal_has_a_line_that_changes(
         "",
         shown,
         f"\x1b[31mdone\x1b[0m\n\n{shown}",
+        "",
         "end\n",
     ]
