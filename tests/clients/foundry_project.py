@@ -5,14 +5,22 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import threading
+import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tests.clients.packages import foundry_program
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 COMMAND_SECONDS = 240
+HEARD_SECONDS = 60
+SUBSCRIBED_SECONDS = 2
+"""cast doesn't say when it has subscribed."""
+
 FIRST_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 
 
@@ -53,12 +61,22 @@ class Foundry:
         """Run a command that prints JSON."""
         return json.loads(self(*arguments))
 
-    def start(self, *arguments: object) -> subprocess.Popen[str]:
-        """Run a command that ends when it is told to."""
-        return subprocess.Popen(
+    @contextmanager
+    def heard(self, *arguments: object) -> Iterator[Iterator[str]]:
+        """Run a command that subscribes to something; give what it prints, line by line."""
+        with subprocess.Popen(
             [*self.command, *map(str, arguments)],
             cwd=self.folder,
             env=self.environment,
             stdout=subprocess.PIPE,
             text=True,
-        )
+        ) as process:
+            silence = threading.Timer(HEARD_SECONDS, process.kill)
+            silence.start()
+            try:
+                time.sleep(SUBSCRIBED_SECONDS)
+                assert process.stdout is not None
+                yield iter(process.stdout)
+            finally:
+                silence.cancel()
+                process.kill()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +17,6 @@ from tests.clients.stories import (
     SECOND,
     require_agent_run,
     require_local_chain,
-    require_reverts,
 )
 
 if TYPE_CHECKING:
@@ -251,12 +249,7 @@ def test_logs_come_over_a_websocket(cast: Foundry, node: RunningNode) -> None:
         cast, "DemoToken", "constructor(string,string,uint8,uint256)", "USD Coin", "USDC", 6, 10**12
     )
     url = node.url.replace("http", "ws")
-    with cast.start("logs", "--subscribe", "--json", "--address", token, "--rpc-url", url) as heard:
-        try:
-            time.sleep(1)  # cast doesn't say when it has subscribed.
-            sent = send(cast, token, "transfer(address,uint256)", SECOND, 5)
-            assert heard.stdout is not None
-            log = json.loads(heard.stdout.readline())
-        finally:
-            heard.kill()
-    assert log["transactionHash"] == sent["transactionHash"]
+    with cast.heard("logs", "--subscribe", "--address", token, "--rpc-url", url) as lines:
+        sent = send(cast, token, "transfer(address,uint256)", SECOND, 5)
+        told = next(line for line in lines if "transactionHash" in line)
+    assert told.split() == ["transactionHash:", sent["transactionHash"]]
