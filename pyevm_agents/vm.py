@@ -21,6 +21,8 @@ from eth_utils import ValidationError
 from eth_utils.toolz import merge
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.block_class import AgentBlock, header_after
+from pyevm_agents.state import StateAccountDB, StateCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
         ReceiptAPI,
         SignedTransactionAPI,
         TransactionFieldsAPI,
+        WithdrawalAPI,
     )
     from eth_typing import Address
 
@@ -95,9 +98,13 @@ class AgentState(PragueState):
 
     computation_class = AgentComputation
     transaction_executor_class = AgentTransactionExecutor
+    account_db_class = StateAccountDB
 
     shown_base_fee_wei: int | None = None
     """What BASEFEE gives in a block that asks for no fee; None for the block's own."""
+
+    def set_system_contracts(self) -> None:
+        """Do nothing: py-evm looks for two contracts here, and gives them the code they have."""
 
     @property
     def base_fee(self) -> int:
@@ -160,7 +167,25 @@ class AgentVM(WatchedVM, PragueVM):
     """Prague, ready for an executor; blocks need no proof."""
 
     consensus_class = NoProofConsensus
+    block_class = AgentBlock
     _state_class = AgentState
+    create_header_from_parent = staticmethod(header_after)
+
+    def set_block_transactions_and_withdrawals(
+        self,
+        base_block: BlockAPI,
+        new_header: BlockHeaderAPI,
+        transactions: Sequence[SignedTransactionAPI],
+        receipts: Sequence[ReceiptAPI],
+        withdrawals: Sequence[WithdrawalAPI] = (),
+    ) -> BlockAPI:
+        """Return a block of these, which knows its receipts: requests are read from them next."""
+        block = super().set_block_transactions_and_withdrawals(
+            base_block, new_header, transactions, receipts, withdrawals
+        )
+        assert isinstance(block, AgentBlock)  # noqa: S101 - the class that it makes
+        block.receipts = tuple(receipts)
+        return block
 
 
 def record_inference(computation: ComputationAPI, inference: Inference) -> None:
@@ -202,12 +227,19 @@ def agent_vm(executor: Executor | None) -> type[AgentVM]:
 
     The precompile is entered on the class, not on an instance: EIP-2929 warmth asks the class.
     """
-    if executor is None:
-        return AgentVM
-    added: dict[Address, Callable[[ComputationAPI], ComputationAPI]] = {EXECUTOR_ADDRESS: executor}
-    computation_class = AgentComputation.configure(
-        __name__="AgentComputation",
-        _precompiles=merge(AgentComputation.get_precompiles(), added),
+    account_db_class = type("AccountDB", (StateAccountDB,), {"cache": StateCache()})
+    computation_class = AgentComputation
+    if executor is not None:
+        added: dict[Address, Callable[[ComputationAPI], ComputationAPI]] = {
+            EXECUTOR_ADDRESS: executor
+        }
+        computation_class = AgentComputation.configure(
+            __name__="AgentComputation",
+            _precompiles=merge(AgentComputation.get_precompiles(), added),
+        )
+    state_class = AgentState.configure(
+        __name__="AgentState",
+        account_db_class=account_db_class,
+        computation_class=computation_class,
     )
-    state_class = AgentState.configure(__name__="AgentState", computation_class=computation_class)
     return AgentVM.configure(__name__="AgentVM", _state_class=state_class)
