@@ -19,6 +19,7 @@ from eth_hash.auto import keccak
 from eth_typing import Hash32
 
 from pyevm_agents.state.account import Account
+from pyevm_agents.state.cache import StateCache
 from pyevm_agents.state.storage import Storage
 from pyevm_agents.state.trie import MissingNodeError, Trie
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from eth.typing import JournalDBCheckpoint
     from eth_typing import Address
 
-    from pyevm_agents.state.cache import StateCache
-
     Warm = Address | tuple[Address, int]
 
 MAX_UINT64, MAX_UINT256 = 2**64 - 1, 2**256 - 1
@@ -40,14 +39,15 @@ NEW = Account()
 class StateAccountDB(AccountDatabaseAPI):
     """Accounts at a state root."""
 
-    cache: StateCache
-    """What the chain remembers; the class of a chain's accounts has it."""
+    cache: StateCache | None = None
+    """What the chain remembers: the class of its accounts has it. None: each for itself."""
 
     def __init__(self, db: AtomicDatabaseAPI, state_root: Hash32 = BLANK_ROOT_HASH) -> None:
         """Begin with the accounts of a root."""
         self._db = db
+        self._cache = StateCache() if self.cache is None else self.cache
         self._shown_root = self._base_root = state_root
-        self._trie = Trie(db, state_root, self.cache)
+        self._trie = Trie(db, state_root, self._cache)
         self._written: dict[bytes, bytes] = {}
         self._begin()
 
@@ -81,12 +81,12 @@ class StateAccountDB(AccountDatabaseAPI):
     def make_state_root(self) -> Hash32:
         """Return the root with all that has changed."""
         self._written = {}
-        trie = Trie(self._db, self._base_root, self.cache)
+        trie = Trie(self._db, self._base_root, self._cache)
         for address in {**self._changed, **self._storages}:
             account = self._with_storage_root(address)
             if account == self._in_trie(address):
                 continue
-            path = self.cache.path(address)
+            path = self._cache.path(address)
             if account is None:
                 trie.delete(path)
             else:
@@ -116,7 +116,7 @@ class StateAccountDB(AccountDatabaseAPI):
             address: AccountQueryTracker(address in self._codes_queried, self._slots(address))
             for address in self._kept
         }
-        self._trie = Trie(self._db, self._base_root, self.cache)
+        self._trie = Trie(self._db, self._base_root, self._cache)
         self._begin()
         return MetaWitness(set(), trackers)
 
@@ -164,7 +164,7 @@ class StateAccountDB(AccountDatabaseAPI):
             return self._kept[address]
         except KeyError:
             pass
-        path = self.cache.path(address)
+        path = self._cache.path(address)
         try:
             encoded = self._trie.get(path)
         except MissingNodeError as error:
@@ -252,10 +252,10 @@ class StateAccountDB(AccountDatabaseAPI):
         if code_hash == EMPTY_SHA3:
             return b""
         self._codes_queried.add(address)
-        code = self._codes.get(code_hash) or self.cache.codes.get(code_hash)
+        code = self._codes.get(code_hash) or self._cache.codes.get(code_hash)
         if code is None:
             try:
-                code = self.cache.codes[code_hash] = self._db[code_hash]
+                code = self._cache.codes[code_hash] = self._db[code_hash]
             except KeyError as error:
                 raise MissingBytecode(code_hash) from error
         return code
@@ -276,7 +276,7 @@ class StateAccountDB(AccountDatabaseAPI):
         storage = self._storages.get(address)
         if storage is None:
             root = (self._account(address) or NEW).storage_root
-            storage = self._storages[address] = Storage(self._db, root, self.cache)
+            storage = self._storages[address] = Storage(self._db, root, self._cache)
         return storage
 
     def get_storage(self, address: Address, slot: int, from_journal: bool = True) -> int:  # noqa: FBT001, FBT002 - py-evm's
@@ -286,7 +286,7 @@ class StateAccountDB(AccountDatabaseAPI):
         try:
             return storage.get(slot) if from_journal else storage.original(slot)
         except MissingNodeError as error:
-            path = bytes.fromhex(self.cache.path(slot.to_bytes(32, "big")))
+            path = bytes.fromhex(self._cache.path(slot.to_bytes(32, "big")))
             raise MissingStorageTrieNode(
                 Hash32(error.node_hash), Hash32(storage.root), Hash32(path), None, address
             ) from error
@@ -313,7 +313,7 @@ class StateAccountDB(AccountDatabaseAPI):
         """Give an account slots that are all empty."""
         before = self._storage(address)
         storages = self._storages
-        storages[address] = Storage(self._db, BLANK_ROOT_HASH, self.cache)
+        storages[address] = Storage(self._db, BLANK_ROOT_HASH, self._cache)
         storages[address].queried = before.queried
         self._undo.append(lambda: storages.__setitem__(address, before))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import rlp
 from eth.vm.forks.prague.blocks import PragueBlock, PragueBlockHeader
@@ -12,6 +14,9 @@ from hypothesis import strategies as st
 from pyevm_agents.block_class import AgentBlock, AgentHeader, header_after
 
 GAS_LIMIT = 30_000_000
+FIRST: dict[str, Any] = {
+    "difficulty": 0, "block_number": 1, "gas_limit": GAS_LIMIT, "timestamp": 1,
+}  # fmt: skip
 
 
 def parents() -> st.SearchStrategy[dict[str, object]]:
@@ -54,8 +59,8 @@ def test_what_a_header_is_told_to_be_goes_py_evms_way() -> None:
 
 
 def test_a_copy_is_another_header() -> None:
-    header = AgentHeader(difficulty=0, block_number=1, gas_limit=GAS_LIMIT, timestamp=1)
-    plain = PragueBlockHeader(difficulty=0, block_number=1, gas_limit=GAS_LIMIT, timestamp=1)
+    header = AgentHeader(**FIRST)
+    plain = PragueBlockHeader(**FIRST)
     before = header.hash
     rlp.encode(header)
     changed = header.copy(gas_used=7)
@@ -67,7 +72,7 @@ def test_a_copy_is_another_header() -> None:
 
 
 def test_a_copied_block_keeps_its_transactions_themselves() -> None:
-    header = AgentHeader(difficulty=0, block_number=1, gas_limit=GAS_LIMIT, timestamp=1)
+    header = AgentHeader(**FIRST)
     builder = AgentBlock.get_transaction_builder()
     transaction = builder.new_transaction(0, 1, 21_000, b"\x01" * 20, 0, b"", 27, 1, 1)  # type: ignore[arg-type]
     block = AgentBlock(header=header, transactions=[transaction])
@@ -76,6 +81,7 @@ def test_a_copied_block_keeps_its_transactions_themselves() -> None:
     copied = block.copy(header=header.copy(bloom=5))
     assert copied.transactions[0] is transaction
     assert copied.block_requests == []
+    assert copied.bloom_filter is not None
     assert int(copied.bloom_filter) == 5
     assert copied.get_receipts(None) == ()  # type: ignore[arg-type]
     plain = PragueBlock(header=header, transactions=[transaction])

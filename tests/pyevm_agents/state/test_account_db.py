@@ -8,6 +8,7 @@ import pytest
 from eth.constants import BLANK_ROOT_HASH
 from eth.db.account import AccountDB
 from eth.db.atomic import AtomicDB
+from eth.db.backends.memory import MemoryDB
 from eth.vm.interrupt import MissingAccountTrieNode, MissingBytecode, MissingStorageTrieNode
 from eth_typing import Address, Hash32
 from eth_utils import ValidationError
@@ -31,9 +32,15 @@ values = st.sampled_from([0, 0, 1, 0x7F, 0x80, 2**256 - 1])
 
 def opened(db: AtomicDB, root: bytes = BLANK_ROOT_HASH) -> StateAccountDB:
     """Return accounts with a memory of their own."""
-    kind = type("AccountDB", (StateAccountDB,), {"cache": StateCache()})
-    accounts: StateAccountDB = kind(db, Hash32(root))
-    return accounts
+    return StateAccountDB(db, Hash32(root))
+
+
+def keep_alone(db: AtomicDB, root: bytes) -> None:
+    """Remove everything but the node of a root."""
+    rows = db.wrapped_db
+    assert isinstance(rows, MemoryDB)
+    for key in [one for one in rows.kv_store if one != root]:
+        del rows[key]
 
 
 class AccountsMachine(RuleBasedStateMachine):
@@ -225,8 +232,7 @@ def test_what_the_database_lacks_is_named() -> None:
     accounts = opened(db)
     persisted(accounts)
     root = accounts.state_root
-    for key in [one for one in db.wrapped_db.kv_store if one != root]:
-        del db[key]
+    keep_alone(db, root)
     lacking = opened(db, root)
     with pytest.raises(MissingAccountTrieNode) as missing:
         lacking.get_balance(ADDRESSES[0])
@@ -241,8 +247,7 @@ def test_missing_code_and_storage_are_named(kept: int) -> None:
     accounts.set_storage(ADDRESSES[0], 1, 1)
     accounts.persist()
     root = accounts.state_root
-    for key in [one for one in db.wrapped_db.kv_store if one != root]:
-        del db[key]
+    keep_alone(db, root)
     lacking = opened(db, root)
     with pytest.raises(MissingBytecode):
         lacking.get_code(ADDRESSES[0])
