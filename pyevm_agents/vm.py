@@ -8,6 +8,7 @@ Source: architecture, decisions 1 and 2.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from eth.chains.base import MiningChain
@@ -16,12 +17,15 @@ from eth.vm.forks.frontier import FrontierVM
 from eth.vm.forks.prague import PragueVM
 from eth.vm.forks.prague.computation import PragueComputation
 from eth.vm.forks.prague.state import PragueState, PragueTransactionExecutor
+from eth.vm.forks.spurious_dragon.state import SpuriousDragonTransactionExecutor
 from eth_typing import BlockNumber
 from eth_utils import ValidationError
 from eth_utils.toolz import merge
 
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.block_class import AgentBlock, header_after
+from pyevm_agents.deep_calls import at_depth, touched_accounts, with_calls
+from pyevm_agents.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
 from pyevm_agents.state import StateAccountDB, StateCache
 
 if TYPE_CHECKING:
@@ -31,8 +35,10 @@ if TYPE_CHECKING:
         BlockAPI,
         BlockHeaderAPI,
         ComputationAPI,
+        MessageAPI,
         ReceiptAPI,
         SignedTransactionAPI,
+        TransactionContextAPI,
         TransactionFieldsAPI,
         WithdrawalAPI,
     )
@@ -44,7 +50,11 @@ if TYPE_CHECKING:
 
 
 class AgentComputation(PragueComputation):
-    """A computation that remembers what the executor did in it."""
+    """A computation that remembers what the executor did in it, and reads KZG's setup once."""
+
+    _precompiles = merge(
+        PragueComputation.get_precompiles(), {POINT_EVALUATION_ADDRESS: point_evaluation}
+    )
 
     inference: Inference | None = None
     """Set on a call of the executor that ran to its end."""
@@ -57,6 +67,33 @@ class AgentComputation(PragueComputation):
         sender's delegated code creates (EIP-7702), and it would pay twice.
         """
         return bool(self.msg.depth == 0)
+
+    def generate_child_computation(self, child_msg: MessageAPI) -> ComputationAPI:
+        """Execute a call of this one's."""
+        call = partial(super().generate_child_computation, child_msg)
+        return at_depth(child_msg.depth, call)
+
+    # What follows is what py-evm finds out by recursion, too deep for some Pythons.
+
+    def _succeeded(self) -> list[AgentComputation]:
+        return [one for one in with_calls(self) if not one.is_error]
+
+    def get_gas_refund(self) -> int:
+        """Return what was refunded in all that it did."""
+        own = sum(one._gas_meter.gas_refunded for one in self._succeeded())  # noqa: SLF001 - its own class
+        return own + sum(one.msg.refund for one in with_calls(self))
+
+    def get_raw_log_entries(self) -> tuple[tuple[int, bytes, tuple[int, ...], bytes], ...]:
+        """Return the logs of all that it did, in order, each with its number."""
+        return tuple(sorted(log for one in self._succeeded() for log in one._log_entries))  # noqa: SLF001 - its own class
+
+    def get_accounts_for_deletion(self) -> list[Address]:
+        """Return the accounts that are deleted by all that it did."""
+        return [*{each for one in self._succeeded() for each in one.accounts_to_delete}]
+
+    def get_self_destruct_beneficiaries(self) -> list[Address]:
+        """Return who gets what those accounts had."""
+        return [*{each for one in self._succeeded() for each in one.beneficiaries}]
 
 
 def floor_gas(transaction: TransactionFieldsAPI) -> int:
@@ -85,6 +122,19 @@ class AgentTransactionExecutor(PragueTransactionExecutor):
                 f"minimum needed {least}"
             )
 
+    def finalize_computation(
+        self, transaction: SignedTransactionAPI, computation: ComputationAPI
+    ) -> ComputationAPI:
+        """Settle what a transaction costs, and delete what it left empty (EIP-161)."""
+        # Past py-evm's own rule of EIP-161, which is the one of its base that recurses.
+        settle = super(SpuriousDragonTransactionExecutor, self).finalize_computation
+        computation = settle(transaction, computation)
+        state = self.vm_state
+        for account in touched_accounts(computation):
+            if state.account_exists(account) and state.account_is_empty(account):
+                state.delete_account(account)
+        return computation
+
     def get_code_at_address(self, code_address: Address) -> tuple[bytes, Address | None]:
         """Return the code a transaction to `code_address` runs, and its delegate if it has one."""
         code, delegate = super().get_code_at_address(code_address)
@@ -103,6 +153,12 @@ class AgentState(PragueState):
     shown_base_fee_wei: int | None = None
     """What BASEFEE gives in a block that asks for no fee; None for the block's own."""
 
+    shown_blob_base_fee_wei: int | None = None
+    """What BLOBBASEFEE gives; None for what follows from the block."""
+
+    shown_blob_hashes: tuple[bytes, ...] = ()
+    """What BLOBHASH gives a call; a blob transaction has its own."""
+
     def set_system_contracts(self) -> None:
         """Do nothing: py-evm looks for two contracts here, and gives them the code they have."""
 
@@ -111,6 +167,19 @@ class AgentState(PragueState):
         """What BASEFEE gives."""
         shown = self.shown_base_fee_wei
         return super().base_fee if shown is None else shown
+
+    @property
+    def blob_base_fee(self) -> int:
+        """What BLOBBASEFEE gives."""
+        shown = self.shown_blob_base_fee_wei
+        return super().blob_base_fee if shown is None else shown
+
+    def get_transaction_context(self, transaction: SignedTransactionAPI) -> TransactionContextAPI:
+        """Return what a transaction's code can ask about it."""
+        context = super().get_transaction_context(transaction)
+        if self.shown_blob_hashes:
+            context._blob_versioned_hashes = self.shown_blob_hashes  # type: ignore[attr-defined]  # noqa: SLF001 - so does py-evm
+        return context
 
 
 class WatchedVM(FrontierVM):

@@ -10,6 +10,7 @@ Source: architecture, decisions 3 and 10.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import rlp
@@ -18,6 +19,7 @@ from eth.rlp.sedes import chain_gaps
 from eth_typing import BlockNumber
 
 from pyevm_agents.blocks import decode_block, require_same
+from pyevm_agents.chain.drafting import SilentModel, scratch_chain
 from pyevm_agents.chain.opening import begin, executor_of
 from pyevm_agents.chain.records import BlockSettings, MinedBlock, Record
 from pyevm_agents.chain.row_keys import BEFORE_KEY, HEAD_STATE_KEY, NOTE_KEY, SENDER_KEY
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
     from pyevm_agents.config import ChainConfig
     from pyevm_agents.database import Rows
     from pyevm_agents.genesis import ForeignRules, GenesisAccount
-    from pyevm_agents.vm import Watch
+    from pyevm_agents.vm import AgentChain, Watch
 
 
 class Chain(ChainTrials):
@@ -83,6 +85,9 @@ class Chain(ChainTrials):
         db = Database(rows if rows is not None else MemoryRows())
         begin(db, chain_class, config, header, self.genesis_accounts)
         super().__init__(config, chain_class, db)
+        self.annotate: Callable[[MinedBlock], Mapping[bytes, bytes]] | None = None
+        """Says what is kept about a block's transactions beside the rules, by their hashes. It is
+        written with the block, or not at all."""
 
     # -- writing -- #
 
@@ -100,26 +105,45 @@ class Chain(ChainTrials):
         Raises: ValidationError: a transaction that no block may hold. EngineFault: the host
                 failed. The chain is as before in both cases.
         """
-        settings = settings or BlockSettings(timestamp_seconds=timestamp_seconds)
-        mined = self.draft(transactions, settings)
-        self._persist(mined)
+        header = self.next_header(settings or BlockSettings(timestamp_seconds=timestamp_seconds))
+        with self._or_nothing():
+            mined = self._make(_vm(self._chain, header), transactions)
+            self._persist(mined)
         return mined
 
     def draft(
-        self, transactions: Sequence[SignedTransactionAPI], settings: BlockSettings
+        self,
+        transactions: Sequence[SignedTransactionAPI],
+        header: BlockHeaderAPI,
+        *,
+        asks_models: bool = True,
     ) -> MinedBlock:
-        """Make a block as `mine` does, and add nothing. `forget_draft` takes what it has made.
+        """Make a block as `mine` does, and keep nothing. Any thread may, also while one is mined.
 
-        Raises: see `mine`.
+        Input:  the transactions; a header of `next_header`; whether models answer in it.
+        Raises: see `mine`. ModelNeededError: a model would have to be asked, and is not to be.
         """
-        header = self.next_header(settings)
-        with self._or_nothing():
-            block = self._vm(header).get_block()
-            return self._execute(block.copy(transactions=transactions), header, is_own=True)
+        chain_class = self._chain_class if asks_models else self._silent_chain_class
+        return self._make(_vm(scratch_chain(chain_class, self._db), header), transactions)
 
-    def forget_draft(self) -> None:
-        """Let go of what drafts have made."""
-        self._db.discard()
+    def listing(
+        self, transactions: Sequence[SignedTransactionAPI], header: BlockHeaderAPI
+    ) -> BlockAPI:
+        """Return a block of these transactions that nobody has executed."""
+        return _vm(self._chain, header).get_block().copy(transactions=transactions)
+
+    @cached_property
+    def _silent_chain_class(self) -> type[AgentChain]:
+        """The chain's class with models that are not to be asked."""
+        if not self.models:
+            return self._chain_class
+        silent = {name: SilentModel(model) for name, model in self.models.items()}
+        executor = executor_of(self.config, silent, record_inference)
+        return agent_chain(executor, self.config.chain_id)
+
+    def _make(self, vm: WatchedVM, transactions: Sequence[SignedTransactionAPI]) -> MinedBlock:
+        vm.is_own_block = True
+        return self._execute(vm, vm.get_block().copy(transactions=transactions))
 
     def import_block(self, encoded: bytes, *, watch: Watch | None = None) -> MinedBlock:
         """Execute a block that was mined before, and add it if it is what its header says.
@@ -133,7 +157,7 @@ class Chain(ChainTrials):
         header = self._chain.create_header_from_parent(self._head)
         block = decode_block(encoded, self._vm_class(header).get_block_class())
         with self._or_nothing():
-            mined = self._execute(block, header, watch)
+            mined = self._execute(_vm(self._chain, header), block, watch)
             require_same(block, mined.block)
             self._persist(mined)
         return mined
@@ -149,6 +173,7 @@ class Chain(ChainTrials):
             state.persist()
             self._db[HEAD_STATE_KEY] = bytes(state.state_root)
             self._db.commit()
+        self._stand_at(self._head)
 
     def load_accounts(self, accounts: object) -> None:
         """Put accounts of a dump into the latest state, each as a whole.
@@ -159,6 +184,7 @@ class Chain(ChainTrials):
             root = load_accounts(self._db, self.state_root(self._head), accounts)
             self._db[HEAD_STATE_KEY] = root
             self._db.commit()
+        self._stand_at(self._head)
 
     # -- going back -- #
 
@@ -176,7 +202,7 @@ class Chain(ChainTrials):
         Raises: ConfigError: there is no such snapshot.
         """
         self._db.revert(snapshot)
-        self._head = self._chain.get_canonical_head()
+        self._stand_at(self._chain.get_canonical_head())
 
     def rollback(self, number: int) -> None:
         """Go back to a block: those after it are no longer on the chain.
@@ -200,7 +226,7 @@ class Chain(ChainTrials):
             if self._db.exists(HEAD_STATE_KEY):
                 del self._db[HEAD_STATE_KEY]
             self._db.commit()
-        self._head = target
+        self._stand_at(target)
 
     # -- beside the rules -- #
 
@@ -213,11 +239,6 @@ class Chain(ChainTrials):
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    def note(self, transaction_hash: bytes, text: bytes) -> None:
-        """Keep something about a transaction, of which no rule knows."""
-        self._db[NOTE_KEY + transaction_hash] = text
-        self._db.commit()
-
     # -- inside -- #
 
     def _record(self, computation: ComputationAPI, inference: Inference) -> None:
@@ -225,27 +246,12 @@ class Chain(ChainTrials):
         for listener in [*self._listeners]:
             listener(computation, inference)
 
-    def _vm(self, header: BlockHeaderAPI) -> WatchedVM:
-        """Return a VM of its own for a header."""
-        vm = self._chain.get_vm(header)
-        assert isinstance(vm, WatchedVM)  # noqa: S101 - the only ones an `AgentChain` has
-        return vm
-
-    def _execute(
-        self,
-        block: BlockAPI,
-        header: BlockHeaderAPI,
-        watch: Watch | None = None,
-        *,
-        is_own: bool = False,
-    ) -> MinedBlock:
+    def _execute(self, vm: WatchedVM, block: BlockAPI, watch: Watch | None = None) -> MinedBlock:
         """Execute the transactions of a block; what its header says of their results is not read.
 
         Mining and importing are this one function: a block's own work, such as the contract that
         keeps parents' hashes, is then done in both.
         """
-        vm = self._vm(header)
-        vm.is_own_block = is_own
         done: list[tuple[ReceiptAPI, ComputationAPI]] = []
 
         def tell(
@@ -273,12 +279,15 @@ class Chain(ChainTrials):
         for transaction in block.transactions:
             if is_impersonated(transaction):
                 self._db[SENDER_KEY + transaction.hash] = bytes(transaction.sender)
+        if self.annotate is not None:
+            for transaction_hash, text in self.annotate(mined).items():
+                self._db[NOTE_KEY + transaction_hash] = text
         if self._db.exists(HEAD_STATE_KEY):
             self._db[BEFORE_KEY + block.hash] = self._db[HEAD_STATE_KEY]
             del self._db[HEAD_STATE_KEY]
         self._db.commit()
         self._records[block.hash] = Record(block=block, receipts=mined.receipts)
-        self._head = block.header
+        self._stand_at(block.header)
 
     @contextmanager
     def _or_nothing(self) -> Iterator[None]:
@@ -287,3 +296,10 @@ class Chain(ChainTrials):
         except BaseException:
             self._db.discard()
             raise
+
+
+def _vm(chain: AgentChain, header: BlockHeaderAPI) -> WatchedVM:
+    """Return a VM of its own for a header."""
+    vm = chain.get_vm(header)
+    assert isinstance(vm, WatchedVM)  # noqa: S101 - the only ones an `AgentChain` has
+    return vm

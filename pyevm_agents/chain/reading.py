@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING
 
+from eth.constants import MAX_PREV_HEADER_DEPTH
 from eth.db.atomic import AtomicDB
 from eth.exceptions import HeaderNotFound, TransactionNotFound
 from eth.vm.chain_context import ChainContext
@@ -52,7 +54,17 @@ class ChainReader:
         self._db = db
         self._chain = chain_class(AtomicDB(db))
         self._records: LRU[bytes, Record] = LRU(RECORDS)
-        self._head: BlockHeaderAPI = self._chain.get_canonical_head()
+        self._stand_at(self._chain.get_canonical_head())
+
+    def _stand_at(self, header: BlockHeaderAPI) -> None:
+        """Take a block for the latest one, with what is written to have been set after it."""
+        root = self._db[HEAD_STATE_KEY] if self._db.exists(HEAD_STATE_KEY) else header.state_root
+        # One assignment: a reader sees both as they were, or as they are.
+        self._tip = (header, bytes(root))
+
+    @property
+    def _head(self) -> BlockHeaderAPI:
+        return self._tip[0]
 
     def close(self) -> None:
         """Close the rows; again does nothing."""
@@ -79,8 +91,11 @@ class ChainReader:
 
         Raises: HeaderNotFound: there is none.
         """
-        if number == self._head.block_number:
-            return self._head
+        head = self._head
+        if number == head.block_number:
+            return head
+        if number > head.block_number:
+            raise HeaderNotFound(f"no block {number}: the latest one is {head.block_number}")
         return self._chain.get_canonical_block_header_by_number(BlockNumber(number))
 
     def header_of(self, block_hash: bytes) -> BlockHeaderAPI:
@@ -151,9 +166,8 @@ class ChainReader:
 
     def state_root(self, header: BlockHeaderAPI) -> bytes:
         """Return the root of the state after a block, what was set after it included."""
-        if header.hash == self._head.hash and self._db.exists(HEAD_STATE_KEY):
-            return self._db[HEAD_STATE_KEY]
-        return bytes(header.state_root)
+        head, root = self._tip
+        return root if header.hash == head.hash else bytes(header.state_root)
 
     def state_root_before(self, header: BlockHeaderAPI) -> bytes:
         """Return the root of the state that a block begins with."""
@@ -227,9 +241,24 @@ class ChainReader:
             )
         return vm_class
 
-    def _state(self, header: BlockHeaderAPI, root: bytes, trace: Trace | None = None) -> StateAPI:
+    def _state(
+        self,
+        header: BlockHeaderAPI,
+        root: bytes,
+        trace: Trace | None = None,
+        *,
+        number: int | None = None,
+    ) -> StateAPI:
+        """Return a state for a block that begins with a root.
+
+        Input: `number` is the block's own, where the header says another: BLOCKHASH goes by it.
+        """
         vm_class = self._vm_class(header) if trace is None else trace(self._agent_vm_class(header))
         hashes = vm_class.get_prev_hashes(header.parent_hash, self._chain.chaindb) or ()
+        ahead = 0 if number is None else header.block_number - number
+        if ahead:
+            unknown = repeat(Hash32(b""), min(ahead, MAX_PREV_HEADER_DEPTH))
+            hashes = chain(unknown, islice(hashes, max(0, -ahead), None))
         return vm_class.build_state(
             self._chain.chaindb.db,
             header.copy(state_root=root),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from eth.vm.chain_context import ChainContext
 from eth_typing import Address
 
-from pyevm_agents.calls import CallResult, override, spoofed
+from pyevm_agents.calls import BlockOverride, CallResult, override, spoofed
 from pyevm_agents.chain.reading import ChainReader
 from pyevm_agents.chain.records import BlockSettings
 from pyevm_agents.errors import ConfigError
@@ -86,16 +86,17 @@ class ChainTrials(ChainReader):
         *,
         header: BlockHeaderAPI | None = None,
         overrides: Mapping[Address, AccountOverride] | None = None,
+        block: BlockOverride | None = None,
         trace: Trace | None = None,
     ) -> CallResult:
         """Execute a message as a transaction would, and keep nothing.
 
         Input:  the header of the block that it is in: of one of the chain for the state after it,
-                of `next_header` where None; what accounts are said to be meanwhile; what makes a VM
-                class that tells a tracer.
+                of `next_header` where None; what accounts and that block are said to be meanwhile;
+                what makes a VM class that tells a tracer.
         Raises: ValidationError: intrinsic gas, balance. EngineFault: the host failed.
         """
-        state = self._trial_state(call, header, overrides or {}, trace)
+        state = self._trial_state(call, header, overrides, block, trace)
         gas = state.gas_limit if call.gas is None else call.gas
         transaction = self._spoofed(state, call, gas)
         computation = state.costless_execute_transaction(transaction)
@@ -140,6 +141,7 @@ class ChainTrials(ChainReader):
         *,
         header: BlockHeaderAPI | None = None,
         overrides: Mapping[Address, AccountOverride] | None = None,
+        block: BlockOverride | None = None,
     ) -> int:
         """Return a gas limit with which a message succeeds, and with one less it does not.
 
@@ -149,7 +151,7 @@ class ChainTrials(ChainReader):
         Raises: VMError: it fails with all of that gas. ValidationError: see `call`. EngineFault:
                 the host failed.
         """
-        state = self._trial_state(call, header, overrides or {})
+        state = self._trial_state(call, header, overrides, block)
         most = state.gas_limit if call.gas is None else call.gas
 
         def attempt(gas: int) -> Trial:
@@ -180,7 +182,8 @@ class ChainTrials(ChainReader):
         self,
         call: Call,
         header: BlockHeaderAPI | None,
-        overrides: Mapping[Address, AccountOverride],
+        overrides: Mapping[Address, AccountOverride] | None,
+        block: BlockOverride | None,
         trace: Trace | None = None,
     ) -> StateAPI:
         """Return the state to try a call in, whose block asks for no fee.
@@ -188,14 +191,18 @@ class ChainTrials(ChainReader):
         A call that offers a price sees the base fee in BASEFEE, as in geth.
         """
         header = self.next_header() if header is None else header
-        root = self.state_root(header)
+        root, number = self.state_root(header), header.block_number
+        told = block or BlockOverride()
+        header = told.header(header)
         base_fee = header.as_dict().get("base_fee_per_gas")
         if base_fee is not None:
             header = header.copy(base_fee_per_gas=0)
-        state = self._state(header, root, trace)
-        if call.gas_price_wei and isinstance(state, AgentState):
-            state.shown_base_fee_wei = base_fee
-        override(state, overrides)
+        state = self._state(header, root, trace, number=number)
+        if isinstance(state, AgentState):
+            state.shown_base_fee_wei = base_fee if call.gas_price_wei else None
+            state.shown_blob_base_fee_wei = told.blob_base_fee_wei
+            state.shown_blob_hashes = call.blob_hashes
+        override(state, overrides or {})
         return state
 
     def _spoofed(self, state: StateAPI, call: Call, gas: int) -> SignedTransactionAPI:

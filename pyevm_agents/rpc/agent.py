@@ -11,9 +11,10 @@ from pyevm_agents.models import RememberingModel, ScriptedModel, SwitchedModel, 
 from pyevm_agents.models.llama_model import GgufModel
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.agent_trace import trace_json
+from pyevm_agents.rpc.asked import asked
 from pyevm_agents.rpc.blocks import header_of
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
-from pyevm_agents.rpc.eth_send import asked, call_of, estimate_gas
+from pyevm_agents.rpc.eth_call import call_of, estimate_gas
 from pyevm_agents.rpc.failures import SERVER_ERROR, execution_failed
 from pyevm_agents.rpc.parameters import (
     PENDING,
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyevm_agents.models.scripted import Argument, Step
+    from pyevm_agents.rpc.asked import Asked
     from pyevm_agents.rpc.context import Rpc
-    from pyevm_agents.rpc.eth_send import Asked
     from pyevm_agents.rpc.formats import Json
 
 METHODS = Table()

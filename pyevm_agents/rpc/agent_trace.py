@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI
 
     from precompiles.ports import LanguageModel
-    from pyevm_agents.chain import Chain, MinedBlock
+    from pyevm_agents.chain import MinedBlock
     from pyevm_agents.rpc.formats import Json
     from pyevm_agents.trace import AgentStep
 
@@ -59,17 +59,21 @@ def trace_json(
     }
 
 
-def keep_traces(chain: Chain, mined: MinedBlock) -> None:
-    """Keep what agents did in a block: it can't be found out later where a script answered."""
-    before = 0
+def traces_of(models: Mapping[str, LanguageModel], mined: MinedBlock) -> dict[bytes, bytes]:
+    """Return what agents did in a block, by transaction: it is kept with it.
+
+    It can't be found out later where a script answered.
+    """
+    traces, before = {}, 0
     for transaction, receipt, computation in zip(
         mined.block.transactions, mined.receipts, mined.computations, strict=True
     ):
         if agent_steps(computation):
             gas_used = receipt.gas_used - before
-            form = trace_json(transaction.hash, computation, gas_used, chain.models)
-            chain.note(transaction.hash, json.dumps(form).encode())
+            form = trace_json(transaction.hash, computation, gas_used, models)
+            traces[bytes(transaction.hash)] = json.dumps(form).encode()
         before = receipt.gas_used
+    return traces
 
 
 def step_json(step: AgentStep, number: int, models: Mapping[str, LanguageModel]) -> Json:

@@ -14,12 +14,13 @@ from eth_utils import ValidationError
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.absent import NO_FORK
+from pyevm_agents.rpc.asked import asked
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.eth_send import (
     DEFAULT_PRIORITY_FEE_WEI,
-    asked,
     decoded,
     filled,
+    ready,
     sender_of,
     submitted,
 )
@@ -46,8 +47,8 @@ if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI
     from eth_typing import Address
 
+    from pyevm_agents.rpc.asked import Asked
     from pyevm_agents.rpc.context import Rpc
-    from pyevm_agents.rpc.eth_send import Asked
     from pyevm_agents.rpc.formats import Json
 
 METHODS = Table()
@@ -91,7 +92,7 @@ def send_unsigned_transaction(rpc: Rpc, transaction: Asked) -> str:
     """Send a transaction in anybody's name, without a key; return its hash."""
     if transaction.sender is None:
         raise RpcError(INVALID_PARAMS, "from is missing: say in whose name it is sent")
-    return submitted(rpc, filled(rpc, transaction, transaction.sender, may_sign=False))
+    return submitted(rpc, ready(rpc, transaction, transaction.sender, may_sign=False))
 
 
 # -- time -- #

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from eth_utils import ValidationError
 
 from pyevm_agents.rpc import formats
+from pyevm_agents.rpc.asked import Asked, asked, block_override, overrides
 from pyevm_agents.rpc.blocks import header_of
 from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.eth_send import Asked, asked, call_of, overrides
+from pyevm_agents.rpc.eth_call import call_of
 from pyevm_agents.rpc.failures import SERVER_ERROR
 from pyevm_agents.rpc.parameters import LATEST, BlockId, anything, block, hash32
 from pyevm_agents.rpc.table import Table, optional
@@ -71,13 +72,17 @@ def trace_block_by_hash(rpc: Rpc, block_hash: bytes, options: object) -> list[Js
 @METHODS.method("debug_traceCall", asked, optional(block, LATEST), optional(anything))
 def trace_call(rpc: Rpc, transaction: Asked, block: BlockId, options: object) -> object:
     """Return what a tracer tells of a call, of which nothing is kept."""
-    told = options.get("stateOverrides") if isinstance(options, dict) else None
+    told = options if isinstance(options, dict) else {}
+    accounts, told_block = told.get("stateOverrides"), told.get("blockOverrides")
     tracer = tracer_from(options)
     try:
         rpc.node.chain.call(
             call_of(transaction),
             header=header_of(rpc.node, block),
-            overrides=None if told is None else overrides(told, "options.stateOverrides"),
+            overrides=None if accounts is None else overrides(accounts, "options.stateOverrides"),
+            block=None
+            if told_block is None
+            else block_override(told_block, "options.blockOverrides"),
             trace=partial(traced_vm, tracer=tracer),
         )
     except ValidationError as error:

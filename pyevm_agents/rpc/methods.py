@@ -11,6 +11,8 @@ from pyevm_agents.rpc import (
     debug_raw,
     debug_trace,
     eth_access_list,
+    eth_call,
+    eth_config,
     eth_events,
     eth_fees,
     eth_find,
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 TABLES: tuple[Table, ...] = (
     agent.METHODS,
     eth_state.METHODS,
+    eth_call.METHODS,
+    eth_config.METHODS,
     eth_send.METHODS,
     eth_sign.METHODS,
     eth_sync.METHODS,
