@@ -9,7 +9,7 @@ Source: architecture, decisions 1 and 2.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from eth.chains.base import MiningChain
 from eth.consensus.noproof import NoProofConsensus
@@ -49,6 +49,19 @@ if TYPE_CHECKING:
     Watch = Callable[[SignedTransactionAPI, ReceiptAPI, ComputationAPI], None]
 
 
+class RunWatcher(Protocol):
+    """Who is told how transactions and calls proceed, in the thread that executes them."""
+
+    def transaction_begins(self, transaction: SignedTransactionAPI) -> None:
+        """Take note that a transaction, or a call in the form of one, begins."""
+
+    def call_returned(self, caller: ComputationAPI, call: ComputationAPI) -> None:
+        """Take note that a contract's call has returned to it."""
+
+    def transaction_ended(self, computation: ComputationAPI) -> None:
+        """Take note of how it ended."""
+
+
 class AgentComputation(PragueComputation):
     """A computation that remembers what the executor did in it, and reads KZG's setup once."""
 
@@ -67,6 +80,13 @@ class AgentComputation(PragueComputation):
         sender's delegated code creates (EIP-7702), and it would pay twice.
         """
         return bool(self.msg.depth == 0)
+
+    def add_child_computation(self, child_computation: ComputationAPI) -> None:
+        """Take what a call returned; tell who watches."""
+        super().add_child_computation(child_computation)
+        state = self.state
+        if isinstance(state, AgentState) and state.watcher is not None:
+            state.watcher.call_returned(self, child_computation)
 
     def generate_child_computation(self, child_msg: MessageAPI) -> ComputationAPI:
         """Execute a call of this one's."""
@@ -89,11 +109,13 @@ class AgentComputation(PragueComputation):
 
     def get_accounts_for_deletion(self) -> list[Address]:
         """Return the accounts that are deleted by all that it did."""
-        return [*{each for one in self._succeeded() for each in one.accounts_to_delete}]
+        return [
+            *dict.fromkeys(each for one in self._succeeded() for each in one.accounts_to_delete)
+        ]
 
     def get_self_destruct_beneficiaries(self) -> list[Address]:
         """Return who gets what those accounts had."""
-        return [*{each for one in self._succeeded() for each in one.beneficiaries}]
+        return [*dict.fromkeys(each for one in self._succeeded() for each in one.beneficiaries)]
 
 
 def floor_gas(transaction: TransactionFieldsAPI) -> int:
@@ -130,9 +152,21 @@ class AgentTransactionExecutor(PragueTransactionExecutor):
         settle = super(SpuriousDragonTransactionExecutor, self).finalize_computation
         computation = settle(transaction, computation)
         state = self.vm_state
-        for account in touched_accounts(computation):
+        for account in sorted(touched_accounts(computation)):
             if state.account_exists(account) and state.account_is_empty(account):
                 state.delete_account(account)
+        return computation
+
+    def build_computation(
+        self, message: MessageAPI, transaction: SignedTransactionAPI
+    ) -> ComputationAPI:
+        """Execute a transaction's message; tell who watches."""
+        watcher = self.vm_state.watcher if isinstance(self.vm_state, AgentState) else None
+        if watcher is None:
+            return super().build_computation(message, transaction)
+        watcher.transaction_begins(transaction)
+        computation = super().build_computation(message, transaction)
+        watcher.transaction_ended(computation)
         return computation
 
     def get_code_at_address(self, code_address: Address) -> tuple[bytes, Address | None]:
@@ -149,6 +183,9 @@ class AgentState(PragueState):
     computation_class = AgentComputation
     transaction_executor_class = AgentTransactionExecutor
     account_db_class = StateAccountDB
+
+    watcher: RunWatcher | None = None
+    """Who is told how transactions proceed; the same for all states of a chain."""
 
     shown_base_fee_wei: int | None = None
     """What BASEFEE gives in a block that asks for no fee; None for the block's own."""
@@ -267,9 +304,14 @@ class AgentChain(MiningChain):
     """A chain whose blocks `WatchedVM`s make."""
 
 
-def agent_chain(executor: Executor | None, chain_id: int) -> type[AgentChain]:
-    """Return the chain class of a chain id with `executor` at 0x19, or without one."""
-    configuration = ((BlockNumber(0), agent_vm(executor)),)
+def agent_chain(
+    executor: Executor | None, chain_id: int, watcher: RunWatcher | None = None
+) -> type[AgentChain]:
+    """Return the chain class of a chain id with `executor` at 0x19, or without one.
+
+    Input: who is told how transactions proceed, where there is an executor.
+    """
+    configuration = ((BlockNumber(0), agent_vm(executor, watcher)),)
     return AgentChain.configure(
         __name__="AgentChain", vm_configuration=configuration, chain_id=chain_id
     )
@@ -291,7 +333,7 @@ def _watched(vm_class: type[FrontierVM]) -> type[FrontierVM]:
     )
 
 
-def agent_vm(executor: Executor | None) -> type[AgentVM]:
+def agent_vm(executor: Executor | None, watcher: RunWatcher | None = None) -> type[AgentVM]:
     """Return the VM class of a chain: with `executor` at 0x19, or plain Prague without one.
 
     The precompile is entered on the class, not on an instance: EIP-2929 warmth asks the class.
@@ -310,5 +352,6 @@ def agent_vm(executor: Executor | None) -> type[AgentVM]:
         __name__="AgentState",
         account_db_class=account_db_class,
         computation_class=computation_class,
+        watcher=watcher,
     )
     return AgentVM.configure(__name__="AgentVM", _state_class=state_class)

@@ -28,7 +28,8 @@ from pyevm_agents.database import Database, MemoryRows
 from pyevm_agents.dumps import load_accounts
 from pyevm_agents.genesis import genesis_header, with_executor
 from pyevm_agents.senders import is_impersonated
-from pyevm_agents.vm import WatchedVM, agent_chain, foreign_chain, record_inference
+from pyevm_agents.steps import Steps
+from pyevm_agents.vm import WatchedVM, agent_chain, foreign_chain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,9 +44,7 @@ if TYPE_CHECKING:
     )
     from eth_typing import Address
 
-    from precompiles.executor import Inference
     from precompiles.ports import LanguageModel
-    from pyevm_agents.chain.opening import Listen
     from pyevm_agents.config import ChainConfig
     from pyevm_agents.database import Rows
     from pyevm_agents.genesis import ForeignRules, GenesisAccount
@@ -74,11 +73,13 @@ class Chain(ChainTrials):
         """
         self.models: Mapping[str, LanguageModel] = dict(models or {})
         self.genesis_accounts = with_executor(config, accounts or {})
-        self._listeners: list[Listen] = []
-        executor = executor_of(config, self.models, self._record)
+        self.steps = Steps()
+        """Tells of agents' steps as they happen."""
+
+        executor = executor_of(config, self.models, self.steps)
         if foreign is None:
             header = genesis_header(config)
-            chain_class = agent_chain(executor, config.chain_id)
+            chain_class = agent_chain(executor, config.chain_id, self.steps)
         else:
             header = dict(foreign.genesis_header)
             chain_class = foreign_chain(foreign.forks, config.chain_id)
@@ -138,7 +139,7 @@ class Chain(ChainTrials):
         if not self.models:
             return self._chain_class
         silent = {name: SilentModel(model) for name, model in self.models.items()}
-        executor = executor_of(self.config, silent, record_inference)
+        executor = executor_of(self.config, silent, Steps())
         return agent_chain(executor, self.config.chain_id)
 
     def _make(self, vm: WatchedVM, transactions: Sequence[SignedTransactionAPI]) -> MinedBlock:
@@ -230,21 +231,7 @@ class Chain(ChainTrials):
 
     # -- beside the rules -- #
 
-    def listen(self, listener: Listen) -> Callable[[], None]:
-        """Tell somebody of each call of the executor as it ends; return what ends that.
-
-        Whoever listens is called in the thread that executes, for blocks, calls and estimates
-        alike, before anybody knows whether the call will be reverted.
-        """
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
-
     # -- inside -- #
-
-    def _record(self, computation: ComputationAPI, inference: Inference) -> None:
-        record_inference(computation, inference)
-        for listener in [*self._listeners]:
-            listener(computation, inference)
 
     def _execute(self, vm: WatchedVM, block: BlockAPI, watch: Watch | None = None) -> MinedBlock:
         """Execute the transactions of a block; what its header says of their results is not read.

@@ -17,19 +17,16 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.genesis import genesis_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from eth.abc import ComputationAPI
     from eth.typing import HeaderParams
     from eth_typing import Address
 
-    from precompiles.executor import Inference
     from precompiles.ports import LanguageModel
     from pyevm_agents.database import Database, Rows
     from pyevm_agents.genesis import GenesisAccount
+    from pyevm_agents.steps import Steps
     from pyevm_agents.vm import AgentChain
-
-    Listen = Callable[[ComputationAPI, Inference], None]
 
 
 def begin(
@@ -63,11 +60,11 @@ def kept_config(rows: Rows) -> ChainConfig | None:
 
 
 def executor_of(
-    config: ChainConfig, models: Mapping[str, LanguageModel], record: Listen
+    config: ChainConfig, models: Mapping[str, LanguageModel], steps: Steps
 ) -> Executor | None:
     """Return the executor of a chain's models; None where it has none.
 
-    Input:  the rules, a language model for each model name of theirs, who is told of each call.
+    Input:  the rules, a language model for each model name of theirs, what tells of its calls.
     Raises: ConfigError: a configured model has no language model, or one is left over.
     """
     wanted = {profile.name for profile in config.models}
@@ -82,7 +79,7 @@ def executor_of(
         facts = model.profile_facts if isinstance(model, Described) else None
         if facts is not None:
             check_fits(config, profile, facts)
-    return Executor(pairs, record=record)
+    return Executor(pairs, begin=steps.begins, record=steps.answered)
 
 
 def _require_config(db: Database, config: ChainConfig) -> None:

@@ -93,8 +93,9 @@ class Keys:
         return self.impersonates_all or address in self.impersonated
 
     def impersonate(self, address: Address) -> None:
-        """Send in an account's name from now on."""
-        self.impersonated |= {address}
+        """Send in an account's name from now on, without a key of it."""
+        if address not in self._keys:
+            self.impersonated |= {address}
 
     def stop_impersonating(self, address: Address) -> None:
         """Send in its name no longer, unless there is a key."""

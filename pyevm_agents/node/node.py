@@ -271,7 +271,9 @@ class Node:
 
         Raises: ValidationError: a transaction that no block may hold. EngineFault: the host failed.
         """
-        return self._mined(self.chain.mine(transactions, settings=settings))
+        with self.chain.steps.run("block"):
+            mined = self.chain.mine(transactions, settings=settings)
+        return self._mined(mined)
 
     def _mined(self, mined: MinedBlock) -> MinedBlock:
         """Take note of a new block, and tell of it."""
@@ -300,7 +302,8 @@ class Node:
             chosen = self.choose(self.chain.next_header(settings))
             transactions = [one.transaction for one in chosen]
             try:
-                return self.chain.mine(transactions, settings=settings)
+                with self.chain.steps.run("block"):
+                    return self.chain.mine(transactions, settings=settings)
             except ValidationError:
                 self._drop_first_invalid(transactions, settings)
             except BaseException:

@@ -9,6 +9,7 @@ from precompiles import spec
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import RememberingModel, ScriptedModel, SwitchedModel, answer, use
 from pyevm_agents.models.llama_model import GgufModel
+from pyevm_agents.models.recorded import RecordedModel, RecordingModel
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.agent_trace import trace_json
 from pyevm_agents.rpc.asked import asked
@@ -169,9 +170,14 @@ def set_script(rpc: Rpc, steps: list[Step], model: str | None) -> bool:
     """Answer with these steps from now on, in the model's tokens and at its price: a mock."""
     switch = _switch_of(rpc, model)
     own = _weights_of(switch)
+    facts = own.profile_facts
+    # Estimating asks some twenty times for each step, and each time grammar and tokens are counted.
+    mock = RememberingModel(
+        ScriptedModel(steps, vocabulary=own), digest=facts.digest, fingerprint=facts.fingerprint
+    )
 
     def work() -> None:
-        switch.switch(ScriptedModel(steps, vocabulary=own))
+        switch.switch(mock)
 
     rpc.node.do(work).result()
     return True
@@ -203,11 +209,17 @@ def _switch_of(rpc: Rpc, name: str | None) -> SwitchedModel:
 
 def _weights_of(switch: SwitchedModel) -> GgufModel:
     """Return the model whose vocabulary a script is counted in."""
-    model = switch.own
-    if isinstance(model, RememberingModel):
-        model = model.model
-    if isinstance(model, ScriptedModel):
-        return model.vocabulary
-    if not isinstance(model, GgufModel):
-        raise RpcError(INVALID_PARAMS, f"{type(model).__name__} has no vocabulary to script in")
+    model: object = switch.own
+    while not isinstance(model, GgufModel):
+        match model:
+            case RememberingModel() | RecordingModel():
+                model = model.model
+            case RecordedModel():
+                model = model.beyond
+            case ScriptedModel():
+                model = model.vocabulary
+            case _:
+                raise RpcError(
+                    INVALID_PARAMS, "the node runs without a model: a script has no vocabulary"
+                )
     return model

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from eth.abc import ComputationAPI
 
+    from precompiles.executor import Inference
     from precompiles.ports import LanguageModel
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.rpc.formats import Json
@@ -78,9 +79,7 @@ def traces_of(models: Mapping[str, LanguageModel], mined: MinedBlock) -> dict[by
 
 def step_json(step: AgentStep, number: int, models: Mapping[str, LanguageModel]) -> Json:
     """Write a step by itself."""
-    inference, margin = step.inference, step.margin
-    model = models.get(inference.model)
-    seconds = model.seconds_of(inference.segments) if isinstance(model, SwitchedModel) else None
+    inference = step.inference
     return {
         "number": number,
         "depth": step.depth,
@@ -92,6 +91,16 @@ def step_json(step: AgentStep, number: int, models: Mapping[str, LanguageModel])
         "input": step.action_input,
         "observation": step.observation,
         "answer": step.answer,
+        **cost_json(inference, models),
+        "steps": [],
+    }
+
+
+def cost_json(inference: Inference, models: Mapping[str, LanguageModel]) -> Json:
+    """Write what a step cost, and how close its decisions were."""
+    margin, model = inference.margin, models.get(inference.model)
+    seconds = model.seconds_of(inference.segments) if isinstance(model, SwitchedModel) else None
+    return {
         "tokens": {
             "cold": inference.cold_tokens,
             "warm": inference.warm_tokens,
@@ -108,7 +117,6 @@ def step_json(step: AgentStep, number: int, models: Mapping[str, LanguageModel])
             "other": margin.other,
         },
         "seconds": None if seconds is None else round(seconds, 4),
-        "steps": [],
     }
 
 

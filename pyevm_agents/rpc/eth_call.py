@@ -43,9 +43,10 @@ def call(
     sent = call_of(transaction)
     require_funds(rpc.node, sent, header, state_overrides or {})
     try:
-        result = rpc.node.chain.call(
-            sent, header=header, overrides=state_overrides, block=block_override
-        )
+        with rpc.node.chain.steps.run("call"):
+            result = rpc.node.chain.call(
+                sent, header=header, overrides=state_overrides, block=block_override
+            )
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
     rpc.node.tell_printed(result.computation)
@@ -73,9 +74,10 @@ def estimate_gas(
     chain = rpc.node.chain
     wanted = affordable(rpc.node, call_of(transaction), header, state_overrides or {})
     try:
-        least = chain.estimate_gas(
-            wanted, header=header, overrides=state_overrides, block=block_override
-        )
+        with chain.steps.run("estimate"):
+            least = chain.estimate_gas(
+                wanted, header=header, overrides=state_overrides, block=block_override
+            )
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
     except VMError as error:

@@ -49,8 +49,9 @@ def block_number(rpc: Rpc) -> str:
 
 @METHODS.method("eth_accounts", "eth_requestAccounts", is_quick=True)
 def accounts(rpc: Rpc) -> list[str]:
-    """Return the accounts that the node signs for."""
-    return [formats.data(one) for one in rpc.node.keys.addresses]
+    """Return the accounts that the node sends for: it has their keys, or impersonates them."""
+    keys = rpc.node.keys
+    return [formats.data(one) for one in (*keys.addresses, *sorted(keys.impersonated))]
 
 
 @METHODS.method("eth_syncing", is_quick=True)

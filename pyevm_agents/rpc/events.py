@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from pyevm_agents.chain import Record
 from pyevm_agents.node.node import Watcher
 from pyevm_agents.rpc import formats
+from pyevm_agents.rpc.agent_events import StepSubscriptions
 from pyevm_agents.rpc.agent_trace import traces_of
 from pyevm_agents.rpc.errors import INVALID_PARAMS, LIMIT_EXCEEDED, RpcError
 from pyevm_agents.rpc.logs import LogCriteria, logs_of
@@ -93,6 +94,9 @@ class Events:
 
         self._subscriptions: dict[str, Subscription] = {}
         self._numbers = itertools.count(1)
+        self.steps = StepSubscriptions(node)
+        """Who is told of agents' steps."""
+
         node.chain.annotate = partial(traces_of, node.chain.models)
         node.watch(Watcher(mined=self._mined, waits=self._waits, undone=self._undone))
 

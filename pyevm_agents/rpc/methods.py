@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc import (
     agent,
+    agent_subscribe,
     anvil,
     anvil_tokens,
     debug_raw,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 TABLES: tuple[Table, ...] = (
     agent.METHODS,
+    agent_subscribe.METHODS,
     eth_state.METHODS,
     eth_call.METHODS,
     eth_config.METHODS,

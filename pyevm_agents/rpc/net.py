@@ -44,9 +44,10 @@ def net_peer_count(rpc: Rpc) -> str:  # noqa: ARG001 - as all methods
 
 @METHODS.method("web3_clientVersion", is_quick=True)
 def client_version(rpc: Rpc) -> str:  # noqa: ARG001 - as all methods
-    """Return what the node is."""
+    """Return what the node is. Hardhat's network helpers refuse a name that begins otherwise."""
     system = f"{platform.system().lower()}-{platform.machine()}"
-    return f"pyevm-agents/{version('pyevm-agents')}/{system}/python{platform.python_version()}"
+    own = f"pyevm-agents/{version('pyevm-agents')}/{system}/python{platform.python_version()}"
+    return f"anvil-compatible/{own}"
 
 
 @METHODS.method("web3_sha3", data)

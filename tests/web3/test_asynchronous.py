@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 def _check(_: object, client_version: str) -> None:
-    assert client_version.startswith("pyevm-agents/")
+    assert client_version.startswith("anvil-compatible/pyevm-agents/")
 
 
 TestAsyncEth = suites.AsyncEthModuleTest

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 def _check(_: object, client_version: str) -> None:
-    assert client_version.startswith("pyevm-agents/")
+    assert client_version.startswith("anvil-compatible/pyevm-agents/")
 
 
 TestEth = suites.EthModuleTest

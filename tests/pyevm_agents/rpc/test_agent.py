@@ -25,6 +25,7 @@ from pyevm_agents.rpc.session import Session
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from precompiles.ports import Generation, GenerationRequest
     from pyevm_agents.rpc.service import NodeService
 
 DEPOSIT, DONE = use("DeployTool", "Deposit first.", asset="USDC", amount=10), answer("Done.")
@@ -124,6 +125,26 @@ def test_a_script_answers_until_it_is_cleared(bench: Bench) -> None:
     assert bench.ask("agent_traceTransaction", sent)["steps"] == [step]
     assert not bench.ask("agent_clearScript")
     assert not bench.ask("agent_models")[0]["isScripted"]
+
+
+def test_a_script_says_each_step_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Estimating, sending and tracing ask for it again and again."""
+    said: list[GenerationRequest] = []
+    plain = ScriptedModel.generate
+
+    def noted(model: ScriptedModel, request: GenerationRequest) -> Generation:
+        said.append(request)
+        return plain(model, request)
+
+    monkeypatch.setattr(ScriptedModel, "generate", noted)
+    steps = [{"answer": "First."}], [{"answer": "Second."}]
+    for count, script in enumerate(steps, start=1):
+        bench.ask("agent_setScript", script)
+        bench.ask("eth_estimateGas", bench.instruction())
+        sent = bench.ask("eth_sendTransaction", bench.instruction())
+        (step,) = bench.ask("agent_traceTransaction", sent)["steps"]
+        assert step["answer"] == script[0]["answer"]
+        assert len(said) == count
 
 
 @pytest.mark.parametrize(

@@ -145,6 +145,15 @@ def test_reset_goes_back_to_genesis(local: LocalNode) -> None:
         local.send(**{"from": STRANGER})
 
 
+def test_whom_the_node_impersonates_is_among_its_accounts(local: LocalNode) -> None:
+    own = local.ask("eth_accounts")
+    for account in (STRANGER, FIRST):
+        local.ask("anvil_impersonateAccount", account)
+    assert local.ask("eth_accounts") == [*own, STRANGER]
+    local.ask("anvil_stopImpersonatingAccount", STRANGER)
+    assert local.ask("eth_accounts") == own
+
+
 def test_forking_is_refused_with_a_reason(local: LocalNode) -> None:
     with pytest.raises(RpcError, match="can't fork a remote network"):
         local.ask("anvil_reset", {"forking": {"jsonRpcUrl": "http://127.0.0.1:1"}})
@@ -196,11 +205,11 @@ FORMAT = "pyevm-agents-state-1"
     ("dump", "message"),
     [
         ("0x12", "Failed to decode state dump"),
-        (_packed([]), "want an object"),
+        (_packed([]), "is an object of JSON"),
         (_packed({"accounts": {}}), "its format is None"),
         (_packed({"format": FORMAT, "block": BLOCK, "accounts": []}), "not as a dump has them"),
         (_packed({"format": FORMAT, "block": BLOCK, "accounts": {"0x1": {}}}), "as a dump has"),
-        (_packed({"format": FORMAT}), "state.block"),
+        (_packed({"format": FORMAT}), "block.number is None"),
         (
             _packed({"format": FORMAT, "block": BLOCK | {"number": "0xffffff"}, "accounts": {}}),
             "at most 10000 are made",

@@ -1,0 +1,60 @@
+"""Real clients, a real node: one process for a file of tests, each from genesis on."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pyevm_agents.demo import BASE_PROMPT
+from tests.clients.packages import HERE, installed, node_program, without_colours
+from tests.clients.running_node import RunningNode, running_node
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ARTIFACTS = Path(__file__).parents[2] / "contracts" / "build"
+SCRIPT_SECONDS = 240
+
+
+@pytest.fixture(scope="module")
+def node_of_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
+    # What the model said to one client it need not say again to the next, in whatever worker.
+    store = tmp_path_factory.getbasetemp().parent / "clients-store.sqlite3"
+    with running_node(tmp_path_factory.mktemp("node"), "--store", str(store)) as running:
+        yield running
+
+
+@pytest.fixture
+def node(node_of_file: RunningNode) -> Iterator[RunningNode]:
+    """A node with nothing on its chain, whose model speaks for itself."""
+    yield node_of_file
+    node_of_file.ask("agent_clearScript")
+    node_of_file.ask("anvil_reset")
+
+
+@pytest.fixture
+def javascript(node: RunningNode, tmp_path: Path) -> Callable[..., Any]:
+    """Run a script of a client's folder, and return what it prints."""
+
+    def run(tool: str, script: str, *arguments: str, program: str | None = None) -> Any:  # noqa: ANN401 - JSON
+        for file in (HERE / tool).glob("*.mjs"):
+            shutil.copy(file, tmp_path)
+        (tmp_path / "node_modules").symlink_to(installed(tool))
+        ended = subprocess.run(
+            [program or node_program(), script, node.url, ARTIFACTS, BASE_PROMPT, *arguments],
+            cwd=tmp_path,
+            env=without_colours(),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=SCRIPT_SECONDS,
+        )
+        assert ended.returncode == 0, ended.stderr
+        return json.loads(ended.stdout)
+
+    return run

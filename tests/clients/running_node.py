@@ -1,0 +1,55 @@
+"""A node as its users have one: a process of `pyevm-agents node`, asked over HTTP."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ANSWER_SECONDS = 120
+"""What a test waits for, on a machine that has other work."""
+
+
+class RefusedError(Exception):
+    """An answer that is an error."""
+
+
+class RunningNode:
+    """A node's process, and what a test asks it beside the client that is tested."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - whatever it answers
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        request = urllib.request.Request(self.url, json.dumps(body).encode())  # noqa: S310 - a loopback address
+        with urllib.request.urlopen(request, timeout=ANSWER_SECONDS) as told:  # noqa: S310 - as above
+            answer = json.load(told)
+        if "error" in answer:
+            raise RefusedError(f"{method}: {answer['error']}")
+        return answer["result"]
+
+
+@contextmanager
+def running_node(folder: Path, *options: str) -> Iterator[RunningNode]:
+    """Run a node for as long as somebody talks to it; what it says lies in the folder."""
+    command = [sys.executable, "-m", "pyevm_agents", "node", "--port", "0", "--json-logs", *options]
+    log, errors = folder / "node.log", folder / "node.err"
+    with log.open("w") as said, errors.open("w") as complained:
+        process = subprocess.Popen(command, stdout=said, stderr=complained)
+    try:
+        while not (first := log.read_text()).endswith("\n"):
+            assert process.poll() is None, errors.read_text()
+            time.sleep(0.05)
+        yield RunningNode(json.loads(first.splitlines()[0])["url"])
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
