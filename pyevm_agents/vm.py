@@ -23,8 +23,10 @@ from eth_utils import ValidationError
 from eth_utils.toolz import merge
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.block_class import AgentBlock, header_after
 from pyevm_agents.deep_calls import at_depth, touched_accounts, with_calls
 from pyevm_agents.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
+from pyevm_agents.state import StateAccountDB, StateCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
         SignedTransactionAPI,
         TransactionContextAPI,
         TransactionFieldsAPI,
+        WithdrawalAPI,
     )
     from eth_typing import Address
 
@@ -179,6 +182,7 @@ class AgentState(PragueState):
 
     computation_class = AgentComputation
     transaction_executor_class = AgentTransactionExecutor
+    account_db_class = StateAccountDB
 
     watcher: RunWatcher | None = None
     """Who is told how transactions proceed; the same for all states of a chain."""
@@ -191,6 +195,9 @@ class AgentState(PragueState):
 
     shown_blob_hashes: tuple[bytes, ...] = ()
     """What BLOBHASH gives a call; a blob transaction has its own."""
+
+    def set_system_contracts(self) -> None:
+        """Do nothing: py-evm looks for two contracts here, and gives them the code they have."""
 
     @property
     def base_fee(self) -> int:
@@ -266,7 +273,25 @@ class AgentVM(WatchedVM, PragueVM):
     """Prague, ready for an executor; blocks need no proof."""
 
     consensus_class = NoProofConsensus
+    block_class = AgentBlock
     _state_class = AgentState
+    create_header_from_parent = staticmethod(header_after)
+
+    def set_block_transactions_and_withdrawals(
+        self,
+        base_block: BlockAPI,
+        new_header: BlockHeaderAPI,
+        transactions: Sequence[SignedTransactionAPI],
+        receipts: Sequence[ReceiptAPI],
+        withdrawals: Sequence[WithdrawalAPI] = (),
+    ) -> BlockAPI:
+        """Return a block of these, which knows its receipts: requests are read from them next."""
+        block = super().set_block_transactions_and_withdrawals(
+            base_block, new_header, transactions, receipts, withdrawals
+        )
+        assert isinstance(block, AgentBlock)  # noqa: S101 - the class that it makes
+        block.receipts = tuple(receipts)
+        return block
 
 
 def record_inference(computation: ComputationAPI, inference: Inference) -> None:
@@ -313,14 +338,20 @@ def agent_vm(executor: Executor | None, watcher: RunWatcher | None = None) -> ty
 
     The precompile is entered on the class, not on an instance: EIP-2929 warmth asks the class.
     """
-    if executor is None:
-        return AgentVM
-    added: dict[Address, Callable[[ComputationAPI], ComputationAPI]] = {EXECUTOR_ADDRESS: executor}
-    computation_class = AgentComputation.configure(
-        __name__="AgentComputation",
-        _precompiles=merge(AgentComputation.get_precompiles(), added),
-    )
+    account_db_class = type("AccountDB", (StateAccountDB,), {"cache": StateCache()})
+    computation_class = AgentComputation
+    if executor is not None:
+        added: dict[Address, Callable[[ComputationAPI], ComputationAPI]] = {
+            EXECUTOR_ADDRESS: executor
+        }
+        computation_class = AgentComputation.configure(
+            __name__="AgentComputation",
+            _precompiles=merge(AgentComputation.get_precompiles(), added),
+        )
     state_class = AgentState.configure(
-        __name__="AgentState", computation_class=computation_class, watcher=watcher
+        __name__="AgentState",
+        account_db_class=account_db_class,
+        computation_class=computation_class,
+        watcher=watcher,
     )
     return AgentVM.configure(__name__="AgentVM", _state_class=state_class)

@@ -44,7 +44,8 @@ def test_two_chains_can_have_different_executors() -> None:
 def test_leaves_py_evm_alone() -> None:
     agent_vm(Executor([(PROFILE, ByteModel([]))]))
     assert EXECUTOR_ADDRESS not in PragueComputation.get_precompiles()
-    assert agent_vm(None) is AgentVM
+    plain = agent_vm(None).get_state_class().computation_class
+    assert EXECUTOR_ADDRESS not in plain.get_precompiles()
     assert issubclass(AgentVM, PragueVM)
 
 
