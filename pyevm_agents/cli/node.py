@@ -29,7 +29,6 @@ from pyevm_agents.config import (
     DEFAULT_FORK,
     MIN_BLOCK_GAS_LIMIT,
 )
-from pyevm_agents.fixtures.shipped import shipped_fixture, shipped_fixtures
 from pyevm_agents.lmdb_rows import LmdbRows
 from pyevm_agents.models import LlamaModel
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Mining, Node
@@ -72,7 +71,11 @@ Examples:
 
 
 def _fixture(_context: click.Context, _option: click.Parameter, name: str | None) -> Fixture | None:
-    return None if name is None else shipped_fixture(name)
+    if name is None:
+        return None
+    from pyevm_agents.fixtures.shipped import shipped_fixture  # noqa: PLC0415 - seldom needed
+
+    return shipped_fixture(name)
 
 
 def _genesis(_context: click.Context, _option: click.Parameter, name: str | None) -> GenesisFile:
@@ -148,7 +151,7 @@ def _derivation_path(_context: click.Context, _option: click.Parameter, value: s
 @schedule_option
 @click.option(
     "--fixture", callback=_fixture, metavar="NAME",
-    help=f"Begin with a ready-made chain ({', '.join(shipped_fixtures())}), or with one in a file. "
+    help="Begin with a ready-made chain, such as wallet_agent or nested, or with one in a file. "
     "What it recorded is said again at once; the model says the rest.",
 )  # fmt: skip
 @click.option("--model", "model_path", metavar="FILE", help="A GGUF model.")

@@ -11,7 +11,6 @@ from pyevm_agents.cli.prices import with_prices
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.development import model_profile
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.fixtures.replay import recorded_models
 from pyevm_agents.models import LlamaModel, RememberingModel, SwitchedModel
 
 if TYPE_CHECKING:
@@ -110,6 +109,8 @@ class Beginning:
         Raises: ConfigError: the model that the user named is not the fixture's.
                 BlockError: a block gives other results than the fixture says.
         """
+        from pyevm_agents.fixtures.replay import recorded_models  # noqa: PLC0415 - seldom needed
+
         beyond, note = self._model_of(fixture)
         models = {
             name: SwitchedModel(model) for name, model in recorded_models(fixture, beyond).items()
