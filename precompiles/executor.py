@@ -38,7 +38,17 @@ if TYPE_CHECKING:
     from precompiles.abi import FinalAnswer, IterationRequest, ToolUse
     from precompiles.ports import Generation, LanguageModel, Margin, ModelProfile, Segment
 
+    Begin = Callable[[ComputationAPI, "Prompted"], None]
     Record = Callable[[ComputationAPI, "Inference"], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompted:
+    """What a call of the executor is about to have read, for who watches: no rule depends on it."""
+
+    model: str
+    cold_tokens: int
+    warm_tokens: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +71,7 @@ class Inference:
     """The prompt, with handles in place of addresses."""
 
 
-def discard(computation: ComputationAPI, inference: Inference) -> None:
+def discard(computation: ComputationAPI, inference: Inference | Prompted) -> None:
     """Keep no record."""
 
 
@@ -72,12 +82,16 @@ class Executor:
         self,
         models: Sequence[tuple[ModelProfile, LanguageModel]],
         *,
+        begin: Begin = discard,
         record: Record = discard,
     ) -> None:
         """Serve `models`, each under its name, its aliases and its `0x` SHA-256 digest.
 
+        Input:  the models; who is told of each call before its model is asked, and once it has
+                answered.
         Raises: ValueError: two models share a name.
         """
+        self._begin = begin
         self._record = record
         self._models: dict[str, tuple[ModelProfile, LanguageModel]] = {}
         for profile, model in models:
@@ -134,6 +148,8 @@ class Executor:
         warm.mark_paid()
 
         # OPERATION
+        prompted = Prompted(model=profile.name, cold_tokens=cold_tokens, warm_tokens=warm_tokens)
+        self._begin(computation, prompted)
         generation = _generate(
             computation,
             profile,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eth.abc import (
+        BlockHeaderAPI,
         ComputationAPI,
         SignedTransactionAPI,
         StateAPI,
@@ -50,6 +51,9 @@ class Call:
     authorizations: tuple[Authorization, ...] = ()
     """Who lets whose code be theirs (EIP-7702)."""
 
+    blob_hashes: tuple[bytes, ...] = ()
+    """What BLOBHASH gives (EIP-4844)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallResult:
@@ -74,6 +78,33 @@ class AccountOverride:
 
     storage_diff: Mapping[int, int] = field(default_factory=dict)
     """Some of its slots."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockOverride:
+    """What the block of one call is said to be. None: as it is."""
+
+    number: int | None = None
+    timestamp_seconds: int | None = None
+    gas_limit: int | None = None
+    coinbase: Address | None = None
+    prev_randao: bytes | None = None
+    base_fee_wei: int | None = None
+    """What BASEFEE gives a call that offers a price; one that offers none sees 0, as in geth."""
+
+    blob_base_fee_wei: int | None = None
+
+    def header(self, header: BlockHeaderAPI) -> BlockHeaderAPI:
+        """Return a header with what is told of it."""
+        fields: dict[str, object] = {
+            "block_number": self.number,
+            "timestamp": self.timestamp_seconds,
+            "gas_limit": self.gas_limit,
+            "coinbase": self.coinbase,
+            "mix_hash": self.prev_randao,
+            "base_fee_per_gas": self.base_fee_wei,
+        }
+        return header.copy(**{name: it for name, it in fields.items() if it is not None})
 
 
 def override(state: StateAPI, accounts: Mapping[Address, AccountOverride]) -> None:

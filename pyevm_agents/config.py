@@ -29,6 +29,11 @@ DEFAULT_CHAIN_ID = 31_337
 DEFAULT_BLOCK_GAS_LIMIT = 30_000_000
 """Gas of a block; the default schedule lets a five-step wallet run fit into it."""
 
+DEFAULT_FORK = "prague"
+FORKS = (DEFAULT_FORK,)
+"""Ethereum's forks whose rules `pyevm_agents.vm` has: py-evm's newest. Agents need the transient
+storage of cancun at least."""
+
 MIN_BLOCK_GAS_LIMIT = 5_000
 """Gas of the smallest block. Source: yellow paper, 4.4.4."""
 
@@ -88,7 +93,7 @@ class ChainConfig:
     genesis_timestamp_seconds: int = DEFAULT_GENESIS_TIMESTAMP_SECONDS
     """Time of the genesis block, in seconds since 1970."""
 
-    fork: str = "prague"
+    fork: str = DEFAULT_FORK
     """The Ethereum fork whose rules hold beside the executor's."""
 
     profile_fingerprint: str = ""
@@ -99,8 +104,9 @@ class ChainConfig:
         _check_kinds(self)
         if not 1 <= self.chain_id < 2**63:
             raise ConfigError(f"chain id {self.chain_id}: choose one from 1 to 2^63 - 1")
-        if self.fork != "prague":
-            raise ConfigError(f"fork {self.fork!r}: this version knows only 'prague'")
+        if self.fork not in FORKS:
+            known = ", ".join(map(repr, FORKS))
+            raise ConfigError(f"fork {self.fork!r}: this version knows only {known}")
         if self.block_gas_limit < MIN_BLOCK_GAS_LIMIT:
             raise ConfigError(
                 f"block gas limit {self.block_gas_limit}: at least {MIN_BLOCK_GAS_LIMIT}"

@@ -65,8 +65,9 @@ class Database(BaseDB):
         """Begin with what the rows hold."""
         self._rows = rows
         self._buffer: dict[bytes, bytes | None] = {}
-        self._journal: list[tuple[bytes, bytes | None]] = []
-        self._marks: dict[int, int] = {}
+        self._before: dict[int, dict[bytes, bytes | None]] = {}
+        """For each snapshot, what was changed until the next one, as it was then."""
+
         self._taken = 0
 
     # -- rows -- #
@@ -104,11 +105,16 @@ class Database(BaseDB):
         return value is not None or (key not in self._buffer and self._rows.get(key) is not None)
 
     def commit(self) -> None:
-        """Write the buffer, all of it or nothing."""
-        if self._marks:
-            self._journal += [
-                (key, self._rows.get(key)) for key in self._buffer if len(key) != HASH_BYTES
-            ]
+        """Write the buffer, all of it or nothing.
+
+        Raises:
+            EngineFault: the rows can't be written. The buffer is as before.
+        """
+        if self._before:
+            before = self._before[next(reversed(self._before))]
+            for key in self._buffer:
+                if len(key) != HASH_BYTES and key not in before:
+                    before[key] = self._rows.get(key)
         self._rows.write(self._buffer)
         self._buffer = {}
 
@@ -126,37 +132,37 @@ class Database(BaseDB):
     @property
     def snapshots(self) -> tuple[int, ...]:
         """The snapshots that can be gone back to."""
-        return tuple(self._marks)
+        return tuple(self._before)
 
     def snapshot(self) -> int:
         """Remember how things stand; return a number that is never given again."""
         number = self._taken
         self._taken += 1
-        self._marks[number] = len(self._journal)
+        self._before[number] = {}
         return number
 
     def forget_snapshot(self, number: int) -> None:
-        """Keep a snapshot no longer; later ones stay."""
-        self._marks.pop(number, None)
-        if not self._marks:
-            self._journal = []
+        """Keep a snapshot no longer; those before and after it stay."""
+        earlier = [one for one in self._before if one < number]
+        before = self._before.pop(number, {})
+        if earlier:
+            self._before[earlier[-1]] = before | self._before[earlier[-1]]
 
     def revert(self, number: int) -> None:
         """Go back to a snapshot; it and all later ones are used up.
 
         Raises:
-            ConfigError: there is no such snapshot.
+            ConfigError: there is no such snapshot. EngineFault: the rows can't be written.
         """
-        if number not in self._marks:
-            kept = ", ".join(map(str, self._marks)) or "none"
+        if number not in self._before:
+            kept = ", ".join(map(str, self._before)) or "none"
             raise ConfigError(
                 f"snapshot {number} is not one of those kept ({kept}): each can be gone back to "
                 "once, and goes with an earlier one"
             )
-        mark = self._marks[number]
-        # The oldest change of a key comes last, and counts.
-        changes = dict(reversed(self._journal[mark:]))
+        changes: dict[bytes, bytes | None] = {}
+        for later in reversed([one for one in self._before if one >= number]):
+            changes |= self._before[later]
         self.discard()
         self._rows.write(changes)
-        del self._journal[mark:]
-        self._marks = {n: m for n, m in self._marks.items() if n < number}
+        self._before = {one: it for one, it in self._before.items() if one < number}

@@ -6,7 +6,10 @@ whatever wrote the state, and needs nothing beside it to be loaded.
     {"0x<keccak of the address>": {"nonce": "0x1", "balance": "0x0", "code": "0x60…",
                                    "storage": {"0x<keccak of the slot>": "0x2a"}}}
 
-Source: yellow paper, 4.1, for the two tries.
+anvil's dumps are loaded as well: they are keyed by addresses and slots themselves, and have nonces
+as plain numbers.
+
+Source: yellow paper, 4.1, for the two tries; anvil 1.7.1, `--dump-state`.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
     from eth.abc import DatabaseAPI
 
-HASH_BYTES = 32
+HASH_BYTES, ADDRESS_BYTES = 32, 20
 
 
 def dump_accounts(db: DatabaseAPI, root: bytes) -> dict[str, dict[str, object]]:
@@ -53,11 +56,11 @@ def dump_accounts(db: DatabaseAPI, root: bytes) -> dict[str, dict[str, object]]:
 def load_accounts(db: DatabaseAPI, root: bytes, accounts: object) -> bytes:
     """Put accounts into a state, each as a whole; return the root of what results.
 
-    Raises: ConfigError: they are not as `dump_accounts` writes them.
+    Raises: ConfigError: they are neither as `dump_accounts` writes them nor as anvil does.
     """
     try:
         assert isinstance(accounts, dict)  # noqa: S101 - told below
-        read = {_hash(key): _account(db, told) for key, told in accounts.items()}
+        read = dict(_entry(db, key, told) for key, told in accounts.items())
     except (
         AssertionError,
         AttributeError,
@@ -76,7 +79,19 @@ def load_accounts(db: DatabaseAPI, root: bytes, accounts: object) -> bytes:
     return bytes(state.root_hash)
 
 
-def _account(db: DatabaseAPI, told: Mapping[str, object]) -> Account:
+def _entry(db: DatabaseAPI, key: object, told: Mapping[str, object]) -> tuple[bytes, Account]:
+    """Read an account and what it is filed under."""
+    name = _bytes(key)
+    if len(name) == ADDRESS_BYTES:
+        nonce = told["nonce"]
+        if type(nonce) is int:
+            told = {**told, "nonce": hex(nonce)}
+        return keccak(name), _account(db, told, has_hashes=False)
+    return _hash(key), _account(db, told, has_hashes=True)
+
+
+def _account(db: DatabaseAPI, told: Mapping[str, object], *, has_hashes: bool) -> Account:
+    """Read an account; its slots are named by their hashes, or by themselves."""
     code = _bytes(told["code"])
     code_hash = keccak(code)
     if code:
@@ -85,7 +100,9 @@ def _account(db: DatabaseAPI, told: Mapping[str, object]) -> Account:
     slots = told["storage"]
     assert isinstance(slots, dict)  # noqa: S101 - told by who calls
     for slot, value in slots.items():
-        storage[_hash(slot)] = rlp.encode(_number(value, 256), sedes=big_endian_int)
+        name, number = _hash(slot), _number(value, 256)
+        if number:
+            storage[name if has_hashes else keccak(name)] = rlp.encode(number, sedes=big_endian_int)
     return Account(
         nonce=_number(told["nonce"], 64),
         balance=_number(told["balance"], 256),

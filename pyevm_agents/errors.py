@@ -38,7 +38,7 @@ class FixtureError(AgentsError):
 
 
 class EngineFault(AgentsError):  # noqa: N818 - architecture, decision 10: faults are no errors
-    """The model failed while it worked: it died, was changed, or computed nonsense."""
+    """The host failed while it worked: a model died or computed nonsense, or a disk is full."""
 
 
 class GrammarError(EngineFault):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import lmdb
 
-from pyevm_agents.errors import ConfigError
+from pyevm_agents.errors import ConfigError, EngineFault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +67,7 @@ class LmdbRows:
         """Set values, or remove those that are None: all of them, or none.
 
         Raises:
-            OSError: the disk is full, or the file at its limit.
+            EngineFault: the disk is full, or the file at its limit. Nothing is written.
         """
         try:
             with self._environment.begin(write=True) as transaction:
@@ -77,7 +77,10 @@ class LmdbRows:
                     else:
                         transaction.put(key, value)
         except lmdb.Error as error:
-            raise OSError(f"the chain in {self._folder} can't be written: {error}") from error
+            raise EngineFault(
+                f"the chain in {self._folder} can't be written ({error}), so nothing was changed; "
+                "make room there, then try again"
+            ) from error
 
     def close(self) -> None:
         """Write what the operating system still holds, and let go of the folder."""

@@ -57,6 +57,40 @@ class AgentStep:
         return self.inference.margin
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """What a model said in a step: fields as `AgentStep` has them."""
+
+    thought: str
+    action: str | None = None
+    action_input: str | None = None
+    answer: str | None = None
+
+
+def words_of(inference: Inference) -> Words:
+    """Return what a model said in a step."""
+    result, thought = inference.result, thought_of(inference.text)
+    if isinstance(result, FinalAnswer):
+        return Words(thought=thought, answer=result.answer)
+    _, action_line, input_line = result.agent_reasoning.split("\n")
+    return Words(
+        thought=thought,
+        action=action_line.removeprefix("Action: "),
+        action_input=input_line.removeprefix("Action Input: "),
+    )
+
+
+def told_by_tool(call: ComputationAPI) -> str | None:
+    """Return what the call of a tool told its agent; None where it reverted or told nothing."""
+    if call.is_error:
+        return None
+    try:
+        _, text = decode(["int256", "string"], call.output)
+    except (DecodingError, UnicodeDecodeError, OverflowError):
+        return None
+    return str(text)
+
+
 def closest_step(steps: Sequence[AgentStep]) -> int | None:
     """Return the index of the step whose decision was the closest; the first one of equals."""
     gaps = [(step.margin.gap, index) for index, step in enumerate(steps) if step.margin is not None]
@@ -93,39 +127,23 @@ def _step(
     inference: Inference,
     later: Sequence[ComputationAPI],
 ) -> AgentStep:
-    result = inference.result
-    action = action_input = observation = answer = None
-    if isinstance(result, FinalAnswer):
-        answer = result.answer
-    else:
-        _, action_line, input_line = result.agent_reasoning.split("\n")
-        action = action_line.removeprefix("Action: ")
-        action_input = input_line.removeprefix("Action Input: ")
-        observation = _observation(result, later)
+    words, result = words_of(inference), inference.result
     return AgentStep(
         agent=computation.msg.storage_address,
         depth=depth,
-        thought=thought_of(inference.text),
-        action=action,
-        action_input=action_input,
-        observation=observation,
-        answer=answer,
+        thought=words.thought,
+        action=words.action,
+        action_input=words.action_input,
+        observation=_observation(result, later) if isinstance(result, ToolUse) else None,
+        answer=words.answer,
         inference=inference,
     )
 
 
 def _observation(result: ToolUse, later: Sequence[ComputationAPI]) -> str | None:
     """Return what the first call of the tool after the step returned."""
-    for call in later:
-        if call.msg.to == result.tool:
-            if call.is_error:
-                return None
-            try:
-                _, text = decode(["int256", "string"], call.output)
-            except (DecodingError, UnicodeDecodeError, OverflowError):
-                return None
-            return str(text)
-    return None
+    call = next((one for one in later if one.msg.to == result.tool), None)
+    return None if call is None else told_by_tool(call)
 
 
 def _inference(computation: ComputationAPI) -> Inference | None:

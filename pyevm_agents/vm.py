@@ -8,7 +8,8 @@ Source: architecture, decisions 1 and 2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
 from eth.chains.base import MiningChain
 from eth.consensus.noproof import NoProofConsensus
@@ -16,11 +17,16 @@ from eth.vm.forks.frontier import FrontierVM
 from eth.vm.forks.prague import PragueVM
 from eth.vm.forks.prague.computation import PragueComputation
 from eth.vm.forks.prague.state import PragueState, PragueTransactionExecutor
+from eth.vm.forks.spurious_dragon.state import SpuriousDragonTransactionExecutor
 from eth_typing import BlockNumber
 from eth_utils import ValidationError
 from eth_utils.toolz import merge
 
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.block_class import AgentBlock, header_after
+from pyevm_agents.deep_calls import at_depth, touched_accounts, with_calls
+from pyevm_agents.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
+from pyevm_agents.state import StateAccountDB, StateCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,9 +35,12 @@ if TYPE_CHECKING:
         BlockAPI,
         BlockHeaderAPI,
         ComputationAPI,
+        MessageAPI,
         ReceiptAPI,
         SignedTransactionAPI,
+        TransactionContextAPI,
         TransactionFieldsAPI,
+        WithdrawalAPI,
     )
     from eth_typing import Address
 
@@ -40,8 +49,25 @@ if TYPE_CHECKING:
     Watch = Callable[[SignedTransactionAPI, ReceiptAPI, ComputationAPI], None]
 
 
+class RunWatcher(Protocol):
+    """Who is told how transactions and calls proceed, in the thread that executes them."""
+
+    def transaction_begins(self, transaction: SignedTransactionAPI) -> None:
+        """Take note that a transaction, or a call in the form of one, begins."""
+
+    def call_returned(self, caller: ComputationAPI, call: ComputationAPI) -> None:
+        """Take note that a contract's call has returned to it."""
+
+    def transaction_ended(self, computation: ComputationAPI) -> None:
+        """Take note of how it ended."""
+
+
 class AgentComputation(PragueComputation):
-    """A computation that remembers what the executor did in it."""
+    """A computation that remembers what the executor did in it, and reads KZG's setup once."""
+
+    _precompiles = merge(
+        PragueComputation.get_precompiles(), {POINT_EVALUATION_ADDRESS: point_evaluation}
+    )
 
     inference: Inference | None = None
     """Set on a call of the executor that ran to its end."""
@@ -54,6 +80,42 @@ class AgentComputation(PragueComputation):
         sender's delegated code creates (EIP-7702), and it would pay twice.
         """
         return bool(self.msg.depth == 0)
+
+    def add_child_computation(self, child_computation: ComputationAPI) -> None:
+        """Take what a call returned; tell who watches."""
+        super().add_child_computation(child_computation)
+        state = self.state
+        if isinstance(state, AgentState) and state.watcher is not None:
+            state.watcher.call_returned(self, child_computation)
+
+    def generate_child_computation(self, child_msg: MessageAPI) -> ComputationAPI:
+        """Execute a call of this one's."""
+        call = partial(super().generate_child_computation, child_msg)
+        return at_depth(child_msg.depth, call)
+
+    # What follows is what py-evm finds out by recursion, too deep for some Pythons.
+
+    def _succeeded(self) -> list[AgentComputation]:
+        return [one for one in with_calls(self) if not one.is_error]
+
+    def get_gas_refund(self) -> int:
+        """Return what was refunded in all that it did."""
+        own = sum(one._gas_meter.gas_refunded for one in self._succeeded())  # noqa: SLF001 - its own class
+        return own + sum(one.msg.refund for one in with_calls(self))
+
+    def get_raw_log_entries(self) -> tuple[tuple[int, bytes, tuple[int, ...], bytes], ...]:
+        """Return the logs of all that it did, in order, each with its number."""
+        return tuple(sorted(log for one in self._succeeded() for log in one._log_entries))  # noqa: SLF001 - its own class
+
+    def get_accounts_for_deletion(self) -> list[Address]:
+        """Return the accounts that are deleted by all that it did."""
+        return [
+            *dict.fromkeys(each for one in self._succeeded() for each in one.accounts_to_delete)
+        ]
+
+    def get_self_destruct_beneficiaries(self) -> list[Address]:
+        """Return who gets what those accounts had."""
+        return [*dict.fromkeys(each for one in self._succeeded() for each in one.beneficiaries)]
 
 
 def floor_gas(transaction: TransactionFieldsAPI) -> int:
@@ -82,6 +144,31 @@ class AgentTransactionExecutor(PragueTransactionExecutor):
                 f"minimum needed {least}"
             )
 
+    def finalize_computation(
+        self, transaction: SignedTransactionAPI, computation: ComputationAPI
+    ) -> ComputationAPI:
+        """Settle what a transaction costs, and delete what it left empty (EIP-161)."""
+        # Past py-evm's own rule of EIP-161, which is the one of its base that recurses.
+        settle = super(SpuriousDragonTransactionExecutor, self).finalize_computation
+        computation = settle(transaction, computation)
+        state = self.vm_state
+        for account in sorted(touched_accounts(computation)):
+            if state.account_exists(account) and state.account_is_empty(account):
+                state.delete_account(account)
+        return computation
+
+    def build_computation(
+        self, message: MessageAPI, transaction: SignedTransactionAPI
+    ) -> ComputationAPI:
+        """Execute a transaction's message; tell who watches."""
+        watcher = self.vm_state.watcher if isinstance(self.vm_state, AgentState) else None
+        if watcher is None:
+            return super().build_computation(message, transaction)
+        watcher.transaction_begins(transaction)
+        computation = super().build_computation(message, transaction)
+        watcher.transaction_ended(computation)
+        return computation
+
     def get_code_at_address(self, code_address: Address) -> tuple[bytes, Address | None]:
         """Return the code a transaction to `code_address` runs, and its delegate if it has one."""
         code, delegate = super().get_code_at_address(code_address)
@@ -95,15 +182,41 @@ class AgentState(PragueState):
 
     computation_class = AgentComputation
     transaction_executor_class = AgentTransactionExecutor
+    account_db_class = StateAccountDB
+
+    watcher: RunWatcher | None = None
+    """Who is told how transactions proceed; the same for all states of a chain."""
 
     shown_base_fee_wei: int | None = None
     """What BASEFEE gives in a block that asks for no fee; None for the block's own."""
+
+    shown_blob_base_fee_wei: int | None = None
+    """What BLOBBASEFEE gives; None for what follows from the block."""
+
+    shown_blob_hashes: tuple[bytes, ...] = ()
+    """What BLOBHASH gives a call; a blob transaction has its own."""
+
+    def set_system_contracts(self) -> None:
+        """Do nothing: py-evm looks for two contracts here, and gives them the code they have."""
 
     @property
     def base_fee(self) -> int:
         """What BASEFEE gives."""
         shown = self.shown_base_fee_wei
         return super().base_fee if shown is None else shown
+
+    @property
+    def blob_base_fee(self) -> int:
+        """What BLOBBASEFEE gives."""
+        shown = self.shown_blob_base_fee_wei
+        return super().blob_base_fee if shown is None else shown
+
+    def get_transaction_context(self, transaction: SignedTransactionAPI) -> TransactionContextAPI:
+        """Return what a transaction's code can ask about it."""
+        context = super().get_transaction_context(transaction)
+        if self.shown_blob_hashes:
+            context._blob_versioned_hashes = self.shown_blob_hashes  # type: ignore[attr-defined]  # noqa: SLF001 - so does py-evm
+        return context
 
 
 class WatchedVM(FrontierVM):
@@ -160,7 +273,25 @@ class AgentVM(WatchedVM, PragueVM):
     """Prague, ready for an executor; blocks need no proof."""
 
     consensus_class = NoProofConsensus
+    block_class = AgentBlock
     _state_class = AgentState
+    create_header_from_parent = staticmethod(header_after)
+
+    def set_block_transactions_and_withdrawals(
+        self,
+        base_block: BlockAPI,
+        new_header: BlockHeaderAPI,
+        transactions: Sequence[SignedTransactionAPI],
+        receipts: Sequence[ReceiptAPI],
+        withdrawals: Sequence[WithdrawalAPI] = (),
+    ) -> BlockAPI:
+        """Return a block of these, which knows its receipts: requests are read from them next."""
+        block = super().set_block_transactions_and_withdrawals(
+            base_block, new_header, transactions, receipts, withdrawals
+        )
+        assert isinstance(block, AgentBlock)  # noqa: S101 - the class that it makes
+        block.receipts = tuple(receipts)
+        return block
 
 
 def record_inference(computation: ComputationAPI, inference: Inference) -> None:
@@ -173,9 +304,14 @@ class AgentChain(MiningChain):
     """A chain whose blocks `WatchedVM`s make."""
 
 
-def agent_chain(executor: Executor | None, chain_id: int) -> type[AgentChain]:
-    """Return the chain class of a chain id with `executor` at 0x19, or without one."""
-    configuration = ((BlockNumber(0), agent_vm(executor)),)
+def agent_chain(
+    executor: Executor | None, chain_id: int, watcher: RunWatcher | None = None
+) -> type[AgentChain]:
+    """Return the chain class of a chain id with `executor` at 0x19, or without one.
+
+    Input: who is told how transactions proceed, where there is an executor.
+    """
+    configuration = ((BlockNumber(0), agent_vm(executor, watcher)),)
     return AgentChain.configure(
         __name__="AgentChain", vm_configuration=configuration, chain_id=chain_id
     )
@@ -197,17 +333,25 @@ def _watched(vm_class: type[FrontierVM]) -> type[FrontierVM]:
     )
 
 
-def agent_vm(executor: Executor | None) -> type[AgentVM]:
+def agent_vm(executor: Executor | None, watcher: RunWatcher | None = None) -> type[AgentVM]:
     """Return the VM class of a chain: with `executor` at 0x19, or plain Prague without one.
 
     The precompile is entered on the class, not on an instance: EIP-2929 warmth asks the class.
     """
-    if executor is None:
-        return AgentVM
-    added: dict[Address, Callable[[ComputationAPI], ComputationAPI]] = {EXECUTOR_ADDRESS: executor}
-    computation_class = AgentComputation.configure(
-        __name__="AgentComputation",
-        _precompiles=merge(AgentComputation.get_precompiles(), added),
+    account_db_class = type("AccountDB", (StateAccountDB,), {"cache": StateCache()})
+    computation_class = AgentComputation
+    if executor is not None:
+        added: dict[Address, Callable[[ComputationAPI], ComputationAPI]] = {
+            EXECUTOR_ADDRESS: executor
+        }
+        computation_class = AgentComputation.configure(
+            __name__="AgentComputation",
+            _precompiles=merge(AgentComputation.get_precompiles(), added),
+        )
+    state_class = AgentState.configure(
+        __name__="AgentState",
+        account_db_class=account_db_class,
+        computation_class=computation_class,
+        watcher=watcher,
     )
-    state_class = AgentState.configure(__name__="AgentState", computation_class=computation_class)
     return AgentVM.configure(__name__="AgentVM", _state_class=state_class)

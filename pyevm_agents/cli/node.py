@@ -2,123 +2,152 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-import signal
 import tempfile
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from eth_utils import to_checksum_address
-from rich.markup import escape
+from click.core import ParameterSource
 
-from precompiles.spec import EXECUTOR_ADDRESS
-from precompiles.text import escape_line
-from pyevm_agents.chain import Chain, GenesisAccount, kept_config
 from pyevm_agents.cli.adapters import adapter_option
 from pyevm_agents.cli.folders import facts_folder
-from pyevm_agents.cli.screen import Watch, out
+from pyevm_agents.cli.node_chain import WEI, Beginning, Begun, Rules
+from pyevm_agents.cli.node_run import NodeRun, Output
+from pyevm_agents.cli.prices import Prices, schedule_option
+from pyevm_agents.cli.state_files import read_state, require_writable
 from pyevm_agents.cli.store import store_of_run, store_option
 from pyevm_agents.config import (
     DEFAULT_BASE_FEE_WEI,
     DEFAULT_BLOCK_GAS_LIMIT,
     DEFAULT_CHAIN_ID,
-    ChainConfig,
+    DEFAULT_FORK,
+    MIN_BLOCK_GAS_LIMIT,
 )
-from pyevm_agents.development import model_profile
+from pyevm_agents.fixtures.shipped import shipped_fixture, shipped_fixtures
 from pyevm_agents.lmdb_rows import LmdbRows
-from pyevm_agents.models import LlamaModel, RememberingModel, SwitchedModel
+from pyevm_agents.models import LlamaModel
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Mining, Node
-from pyevm_agents.node.keys import derived_keys
-from pyevm_agents.node.node import Watcher
-from pyevm_agents.rpc.methods import node_service
-from pyevm_agents.server import Server, ServerOptions
-from pyevm_agents.trace import agent_steps
+from pyevm_agents.node.dumping import load
+from pyevm_agents.node.keys import MAX_ACCOUNTS, derived_keys
+from pyevm_agents.server import ServerOptions
 
 if TYPE_CHECKING:
-    from pyevm_agents.chain import MinedBlock
-    from pyevm_agents.database import Rows
-    from pyevm_agents.models import Adapter, Store
-    from pyevm_agents.rpc.envelope import Answered
-    from pyevm_agents.rpc.service import NodeService
+    from pyevm_agents.fixtures import Fixture
+    from pyevm_agents.models import Adapter
 
-WEI = 10**18
 DEFAULT_BALANCE_ETHER = 10_000
 DEFAULT_PORT = 8_545
+MAX_BALANCE_ETHER = 10**12
+MAX_GAS_LIMIT = 10**15
+MAX_BASE_FEE_WEI = 10**18
+MAX_TIMESTAMP_SECONDS = 10**12
+
+EXCLUDED = {
+    "no_store": ("store_path",),
+    "no_mining": ("block_time", "mixed_mining"),
+    "quiet": ("json_logs",),
+    "state_path": ("load_path", "dump_path"),
+    "no_model": ("model_path", "adapter", "threads", "prices"),
+    "fixture": (
+        *("chain_id", "gas_limit", "base_fee", "timestamp", "fork", "prices"),
+        *("load_path", "state_path"),
+    ),
+}
+"""Options that contradict each other. A fixture says itself what its chain is."""
+
+EXAMPLES = """\b
+Examples:
+  pyevm-agents node                              # as anvil, with agents at 0x19
+  pyevm-agents node -p 9000 -b 2 --no-model      # a plain chain, a block every 2 s
+  pyevm-agents node --fixture wallet_agent       # a wallet's agent, ready to be asked
+  pyevm-agents node --state chain.json           # load at the start, dump at the end
+  pyevm-agents node --schedule cold=600,output=1000
+"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rules:
-    """What the chain is."""
-
-    chain_id: int
-    gas_limit: int
-    base_fee: int
-    timestamp: int | None
-
-    def config(self, rows: Rows) -> ChainConfig:
-        """Return the rules of a chain without models.
-
-        Its genesis is now, where nobody says when, or when the chain that is kept there has it.
-        """
-        timestamp = self.timestamp
-        kept = kept_config(rows)
-        if timestamp is None:
-            timestamp = kept.genesis_timestamp_seconds if kept else int(time.time())
-        return ChainConfig(
-            chain_id=self.chain_id,
-            block_gas_limit=self.gas_limit,
-            base_fee_wei=self.base_fee,
-            genesis_timestamp_seconds=timestamp,
-        )
+def _fixture(_context: click.Context, _option: click.Parameter, name: str | None) -> Fixture | None:
+    return None if name is None else shipped_fixture(name)
 
 
-@click.command(short_help="Run a node that Ethereum's tools connect to.")
+@click.command(short_help="Run a node that Ethereum's tools connect to.", epilog=EXAMPLES)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--port", type=click.IntRange(0, 65_535), default=DEFAULT_PORT, show_default=True,
+    "-p", "--port", type=click.IntRange(0, 65_535), default=DEFAULT_PORT, show_default=True,
     help="Port for HTTP and WebSocket; 0 for any that is free.",
 )  # fmt: skip
 @click.option("--chain-id", type=click.IntRange(1), default=DEFAULT_CHAIN_ID, show_default=True)
-@click.option("--accounts", type=click.IntRange(1, 1_000), default=10, show_default=True)
-@click.option("--mnemonic", default=DEFAULT_MNEMONIC, show_default=True, metavar="WORDS")
 @click.option(
-    "--balance", type=click.IntRange(0), default=DEFAULT_BALANCE_ETHER, show_default=True,
-    metavar="ETHER", help="What each account has.",
+    "-a", "--accounts", type=click.IntRange(1, MAX_ACCOUNTS), default=10, show_default=True,
+    help="How many there are.",
 )  # fmt: skip
 @click.option(
-    "--block-time", type=click.FloatRange(0.01), metavar="SECONDS",
-    help="Make a block so often, and none for each transaction.",
+    "-m", "--mnemonic", default=DEFAULT_MNEMONIC, show_default=True, metavar="WORDS",
+    help="What their keys are derived from.",
+)  # fmt: skip
+@click.option(
+    "--balance", type=click.IntRange(0, MAX_BALANCE_ETHER), default=DEFAULT_BALANCE_ETHER,
+    show_default=True, metavar="ETHER", help="What each account has.",
+)  # fmt: skip
+@click.option(
+    "-b", "--block-time", "--blockTime", "block_time", type=click.FloatRange(0.01),
+    metavar="SECONDS", help="Make a block so often, and none for each transaction.",
 )  # fmt: skip
 @click.option("--mixed-mining", is_flag=True, help="With --block-time: for each one as well.")
-@click.option("--no-mining", is_flag=True, help="Make blocks when asked only (evm_mine).")
 @click.option(
-    "--gas-limit", type=click.IntRange(5_000), default=DEFAULT_BLOCK_GAS_LIMIT, show_default=True,
-    help="Gas of a block.",
+    "--no-mining", "--no-mine", "no_mining", is_flag=True,
+    help="Make blocks when asked only (evm_mine).",
+)  # fmt: skip
+@click.option("--auto-impersonate", is_flag=True, help="Send in anybody's name without their key.")
+@click.option(
+    "--gas-limit", type=click.IntRange(MIN_BLOCK_GAS_LIMIT, MAX_GAS_LIMIT),
+    default=DEFAULT_BLOCK_GAS_LIMIT, show_default=True, help="Gas of a block.",
 )  # fmt: skip
 @click.option(
-    "--base-fee", type=click.IntRange(0), default=DEFAULT_BASE_FEE_WEI, show_default=True,
-    metavar="WEI", help="Base fee of the first block.",
+    "--base-fee", "--block-base-fee-per-gas", "base_fee", type=click.IntRange(0, MAX_BASE_FEE_WEI),
+    default=DEFAULT_BASE_FEE_WEI, show_default=True, metavar="WEI",
+    help="Base fee of the first block.",
 )  # fmt: skip
 @click.option(
     "--timestamp",
-    type=click.IntRange(0),
+    type=click.IntRange(0, MAX_TIMESTAMP_SECONDS),
     metavar="SECONDS",
     help="Time of genesis.  [default: now]",
 )
+@click.option(
+    "--fork-name", "--hardfork", "fork", default=DEFAULT_FORK, show_default=True, metavar="NAME",
+    help="Ethereum's rules beside the executor's: `prague` is what this version has.",
+)  # fmt: skip
+@schedule_option
+@click.option(
+    "--fixture", callback=_fixture, metavar="NAME",
+    help=f"Begin with a ready-made chain ({', '.join(shipped_fixtures())}), or with one in a file. "
+    "What it recorded is said again at once; the model says the rest.",
+)  # fmt: skip
 @click.option("--model", "model_path", metavar="FILE", help="A GGUF model.")
 @adapter_option
 @click.option("--no-model", is_flag=True, help="A plain chain: no precompile at 0x19.")
-@click.option("--threads", type=click.IntRange(1, 512), metavar="N", help="Threads of the engine.")
+@click.option(
+    "-j", "--threads", type=click.IntRange(1, 512), metavar="N", help="Threads of the engine."
+)
 @store_option
 @click.option("--no-store", is_flag=True, help="Keep no generations on the disk.")
 @click.option(
     "--state-dir", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
     help="Keep the chain there, and go on with it at the next start.",
+)  # fmt: skip
+@click.option(
+    "--load-state", "load_path", type=click.Path(path_type=Path), metavar="FILE",
+    help="Begin with the accounts of a dump, this program's or anvil's.",
+)  # fmt: skip
+@click.option(
+    "--dump-state", "dump_path", type=click.Path(path_type=Path), metavar="FILE",
+    help="Write all accounts there when the node is stopped.",
+)  # fmt: skip
+@click.option(
+    "--state", "state_path", type=click.Path(path_type=Path), metavar="FILE",
+    help="Both: load it if it is there, and dump to it.",
 )  # fmt: skip
 @click.option(
     "--allow-origin", "origins", multiple=True, metavar="ORIGIN",
@@ -128,9 +157,11 @@ class _Rules:
     "--allow-host", "hosts", multiple=True, metavar="NAME",
     help="A name in `Host` to answer besides the loopback's; `*` for all.",
 )  # fmt: skip
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-@click.option("--json-logs", is_flag=True, help="Print each line as a JSON object.")
+@click.option("-q", "--quiet", "--silent", "quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("--json-logs", "--json", "json_logs", is_flag=True, help="Print JSON, line by line.")
+@click.pass_context
 def node(  # noqa: PLR0913 - one for each option
+    context: click.Context,
     host: str,
     port: int,
     *,
@@ -141,9 +172,13 @@ def node(  # noqa: PLR0913 - one for each option
     block_time: float | None,
     mixed_mining: bool,
     no_mining: bool,
+    auto_impersonate: bool,
     gas_limit: int,
     base_fee: int,
     timestamp: int | None,
+    fork: str,
+    prices: Prices,
+    fixture: Fixture | None,
     model_path: str | None,
     adapter: Adapter,
     no_model: bool,
@@ -151,6 +186,9 @@ def node(  # noqa: PLR0913 - one for each option
     store_path: Path | None,
     no_store: bool,
     state_dir: Path | None,
+    load_path: Path | None,
+    dump_path: Path | None,
+    state_path: Path | None,
     origins: tuple[str, ...],
     hosts: tuple[str, ...],
     quiet: bool,
@@ -161,168 +199,97 @@ def node(  # noqa: PLR0913 - one for each option
     Point Foundry, Hardhat, ethers, viem, web3.py or a wallet at http://127.0.0.1:8545, as at
     anvil: the same chain id, accounts and keys. Ctrl-C stops it.
     """
-    if no_store and store_path is not None:
-        raise click.UsageError("--store and --no-store exclude each other; leave one out")
-    if no_mining and (block_time is not None or mixed_mining):
-        raise click.UsageError("--no-mining excludes --block-time and --mixed-mining")
-    if mixed_mining and block_time is None:
-        raise click.UsageError("--mixed-mining needs --block-time")
-    log = _Log(is_quiet=quiet, is_json=json_logs)
-    rules = _Rules(
-        chain_id=chain_id,
-        gas_limit=gas_limit,
-        base_fee=base_fee,
-        timestamp=timestamp,
-    )
+    _require_sense(context)
+    if state_path is not None:
+        dump_path = state_path
+        load_path = state_path if state_path.exists() else None
+    state = None if load_path is None else read_state(load_path)
+    dump_path = None if dump_path is None else require_writable(dump_path)
+    keys = Keys(derived_keys(mnemonic, accounts))
+    keys.impersonates_all = auto_impersonate
     mining = Mining(
         is_automatic=not no_mining and (block_time is None or mixed_mining),
         interval_seconds=block_time or 0.0,
     )
+    rules = Rules(
+        chain_id=chain_id,
+        gas_limit=gas_limit,
+        base_fee=base_fee,
+        timestamp=timestamp,
+        fork=fork,
+        prices=prices,
+    )
+    run = NodeRun(Output.of(is_quiet=quiet, is_json=json_logs))
+
+    def make_model(context_tokens: int | None) -> LlamaModel:
+        return LlamaModel(
+            model_path,
+            adapter=adapter,
+            threads=threads,
+            context_tokens=context_tokens,
+            kept_facts=facts_folder(),
+            progress=run.progress,
+        )
+
     with ExitStack() as stack:
+        stack.enter_context(run)
         rows = LmdbRows(state_dir or _folder_of_process(stack))
         stack.callback(rows.close)
-        models: dict[str, SwitchedModel] = {}
-        config = rules.config(rows)
-        if not no_model:
-            store = stack.enter_context(store_of_run(store_path, no_store=no_store))
-            watch = stack.enter_context(Watch())
-            llama = LlamaModel(
-                model_path,
-                adapter=adapter,
-                threads=threads,
-                kept_facts=facts_folder(),
-                progress=None if quiet else watch.progress,
-            )
-            config, models = _with_model(config, stack.enter_context(llama), store)
-        keys = Keys(derived_keys(mnemonic, accounts))
-        given = {one: GenesisAccount(balance_wei=balance * WEI) for one in keys.addresses}
-        chain = Chain(config, models, accounts=given, rows=rows)
-        running = Node(chain, now=time.time, keys=keys, mining=mining)
+        beginning = Beginning(
+            rules=rules,
+            rows=rows,
+            addresses=keys.addresses,
+            balance_wei=balance * WEI,
+            make_model=None if no_model else make_model,
+            is_own_model=model_path is not None or adapter is not None,
+            open_store=lambda: stack.enter_context(store_of_run(store_path, no_store=no_store)),
+            stack=stack,
+        )
+        begun = beginning.chain() if fixture is None else beginning.chain_of(fixture)
+        running = Node(begun.chain, now=time.time, keys=keys, mining=mining)
         stack.callback(running.close)
-        running.watch(Watcher(mined=log.mined))
+        if state is not None:
+            _load(running, begun, state)
         options = ServerOptions(
             host=host,
             port=port,
             allowed_origins=frozenset(origins),
             allowed_hosts=frozenset(hosts),
         )
-        asyncio.run(_serve(node_service(running), options, log, running))
+        run.serve(running, begun, options, engines=beginning.engines, dump_path=dump_path)
+
+
+def _require_sense(context: click.Context) -> None:
+    """Refuse options that contradict each other.
+
+    Raises: click.UsageError.
+    """
+    names = {one.name: next(o for o in one.opts if o[:2] == "--") for one in context.command.params}
+    given = {
+        name
+        for name in names
+        if context.get_parameter_source(name or "") != ParameterSource.DEFAULT
+    }
+    for one, others in EXCLUDED.items():
+        for other in others:
+            if one in given and other in given:
+                raise click.UsageError(
+                    f"{names[one]} and {names[other]} exclude each other; leave one out"
+                )
+    if "mixed_mining" in given and "block_time" not in given:
+        raise click.UsageError("--mixed-mining needs --block-time")
+
+
+def _load(running: Node, begun: Begun, state: object) -> None:
+    """Load a dump into a chain that has not begun."""
+    if begun.chain.head.block_number:
+        raise click.UsageError(
+            f"the chain that is kept there is at block {begun.chain.head.block_number}, no dump "
+            "can be loaded into it; leave out --load-state, or --state-dir"
+        )
+    running.do(lambda: load(running, state)).result()
 
 
 def _folder_of_process(stack: ExitStack) -> Path:
     """Return a folder that goes with the process."""
     return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pyevm-agents-")))
-
-
-def _with_model(
-    config: ChainConfig, llama: LlamaModel, store: Store
-) -> tuple[ChainConfig, dict[str, SwitchedModel]]:
-    facts = llama.profile_facts
-    profile = model_profile(facts)
-    remembering = RememberingModel(
-        llama, digest=facts.digest, fingerprint=facts.fingerprint, store=store
-    )
-    with_model = replace(config, models=(profile,), profile_fingerprint=facts.fingerprint)
-    return with_model, {profile.name: SwitchedModel(remembering)}
-
-
-async def _serve(service: NodeService, options: ServerOptions, log: _Log, running: Node) -> None:
-    loop = asyncio.get_running_loop()
-    async with Server(service, options, watch=log.answered) as server:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, server.stop)
-        log.banner(running, server.url)
-        await server.stopped()
-
-
-class _Log:
-    """What a node prints: a banner, a line for each request, an agent's steps."""
-
-    def __init__(self, *, is_quiet: bool, is_json: bool) -> None:
-        """Print as told."""
-        self._is_quiet, self._is_json = is_quiet, is_json
-
-    def banner(self, running: Node, url: str) -> None:
-        """Say what there is, and where."""
-        config = running.chain.config
-        models = [(one.name, one.aliases, one.digest) for one in config.models]
-        if self._is_json:
-            self._write(
-                event="listening",
-                url=url,
-                chainId=config.chain_id,
-                accounts=[to_checksum_address(one) for one in running.keys.addresses],
-                models=[name for name, _, _ in models],
-            )
-            return
-        if self._is_quiet:
-            return
-        balance = running.chain.balance(running.keys.addresses[0]) // WEI
-        out.print("\n[bold]Accounts[/]\n")
-        for index, address in enumerate(running.keys.addresses):
-            out.print(f"  ({index}) {to_checksum_address(address)}  {balance:,} ETH")
-        out.print("\n[bold]Private keys[/]  [dim]known to everybody: for tests alone[/]\n")
-        for index, address in enumerate(running.keys.addresses):
-            out.print(f"  ({index}) {running.keys.key_of(address)}")
-        out.print("\n[bold]Agents[/]\n")
-        for profile in config.models:
-            aliases = ", ".join(profile.aliases)
-            out.print(
-                f"  {escape(profile.name)} ({escape(aliases)})  sha256 {profile.digest.hex()[:16]}…"
-            )
-            out.print(
-                f"  gas a token: {profile.cold_prompt_token_gas:,} read, "
-                f"{profile.warm_prompt_token_gas:,} read again, "
-                f"{profile.output_token_gas:,} written"
-            )
-        where = to_checksum_address(EXECUTOR_ADDRESS) if models else "none: a plain chain"
-        out.print(f"  executor {where}")
-        out.print(f"\n[bold]Chain[/]  id {config.chain_id}, {config.fork}, {url}\n")
-
-    def answered(self, answered: Answered) -> None:
-        """Say that a request was answered."""
-        method = escape_line(answered.method)[:80]
-        if self._is_json:
-            self._write(
-                event="request",
-                method=method,
-                milliseconds=round(answered.milliseconds, 2),
-                error=answered.error_code,
-                transport=answered.transport,
-            )
-        elif not self._is_quiet:
-            failed = "" if answered.error_code is None else f"  [red]{answered.error_code}[/]"
-            out.print(
-                f"[dim]{answered.milliseconds:9.1f} ms[/]  {escape(method)}{failed}",
-                soft_wrap=True,
-            )
-
-    def mined(self, mined: MinedBlock) -> None:
-        """Say what agents did in a block."""
-        if self._is_quiet:
-            return
-        for transaction, computation in zip(
-            mined.block.transactions, mined.computations, strict=True
-        ):
-            for number, step in enumerate(agent_steps(computation), start=1):
-                told = {
-                    "thought": step.thought,
-                    "action": step.action,
-                    "input": step.action_input,
-                    "observation": step.observation,
-                    "answer": step.answer,
-                }
-                if self._is_json:
-                    self._write(
-                        event="step", transaction="0x" + transaction.hash.hex(), step=number, **told
-                    )
-                    continue
-                for name, text in told.items():
-                    if text is not None:
-                        shown = escape(escape_line(text))
-                        out.print(
-                            f"             [cyan]{number} {name:11}[/] {shown}", soft_wrap=True
-                        )
-
-    def _write(self, **fields: object) -> None:
-        click.echo(json.dumps(fields))

@@ -42,6 +42,17 @@ def is_live() -> bool:
     return err.is_terminal and not err.is_dumb_terminal
 
 
+def loading_line(progress: Progress) -> str:
+    """Say how far a model is with loading."""
+    done, total = progress.done, progress.total
+    return {
+        "hash": f"reading the model's file, {done / 1e6:,.0f} of {total / 1e6:,.0f} MB",
+        "start": "starting the engine",
+        "load": f"loading the model, {done} %",
+        "check": "checking the model's bits",
+    }[progress.phase]
+
+
 class Watch:
     """Tells what the model is doing: on one live line in a terminal, in plain lines elsewhere."""
 
@@ -107,14 +118,12 @@ class Watch:
         }.get(progress.phase) or self._line(progress)
 
     def _line(self, progress: Progress) -> str:
+        if progress.is_loading:
+            return loading_line(progress)
         step, done, total = f"step {self._generation}", progress.done, progress.total
         text = escape_line(" ".join(progress.text.split()))
         room = max(20, err.width - len(step) - 24)
         lines = {
-            "hash": f"reading the model's file, {done / 1e6:,.0f} of {total / 1e6:,.0f} MB",
-            "start": "starting the engine",
-            "load": f"loading the model, {done} %",
-            "check": "checking the model's bits",
             "prompt": f"{step}: reading {done} of {total} tokens",
             "output": f"{step}: writing, {done} tokens  {text[-room:]}",
         }

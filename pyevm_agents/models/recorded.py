@@ -144,6 +144,11 @@ class RecordedModel:
             return self._facts
         return self._beyond.profile_facts if isinstance(self._beyond, Described) else None
 
+    @property
+    def beyond(self) -> LanguageModel | None:
+        """What answers what is not recorded."""
+        return self._beyond
+
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
         """Return the recorded tokens of a prompt.
 

@@ -1,7 +1,7 @@
 """A development node: a chain whose blocks follow from what is sent to it, and from the clock.
 
 All that changes the chain happens in one thread, one thing after another; whatever only reads may
-be done in any. So reading never waits for an agent that thinks.
+be done in any, and transactions are taken in any. So neither waits for an agent that thinks.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
+from eth_typing import Address
 from eth_utils import ValidationError, keccak
 
-from pyevm_agents.chain import BlockSettings, Record
+from pyevm_agents.chain import BlockSettings, ModelNeededError, Record
 from pyevm_agents.console import console_lines
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.node.admission import MAX_BLOBS, Terms, require_admissible
@@ -22,7 +23,7 @@ from pyevm_agents.node.clock import Clock
 from pyevm_agents.node.clock import Settings as ClockSettings
 from pyevm_agents.node.keys import Keys
 from pyevm_agents.node.mining import Mining, Ticker
-from pyevm_agents.node.pool import Pool
+from pyevm_agents.node.pool import Pool, PoolError
 from pyevm_agents.transactions import blob_base_fee, blobs_of
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+MAX_SNAPSHOTS = 10_000
+"""Snapshots that are kept; the oldest goes. One takes about 1 KB and what was changed after it."""
+
 STACK_BYTES = 512 * 1024 * 1024
 """Address space for the stack of the thread that executes: calls 1,024 deep are recursive in
 py-evm. Only what is used takes memory."""
@@ -46,10 +50,19 @@ class _Kept:
     """What a snapshot keeps beside the chain."""
 
     head: BlockHeaderAPI
-    pool: object
+    pool: tuple[Waiting, ...]
     clock: ClockSettings
     next_block: BlockSettings
     fixed: BlockSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """A transaction that was taken."""
+
+    transaction: SignedTransactionAPI
+    mined: Future[MinedBlock | None]
+    """Its block, None where it waits for one. An EngineFault: the host failed while mining."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +70,9 @@ class Watcher:
     """Who is told what happens. Each is called in the thread that executes, and must be quick."""
 
     mined: Callable[[MinedBlock], None] | None = None
-    waits: Callable[[Waiting], None] | None = None
+    waits: Callable[[SignedTransactionAPI], None] | None = None
+    """Is called in the thread that sends."""
+
     undone: Callable[[list[BlockHeaderAPI]], None] | None = None
     """Gets the headers of the blocks that are no longer on the chain, the latest first."""
 
@@ -96,6 +111,9 @@ class Node:
 
         self.instance_id = os.urandom(32)
         """Another one for each node, and after each `reset`."""
+
+        self.sending = threading.RLock()
+        """Held from the choice of a nonce until its transaction waits."""
 
         self._mining = mining or Mining()
         self._watchers: list[Watcher] = []
@@ -136,11 +154,12 @@ class Node:
         self._mining = mining
         self._ticker.set(mining.interval_seconds)
 
-    def admit(self, transaction: SignedTransactionAPI) -> Waiting:
-        """Let a transaction wait for a block.
+    def admit(self, transaction: SignedTransactionAPI) -> None:
+        """Let a transaction wait for a block; in any thread.
 
         Raises: PoolError: no block will take it; the message is geth's.
         """
+        head = self.chain.head
         header = self.next_header()
         terms = Terms(
             chain_id=self.chain.config.chain_id,
@@ -151,12 +170,30 @@ class Node:
         )
         require_admissible(transaction, self.chain.state(), terms)
         self.pool.add(transaction)
-        waiting = self.pool.get(transaction.hash)
-        assert waiting is not None  # noqa: S101 - it was added
-        for watcher in self._watchers:
+        if self.chain.head is not head:
+            self._require_in_time(transaction)
+        for watcher in [*self._watchers]:
             if watcher.waits is not None:
-                watcher.waits(waiting)
-        return waiting
+                watcher.waits(transaction)
+
+    def _require_in_time(self, transaction: SignedTransactionAPI) -> None:
+        """Refuse a transaction whose nonce a block took while it was looked at."""
+        nonce = self.chain.nonce(transaction.sender)
+        if transaction.nonce < nonce and not self.chain.find_transaction(transaction.hash):
+            self.pool.remove(transaction.hash)
+            raise PoolError(f"nonce too low: next nonce {nonce}, tx nonce {transaction.nonce}")
+
+    def send(self, make: Callable[[], SignedTransactionAPI]) -> Sent:
+        """Let a transaction wait, and have it mined where that is automatic; in any thread.
+
+        Input:  what makes it. No other is sent meanwhile: it may ask for its sender's next nonce.
+        Raises: PoolError: no block will take it.
+        """
+        with self.sending:
+            transaction = make()
+            self.admit(transaction)
+        mined = self.do(lambda: self.mine_if_ready(transaction))
+        return Sent(transaction=transaction, mined=mined)
 
     def submit(self, transaction: SignedTransactionAPI) -> MinedBlock | None:
         """Admit a transaction, and mine it where that is automatic; return its block if so.
@@ -165,14 +202,23 @@ class Node:
                 transaction waits no more.
         """
         self.admit(transaction)
-        if not self._mining.is_automatic:
+        return self.mine_if_ready(transaction)
+
+    def mine_if_ready(self, transaction: SignedTransactionAPI) -> MinedBlock | None:
+        """Mine a transaction that waits, where that is automatic and it has its turn."""
+        if not self._mining.is_automatic or transaction.hash not in self.pool:
             return None
         is_ready = transaction.nonce == self.chain.nonce(transaction.sender)
         return self.mine() if is_ready else None
 
     def next_nonce(self, sender: bytes) -> int:
         """Return the nonce of an account's next transaction, those that wait counted in."""
-        return self.pool.next_nonce(sender, self.chain.nonce(sender))  # type: ignore[arg-type]
+        account = Address(sender)
+        while True:
+            head = self.chain.head
+            nonce = self.pool.next_nonce(account, self.chain.nonce(account))
+            if self.chain.head is head:  # Else a block may have taken what waited in between.
+                return nonce
 
     # -- blocks -- #
 
@@ -192,20 +238,24 @@ class Node:
         return self.chain.next_header(self.settings(parent=parent), parent=parent)
 
     def pending(self) -> Record:
-        """Return the block of what waits as it would be made now; not on the chain."""
+        """Return the block of what waits as it would be made now; not on the chain.
 
-        def work() -> Record:
-            header = self.next_header()
-            transactions = [one.transaction for one in self.choose(header)]
+        Where a model would have to be asked for it, the transactions are only listed: nothing is
+        used, and there are no receipts.
+        """
+        parent = self.chain.head  # Another thread may be making blocks.
+        settings = self.settings(parent=parent)
+        header = self.chain.next_header(settings, parent=parent)
+        transactions = [one.transaction for one in self.choose(header)]
+        for chosen in (transactions, ()):
             try:
-                mined = self.chain.draft(transactions, self.settings())
+                mined = self.chain.draft(chosen, header, asks_models=False)
             except ValidationError:
-                mined = self.chain.draft((), self.settings())
-            finally:
-                self.chain.forget_draft()
+                continue
+            except ModelNeededError:
+                break
             return Record(block=mined.block, receipts=mined.receipts)
-
-        return self.do(work).result()
+        return Record(block=self.chain.listing(transactions, header), receipts=())
 
     def mine(self, timestamp_seconds: int | None = None) -> MinedBlock:
         """Make a block of what is ready.
@@ -221,12 +271,15 @@ class Node:
 
         Raises: ValidationError: a transaction that no block may hold. EngineFault: the host failed.
         """
-        return self._mined(self.chain.mine(transactions, settings=settings))
+        with self.chain.steps.run("block"):
+            mined = self.chain.mine(transactions, settings=settings)
+        return self._mined(mined)
 
     def _mined(self, mined: MinedBlock) -> MinedBlock:
         """Take note of a new block, and tell of it."""
         for transaction in mined.block.transactions:
             self.pool.remove(transaction.hash)
+            self.pool.remove_below(transaction.sender, transaction.nonce)
         self.clock.mined(mined.block.header.timestamp)
         self.next_block = BlockSettings()
         for computation in mined.computations:
@@ -249,7 +302,8 @@ class Node:
             chosen = self.choose(self.chain.next_header(settings))
             transactions = [one.transaction for one in chosen]
             try:
-                return self.chain.mine(transactions, settings=settings)
+                with self.chain.steps.run("block"):
+                    return self.chain.mine(transactions, settings=settings)
             except ValidationError:
                 self._drop_first_invalid(transactions, settings)
             except BaseException:
@@ -277,17 +331,17 @@ class Node:
         """Let the first transaction wait no more that a block can't hold behind those before it."""
         for count in range(1, len(transactions) + 1):
             try:
-                self.chain.draft(transactions[:count], settings)
+                self.chain.draft(transactions[:count], self.chain.next_header(settings))
             except ValidationError:
                 self.pool.remove(transactions[count - 1].hash)
                 return
-            finally:
-                self.chain.forget_draft()
 
     # -- going back -- #
 
     def snapshot(self) -> int:
         """Keep everything as it is now; return a number for `revert`, never given twice."""
+        while len(self._kept) >= MAX_SNAPSHOTS:
+            self.forget_snapshot(next(iter(self._kept)))
         number = self.chain.snapshot()
         self._kept[number] = _Kept(
             head=self.chain.head,
@@ -306,7 +360,7 @@ class Node:
         before = self.chain.head
         self.chain.revert(number)
         kept = self._kept[number]
-        self.pool.restore(kept.pool)  # type: ignore[arg-type]
+        self.pool.restore(kept.pool)
         self.clock.settings = kept.clock
         self.next_block, self.fixed = kept.next_block, kept.fixed
         self._kept = {n: one for n, one in self._kept.items() if n < number}

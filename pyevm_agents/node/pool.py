@@ -6,6 +6,7 @@ until it is closed. The order between senders is that of the fees that they offe
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,10 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
 MAX_WAITING = 10_000
-"""Transactions that may wait at once; one takes some 2 KB and more with its data."""
+"""Transactions that may wait at once; one takes some 2 KB beside its data."""
+
+MAX_DATA_BYTES = 128 * 2**20
+"""Data of all transactions that wait."""
 
 PRICE_BUMP_PERCENT = 10
 """By how much both fees must rise for a transaction to take another's place. Source: geth."""
@@ -35,22 +39,16 @@ class Waiting:
     arrival: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Content:
-    """What waits, as it is at one moment: copied on change, so a snapshot costs nothing."""
-
-    by_sender: dict[Address, dict[int, Waiting]]
-    by_hash: dict[bytes, Waiting]
-
-
 class Pool:
-    """The transactions that wait."""
+    """The transactions that wait. All of it may be used in any thread."""
 
     def __init__(self) -> None:
         """Begin empty."""
         self._by_sender: dict[Address, dict[int, Waiting]] = {}
         self._by_hash: dict[bytes, Waiting] = {}
         self._arrivals = 0
+        self._data_bytes = 0
+        self._lock = threading.RLock()
 
     def __len__(self) -> int:
         """Return how many wait."""
@@ -70,55 +68,79 @@ class Pool:
         Raises: PoolError: it waits already, offers too little to replace another, or too many do.
         """
         sender, transaction_hash = transaction.sender, transaction.hash
-        if transaction_hash in self._by_hash:
-            raise PoolError("already known")
-        own = self._by_sender.get(sender, {})
-        replaced = own.get(transaction.nonce)
-        if replaced is not None and not _outbids(transaction, replaced.transaction):
-            raise PoolError("replacement transaction underpriced")
+        with self._lock:
+            if transaction_hash in self._by_hash:
+                raise PoolError("already known")
+            replaced = self._by_sender.get(sender, {}).get(transaction.nonce)
+            if replaced is not None and not _outbids(transaction, replaced.transaction):
+                raise PoolError("replacement transaction underpriced")
+            self._require_room(transaction, replaced)
+            if replaced is not None:
+                self.remove(replaced.transaction.hash)
+            self._put(Waiting(transaction=transaction, sender=sender, arrival=self._arrivals))
+            self._arrivals += 1
+            return replaced
+
+    def _require_room(self, transaction: SignedTransactionAPI, replaced: Waiting | None) -> None:
         if replaced is None and len(self) >= MAX_WAITING:
             raise PoolError(f"txpool is full: {MAX_WAITING} transactions wait; mine some")
-        if replaced is not None:
-            self.remove(replaced.transaction.hash)
-        waiting = Waiting(transaction=transaction, sender=sender, arrival=self._arrivals)
-        self._arrivals += 1
-        self._by_sender.setdefault(sender, {})[transaction.nonce] = waiting
-        self._by_hash[transaction_hash] = waiting
-        return replaced
+        before = 0 if replaced is None else len(replaced.transaction.data)
+        if self._data_bytes - before + len(transaction.data) > MAX_DATA_BYTES:
+            raise PoolError(
+                f"txpool is full: the transactions that wait have {self._data_bytes:,} bytes of "
+                f"data, of at most {MAX_DATA_BYTES:,}; mine some"
+            )
+
+    def _put(self, waiting: Waiting) -> None:
+        transaction = waiting.transaction
+        self._by_sender.setdefault(waiting.sender, {})[transaction.nonce] = waiting
+        self._by_hash[transaction.hash] = waiting
+        self._data_bytes += len(transaction.data)
 
     def remove(self, transaction_hash: bytes) -> Waiting | None:
         """Let a transaction wait no longer; return it if it did."""
-        waiting = self._by_hash.pop(transaction_hash, None)
-        if waiting is not None:
-            own = self._by_sender[waiting.sender]
-            del own[waiting.transaction.nonce]
-            if not own:
-                del self._by_sender[waiting.sender]
-        return waiting
+        with self._lock:
+            waiting = self._by_hash.pop(transaction_hash, None)
+            if waiting is not None:
+                self._data_bytes -= len(waiting.transaction.data)
+                own = self._by_sender[waiting.sender]
+                del own[waiting.transaction.nonce]
+                if not own:
+                    del self._by_sender[waiting.sender]
+            return waiting
 
     def of(self, sender: Address) -> list[Waiting]:
         """Return an account's transactions that wait."""
-        return [*self._by_sender.get(sender, {}).values()]
+        with self._lock:
+            return [*self._by_sender.get(sender, {}).values()]
 
     def remove_of(self, sender: Address) -> list[Waiting]:
         """Let none of an account's transactions wait; return them."""
-        return [one for one in self.of(sender) if self.remove(one.transaction.hash)]
+        with self._lock:
+            return [one for one in self.of(sender) if self.remove(one.transaction.hash)]
+
+    def remove_below(self, sender: Address, nonce: int) -> None:
+        """Let none of an account's transactions wait that has a nonce below one."""
+        for one in self.of(sender):
+            if one.transaction.nonce < nonce:
+                self.remove(one.transaction.hash)
 
     def clear(self) -> None:
         """Let none wait."""
-        self._by_sender, self._by_hash = {}, {}
+        self.restore(())
 
     def next_nonce(self, sender: Address, nonce: int) -> int:
         """Return the nonce that follows an account's and those of its ready transactions."""
-        own = self._by_sender.get(sender, {})
-        while nonce in own:
-            nonce += 1
-        return nonce
+        with self._lock:
+            own = self._by_sender.get(sender, {})
+            while nonce in own:
+                nonce += 1
+            return nonce
 
     def ready(self, nonce_of: Callable[[Address], int], base_fee_wei: int) -> Iterator[Waiting]:
         """Yield what can be mined now, in the order in which it should be."""
         lines: list[tuple[list[Waiting], int]] = []
-        for sender, own in self._by_sender.items():
+        for sender, own in self._lines():
             nonce = nonce_of(sender)
             line = []
             while nonce in own and own[nonce].transaction.max_fee_per_gas >= base_fee_wei:
@@ -143,20 +165,30 @@ class Pool:
         """Return what is ready and what is queued, by sender, in the order of nonces."""
         ready: dict[Address, list[Waiting]] = {}
         queued: dict[Address, list[Waiting]] = {}
-        for sender, own in [*self._by_sender.items()]:
-            end = self.next_nonce(sender, nonce_of(sender))
-            for nonce, one in sorted(own.copy().items()):  # Another thread may change it.
+        for sender, own in self._lines():
+            end = nonce_of(sender)
+            while end in own:
+                end += 1
+            for nonce, one in sorted(own.items()):
                 (ready if nonce < end else queued).setdefault(sender, []).append(one)
         return ready, queued
 
-    def snapshot(self) -> _Content:
-        """Return what waits, for `restore`."""
-        return _Content({s: dict(own) for s, own in self._by_sender.items()}, dict(self._by_hash))
+    def _lines(self) -> list[tuple[Address, dict[int, Waiting]]]:
+        """Return what waits, by sender, as it is at one moment."""
+        with self._lock:
+            return [(sender, own.copy()) for sender, own in self._by_sender.items()]
 
-    def restore(self, content: _Content) -> None:
+    def snapshot(self) -> tuple[Waiting, ...]:
+        """Return what waits, for `restore`."""
+        with self._lock:
+            return tuple(self._by_hash.values())
+
+    def restore(self, content: tuple[Waiting, ...]) -> None:
         """Let wait what waited then."""
-        self._by_sender = {s: dict(own) for s, own in content.by_sender.items()}
-        self._by_hash = dict(content.by_hash)
+        with self._lock:
+            self._by_sender, self._by_hash, self._data_bytes = {}, {}, 0
+            for waiting in content:
+                self._put(waiting)
 
 
 def _rank(waiting: Waiting, base_fee_wei: int) -> tuple[int, int]:

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 NO_FORK = "this node can't fork a remote network: py-evm has all of a chain's state, or none"
 NO_WALLET = "the node delegates to nobody; send a type 4 transaction (EIP-7702)"
 NO_BLOBS = "blobs are not kept, only their hashes"
-NO_OTTERSCAN = "Otterscan's own methods are not here; debug_* and trace_* tell what happened"
-
 NO_PROOF_OF_WORK = "blocks of this chain need no work"
 NO_NETWORK = "the node has no peers"
 NO_FILES = "where the node keeps its files is told to nobody over the network"
@@ -47,21 +45,4 @@ ABSENT: Mapping[str, str] = {
     "admin_stopHTTP": NO_SERVER,
     "admin_startWS": NO_SERVER,
     "admin_stopWS": NO_SERVER,
-    "erigon_getHeaderByNumber": "it is eth_getHeaderByNumber here",
-} | {
-    f"ots_{name}": NO_OTTERSCAN
-    for name in (
-        "getApiLevel",
-        "getBlockDetails",
-        "getBlockDetailsByHash",
-        "getBlockTransactions",
-        "getContractCreator",
-        "getInternalOperations",
-        "getTransactionBySenderAndNonce",
-        "getTransactionError",
-        "hasCode",
-        "searchTransactionsAfter",
-        "searchTransactionsBefore",
-        "traceTransaction",
-    )
 }

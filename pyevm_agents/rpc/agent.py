@@ -9,11 +9,13 @@ from precompiles import spec
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import RememberingModel, ScriptedModel, SwitchedModel, answer, use
 from pyevm_agents.models.llama_model import GgufModel
+from pyevm_agents.models.recorded import RecordedModel, RecordingModel
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.agent_trace import trace_json
+from pyevm_agents.rpc.asked import asked
 from pyevm_agents.rpc.blocks import header_of
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
-from pyevm_agents.rpc.eth_send import asked, call_of, estimate_gas
+from pyevm_agents.rpc.eth_call import call_of, estimate_gas
 from pyevm_agents.rpc.failures import SERVER_ERROR, execution_failed
 from pyevm_agents.rpc.parameters import (
     PENDING,
@@ -32,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pyevm_agents.models.scripted import Argument, Step
+    from pyevm_agents.rpc.asked import Asked
     from pyevm_agents.rpc.context import Rpc
-    from pyevm_agents.rpc.eth_send import Asked
     from pyevm_agents.rpc.formats import Json
 
 METHODS = Table()
@@ -207,11 +209,17 @@ def _switch_of(rpc: Rpc, name: str | None) -> SwitchedModel:
 
 def _weights_of(switch: SwitchedModel) -> GgufModel:
     """Return the model whose vocabulary a script is counted in."""
-    model = switch.own
-    if isinstance(model, RememberingModel):
-        model = model.model
-    if isinstance(model, ScriptedModel):
-        return model.vocabulary
-    if not isinstance(model, GgufModel):
-        raise RpcError(INVALID_PARAMS, f"{type(model).__name__} has no vocabulary to script in")
+    model: object = switch.own
+    while not isinstance(model, GgufModel):
+        match model:
+            case RememberingModel() | RecordingModel():
+                model = model.model
+            case RecordedModel():
+                model = model.beyond
+            case ScriptedModel():
+                model = model.vocabulary
+            case _:
+                raise RpcError(
+                    INVALID_PARAMS, "the node runs without a model: a script has no vocabulary"
+                )
     return model

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from eth.abc import ComputationAPI
 
+    from precompiles.executor import Inference
     from precompiles.ports import LanguageModel
-    from pyevm_agents.chain import Chain, MinedBlock
+    from pyevm_agents.chain import MinedBlock
     from pyevm_agents.rpc.formats import Json
     from pyevm_agents.trace import AgentStep
 
@@ -59,24 +60,26 @@ def trace_json(
     }
 
 
-def keep_traces(chain: Chain, mined: MinedBlock) -> None:
-    """Keep what agents did in a block: it can't be found out later where a script answered."""
-    before = 0
+def traces_of(models: Mapping[str, LanguageModel], mined: MinedBlock) -> dict[bytes, bytes]:
+    """Return what agents did in a block, by transaction: it is kept with it.
+
+    It can't be found out later where a script answered.
+    """
+    traces, before = {}, 0
     for transaction, receipt, computation in zip(
         mined.block.transactions, mined.receipts, mined.computations, strict=True
     ):
         if agent_steps(computation):
             gas_used = receipt.gas_used - before
-            form = trace_json(transaction.hash, computation, gas_used, chain.models)
-            chain.note(transaction.hash, json.dumps(form).encode())
+            form = trace_json(transaction.hash, computation, gas_used, models)
+            traces[bytes(transaction.hash)] = json.dumps(form).encode()
         before = receipt.gas_used
+    return traces
 
 
 def step_json(step: AgentStep, number: int, models: Mapping[str, LanguageModel]) -> Json:
     """Write a step by itself."""
-    inference, margin = step.inference, step.margin
-    model = models.get(inference.model)
-    seconds = model.seconds_of(inference.segments) if isinstance(model, SwitchedModel) else None
+    inference = step.inference
     return {
         "number": number,
         "depth": step.depth,
@@ -88,6 +91,16 @@ def step_json(step: AgentStep, number: int, models: Mapping[str, LanguageModel])
         "input": step.action_input,
         "observation": step.observation,
         "answer": step.answer,
+        **cost_json(inference, models),
+        "steps": [],
+    }
+
+
+def cost_json(inference: Inference, models: Mapping[str, LanguageModel]) -> Json:
+    """Write what a step cost, and how close its decisions were."""
+    margin, model = inference.margin, models.get(inference.model)
+    seconds = model.seconds_of(inference.segments) if isinstance(model, SwitchedModel) else None
+    return {
         "tokens": {
             "cold": inference.cold_tokens,
             "warm": inference.warm_tokens,
@@ -104,7 +117,6 @@ def step_json(step: AgentStep, number: int, models: Mapping[str, LanguageModel])
             "other": margin.other,
         },
         "seconds": None if seconds is None else round(seconds, 4),
-        "steps": [],
     }
 
 

@@ -9,17 +9,19 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+import orjson
 from eth_utils import ValidationError
 
-from pyevm_agents.errors import ConfigError
+from pyevm_agents.node.dumping import dump, load
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.absent import NO_FORK
+from pyevm_agents.rpc.asked import asked
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.eth_send import (
     DEFAULT_PRIORITY_FEE_WEI,
-    asked,
     decoded,
     filled,
+    ready,
     sender_of,
     submitted,
 )
@@ -34,31 +36,23 @@ from pyevm_agents.rpc.parameters import (
     invalid,
     listed,
     mapping,
-    quantity,
     seconds,
     uint64,
 )
 from pyevm_agents.rpc.table import Table, optional
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from eth.abc import SignedTransactionAPI
     from eth_typing import Address
 
+    from pyevm_agents.rpc.asked import Asked
     from pyevm_agents.rpc.context import Rpc
-    from pyevm_agents.rpc.eth_send import Asked
     from pyevm_agents.rpc.formats import Json
 
 METHODS = Table()
 
-DUMP_FORMAT = "pyevm-agents-state-1"
-
 MAX_DUMP_BYTES = 256 * 2**20
 """Of a dump that is unpacked: 8 MB of gzip can hold a thousand times as much."""
-
-MAX_FILLED_BLOCKS = 10_000
-"""Empty blocks that are made at most to reach the number of a dump's head."""
 
 MAX_DEPTH = 10_000
 """Blocks that one reorganisation replaces at most: each is made anew."""
@@ -91,7 +85,7 @@ def send_unsigned_transaction(rpc: Rpc, transaction: Asked) -> str:
     """Send a transaction in anybody's name, without a key; return its hash."""
     if transaction.sender is None:
         raise RpcError(INVALID_PARAMS, "from is missing: say in whose name it is sent")
-    return submitted(rpc, filled(rpc, transaction, transaction.sender, may_sign=False))
+    return submitted(rpc, ready(rpc, transaction, transaction.sender, may_sign=False))
 
 
 # -- time -- #
@@ -196,62 +190,28 @@ def reset(rpc: Rpc, options: object) -> None:
 @METHODS.method("anvil_dumpState", "hardhat_dumpState", optional(boolean))
 def dump_state(rpc: Rpc, preserve_historical_states: bool | None) -> str:  # noqa: ARG001, FBT001 - anvil's
     """Return all accounts and the head's number and time, as gzipped JSON in hexadecimal."""
-
-    def work() -> Json:
-        chain = rpc.node.chain
-        return {
-            "format": DUMP_FORMAT,
-            "block": {
-                "number": formats.quantity(chain.head.block_number),
-                "timestamp": formats.quantity(chain.head.timestamp),
-            },
-            "accounts": chain.dump_accounts(),
-        }
-
-    form = json.dumps(rpc.node.do(work).result(), separators=(",", ":"))
+    form = json.dumps(rpc.node.do(lambda: dump(rpc.node)).result(), separators=(",", ":"))
     return formats.data(gzip.compress(form.encode(), mtime=0))
 
 
 @METHODS.method("anvil_loadState", "hardhat_loadState", data)
 def load_state(rpc: Rpc, state: bytes) -> bool:
     """Put a dump's accounts into the latest state, and mine up to its head's number and time."""
-    form = _dump(state)
-    block = mapping(form.get("block"), "state.block")
-    number = quantity(block.get("number"), "state.block.number")
-    timestamp = uint64(block.get("timestamp"), "state.block.timestamp")
-
-    def work() -> None:
-        node = rpc.node
-        missing = number - node.chain.head.block_number
-        if missing > MAX_FILLED_BLOCKS:
-            raise ConfigError(
-                f"the dump's head is block {number}, {missing} after this chain's; at most "
-                f"{MAX_FILLED_BLOCKS} are made to reach it: start nearer"
-            )
-        node.chain.load_accounts(form.get("accounts"))
-        for left in range(missing, 0, -1):
-            after = node.chain.head.timestamp + 1
-            node.mine_these((), node.settings(after if left > 1 else max(after, timestamp)))
-
-    rpc.node.do(work).result()
+    form = _unpacked(state)
+    rpc.node.do(lambda: load(rpc.node, form)).result()
     return True
 
 
-def _dump(state: bytes) -> Mapping[str, object]:
+def _unpacked(state: bytes) -> object:
     """Unpack a dump."""
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
         text = unpacker.decompress(state, MAX_DUMP_BYTES)
-        form = mapping(json.loads(text), "state") if unpacker.eof else {}
-    except (zlib.error, ValueError, RecursionError) as error:
+        form = orjson.loads(text) if unpacker.eof else None
+    except (zlib.error, ValueError) as error:
         raise _no_dump(str(error)) from error
     if not unpacker.eof:
         raise _no_dump(f"it is cut off, or has more than {MAX_DUMP_BYTES:,} bytes unpacked")
-    if form.get("format") != DUMP_FORMAT:
-        raise _no_dump(
-            f"its format is {form.get('format')!r}, this node loads {DUMP_FORMAT!r}: load what its "
-            "own anvil_dumpState returned"
-        )
     return form
 
 

@@ -7,6 +7,7 @@ message ─▶ Dispatcher.begin ─▶ the answer, where all of it is quick
 from __future__ import annotations
 
 import logging
+import threading
 import traceback
 from dataclasses import dataclass, replace
 from time import perf_counter  # noqa: TID251 - how long a request takes is shown, and no more
@@ -69,6 +70,8 @@ class Answered:
 
     error_code: int | None
     transport: str
+    thread_id: int = 0
+    """Which thread executed it: what a contract prints meanwhile is told in the same one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +232,7 @@ class Dispatcher:
                 milliseconds=milliseconds,
                 error_code=code,
                 transport=session.transport,
+                thread_id=threading.get_ident(),
             )
         )
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from eth.exceptions import Revert
 from eth_utils import ValidationError
 
+from pyevm_agents.rpc.asked import Asked, asked, overrides
 from pyevm_agents.rpc.blocks import header_of
 from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.eth_send import Asked, asked, call_of, overrides
+from pyevm_agents.rpc.eth_call import call_of
 from pyevm_agents.rpc.failures import SERVER_ERROR
 from pyevm_agents.rpc.parameters import PENDING, BlockId, block
 from pyevm_agents.rpc.table import Table, optional

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from eth_utils import keccak
 
 from pyevm_agents.rpc import formats
+from pyevm_agents.rpc.asked import asked
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
-from pyevm_agents.rpc.eth_send import asked, fields_of, sender_of
+from pyevm_agents.rpc.eth_send import fields_of, sender_of
 from pyevm_agents.rpc.parameters import address, data, invalid, mapping
 from pyevm_agents.rpc.table import Table
 from pyevm_agents.transactions import sign, unsigned
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from eth_keys.datatypes import PrivateKey
     from eth_typing import Address
 
+    from pyevm_agents.rpc.asked import Asked
     from pyevm_agents.rpc.context import Rpc
-    from pyevm_agents.rpc.eth_send import Asked
     from pyevm_agents.rpc.formats import Json
 
 METHODS = Table()

@@ -9,9 +9,9 @@ from eth.vm.forks.shanghai.withdrawals import Withdrawal
 
 from pyevm_agents.chain import Record
 from pyevm_agents.rpc import formats
+from pyevm_agents.rpc.asked import BLOCK_FIELDS, Asked, asked, block_fields, overrides
 from pyevm_agents.rpc.blocks import header_of
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
-from pyevm_agents.rpc.eth_send import Asked, asked, overrides
 from pyevm_agents.rpc.failures import SERVER_ERROR, reason
 from pyevm_agents.rpc.parameters import (
     LATEST,
@@ -20,10 +20,8 @@ from pyevm_agents.rpc.parameters import (
     block,
     boolean,
     hash32,
-    invalid,
     listed,
     mapping,
-    quantity,
     uint64,
 )
 from pyevm_agents.rpc.table import Table, optional
@@ -49,14 +47,8 @@ VM_ERROR = -32015
 
 MOVE = "movePrecompileToAddress"
 
-BLOCK_FIELDS: Mapping[str, tuple[str, Read]] = {
-    "number": ("number", uint64),
-    "time": ("timestamp_seconds", uint64),
-    "gasLimit": ("gas_limit", uint64),
-    "feeRecipient": ("coinbase", address),
-    "prevRandao": ("prev_randao", hash32),
-    "baseFeePerGas": ("base_fee_wei", quantity),
-    "blobBaseFee": ("blob_base_fee_wei", quantity),
+SIMULATED_FIELDS: Mapping[str, tuple[str, Read]] = {
+    **BLOCK_FIELDS,
     "beaconRoot": ("beacon_root", hash32),
 }
 """What a block can be told, besides withdrawals."""
@@ -82,14 +74,8 @@ def _told_block(value: object, name: str) -> ToldBlock:
     form = mapping(value, name)
     at = f"{name}.blockOverrides"
     header = mapping(form.get("blockOverrides") or {}, at)
-    unknown = set(header) - set(BLOCK_FIELDS) - {"withdrawals"}
-    if unknown:
-        raise invalid(at, dict(header), f"no such override: {', '.join(sorted(unknown))}")
-    fields: dict[str, Any] = {
-        field: read(header[key], f"{at}.{key}")
-        for key, (field, read) in BLOCK_FIELDS.items()
-        if header.get(key) is not None
-    }
+    told = {key: it for key, it in header.items() if key != "withdrawals"}
+    fields = block_fields(told, SIMULATED_FIELDS, at)
     withdrawals = listed(header.get("withdrawals") or [], f"{at}.withdrawals")
     accounts, moves = _accounts(form.get("stateOverrides") or {}, f"{name}.stateOverrides")
     calls = listed(form.get("calls") or [], f"{name}.calls")

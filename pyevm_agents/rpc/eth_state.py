@@ -155,7 +155,10 @@ def get_uncle_count_by_hash(rpc: Rpc, block_hash: bytes) -> str | None:
 def get_block_receipts(rpc: Rpc, number: BlockId) -> list[Json] | None:
     """Return the receipts of a block, null where there is no such block."""
     record = find_record(rpc, number)
-    return None if record is None else receipts_of(rpc, record)
+    # A block that nobody has executed yet has none.
+    if record is None or len(record.receipts) < len(record.block.transactions):
+        return None
+    return receipts_of(rpc, record)
 
 
 @METHODS.method("eth_getTransactionByHash", hash32)
@@ -211,6 +214,17 @@ def find_record(rpc: Rpc, block: BlockId) -> Record | None:
     if block.tag == "pending":
         return rpc.node.pending()
     return rpc.node.chain.record(header)
+
+
+def record_of(rpc: Rpc, block: BlockId) -> Record:
+    """Return a block with its receipts.
+
+    Raises: BlockNotFoundError: there is none.
+    """
+    record = find_record(rpc, block)
+    if record is None:
+        raise BlockNotFoundError("header not found")
+    return record
 
 
 def _state(rpc: Rpc, block: BlockId) -> StateAPI:

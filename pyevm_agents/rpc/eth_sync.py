@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.node.node import Watcher
 from pyevm_agents.rpc import formats
+from pyevm_agents.rpc.asked import asked
 from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.eth_send import asked, decoded, filled, sender_of
+from pyevm_agents.rpc.eth_send import decoded, ready, sender_of
 from pyevm_agents.rpc.eth_state import get_transaction_receipt
 from pyevm_agents.rpc.parameters import data, seconds
 from pyevm_agents.rpc.table import Table, optional
 
 if TYPE_CHECKING:
-    from eth.abc import SignedTransactionAPI
-
     from pyevm_agents.chain import MinedBlock
+    from pyevm_agents.rpc.asked import Asked
     from pyevm_agents.rpc.context import Rpc
-    from pyevm_agents.rpc.eth_send import Asked
+    from pyevm_agents.rpc.eth_send import Make
     from pyevm_agents.rpc.formats import Json
 
 METHODS = Table()
@@ -40,19 +40,22 @@ def send_raw_transaction_sync(
     rpc: Rpc, transaction: bytes, timeout_milliseconds: int | None
 ) -> Json:
     """Send a transaction that was signed elsewhere; return its receipt."""
-    return _receipt(rpc, decoded(rpc, transaction), timeout_milliseconds)
+    signed = decoded(rpc, transaction)
+    return _receipt(rpc, lambda: signed, timeout_milliseconds)
 
 
 @METHODS.method("eth_sendTransactionSync", asked, optional(seconds))
 def send_transaction_sync(rpc: Rpc, transaction: Asked, timeout_milliseconds: int | None) -> Json:
     """Sign a transaction, or send it for an impersonated account; return its receipt."""
-    signed = filled(rpc, transaction, sender_of(rpc, transaction))
-    return _receipt(rpc, signed, timeout_milliseconds)
+    make = ready(rpc, transaction, sender_of(rpc, transaction))
+    return _receipt(rpc, make, timeout_milliseconds)
 
 
-def _receipt(rpc: Rpc, transaction: SignedTransactionAPI, milliseconds: int | None) -> Json:
-    """Submit a transaction, and wait for a block that holds it."""
+def _receipt(rpc: Rpc, make: Make, milliseconds: int | None) -> Json:
+    """Send a transaction, and wait for a block that holds it."""
     end = monotonic() + min(milliseconds or DEFAULT_MILLISECONDS, MAX_MILLISECONDS) / 1_000
+    sent = rpc.node.send(make)
+    transaction = sent.transaction
     is_mined = threading.Event()
 
     def look(mined: MinedBlock) -> None:
@@ -61,16 +64,17 @@ def _receipt(rpc: Rpc, transaction: SignedTransactionAPI, milliseconds: int | No
 
     forget = rpc.node.watch(Watcher(mined=look))
     try:
-        future = rpc.node.do(lambda: rpc.node.submit(transaction))
         try:
-            future.result(max(end - monotonic(), 0))
+            sent.mined.result(max(end - monotonic(), 0))
         except TooLate:
-            if future.done():
+            if sent.mined.done():
                 raise
-        is_mined.wait(max(end - monotonic(), 0))
+        # It may have been mined before somebody watched.
+        receipt = get_transaction_receipt(rpc, transaction.hash)
+        if receipt is None and is_mined.wait(max(end - monotonic(), 0)):
+            receipt = get_transaction_receipt(rpc, transaction.hash)
     finally:
         forget()
-    receipt = get_transaction_receipt(rpc, transaction.hash)
     if receipt is None:
         raise RpcError(
             NO_RECEIPT_YET,

@@ -12,23 +12,25 @@ import itertools
 import threading
 from collections import deque
 from dataclasses import dataclass, field
+from functools import cache, partial
+from time import monotonic  # noqa: TID251 - when a filter was polled; no block depends on it
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pyevm_agents.chain import Record
 from pyevm_agents.node.node import Watcher
 from pyevm_agents.rpc import formats
-from pyevm_agents.rpc.agent_trace import keep_traces
+from pyevm_agents.rpc.agent_events import StepSubscriptions
+from pyevm_agents.rpc.agent_trace import traces_of
 from pyevm_agents.rpc.errors import INVALID_PARAMS, LIMIT_EXCEEDED, RpcError
 from pyevm_agents.rpc.logs import LogCriteria, logs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from eth.abc import BlockHeaderAPI
+    from eth.abc import BlockHeaderAPI, SignedTransactionAPI
 
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.node import Node
-    from pyevm_agents.node.pool import Waiting
     from pyevm_agents.rpc.session import Session
 
 Kind: TypeAlias = Literal["blocks", "logs", "pending", "syncing"]
@@ -38,7 +40,11 @@ MAX_FILTERS = 1_000
 """Filters that may be open at once; the one that was not polled for longest goes."""
 
 MAX_QUEUED = 100_000
-"""Results that a filter keeps until it is polled; older ones are dropped."""
+"""Results that all filters together keep until they are polled; the filter that was not polled for
+longest goes. A log takes about 2 KB."""
+
+IDLE_SECONDS = 300.0
+"""A filter that is not polled for so long goes. Source: geth's `deadline`, and anvil's."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,8 +52,11 @@ class Filter:
     """What somebody polls for."""
 
     kind: Kind
+    polled_seconds: float
+    """When it was opened, or polled last."""
+
     criteria: LogCriteria = field(default_factory=LogCriteria)
-    queue: deque[object] = field(default_factory=lambda: deque(maxlen=MAX_QUEUED))
+    queue: deque[object] = field(default_factory=deque)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,15 +72,32 @@ class Subscription:
 
 
 class Events:
-    """Filters and subscriptions of a node. All of it may be used in any thread."""
+    """Filters and subscriptions of a node. All of it may be used in any thread.
 
-    def __init__(self, node: Node) -> None:
-        """Begin to listen."""
+    What is told is written before the lock is taken, and once for all who are told the same: to
+    subscribe never waits.
+    """
+
+    def __init__(self, node: Node, *, now: Callable[[], float] = monotonic) -> None:
+        """Begin to listen.
+
+        Input: the node; what tells time, in seconds.
+        """
         self._node = node
+        self._now = now
         self._lock = threading.Lock()
         self._filters: dict[str, Filter] = {}
+        """By id, the one that was not polled for longest first."""
+
+        self._queued = 0
+        """Results in all of them."""
+
         self._subscriptions: dict[str, Subscription] = {}
         self._numbers = itertools.count(1)
+        self.steps = StepSubscriptions(node)
+        """Who is told of agents' steps."""
+
+        node.chain.annotate = partial(traces_of, node.chain.models)
         node.watch(Watcher(mined=self._mined, waits=self._waits, undone=self._undone))
 
     # -- polling -- #
@@ -79,10 +105,13 @@ class Events:
     def new_filter(self, kind: Kind, criteria: LogCriteria | None = None) -> str:
         """Open a filter; return its id."""
         with self._lock:
+            self._drop_idle()
             if len(self._filters) >= MAX_FILTERS:
-                del self._filters[next(iter(self._filters))]
+                self._drop(next(iter(self._filters)))
             name = hex(next(self._numbers))
-            self._filters[name] = Filter(kind=kind, criteria=criteria or LogCriteria())
+            self._filters[name] = Filter(
+                kind=kind, polled_seconds=self._now(), criteria=criteria or LogCriteria()
+            )
             return name
 
     def filter(self, name: str) -> Filter:
@@ -91,27 +120,52 @@ class Events:
         Raises: RpcError: there is none.
         """
         with self._lock:
-            found = self._filters.pop(name, None)
-            if found is None:
-                raise RpcError(INVALID_PARAMS, f"filter not found: {name}")
-            self._filters[name] = found  # The last one that was polled.
-            return found
+            return self._polled(name)
 
     def changes(self, name: str) -> list[object]:
         """Return what came since the last poll.
 
         Raises: RpcError: there is no such filter.
         """
-        found = self.filter(name)
         with self._lock:
-            changes = [*found.queue]
-            found.queue.clear()
+            queue = self._polled(name).queue
+            changes = [*queue]
+            self._queued -= len(queue)
+            queue.clear()
         return changes
+
+    def _polled(self, name: str) -> Filter:
+        self._drop_idle()
+        found = self._filters.pop(name, None)
+        if found is None:
+            raise RpcError(INVALID_PARAMS, f"filter not found: {name}")
+        found.polled_seconds = self._now()
+        self._filters[name] = found
+        return found
+
+    def _drop_idle(self) -> None:
+        end = self._now() - IDLE_SECONDS
+        for name, one in [*self._filters.items()]:
+            if one.polled_seconds > end:
+                return
+            self._drop(name)
+
+    def _drop(self, name: str) -> None:
+        self._queued -= len(self._filters.pop(name).queue)
+
+    def _queue(self, found: Filter, results: list[object]) -> None:
+        found.queue.extend(results)
+        self._queued += len(results)
+        while self._queued > MAX_QUEUED:
+            self._drop(next(iter(self._filters)))
 
     def close_filter(self, name: str) -> bool:
         """Close a filter; return whether there was one."""
         with self._lock:
-            return self._filters.pop(name, None) is not None
+            is_open = name in self._filters
+            if is_open:
+                self._drop(name)
+            return is_open
 
     # -- telling -- #
 
@@ -151,42 +205,48 @@ class Events:
     def _forget(self, name: str) -> None:
         self.unsubscribe(name)
 
-    # -- what happens, in the thread that executes -- #
+    # -- what happens, in the thread that executes or admits -- #
 
-    def _open(self, kind: Kind) -> Iterator[Filter]:
-        return (one for one in self._filters.values() if one.kind == kind)
+    def _tell(self, kind: Kind, polled: object, told: Callable[[Subscription], object]) -> None:
+        """Tell all of a kind.
 
-    def _told(self, kind: Kind) -> Iterator[Subscription]:
-        return (one for one in self._subscriptions.values() if one.kind == kind)
-
-    def _mined(self, mined: MinedBlock) -> None:
-        record = Record(block=mined.block, receipts=mined.receipts)
-        keep_traces(self._node.chain, mined)
+        Input:  what filters get; what makes that for a subscription.
+        """
         with self._lock:
-            for one in self._open("blocks"):
-                one.queue.append(formats.data(mined.block.hash))
-            for told in self._told("blocks"):
-                told.tell(formats.header_json(mined.block.header))
-            self._tell_logs(record)
+            self._drop_idle()
+            for one in [one for one in self._filters.values() if one.kind == kind]:
+                self._queue(one, [polled])
+            subscriptions = self._of(kind)
+        for subscription in subscriptions:
+            subscription.tell(told(subscription))
+
+    def _of(self, kind: Kind) -> list[Subscription]:
+        return [one for one in self._subscriptions.values() if one.kind == kind]
 
     def _tell_logs(self, record: Record, *, is_removed: bool = False) -> None:
-        takers = [(one.criteria, one.queue.append) for one in self._open("logs")]
-        takers += [(told.criteria, told.tell) for told in self._told("logs")]
-        for criteria, take in takers:
-            logs = [log | {"removed": is_removed} for log in logs_of(record, criteria)]
-            for log in reversed(logs) if is_removed else logs:
-                take(log)
-
-    def _waits(self, waiting: Waiting) -> None:
-        transaction = waiting.transaction
+        if not any(receipt.logs for receipt in record.receipts):
+            return
+        logs = [log | {"removed": is_removed} for log in logs_of(record, LogCriteria())]
+        logs = logs[::-1] if is_removed else logs
         with self._lock:
-            for one in self._open("pending"):
-                one.queue.append(formats.data(transaction.hash))
-            for told in self._told("pending"):
-                whole = formats.transaction_json(transaction) if told.is_full else None
-                told.tell(whole or formats.data(transaction.hash))
+            for one in [one for one in self._filters.values() if one.kind == "logs"]:
+                self._queue(one, [*filter(one.criteria.matches, logs)])
+            subscriptions = self._of("logs")
+        for subscription in subscriptions:
+            for log in filter(subscription.criteria.matches, logs):
+                subscription.tell(log)
+
+    def _mined(self, mined: MinedBlock) -> None:
+        header = mined.block.header
+        form = cache(lambda: formats.header_json(header))
+        self._tell("blocks", formats.data(header.hash), lambda _: form())
+        self._tell_logs(Record(block=mined.block, receipts=mined.receipts))
+
+    def _waits(self, transaction: SignedTransactionAPI) -> None:
+        hashed = formats.data(transaction.hash)
+        form = cache(lambda: formats.transaction_json(transaction))
+        self._tell("pending", hashed, lambda one: form() if one.is_full else hashed)
 
     def _undone(self, headers: list[BlockHeaderAPI]) -> None:
-        with self._lock:
-            for header in headers:
-                self._tell_logs(self._node.chain.record(header), is_removed=True)
+        for header in headers:
+            self._tell_logs(self._node.chain.record(header), is_removed=True)

@@ -112,7 +112,7 @@ def set_automine(rpc: Rpc, enabled: bool) -> bool:  # noqa: FBT001 - JSON-RPC ha
 
     def work() -> None:
         node.set_mining(replace(node.mining, is_automatic=enabled))
-        if enabled and len(node.pool):
+        if enabled and node.choose(node.next_header()):
             node.mine()
 
     node.do(work).result()

@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc import (
     agent,
+    agent_subscribe,
     anvil,
     anvil_tokens,
     debug_raw,
     debug_trace,
     eth_access_list,
+    eth_call,
+    eth_call_many,
+    eth_config,
     eth_events,
     eth_fees,
     eth_find,
@@ -22,21 +26,39 @@ from pyevm_agents.rpc import (
     eth_sync,
     evm,
     net,
+    ots,
+    ots_search,
+    trace_mined,
+    trace_replay,
 )
 from pyevm_agents.rpc.absent import ABSENT
 from pyevm_agents.rpc.context import Rpc
 from pyevm_agents.rpc.events import Events
 from pyevm_agents.rpc.service import NodeService
+from pyevm_agents.rpc.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pyevm_agents.node import Node
-    from pyevm_agents.rpc.table import Method, Table
+    from pyevm_agents.rpc.table import Method
+
+METHODS = Table()
+
+
+@METHODS.method("rpc_modules", is_quick=True)
+def rpc_modules(rpc: Rpc) -> dict[str, str]:  # noqa: ARG001 - as all methods
+    """Return the namespaces that have methods, each with its version."""
+    return dict.fromkeys(sorted({name.partition("_")[0] for name in all_methods()}), "1.0")
+
 
 TABLES: tuple[Table, ...] = (
     agent.METHODS,
+    agent_subscribe.METHODS,
     eth_state.METHODS,
+    eth_call.METHODS,
+    eth_call_many.METHODS,
+    eth_config.METHODS,
     eth_send.METHODS,
     eth_sign.METHODS,
     eth_sync.METHODS,
@@ -52,6 +74,11 @@ TABLES: tuple[Table, ...] = (
     eth_simulate.METHODS,
     debug_raw.METHODS,
     debug_trace.METHODS,
+    trace_mined.METHODS,
+    trace_replay.METHODS,
+    ots.METHODS,
+    ots_search.METHODS,
+    METHODS,
 )
 
 

@@ -144,4 +144,31 @@ def test_without_a_snapshot_nothing_is_kept_of_the_past() -> None:
     for value in (b"1", b"2", b"3"):
         database[b"head"] = value
         database.commit()
-    assert database._journal == []  # noqa: SLF001 - memory stays bounded
+    assert database._before == {}  # noqa: SLF001 - memory stays bounded
+
+
+def test_a_snapshot_keeps_what_a_row_was_once_and_not_each_of_its_changes() -> None:
+    database = Database(MemoryRows())
+    number = database.snapshot()
+    for value in range(100):
+        database[b"head"] = bytes([value])
+        database.commit()
+    assert database._before == {number: {b"head": None}}  # noqa: SLF001 - memory stays bounded
+
+
+def test_a_snapshot_that_is_forgotten_leaves_those_around_it() -> None:
+    database = Database(MemoryRows())
+    numbers = []
+    for value in range(5):
+        database[b"head"] = bytes([value])
+        database.commit()
+        numbers.append(database.snapshot())
+    for number in (numbers[0], numbers[3], numbers[2]):
+        database.forget_snapshot(number)
+    assert database.snapshots == (numbers[1], numbers[4])
+    database[b"head"] = b"last"
+    database.commit()
+    database.revert(numbers[4])
+    assert database[b"head"] == bytes([4])
+    database.revert(numbers[1])
+    assert database[b"head"] == bytes([1])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pyevm_agents.errors import ConfigError
+from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.lmdb_rows import LmdbRows
 from tests.counting_writer import PARTS
 
@@ -56,7 +56,7 @@ def test_rows_are_there_when_they_are_opened_again(tmp_path: Path) -> None:
 
 def test_a_write_that_fails_writes_nothing(tmp_path: Path) -> None:
     rows = LmdbRows(tmp_path)
-    with pytest.raises(OSError, match=f"the chain in {tmp_path} can't be written"):
+    with pytest.raises(EngineFault, match=f"the chain in {tmp_path} can't be written"):
         rows.write({b"a": b"1", b"k" * 10_000: b"a key that is too long"})
     assert rows.get(b"a") is None
     rows.close()

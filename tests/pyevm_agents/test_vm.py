@@ -12,6 +12,7 @@ from eth_utils import ValidationError
 
 from precompiles.executor import Executor
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
 from pyevm_agents.vm import AgentVM, agent_vm
 from tests.byte_model import PROFILE, ByteModel
 from tests.conftest import STRANGER
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
     MakeBench = Callable[..., Bench]
 
 
-def test_adds_one_precompile_and_changes_no_other() -> None:
+def test_adds_one_precompile_and_mends_one() -> None:
     executor = Executor([(PROFILE, ByteModel([]))])
     precompiles = agent_vm(executor)._state_class.computation_class.get_precompiles()  # noqa: SLF001
-    assert precompiles == {**PragueComputation.get_precompiles(), EXECUTOR_ADDRESS: executor}
+    ours = {EXECUTOR_ADDRESS: executor, POINT_EVALUATION_ADDRESS: point_evaluation}
+    assert precompiles == {**PragueComputation.get_precompiles(), **ours}
 
 
 def test_two_chains_can_have_different_executors() -> None:
@@ -42,7 +44,8 @@ def test_two_chains_can_have_different_executors() -> None:
 def test_leaves_py_evm_alone() -> None:
     agent_vm(Executor([(PROFILE, ByteModel([]))]))
     assert EXECUTOR_ADDRESS not in PragueComputation.get_precompiles()
-    assert agent_vm(None) is AgentVM
+    plain = agent_vm(None).get_state_class().computation_class
+    assert EXECUTOR_ADDRESS not in plain.get_precompiles()
     assert issubclass(AgentVM, PragueVM)
 
 

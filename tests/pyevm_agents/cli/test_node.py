@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import fcntl
+import itertools
 import json
 import os
+import pty
+import re
 import signal
+import struct
 import subprocess
 import sys
+import termios
+import time
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
 
+from pyevm_agents.artifacts import artifact
 from pyevm_agents.cli import main
 
 if TYPE_CHECKING:
@@ -113,13 +121,22 @@ def test_a_folder_has_one_node_and_one_configuration(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--no-mining", "--block-time", "1"], "--no-mining excludes"),
+        (["--no-mining", "--block-time", "1"], "--no-mining and --block-time exclude each other"),
         (["--mixed-mining"], "--mixed-mining needs --block-time"),
         (["--store", "x", "--no-store"], "exclude each other"),
         (["--accounts", "0"], "0 is not in the range"),
         (["--mnemonic", "test test"], "is no mnemonic"),
         (["--port", "70000"], "70000 is not in the range"),
         (["--state-dir", "/dev/null/x"], "can't be used"),
+        (["--fork-name", "cancun"], "this version knows only 'prague'"),
+        (["--load-state", "/nonexistent/x"], "can't be read: No such file"),
+        (["--dump-state", "/nonexistent/x"], "no state can be written to"),
+        (["--state", "x", "--dump-state", "y"], "--state and --dump-state exclude each other"),
+        (["--fixture", "nope"], "no chain 'nope': name one of nested, out_of_gas"),
+        (["--fixture", "wallet_agent", "--chain-id", "5"], "--fixture and --chain-id exclude"),
+        (["--schedule", "cold=5"], "--no-model and --schedule exclude"),
+        (["--quiet", "--json-logs"], "--quiet and --json-logs exclude"),
+        (["--host", "1.2.3.4"], "does not have that address"),
     ],
 )
 def test_a_mistake_gets_one_clear_line(options: list[str], message: str) -> None:
@@ -129,3 +146,156 @@ def test_a_mistake_gets_one_clear_line(options: list[str], message: str) -> None
     assert told.exit_code == 2
     assert message in told.output
     assert "Traceback" not in told.output
+
+
+def test_a_taken_port_is_told_with_what_to_do() -> None:
+    with node("--no-model") as running:
+        port = running.said["url"].rsplit(":", 1)[1]
+        told = CliRunner().invoke(main, ["node", "--no-model", "-p", port])
+    assert told.exit_code == 2
+    assert f"Can't listen on 127.0.0.1:{port}: the port is in use: stop what listens" in told.output
+
+
+def test_what_is_dumped_at_the_end_is_loaded_at_the_start(tmp_path: Path) -> None:
+    state = tmp_path / "state.json"
+    for sent in (1, 2):
+        with node("--no-model", "--state", str(state)) as running:
+            running.send(5)
+            assert running.result("eth_blockNumber") == hex(sent)
+            assert running.result("eth_getBalance", SECOND) == hex(10_000 * 10**18 + 5 * sent)
+            running.process.send_signal(signal.SIGINT)
+            said, _ = running.process.communicate(timeout=30)
+            assert running.process.returncode == 0
+        notes = [json.loads(line) for line in said.splitlines()][-2:]
+        assert notes[0]["text"].startswith(f"State written to {state}, ")
+        assert notes[1] == {"event": "note", "text": "Stopped."}
+    assert [file.name for file in tmp_path.iterdir()] == ["state.json"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{", "is no JSON"),
+        (b"[]", "is an object of JSON"),
+        (b'{"format": "geth"}', "its format is 'geth'"),
+        (b'{"block": {"number": 5}, "accounts": {}}', "block.number is 5"),
+        (b"\x1f\x8bxx", "cut off or damaged"),
+    ],
+)
+def test_what_is_no_state_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    file = tmp_path / "state.json"
+    file.write_bytes(content)
+    command = ["node", "--no-model", "-p", "0", "--load-state", str(file)]
+    told = CliRunner().invoke(main, command)
+    assert told.exit_code == 2
+    assert message in told.output
+    assert file.read_bytes() == content
+
+
+def test_no_state_is_loaded_into_a_chain_that_has_begun(tmp_path: Path) -> None:
+    folder = ("--no-model", "--state-dir", str(tmp_path / "chain"))
+    with node(*folder, "--dump-state", str(tmp_path)) as running:
+        running.send()
+        running.process.send_signal(signal.SIGTERM)
+        running.process.communicate(timeout=30)
+    command = ["node", *folder, "-p", "0", "--load-state", str(tmp_path / "state.json")]
+    told = CliRunner().invoke(main, command)
+    assert told.exit_code == 2
+    assert "is at block 1, no dump can be loaded" in " ".join(told.output.split())
+
+
+def instruction(to: str, text: str) -> dict[str, str]:
+    data = artifact("WalletAgent").call("instruct", text)
+    return {"from": FIRST, "to": to, "data": "0x" + data.hex()}
+
+
+def test_a_fixture_says_what_it_recorded_and_nothing_else() -> None:
+    with node("--fixture", "wallet_agent", "--no-model", "--accounts", "2") as running:
+        (agent,) = running.said["agents"]
+        assert running.said["block"] == 2
+        assert running.result("eth_getBalance", SECOND) == hex(10_000 * 10**18)
+        recorded = instruction(agent, "Deposit 10 USDC into the pool")
+        sent = running.result("eth_sendTransaction", recorded)
+        (first, last) = running.result("agent_traceTransaction", sent)["steps"]
+        assert (first["action"], last["action"]) == ("DeployTool", None)
+        error = running.ask("eth_call", instruction(agent, "Sing a song"))["error"]
+        assert (error["code"], error["data"]) == (-32603, {"retry": False})
+        assert "the record has no" in error["message"]
+        error = running.ask("agent_setScript", [{"answer": "No."}])["error"]
+        assert "runs without a model" in error["message"]
+
+
+def test_a_model_says_what_a_fixture_did_not_and_its_steps_are_logged() -> None:
+    """With the real model, its steps told while it works, and given up at the second signal."""
+    with node("--fixture", "wallet_agent", "--no-store") as running:
+        (agent,) = running.said["agents"]
+        assert running.result("agent_setScript", [{"answer": "Mocked."}])
+        assert running.result("agent_clearScript") is True
+        asked = instruction(agent, "Withdraw 5 DAI")
+        running.result("eth_call", asked)
+        stdout = running.process.stdout
+        assert stdout is not None
+        lines = (json.loads(line) for line in stdout)
+        steps = [one for one in itertools.takewhile(_is_not_answered, lines) if "kind" in one]
+        kinds = [one["kind"] for one in steps]
+        assert kinds[0] == "start"
+        assert kinds.index("reading") < kinds.index("writing") < kinds.index("tool")
+        assert kinds[-2:] == ["answer", "end"]
+        assert {one["source"] for one in steps} == {"call"}
+        running.result("eth_sendTransaction", instruction(agent, "Withdraw 7 DAI"))
+        for _ in range(2):
+            running.process.send_signal(signal.SIGINT)
+            time.sleep(1.0)
+        said, wrong = running.process.communicate(timeout=30)
+        assert (running.process.returncode, wrong) == (0, "")
+        assert json.loads(said.splitlines()[-1])["text"] == "Stopped."
+
+
+def _is_not_answered(line: dict[str, object]) -> bool:
+    return line.get("method") != "eth_call"
+
+
+def test_prices_are_those_of_the_schedule(tmp_path: Path) -> None:
+    file = tmp_path / "prices.json"
+    file.write_text('{"coldPromptTokenGas": 600, "warm": 10}')
+    with node("--schedule", str(file)) as running:
+        (model,) = running.result("agent_models")
+        told = (
+            model["coldPromptTokenGas"],
+            model["warmPromptTokenGas"],
+            model["outputTokenGas"],
+        )
+        assert told == (600, 10, 10_000)
+
+
+def test_a_quiet_node_prints_nothing() -> None:
+    command = [sys.executable, "-m", "pyevm_agents", "node", "-p", "0", "--no-model", "-q"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as it:
+        time.sleep(4.0)
+        it.send_signal(signal.SIGTERM)
+        assert it.communicate(timeout=30) == (b"", b"")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_banner_fits_a_terminal(width: int) -> None:
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+    command = [sys.executable, "-m", "pyevm_agents", "node", "-p", "0", "--no-model"]
+    environment = os.environ | {"TERM": "xterm-256color"}
+    with subprocess.Popen(
+        command, stdin=follower, stdout=follower, stderr=follower, env=environment
+    ) as it:
+        os.close(follower)
+        said = b""
+        while b"Listening on" not in said:
+            said += os.read(leader, 65_536)
+        it.send_signal(signal.SIGINT)
+        with suppress(OSError):  # Linux: the other end is closed.
+            while more := os.read(leader, 65_536):
+                said += more
+    os.close(leader)
+    lines = re.sub(r"\x1b\[[0-9;]*[mK]", "", said.decode()).split("\r\n")
+    assert it.returncode == 0
+    assert max(map(len, lines)) <= 80
+    assert lines[-2] == "Stopped."
+    assert "  (0) 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266  10,000 ETH" in lines

@@ -205,11 +205,12 @@ FORMAT = "pyevm-agents-state-1"
     ("dump", "message"),
     [
         ("0x12", "Failed to decode state dump"),
-        (_packed([]), "want an object"),
+        ("0x" + gzip.compress(b"[" * 200_000, mtime=0).hex(), "Failed to decode state dump"),
+        (_packed([]), "is an object of JSON"),
         (_packed({"accounts": {}}), "its format is None"),
         (_packed({"format": FORMAT, "block": BLOCK, "accounts": []}), "not as a dump has them"),
         (_packed({"format": FORMAT, "block": BLOCK, "accounts": {"0x1": {}}}), "as a dump has"),
-        (_packed({"format": FORMAT}), "state.block"),
+        (_packed({"format": FORMAT}), "block.number is None"),
         (
             _packed({"format": FORMAT, "block": BLOCK | {"number": "0xffffff"}, "accounts": {}}),
             "at most 10000 are made",

@@ -107,6 +107,17 @@ def test_a_transaction_is_filled_and_not_signed(local: LocalNode, fee: dict[str,
     assert filled["raw"].endswith("808080")
 
 
+def test_blobs_go_with_send_transaction(local: LocalNode) -> None:
+    local.ask("anvil_setCode", STRANGER, "0x5f495f55")  # BLOBHASH(0) into slot 0
+    blob = "0x01" + "aa" * 31
+    sent = local.send(to=STRANGER, gas=None, blobVersionedHashes=[blob])
+    transaction = local.ask("eth_getTransactionByHash", sent)
+    assert (transaction["type"], transaction["maxFeePerBlobGas"]) == ("0x3", "0x2")
+    receipt = local.ask("eth_getTransactionReceipt", sent)
+    assert (receipt["blobGasUsed"], receipt["blobGasPrice"]) == (hex(131_072), "0x1")
+    assert local.ask("eth_getStorageAt", STRANGER, "0x0") == blob
+
+
 def test_set_code_goes_with_send_transaction(local: LocalNode) -> None:
     key = "0x" + local.node.keys.key_of(local.node.keys.addresses[1]).to_bytes().hex()  # type: ignore[union-attr]
     counter = local.deploy("Counter")

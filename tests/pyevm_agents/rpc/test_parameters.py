@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.rpc import parameters
+from pyevm_agents.rpc.asked import access_list, asked, overrides
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.eth_proof import slot_keys, slots_by_account
-from pyevm_agents.rpc.eth_send import access_list, asked, overrides
 from pyevm_agents.rpc.eth_simulate import simulation
 from pyevm_agents.rpc.logs import log_criteria
 from pyevm_agents.rpc.parameters import TAGS, UINT256, BlockId

@@ -15,7 +15,7 @@ from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.chain import Call, GenesisAccount
 from pyevm_agents.tracing import NoopTracer, selectively_traced_vm, traced_vm
 from pyevm_agents.tracing.call_frames import CallOptions, CallTracer
-from pyevm_agents.vm import AgentVM, agent_vm
+from pyevm_agents.vm import AgentVM
 from tests.conftest import OWNER, OWNER_KEY
 from tests.pyevm_agents.tracing.assembler import asm, calling
 from tests.pyevm_agents.tracing.scenario import CONTRACT, Scenario, next_vm, with_class
@@ -128,7 +128,6 @@ def test_leaves_the_plain_class_alone() -> None:
     assert issubclass(traced, AgentVM)
     assert traced is not AgentVM
     assert dict(vars(PragueComputation)) == before
-    assert agent_vm(None) is AgentVM
 
 
 def test_traces_the_chosen_transactions_and_nothing_that_the_block_does_besides() -> None:

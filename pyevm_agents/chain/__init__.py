@@ -1,0 +1,29 @@
+"""One chain, in three steps that each know the one before.
+
+* reading: what it is: blocks, receipts, states
+* trying: what would be: calls, estimates, past transactions once more
+* chain: what changes it: genesis, blocks, going back
+
+drafting.py makes blocks that are only looked at.
+"""
+
+from pyevm_agents.calls import AccountOverride, Call, CallResult
+from pyevm_agents.chain.chain import Chain
+from pyevm_agents.chain.drafting import ModelNeededError
+from pyevm_agents.chain.opening import kept_config
+from pyevm_agents.chain.records import BlockSettings, MinedBlock, Record
+from pyevm_agents.genesis import ForeignRules, GenesisAccount
+
+__all__ = [
+    "AccountOverride",
+    "BlockSettings",
+    "Call",
+    "CallResult",
+    "Chain",
+    "ForeignRules",
+    "GenesisAccount",
+    "MinedBlock",
+    "ModelNeededError",
+    "Record",
+    "kept_config",
+]

@@ -1,0 +1,292 @@
+"""One chain: genesis, mine, import, call, estimate, snapshot, revert.
+
+A fault of the host (`pyevm_agents.errors.EngineFault`) leaves it as it was: blocks and calls work
+on a VM of their own, and what a block writes reaches the rows when it is complete. Reading is safe
+in any thread; writing is for one at a time.
+
+Source: architecture, decisions 3 and 10.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import rlp
+from eth.db.schema import SchemaV1
+from eth.rlp.sedes import chain_gaps
+from eth_typing import BlockNumber
+
+from pyevm_agents.blocks import decode_block, require_same
+from pyevm_agents.chain.drafting import SilentModel, scratch_chain
+from pyevm_agents.chain.opening import begin, executor_of
+from pyevm_agents.chain.records import BlockSettings, MinedBlock, Record
+from pyevm_agents.chain.row_keys import BEFORE_KEY, HEAD_STATE_KEY, NOTE_KEY, SENDER_KEY
+from pyevm_agents.chain.trying import ChainTrials
+from pyevm_agents.database import Database, MemoryRows
+from pyevm_agents.dumps import load_accounts
+from pyevm_agents.genesis import genesis_header, with_executor
+from pyevm_agents.senders import is_impersonated
+from pyevm_agents.steps import Steps
+from pyevm_agents.vm import WatchedVM, agent_chain, foreign_chain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from eth.abc import (
+        BlockAPI,
+        BlockHeaderAPI,
+        ComputationAPI,
+        ReceiptAPI,
+        SignedTransactionAPI,
+        StateAPI,
+    )
+    from eth_typing import Address
+
+    from precompiles.ports import LanguageModel
+    from pyevm_agents.config import ChainConfig
+    from pyevm_agents.database import Rows
+    from pyevm_agents.genesis import ForeignRules, GenesisAccount
+    from pyevm_agents.vm import AgentChain, Watch
+
+
+class Chain(ChainTrials):
+    """A chain under one `ChainConfig`, with the executor precompile where it has models."""
+
+    def __init__(
+        self,
+        config: ChainConfig,
+        models: Mapping[str, LanguageModel] | None = None,
+        *,
+        accounts: Mapping[Address, GenesisAccount] | None = None,
+        rows: Rows | None = None,
+        foreign: ForeignRules | None = None,
+    ) -> None:
+        """Begin at genesis, or where the rows stand.
+
+        Input:  the rules, a language model for each model name of theirs, genesis accounts; where
+                the chain is kept, in memory where None; the rules of a chain that others made,
+                which has no models.
+        Raises: ConfigError: a configured model has no language model, or one is left over; the
+                rows hold a chain of another configuration or genesis.
+        """
+        self.models: Mapping[str, LanguageModel] = dict(models or {})
+        self.genesis_accounts = with_executor(config, accounts or {})
+        self.steps = Steps()
+        """Tells of agents' steps as they happen."""
+
+        executor = executor_of(config, self.models, self.steps)
+        if foreign is None:
+            header = genesis_header(config)
+            chain_class = agent_chain(executor, config.chain_id, self.steps)
+        else:
+            header = dict(foreign.genesis_header)
+            chain_class = foreign_chain(foreign.forks, config.chain_id)
+        db = Database(rows if rows is not None else MemoryRows())
+        begin(db, chain_class, config, header, self.genesis_accounts)
+        super().__init__(config, chain_class, db)
+        self.annotate: Callable[[MinedBlock], Mapping[bytes, bytes]] | None = None
+        """Says what is kept about a block's transactions beside the rules, by their hashes. It is
+        written with the block, or not at all."""
+
+    # -- writing -- #
+
+    def mine(
+        self,
+        transactions: Sequence[SignedTransactionAPI] = (),
+        *,
+        timestamp_seconds: int | None = None,
+        settings: BlockSettings | None = None,
+    ) -> MinedBlock:
+        """Mine a block of these transactions.
+
+        Input:  signed transactions, or such that are vouched for, in order; the block's time, one
+                second after its parent's where None; what else it is told to be.
+        Raises: ValidationError: a transaction that no block may hold. EngineFault: the host
+                failed. The chain is as before in both cases.
+        """
+        header = self.next_header(settings or BlockSettings(timestamp_seconds=timestamp_seconds))
+        with self._or_nothing():
+            mined = self._make(_vm(self._chain, header), transactions)
+            self._persist(mined)
+        return mined
+
+    def draft(
+        self,
+        transactions: Sequence[SignedTransactionAPI],
+        header: BlockHeaderAPI,
+        *,
+        asks_models: bool = True,
+    ) -> MinedBlock:
+        """Make a block as `mine` does, and keep nothing. Any thread may, also while one is mined.
+
+        Input:  the transactions; a header of `next_header`; whether models answer in it.
+        Raises: see `mine`. ModelNeededError: a model would have to be asked, and is not to be.
+        """
+        chain_class = self._chain_class if asks_models else self._silent_chain_class
+        return self._make(_vm(scratch_chain(chain_class, self._db), header), transactions)
+
+    def listing(
+        self, transactions: Sequence[SignedTransactionAPI], header: BlockHeaderAPI
+    ) -> BlockAPI:
+        """Return a block of these transactions that nobody has executed."""
+        return _vm(self._chain, header).get_block().copy(transactions=transactions)
+
+    @cached_property
+    def _silent_chain_class(self) -> type[AgentChain]:
+        """The chain's class with models that are not to be asked."""
+        if not self.models:
+            return self._chain_class
+        silent = {name: SilentModel(model) for name, model in self.models.items()}
+        executor = executor_of(self.config, silent, Steps())
+        return agent_chain(executor, self.config.chain_id)
+
+    def _make(self, vm: WatchedVM, transactions: Sequence[SignedTransactionAPI]) -> MinedBlock:
+        vm.is_own_block = True
+        return self._execute(vm, vm.get_block().copy(transactions=transactions))
+
+    def import_block(self, encoded: bytes, *, watch: Watch | None = None) -> MinedBlock:
+        """Execute a block that was mined before, and add it if it is what its header says.
+
+        Input:  the block as RLP, the next one of this chain; who is told of each transaction as it
+                ends.
+        Raises: BlockError: no block, or its transactions give other results than its header says.
+                ValidationError: a header or transaction that no such block may hold. EngineFault:
+                the host failed. The chain is as before in all cases.
+        """
+        header = self._chain.create_header_from_parent(self._head)
+        block = decode_block(encoded, self._vm_class(header).get_block_class())
+        with self._or_nothing():
+            mined = self._execute(_vm(self._chain, header), block, watch)
+            require_same(block, mined.block)
+            self._persist(mined)
+        return mined
+
+    def modify(self, change: Callable[[StateAPI], None]) -> None:
+        """Change accounts as no transaction could: the latest block's state from now on.
+
+        The block's header keeps the root that it was mined with.
+        """
+        with self._or_nothing():
+            state = self.state()
+            change(state)
+            state.persist()
+            self._db[HEAD_STATE_KEY] = bytes(state.state_root)
+            self._db.commit()
+        self._stand_at(self._head)
+
+    def load_accounts(self, accounts: object) -> None:
+        """Put accounts of a dump into the latest state, each as a whole.
+
+        Raises: ConfigError: they are not as a dump has them.
+        """
+        with self._or_nothing():
+            root = load_accounts(self._db, self.state_root(self._head), accounts)
+            self._db[HEAD_STATE_KEY] = root
+            self._db.commit()
+        self._stand_at(self._head)
+
+    # -- going back -- #
+
+    def snapshot(self) -> int:
+        """Keep the chain as it is now; return a number for `revert`."""
+        return self._db.snapshot()
+
+    def forget_snapshot(self, snapshot: int) -> None:
+        """Keep a snapshot no longer; later ones stay."""
+        self._db.forget_snapshot(snapshot)
+
+    def revert(self, snapshot: int) -> None:
+        """Go back to a snapshot; it and all later ones are used up.
+
+        Raises: ConfigError: there is no such snapshot.
+        """
+        self._db.revert(snapshot)
+        self._stand_at(self._chain.get_canonical_head())
+
+    def rollback(self, number: int) -> None:
+        """Go back to a block: those after it are no longer on the chain.
+
+        What was set after it was mined (`modify`) is undone too.
+
+        Raises: HeaderNotFound: there is no such block.
+        """
+        target = self.header(number)
+        with self._or_nothing():
+            for later in range(number + 1, self._head.block_number + 1):
+                for transaction in self.block(later).transactions:
+                    del self._db[
+                        SchemaV1.make_transaction_hash_to_block_lookup_key(transaction.hash)
+                    ]
+                del self._db[SchemaV1.make_block_number_to_hash_lookup_key(BlockNumber(later))]
+            self._db[SchemaV1.make_canonical_head_hash_lookup_key()] = bytes(target.hash)
+            no_gaps = rlp.encode(((), number + 1), sedes=chain_gaps)
+            self._db[SchemaV1.make_header_chain_gaps_lookup_key()] = no_gaps
+            self._db[SchemaV1.make_chain_gaps_lookup_key()] = no_gaps
+            if self._db.exists(HEAD_STATE_KEY):
+                del self._db[HEAD_STATE_KEY]
+            self._db.commit()
+        self._stand_at(target)
+
+    # -- beside the rules -- #
+
+    # -- inside -- #
+
+    def _execute(self, vm: WatchedVM, block: BlockAPI, watch: Watch | None = None) -> MinedBlock:
+        """Execute the transactions of a block; what its header says of their results is not read.
+
+        Mining and importing are this one function: a block's own work, such as the contract that
+        keeps parents' hashes, is then done in both.
+        """
+        done: list[tuple[ReceiptAPI, ComputationAPI]] = []
+
+        def tell(
+            transaction: SignedTransactionAPI, receipt: ReceiptAPI, computation: ComputationAPI
+        ) -> None:
+            done.append((receipt, computation))
+            if watch is not None:
+                watch(transaction, receipt, computation)
+
+        vm.watch = tell
+        result = vm.import_block(block)
+        # py-evm has copied the transactions over and over, and lost who sent them.
+        kept: Any = result.block
+        fields = kept.as_dict() | {"transactions": block.transactions}
+        return MinedBlock(
+            block=type(kept)(**fields),
+            receipts=tuple(receipt for receipt, _ in done),
+            computations=tuple(computation for _, computation in done),
+            witness=result.meta_witness,
+        )
+
+    def _persist(self, mined: MinedBlock) -> None:
+        block = mined.block
+        self._chain.chaindb.persist_block(block)
+        for transaction in block.transactions:
+            if is_impersonated(transaction):
+                self._db[SENDER_KEY + transaction.hash] = bytes(transaction.sender)
+        if self.annotate is not None:
+            for transaction_hash, text in self.annotate(mined).items():
+                self._db[NOTE_KEY + transaction_hash] = text
+        if self._db.exists(HEAD_STATE_KEY):
+            self._db[BEFORE_KEY + block.hash] = self._db[HEAD_STATE_KEY]
+            del self._db[HEAD_STATE_KEY]
+        self._db.commit()
+        self._records[block.hash] = Record(block=block, receipts=mined.receipts)
+        self._stand_at(block.header)
+
+    @contextmanager
+    def _or_nothing(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._db.discard()
+            raise
+
+
+def _vm(chain: AgentChain, header: BlockHeaderAPI) -> WatchedVM:
+    """Return a VM of its own for a header."""
+    vm = chain.get_vm(header)
+    assert isinstance(vm, WatchedVM)  # noqa: S101 - the only ones an `AgentChain` has
+    return vm

@@ -1,0 +1,272 @@
+"""What a chain is: its blocks, receipts and states. Nothing here changes it."""
+
+from __future__ import annotations
+
+from itertools import chain, islice, repeat
+from typing import TYPE_CHECKING
+
+from eth.constants import MAX_PREV_HEADER_DEPTH
+from eth.db.atomic import AtomicDB
+from eth.exceptions import HeaderNotFound, TransactionNotFound
+from eth.vm.chain_context import ChainContext
+from eth_typing import Address, BlockNumber, Hash32
+from lru import LRU
+
+from pyevm_agents.chain.records import Record
+from pyevm_agents.chain.row_keys import BEFORE_KEY, HEAD_STATE_KEY, NOTE_KEY, SENDER_KEY
+from pyevm_agents.dumps import dump_accounts
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.genesis import GenesisAccount
+from pyevm_agents.senders import impersonate
+from pyevm_agents.vm import AgentVM, WatchedVM
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from eth.abc import (
+        BlockAPI,
+        BlockHeaderAPI,
+        DatabaseAPI,
+        ReceiptAPI,
+        SignedTransactionAPI,
+        StateAPI,
+        TransactionBuilderAPI,
+    )
+
+    from pyevm_agents.config import ChainConfig
+    from pyevm_agents.database import Database
+    from pyevm_agents.vm import AgentChain
+
+    Trace = Callable[[type[AgentVM]], type[AgentVM]]
+
+
+RECORDS = 256
+"""How many blocks are kept decoded. A client asks for the newest ones again and again."""
+
+
+class ChainReader:
+    """Reads a chain, in any thread."""
+
+    def __init__(self, config: ChainConfig, chain_class: type[AgentChain], db: Database) -> None:
+        """Read a chain that has begun."""
+        self.config = config
+        self._chain_class = chain_class
+        self._db = db
+        self._chain = chain_class(AtomicDB(db))
+        self._records: LRU[bytes, Record] = LRU(RECORDS)
+        self._stand_at(self._chain.get_canonical_head())
+
+    def _stand_at(self, header: BlockHeaderAPI) -> None:
+        """Take a block for the latest one, with what is written to have been set after it."""
+        root = self._db[HEAD_STATE_KEY] if self._db.exists(HEAD_STATE_KEY) else header.state_root
+        # One assignment: a reader sees both as they were, or as they are.
+        self._tip = (header, bytes(root))
+
+    @property
+    def _head(self) -> BlockHeaderAPI:
+        return self._tip[0]
+
+    def close(self) -> None:
+        """Close the rows; again does nothing."""
+        self._db.close()
+
+    @property
+    def head(self) -> BlockHeaderAPI:
+        """The header of the latest block."""
+        return self._head
+
+    @property
+    def genesis_hash(self) -> bytes:
+        """The hash of block 0."""
+        return bytes(self.header(0).hash)
+
+    @property
+    def transaction_builder(self) -> type[TransactionBuilderAPI]:
+        """What makes and reads transactions of the latest block's fork."""
+        builder: type[TransactionBuilderAPI] = self._vm_class(self._head).get_transaction_builder()
+        return builder
+
+    def header(self, number: int) -> BlockHeaderAPI:
+        """Return the header of the block of that number.
+
+        Raises: HeaderNotFound: there is none.
+        """
+        head = self._head
+        if number == head.block_number:
+            return head
+        if number > head.block_number:
+            raise HeaderNotFound(f"no block {number}: the latest one is {head.block_number}")
+        return self._chain.get_canonical_block_header_by_number(BlockNumber(number))
+
+    def header_of(self, block_hash: bytes) -> BlockHeaderAPI:
+        """Return the header of the block of that hash, on the chain now or once.
+
+        Raises: HeaderNotFound: there is none.
+        """
+        record = self._records.get(block_hash)
+        if record is not None:
+            return record.block.header
+        return self._chain.get_block_header_by_hash(Hash32(block_hash))
+
+    def is_canonical(self, header: BlockHeaderAPI) -> bool:
+        """Whether a block is on the chain now."""
+        try:
+            return bool(self.header(header.block_number).hash == header.hash)
+        except HeaderNotFound:
+            return False
+
+    def block(self, number: int) -> BlockAPI:
+        """Return the block of that number.
+
+        Raises: HeaderNotFound: there is none.
+        """
+        return self.record(self.header(number)).block
+
+    def record(self, header: BlockHeaderAPI) -> Record:
+        """Return the block of a header, with its receipts."""
+        block_hash = header.hash
+        record = self._records.get(block_hash)
+        if record is None:
+            block = self._chain.get_block_by_header(header)
+            for transaction in block.transactions:
+                self._impersonate_if_known(transaction)
+            receipts = block.get_receipts(self._chain.chaindb)
+            record = Record(block=block, receipts=tuple(receipts))
+            self._records[block_hash] = record
+        return record
+
+    def find_transaction(self, transaction_hash: bytes) -> tuple[Record, int] | None:
+        """Return the block that holds a transaction, and its place there; None if none does."""
+        try:
+            number, index = self._chain.get_canonical_transaction_index(Hash32(transaction_hash))
+            return self.record(self.header(number)), index
+        except (TransactionNotFound, HeaderNotFound):
+            return None
+
+    def receipt(self, transaction_hash: bytes) -> ReceiptAPI:
+        """Return the receipt of a mined transaction.
+
+        Raises: TransactionNotFound: no block has it.
+        """
+        found = self.find_transaction(transaction_hash)
+        if found is None:
+            raise TransactionNotFound(f"no block holds transaction 0x{transaction_hash.hex()}")
+        record, index = found
+        return record.receipts[index]
+
+    # -- states -- #
+
+    def state(self, header: BlockHeaderAPI | None = None) -> StateAPI:
+        """Return the state after a block, the latest where None, to be read and not kept.
+
+        Its context is that block's: NUMBER gives its number.
+        """
+        header = self._head if header is None else header
+        return self._state(header, self.state_root(header))
+
+    def state_root(self, header: BlockHeaderAPI) -> bytes:
+        """Return the root of the state after a block, what was set after it included."""
+        head, root = self._tip
+        return root if header.hash == head.hash else bytes(header.state_root)
+
+    def state_root_before(self, header: BlockHeaderAPI) -> bytes:
+        """Return the root of the state that a block begins with."""
+        key = BEFORE_KEY + header.hash
+        if self._db.exists(key):
+            return self._db[key]
+        return bytes(self.header_of(header.parent_hash).state_root)
+
+    def balance(self, address: Address) -> int:
+        """Return an account's balance at the latest block, in wei."""
+        return self.state().get_balance(address)
+
+    def nonce(self, address: Address) -> int:
+        """Return how many transactions an account has sent."""
+        return self.state().get_nonce(address)
+
+    def code(self, address: Address) -> bytes:
+        """Return an account's code at the latest block."""
+        return self.state().get_code(address)
+
+    def account(self, address: Address, slots: Iterable[int] = ()) -> GenesisAccount | None:
+        """Return an account at the latest block with those of its slots; None if it is none."""
+        state = self.state()
+        if not state.account_exists(address):
+            return None
+        storage = {slot: state.get_storage(address, slot) for slot in slots}
+        return GenesisAccount(
+            balance_wei=state.get_balance(address),
+            nonce=state.get_nonce(address),
+            code=state.get_code(address),
+            storage={slot: value for slot, value in storage.items() if value},
+        )
+
+    def dump_accounts(self) -> dict[str, dict[str, object]]:
+        """Return all accounts of the latest state, by the hashes of their addresses."""
+        return dump_accounts(self._db, self.state_root(self._head))
+
+    @property
+    def rows(self) -> DatabaseAPI:
+        """What is kept, trie nodes and all, to be read and not written."""
+        return self._db
+
+    # -- beside the rules -- #
+
+    def noted(self, transaction_hash: bytes) -> bytes | None:
+        """Return what was kept about a transaction."""
+        key = NOTE_KEY + transaction_hash
+        return self._db[key] if self._db.exists(key) else None
+
+    # -- the rules of a block -- #
+
+    def vm_class_at(self, number: int) -> type[WatchedVM]:
+        """Return the class of the VM that makes the block of a number."""
+        vm_class = self._chain_class.get_vm_class_for_block_number(BlockNumber(number))
+        assert issubclass(vm_class, WatchedVM)  # noqa: S101 - the only ones an `AgentChain` has
+        return vm_class
+
+    def _vm_class(self, header: BlockHeaderAPI) -> type[WatchedVM]:
+        return self.vm_class_at(header.block_number)
+
+    def _agent_vm_class(self, header: BlockHeaderAPI) -> type[AgentVM]:
+        """Return the class of a VM that can be traced.
+
+        Raises: ConfigError: it is of an older fork.
+        """
+        vm_class = self._vm_class(header)
+        if not issubclass(vm_class, AgentVM):
+            raise ConfigError(
+                f"block {header.block_number} is of the fork {vm_class.fork}; only blocks of the "
+                f"fork {AgentVM.fork} can be traced"
+            )
+        return vm_class
+
+    def _state(
+        self,
+        header: BlockHeaderAPI,
+        root: bytes,
+        trace: Trace | None = None,
+        *,
+        number: int | None = None,
+    ) -> StateAPI:
+        """Return a state for a block that begins with a root.
+
+        Input: `number` is the block's own, where the header says another: BLOCKHASH goes by it.
+        """
+        vm_class = self._vm_class(header) if trace is None else trace(self._agent_vm_class(header))
+        hashes = vm_class.get_prev_hashes(header.parent_hash, self._chain.chaindb) or ()
+        ahead = 0 if number is None else header.block_number - number
+        if ahead:
+            unknown = repeat(Hash32(b""), min(ahead, MAX_PREV_HEADER_DEPTH))
+            hashes = chain(unknown, islice(hashes, max(0, -ahead), None))
+        return vm_class.build_state(
+            self._chain.chaindb.db,
+            header.copy(state_root=root),
+            ChainContext(self.config.chain_id),
+            hashes,
+        )
+
+    def _impersonate_if_known(self, transaction: SignedTransactionAPI) -> None:
+        key = SENDER_KEY + transaction.hash
+        if self._db.exists(key):
+            impersonate(transaction, Address(self._db[key]))

@@ -1,0 +1,209 @@
+"""What would be: the next block's header, calls, estimates, and past transactions once more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eth.vm.chain_context import ChainContext
+from eth_typing import Address
+
+from pyevm_agents.calls import BlockOverride, CallResult, override, spoofed
+from pyevm_agents.chain.reading import ChainReader
+from pyevm_agents.chain.records import BlockSettings
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.estimation import Trial, least_gas
+from pyevm_agents.vm import AgentState, floor_gas
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eth.abc import (
+        BlockHeaderAPI,
+        ComputationAPI,
+        ReceiptAPI,
+        SignedTransactionAPI,
+        StateAPI,
+        UnsignedTransactionAPI,
+    )
+
+    from pyevm_agents.calls import AccountOverride, Call
+    from pyevm_agents.chain.reading import Trace
+    from pyevm_agents.chain.records import Record
+
+
+class ChainTrials(ChainReader):
+    """Executes what no block will hold, and keeps nothing; in any thread, but for what says so."""
+
+    def next_header(
+        self, settings: BlockSettings | None = None, *, parent: BlockHeaderAPI | None = None
+    ) -> BlockHeaderAPI:
+        """Return the header that the next block begins with.
+
+        Input:  what it is told to be; the latest block as the caller saw it, so that the header
+                fits to it whatever is mined meanwhile.
+        Raises: ConfigError: its time is not after its parent's.
+        """
+        told = settings or BlockSettings()
+        parent = self._head if parent is None else parent
+        header = self._chain.create_header_from_parent(parent)
+        timestamp = parent.timestamp + 1
+        if told.timestamp_seconds is not None:
+            timestamp = told.timestamp_seconds
+        if timestamp <= parent.timestamp:
+            raise ConfigError(
+                f"timestamp {timestamp}: must be after the parent's {parent.timestamp}"
+            )
+        fields: dict[str, object] = {
+            "state_root": self.state_root(parent),
+            "timestamp": timestamp,
+            "gas_limit": self.config.block_gas_limit if told.gas_limit is None else told.gas_limit,
+            "coinbase": told.coinbase,
+            "base_fee_per_gas": told.base_fee_wei,
+            "mix_hash": told.prev_randao,
+            "parent_beacon_block_root": told.parent_beacon_root,
+        }
+        return header.copy(**{name: it for name, it in fields.items() if it is not None})
+
+    def unsigned_transaction(
+        self, call: Call, *, gas_price_wei: int | None = None
+    ) -> UnsignedTransactionAPI:
+        """Return a call as the sender's next legacy transaction, to be signed."""
+        price_wei = gas_price_wei
+        if price_wei is None:
+            price_wei = 2 * int(self.next_header().base_fee_per_gas or 0)
+        return self.transaction_builder.create_unsigned_transaction(
+            nonce=self.nonce(call.sender),
+            gas_price=price_wei,
+            gas=self.config.block_gas_limit if call.gas is None else call.gas,
+            to=call.to or Address(b""),
+            value=call.value_wei,
+            data=call.data,
+        )
+
+    def call(
+        self,
+        call: Call,
+        *,
+        header: BlockHeaderAPI | None = None,
+        overrides: Mapping[Address, AccountOverride] | None = None,
+        block: BlockOverride | None = None,
+        trace: Trace | None = None,
+    ) -> CallResult:
+        """Execute a message as a transaction would, and keep nothing.
+
+        Input:  the header of the block that it is in: of one of the chain for the state after it,
+                of `next_header` where None; what accounts and that block are said to be meanwhile;
+                what makes a VM class that tells a tracer.
+        Raises: ValidationError: intrinsic gas, balance. EngineFault: the host failed.
+        """
+        state = self._trial_state(call, header, overrides, block, trace)
+        gas = state.gas_limit if call.gas is None else call.gas
+        transaction = self._spoofed(state, call, gas)
+        computation = state.costless_execute_transaction(transaction)
+        return CallResult(
+            output=bytes(computation.output),
+            gas_used=self._vm_class(self._head).finalize_gas_used(transaction, computation),
+            error=computation.error if computation.is_error else None,
+            computation=computation,
+        )
+
+    def replay(
+        self,
+        record: Record,
+        index: int,
+        trace: Trace | None = None,
+    ) -> tuple[ReceiptAPI, ComputationAPI]:
+        """Execute a transaction of a block again, behind those before it, and keep nothing.
+
+        Input:  the block, and the transaction's place; what makes a VM class that tells a tracer.
+        Raises: EngineFault: the host failed.
+        """
+        block = record.block
+        root = self.state_root_before(block.header)
+        header = block.header.copy(gas_used=0, blob_gas_used=0, state_root=root)
+        vm_class = self._vm_class(header) if trace is None else trace(self._agent_vm_class(header))
+        vm = vm_class(
+            header=header,
+            chaindb=self._chain.chaindb,
+            chain_context=ChainContext(self.config.chain_id),
+            consensus_context=self._chain.consensus_context,
+        )
+        vm.block_preprocessing(block)
+        for transaction in block.transactions[:index]:
+            receipt, _ = vm.apply_transaction(header, transaction)
+            header = vm.add_receipt_to_header(header, receipt)
+            header = vm.increment_blob_gas_used(header, transaction)
+        return vm.apply_transaction(header, block.transactions[index])
+
+    def estimate_gas(
+        self,
+        call: Call,
+        *,
+        header: BlockHeaderAPI | None = None,
+        overrides: Mapping[Address, AccountOverride] | None = None,
+        block: BlockOverride | None = None,
+    ) -> int:
+        """Return a gas limit with which a message succeeds, and with one less it does not.
+
+        Generations are functions of their prompt, so the estimate is exact for agents too.
+
+        Input:  as for `call`; its gas is the most that may be needed.
+        Raises: VMError: it fails with all of that gas. ValidationError: see `call`. EngineFault:
+                the host failed.
+        """
+        state = self._trial_state(call, header, overrides, block)
+        most = state.gas_limit if call.gas is None else call.gas
+
+        def attempt(gas: int) -> Trial:
+            before = state.snapshot()
+            transaction = self._spoofed(state, call, gas)
+            try:
+                return Trial.of(transaction, state.costless_execute_transaction(transaction))
+            finally:
+                state.revert(before)
+                state.lock_changes()
+
+        transaction = self._spoofed(state, call, most)
+        least = max(transaction.intrinsic_gas, floor_gas(transaction))
+        return least_gas(attempt, least, most)
+
+    def slots_of_call(self, call: Call, account: Address) -> frozenset[int]:
+        """Return the slots of an account that a call asks for.
+
+        Only the thread that writes may call this.
+        """
+        try:
+            witness = self.call(call).computation.state.persist()
+        finally:
+            self._db.discard()
+        return frozenset(witness.get_slots_queried(account))
+
+    def _trial_state(
+        self,
+        call: Call,
+        header: BlockHeaderAPI | None,
+        overrides: Mapping[Address, AccountOverride] | None,
+        block: BlockOverride | None,
+        trace: Trace | None = None,
+    ) -> StateAPI:
+        """Return the state to try a call in, whose block asks for no fee.
+
+        A call that offers a price sees the base fee in BASEFEE, as in geth.
+        """
+        header = self.next_header() if header is None else header
+        root, number = self.state_root(header), header.block_number
+        told = block or BlockOverride()
+        header = told.header(header)
+        base_fee = header.as_dict().get("base_fee_per_gas")
+        if base_fee is not None:
+            header = header.copy(base_fee_per_gas=0)
+        state = self._state(header, root, trace, number=number)
+        if isinstance(state, AgentState):
+            state.shown_base_fee_wei = base_fee if call.gas_price_wei else None
+            state.shown_blob_base_fee_wei = told.blob_base_fee_wei
+            state.shown_blob_hashes = call.blob_hashes
+        override(state, overrides or {})
+        return state
+
+    def _spoofed(self, state: StateAPI, call: Call, gas: int) -> SignedTransactionAPI:
+        return spoofed(call, self.transaction_builder, nonce=state.get_nonce(call.sender), gas=gas)

@@ -1,0 +1,100 @@
+"""Calls in calls where Python bounds how deep functions of C may be nested, whatever the stack.
+
+CPython 3.12 lets a thread have 1,500 of them. A call of the EVM takes three in py-evm, so that one
+at depth 494 was a RecursionError, and the EVM goes to 1,024. Each thread has a count of its own:
+after so many levels the call goes on in a fresh one, and its caller waits. CPython 3.11 has no such
+bound, and that of 3.13 is beyond what the EVM asks for. What all calls did together is found in a
+loop here; py-evm does it by recursion.
+
+Source: CPython, `C_RECURSION_LIMIT` in Include/cpython/pystate.h.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from contextvars import copy_context
+from typing import TYPE_CHECKING, TypeVar
+
+from eth.constants import CREATE_CONTRACT_ADDRESS
+from eth_typing import Address
+
+from pyevm_agents.errors import EngineFault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from eth.abc import ComputationAPI
+
+ComputationT = TypeVar("ComputationT", bound="ComputationAPI")
+T = TypeVar("T")
+
+IS_BOUNDED = sys.version_info[:2] == (3, 12)
+
+RIPEMD160_ADDRESS = Address(b"\x03".rjust(20, b"\0"))
+
+LEVELS_OF_A_THREAD = 256
+"""Calls in calls until the next thread. One may begin deep in a server's own functions."""
+
+
+def at_depth(depth: int, call: Callable[[], T]) -> T:
+    """Do a call of the EVM at some depth, in the thread that has room for it; return its result.
+
+    Raises: whatever the call raises. EngineFault: the system gives no thread.
+    """
+    if IS_BOUNDED and depth % LEVELS_OF_A_THREAD == 0:
+        return _in_a_thread(call)
+    return call()
+
+
+def _in_a_thread(call: Callable[[], T]) -> T:
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            results.append(call())
+        except BaseException as error:  # noqa: BLE001 - the thread that waits raises it
+            errors.append(error)
+
+    context = copy_context()
+    thread = threading.Thread(target=context.run, args=(work,), name="deep call", daemon=True)
+    try:
+        thread.start()
+    except RuntimeError as error:
+        raise EngineFault(
+            f"no thread can be started for a deep call ({error}): free memory or processes"
+        ) from error
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def with_calls(computation: ComputationT) -> Iterator[ComputationT]:
+    """Yield a computation and what it called, but nothing below a failure."""
+    pending = [computation]
+    while pending:
+        one = pending.pop()
+        yield one
+        if not one.is_error:
+            pending += one.children  # type: ignore[arg-type]
+
+
+def touched_accounts(computation: ComputationAPI) -> set[Address]:
+    """Return the accounts that are to be deleted if they are empty (EIP-161).
+
+    What happened below a failure touched nothing, but for the precompile at 3: two clients had it
+    so when it mattered (https://github.com/ethereum/EIPs/issues/716).
+    """
+    touched = {computation.state.coinbase}
+    pending = [(computation, False)]
+    while pending:
+        one, was_undone = pending.pop()
+        named = {*one.beneficiaries} if not one.is_error else set()
+        if one.msg.to != CREATE_CONTRACT_ADDRESS:
+            named.add(one.msg.to)
+        is_undone = was_undone or one.is_error
+        touched |= named & {RIPEMD160_ADDRESS} if is_undone else named
+        pending += [(child, is_undone) for child in one.children]
+    return touched

@@ -1,0 +1,102 @@
+"""`eth_call` and `eth_estimateGas`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eth.exceptions import VMError
+from eth_utils import ValidationError
+
+from pyevm_agents.calls import Call
+from pyevm_agents.rpc import formats
+from pyevm_agents.rpc.asked import Asked, asked, block_override, overrides
+from pyevm_agents.rpc.blocks import header_of
+from pyevm_agents.rpc.errors import RpcError
+from pyevm_agents.rpc.eth_funds import affordable, require_funds
+from pyevm_agents.rpc.failures import SERVER_ERROR, execution_failed
+from pyevm_agents.rpc.parameters import LATEST, PENDING, BlockId, block
+from pyevm_agents.rpc.table import Table, optional
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eth_typing import Address
+
+    from pyevm_agents.calls import AccountOverride, BlockOverride
+    from pyevm_agents.rpc.context import Rpc
+
+METHODS = Table()
+
+
+@METHODS.method(
+    "eth_call", asked, optional(block, LATEST), optional(overrides), optional(block_override)
+)
+def call(
+    rpc: Rpc,
+    transaction: Asked,
+    block: BlockId,
+    state_overrides: Mapping[Address, AccountOverride] | None = None,
+    block_override: BlockOverride | None = None,
+) -> str:
+    """Execute a message in a block's context, and keep nothing; return its output."""
+    header = header_of(rpc.node, block)
+    sent = call_of(transaction)
+    require_funds(rpc.node, sent, header, state_overrides or {})
+    try:
+        with rpc.node.chain.steps.run("call"):
+            result = rpc.node.chain.call(
+                sent, header=header, overrides=state_overrides, block=block_override
+            )
+    except ValidationError as error:
+        raise RpcError(SERVER_ERROR, f"err: {error}") from error
+    rpc.node.tell_printed(result.computation)
+    if result.error is not None:
+        raise execution_failed(result.error, result.output)
+    return formats.data(result.output)
+
+
+@METHODS.method(
+    "eth_estimateGas",
+    asked,
+    optional(block, PENDING),
+    optional(overrides),
+    optional(block_override),
+)
+def estimate_gas(
+    rpc: Rpc,
+    transaction: Asked,
+    block: BlockId,
+    state_overrides: Mapping[Address, AccountOverride] | None = None,
+    block_override: BlockOverride | None = None,
+) -> str:
+    """Return the least gas limit with which a transaction succeeds, exactly."""
+    header = header_of(rpc.node, block)
+    chain = rpc.node.chain
+    wanted = affordable(rpc.node, call_of(transaction), header, state_overrides or {})
+    try:
+        with chain.steps.run("estimate"):
+            least = chain.estimate_gas(
+                wanted, header=header, overrides=state_overrides, block=block_override
+            )
+    except ValidationError as error:
+        raise RpcError(SERVER_ERROR, f"err: {error}") from error
+    except VMError as error:
+        result = chain.call(wanted, header=header, overrides=state_overrides, block=block_override)
+        raise execution_failed(error, result.output) from error
+    return hex(least)
+
+
+def call_of(asked: Asked) -> Call:
+    """Return what was asked for as a message."""
+    fee = asked.gas_price_wei if asked.gas_price_wei is not None else asked.max_fee_wei
+    return Call(
+        to=asked.to,
+        sender=asked.sender or bytes(20),  # type: ignore[arg-type]
+        data=asked.data,
+        value_wei=asked.value_wei,
+        gas=asked.gas,
+        gas_price_wei=fee or 0,
+        access_list=asked.access_list or (),
+        authorizations=asked.authorizations or (),
+        blob_hashes=asked.blob_hashes or (),
+    )

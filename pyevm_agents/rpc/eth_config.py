@@ -1,0 +1,92 @@
+"""`eth_config`: the rules of the chain. Source: EIP-7910."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from eth.vm.forks.cancun.constants import BEACON_ROOTS_ADDRESS, GAS_PER_BLOB
+from eth.vm.forks.prague.constants import (
+    BLOB_BASE_FEE_UPDATE_FRACTION_PRAGUE,
+    CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS,
+    DEPOSIT_CONTRACT_ADDRESS,
+    HISTORY_STORAGE_ADDRESS,
+    MAX_BLOB_GAS_PER_BLOCK,
+    TARGET_BLOB_GAS_PER_BLOCK,
+    WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS,
+)
+from eth_typing import Address
+
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.rpc import formats
+from pyevm_agents.rpc.table import Table
+
+if TYPE_CHECKING:
+    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.formats import Json
+
+METHODS = Table()
+
+PRECOMPILES = {
+    number.to_bytes(20, "big"): name
+    for number, name in enumerate(
+        (
+            "ECREC",
+            "SHA256",
+            "RIPEMD160",
+            "ID",
+            "MODEXP",
+            "BN254_ADD",
+            "BN254_MUL",
+            "BN254_PAIRING",
+            "BLAKE2F",
+            "KZG_POINT_EVALUATION",
+            "BLS12_G1ADD",
+            "BLS12_G1MSM",
+            "BLS12_G2ADD",
+            "BLS12_G2MSM",
+            "BLS12_PAIRING_CHECK",
+            "BLS12_MAP_FP_TO_G1",
+            "BLS12_MAP_FP2_TO_G2",
+        ),
+        start=1,
+    )
+} | {bytes(EXECUTOR_ADDRESS): "AGENT_EXECUTOR"}
+"""Names of EIP-7910, and ours."""
+
+SYSTEM_CONTRACTS = {
+    "BEACON_ROOTS_ADDRESS": BEACON_ROOTS_ADDRESS,
+    "CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS": CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS,
+    "DEPOSIT_CONTRACT_ADDRESS": Address(DEPOSIT_CONTRACT_ADDRESS),
+    "HISTORY_STORAGE_ADDRESS": HISTORY_STORAGE_ADDRESS,
+    "WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS": WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS,
+}
+
+
+@METHODS.method("eth_config")
+def config(rpc: Rpc) -> Json:
+    """Return the rules that hold now, which hold from genesis on: no fork is ahead."""
+    chain = rpc.node.chain
+    state = chain.state()
+    addresses = sorted(state.computation_class.get_precompiles())
+    return {
+        "current": {
+            "activationTime": 0,
+            "blobSchedule": {
+                "baseFeeUpdateFraction": BLOB_BASE_FEE_UPDATE_FRACTION_PRAGUE,
+                "max": MAX_BLOB_GAS_PER_BLOCK // GAS_PER_BLOB,
+                "target": TARGET_BLOB_GAS_PER_BLOCK // GAS_PER_BLOB,
+            },
+            "chainId": hex(chain.config.chain_id),
+            # With all forks at genesis, EIP-6122's hash is that of genesis alone.
+            "forkId": f"0x{crc32(chain.header(0).hash):08x}",
+            "precompiles": {PRECOMPILES[one]: formats.data(one) for one in addresses},
+            "systemContracts": {
+                name: formats.data(address)
+                for name, address in SYSTEM_CONTRACTS.items()
+                if state.get_code(address)
+            },
+        },
+        "next": None,
+        "last": None,
+    }

@@ -1,0 +1,6 @@
+"""The state of accounts: its trie, and the database that py-evm's states execute on."""
+
+from pyevm_agents.state.account_db import StateAccountDB
+from pyevm_agents.state.cache import StateCache
+
+__all__ = ["StateAccountDB", "StateCache"]

@@ -1,0 +1,342 @@
+"""The accounts that a py-evm state works on: what the trie has, what has changed, and a way back.
+
+py-evm's own keeps everything as RLP behind five layers of databases; a plain transfer decodes an
+account 39 times there. Here accounts and slots are values, changes are kept in a list to be undone,
+and tries are touched once, when a root is asked for. Roots are the same ones.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eth.abc import AccountDatabaseAPI
+from eth.constants import BLANK_ROOT_HASH, EMPTY_SHA3
+from eth.db.journal import get_next_checkpoint
+from eth.db.witness import AccountQueryTracker, MetaWitness
+from eth.validation import validate_uint64, validate_uint256
+from eth.vm.interrupt import MissingAccountTrieNode, MissingBytecode, MissingStorageTrieNode
+from eth_hash.auto import keccak
+from eth_typing import Hash32
+
+from pyevm_agents.state.account import Account
+from pyevm_agents.state.cache import StateCache
+from pyevm_agents.state.storage import Storage
+from pyevm_agents.state.trie import MissingNodeError, Trie
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eth.abc import AtomicDatabaseAPI, MetaWitnessAPI
+    from eth.typing import JournalDBCheckpoint
+    from eth_typing import Address
+
+    Warm = Address | tuple[Address, int]
+
+MAX_UINT64, MAX_UINT256 = 2**64 - 1, 2**256 - 1
+NEW = Account()
+
+
+class StateAccountDB(AccountDatabaseAPI):
+    """Accounts at a state root."""
+
+    cache: StateCache | None = None
+    """What the chain remembers: the class of its accounts has it. None: each for itself."""
+
+    def __init__(self, db: AtomicDatabaseAPI, state_root: Hash32 = BLANK_ROOT_HASH) -> None:
+        """Begin with the accounts of a root."""
+        self._db = db
+        self._cache = StateCache() if self.cache is None else self.cache
+        self._shown_root = self._base_root = state_root
+        self._trie = Trie(db, state_root, self._cache)
+        self._written: dict[bytes, bytes] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        """Have no change, and know nothing of what the trie has."""
+        self._kept: dict[Address, Account | None] = {}
+        self._changed: dict[Address, Account | None] = {}
+        self._storages: dict[Address, Storage] = {}
+        self._codes: dict[bytes, bytes] = {}
+        self._codes_queried: set[Address] = set()
+        self._undo: list[Callable[[], object]] = []
+        self._marks: list[tuple[JournalDBCheckpoint, int]] = []
+        self._warm: set[Warm] = set()
+
+    # -- the root -- #
+
+    @property
+    def state_root(self) -> Hash32:
+        """The root as it was last made."""
+        return self._shown_root
+
+    @state_root.setter
+    def state_root(self, value: Hash32) -> None:
+        """Show a root again: py-evm does it before it discards what came after."""
+        self._shown_root = value
+
+    def has_root(self, state_root: bytes) -> bool:
+        """Whether the database has the trie of a root."""
+        return state_root in self._db
+
+    def make_state_root(self) -> Hash32:
+        """Return the root with all that has changed."""
+        self._written = {}
+        trie = Trie(self._db, self._base_root, self._cache)
+        for address in {**self._changed, **self._storages}:
+            account = self._with_storage_root(address)
+            if account == self._in_trie(address):
+                continue
+            path = self._cache.path(address)
+            if account is None:
+                trie.delete(path)
+            else:
+                trie.set(path, account.encode())
+        self._shown_root = trie.hashed(self._written)  # type: ignore[assignment]
+        return self._shown_root
+
+    def _with_storage_root(self, address: Address) -> Account | None:
+        """Return an account with the root that its slots have now."""
+        account = self._account(address)
+        storage = self._storages.get(address)
+        if storage is None or not storage.changed:
+            return account
+        root = storage.hashed(self._written)
+        if account is None and root != BLANK_ROOT_HASH:
+            self.touch_account(address)  # Whoever has slots exists.
+            account = NEW
+        return None if account is None else account._replace(storage_root=root)
+
+    def persist(self) -> MetaWitnessAPI:
+        """Write all that has changed; return what was asked for."""
+        self._base_root = self.make_state_root()
+        with self._db.atomic_batch() as batch:
+            for key, value in (self._written | self._codes).items():
+                batch[key] = value
+        trackers = {
+            address: AccountQueryTracker(address in self._codes_queried, self._slots(address))
+            for address in self._kept
+        }
+        self._trie = Trie(self._db, self._base_root, self._cache)
+        self._begin()
+        return MetaWitness(set(), trackers)
+
+    def _slots(self, address: Address) -> frozenset[int]:
+        storage = self._storages.get(address)
+        return frozenset() if storage is None else frozenset(storage.queried)
+
+    # -- going back -- #
+
+    def record(self) -> JournalDBCheckpoint:
+        """Return a mark to go back to."""
+        checkpoint = get_next_checkpoint()
+        self._marks.append((checkpoint, len(self._undo)))
+        return checkpoint
+
+    def discard(self, checkpoint: JournalDBCheckpoint) -> None:
+        """Undo what came after a mark."""
+        length = self._forget(checkpoint)
+        while len(self._undo) > length:
+            self._undo.pop()()
+
+    def commit(self, checkpoint: JournalDBCheckpoint) -> None:
+        """Go back to a mark no more."""
+        self._forget(checkpoint)
+        if not self._marks:
+            self._undo.clear()
+
+    def _forget(self, checkpoint: JournalDBCheckpoint) -> int:
+        """Forget a mark and all later ones; return how much there was to undo."""
+        while True:
+            mark, length = self._marks.pop()
+            if mark == checkpoint:
+                return length
+
+    def lock_changes(self) -> None:
+        """Begin a transaction: what slots hold now is their original value, and nothing is warm."""
+        for storage in self._storages.values():
+            storage.originals.clear()
+        self._warm = set()
+
+    # -- accounts -- #
+
+    def _in_trie(self, address: Address) -> Account | None:
+        try:
+            return self._kept[address]
+        except KeyError:
+            pass
+        path = self._cache.path(address)
+        try:
+            encoded = self._trie.get(path)
+        except MissingNodeError as error:
+            raise MissingAccountTrieNode(
+                Hash32(error.node_hash), self._base_root, Hash32(bytes.fromhex(path)), None
+            ) from error
+        account = self._kept[address] = None if encoded is None else Account.decode(encoded)
+        return account
+
+    def _account(self, address: Address) -> Account | None:
+        try:
+            return self._changed[address]
+        except KeyError:
+            return self._in_trie(address)
+
+    def _set(self, address: Address, account: Account | None) -> None:
+        changed = self._changed
+        if address in changed:
+            before = changed[address]
+            self._undo.append(lambda: changed.__setitem__(address, before))
+        else:
+            self._in_trie(address)  # The witness has every account that mattered.
+            self._undo.append(lambda: changed.pop(address))
+        changed[address] = account
+
+    def get_balance(self, address: Address) -> int:
+        """Return an account's balance in wei."""
+        return (self._account(address) or NEW).balance
+
+    def set_balance(self, address: Address, balance: int) -> None:
+        """Set an account's balance in wei."""
+        if not 0 <= balance <= MAX_UINT256:
+            validate_uint256(balance, title="Account Balance")
+        self._set(address, (self._account(address) or NEW)._replace(balance=balance))
+
+    def get_nonce(self, address: Address) -> int:
+        """Return an account's nonce."""
+        return (self._account(address) or NEW).nonce
+
+    def set_nonce(self, address: Address, nonce: int) -> None:
+        """Set an account's nonce."""
+        if not 0 <= nonce <= MAX_UINT64:
+            validate_uint64(nonce, title="Nonce")
+        self._set(address, (self._account(address) or NEW)._replace(nonce=nonce))
+
+    def increment_nonce(self, address: Address) -> None:
+        """Add one to an account's nonce."""
+        self.set_nonce(address, self.get_nonce(address) + 1)
+
+    def account_exists(self, address: Address) -> bool:
+        """Whether there is an account, though it be empty."""
+        return self._account(address) is not None
+
+    def account_has_code_or_nonce(self, address: Address) -> bool:
+        """Whether an account has sent something, or has code."""
+        account = self._account(address) or NEW
+        return account.nonce != 0 or account.code_hash != EMPTY_SHA3
+
+    def account_is_empty(self, address: Address) -> bool:
+        """Whether an account has nothing (EIP-161), or is none."""
+        account = self._account(address) or NEW
+        return account.nonce == account.balance == 0 and account.code_hash == EMPTY_SHA3
+
+    def touch_account(self, address: Address) -> None:
+        """Have an account, though it be empty."""
+        self._set(address, self._account(address) or NEW)
+
+    def delete_account(self, address: Address) -> None:
+        """Have no such account."""
+        self._replace_storage(address)
+        self._set(address, None)
+
+    # -- code -- #
+
+    def get_code_hash(self, address: Address) -> Hash32:
+        """Return the hash of an account's code."""
+        return (self._account(address) or NEW).code_hash  # type: ignore[return-value]
+
+    def get_code(self, address: Address) -> bytes:
+        """Return an account's code.
+
+        Raises: MissingBytecode: the database lacks it.
+        """
+        code_hash = self.get_code_hash(address)
+        if code_hash == EMPTY_SHA3:
+            return b""
+        self._codes_queried.add(address)
+        code = self._codes.get(code_hash) or self._cache.codes.get(code_hash)
+        if code is None:
+            try:
+                code = self._cache.codes[code_hash] = self._db[code_hash]
+            except KeyError as error:
+                raise MissingBytecode(code_hash) from error
+        return code
+
+    def set_code(self, address: Address, code: bytes) -> None:
+        """Set an account's code."""
+        code_hash: bytes = keccak(code)
+        self._codes[code_hash] = code
+        self._set(address, (self._account(address) or NEW)._replace(code_hash=code_hash))
+
+    def delete_code(self, address: Address) -> None:
+        """Take an account's code from it."""
+        self._set(address, (self._account(address) or NEW)._replace(code_hash=EMPTY_SHA3))
+
+    # -- storage -- #
+
+    def _storage(self, address: Address) -> Storage:
+        storage = self._storages.get(address)
+        if storage is None:
+            root = (self._account(address) or NEW).storage_root
+            storage = self._storages[address] = Storage(self._db, root, self._cache)
+        return storage
+
+    def get_storage(self, address: Address, slot: int, from_journal: bool = True) -> int:  # noqa: FBT001, FBT002 - py-evm's
+        """Return what a slot holds, or what it held when the transaction began."""
+        storage = self._storage(address)
+        storage.queried.add(slot)
+        try:
+            return storage.get(slot) if from_journal else storage.original(slot)
+        except MissingNodeError as error:
+            path = bytes.fromhex(self._cache.path(slot.to_bytes(32, "big")))
+            raise MissingStorageTrieNode(
+                Hash32(error.node_hash), Hash32(storage.root), Hash32(path), None, address
+            ) from error
+
+    def set_storage(self, address: Address, slot: int, value: int) -> None:
+        """Set what a slot holds."""
+        if not (0 <= slot <= MAX_UINT256 and 0 <= value <= MAX_UINT256):
+            validate_uint256(slot, title="Storage Slot")
+            validate_uint256(value, title="Storage Value")
+        storage = self._storage(address)
+        before = storage.get(slot)
+        storage.originals.setdefault(slot, before)
+        changed = storage.changed
+        changed[slot] = value
+        self._undo.append(lambda: changed.__setitem__(slot, before))
+
+    def delete_storage(self, address: Address) -> None:
+        """Have every slot of an account empty."""
+        account = self._account(address) or NEW
+        self._replace_storage(address)
+        self._set(address, account._replace(storage_root=BLANK_ROOT_HASH))
+
+    def _replace_storage(self, address: Address) -> None:
+        """Give an account slots that are all empty."""
+        before = self._storage(address)
+        storages = self._storages
+        storages[address] = Storage(self._db, BLANK_ROOT_HASH, self._cache)
+        storages[address].queried = before.queried
+        self._undo.append(lambda: storages.__setitem__(address, before))
+
+    # -- what the transaction has touched (EIP-2929) -- #
+
+    def is_address_warm(self, address: Address) -> bool:
+        """Whether the transaction has touched an account."""
+        return address in self._warm
+
+    def mark_address_warm(self, address: Address) -> None:
+        """Take note that it has touched an account."""
+        self._warmed(address)
+
+    def is_storage_warm(self, address: Address, slot: int) -> bool:
+        """Whether the transaction has touched a slot."""
+        return (address, slot) in self._warm
+
+    def mark_storage_warm(self, address: Address, slot: int) -> None:
+        """Take note that it has touched a slot."""
+        self._warmed((address, slot))
+
+    def _warmed(self, key: Warm) -> None:
+        warm = self._warm
+        if key not in warm:
+            warm.add(key)
+            self._undo.append(lambda: warm.discard(key))

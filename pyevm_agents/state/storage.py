@@ -1,0 +1,74 @@
+"""The slots of one account: those of the trie, and those that have changed since."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyevm_agents.state.account import decode_integer, encode_integer
+from pyevm_agents.state.trie import Trie
+
+if TYPE_CHECKING:
+    from eth.abc import DatabaseAPI
+
+    from pyevm_agents.state.cache import StateCache
+
+
+class Storage:
+    """An account's slots, over those that a trie has."""
+
+    __slots__ = ("_cache", "_db", "_kept", "_trie", "changed", "originals", "queried", "root")
+
+    def __init__(self, db: DatabaseAPI, root: bytes, cache: StateCache) -> None:
+        """Begin with the trie of a root."""
+        self._db, self._cache = db, cache
+        self.root = root
+        self._trie = Trie(db, root, cache)
+        self._kept: dict[int, int] = {}
+        self.changed: dict[int, int] = {}
+        """Slots that were set since the trie was hashed; some may be as before."""
+
+        self.originals: dict[int, int] = {}
+        """What slots that were set since the transaction began were then."""
+
+        self.queried: set[int] = set()
+
+    def get(self, slot: int) -> int:
+        """Return what a slot holds.
+
+        Raises: MissingNodeError: the database lacks a node on the way.
+        """
+        value = self.changed.get(slot)
+        return self._in_trie(slot) if value is None else value
+
+    def original(self, slot: int) -> int:
+        """Return what a slot held when the transaction began.
+
+        Raises: MissingNodeError: see `get`.
+        """
+        value = self.originals.get(slot)
+        return self.get(slot) if value is None else value
+
+    def _in_trie(self, slot: int) -> int:
+        value = self._kept.get(slot)
+        if value is None:
+            encoded = self._trie.get(self._path(slot))
+            value = self._kept[slot] = 0 if encoded is None else decode_integer(encoded)
+        return value
+
+    def _path(self, slot: int) -> str:
+        return self._cache.path(slot.to_bytes(32, "big"))
+
+    def hashed(self, written: dict[bytes, bytes]) -> bytes:
+        """Return the root with all that has changed; new nodes go into `written`.
+
+        Raises: MissingNodeError: see `get`.
+        """
+        trie = Trie(self._db, self.root, self._cache)
+        for slot, value in self.changed.items():
+            if value == self._in_trie(slot):
+                continue
+            if value:
+                trie.set(self._path(slot), encode_integer(value))
+            else:
+                trie.delete(self._path(slot))
+        return trie.hashed(written)

@@ -1,0 +1,201 @@
+"""A Merkle Patricia trie at one root: looked up, and changed in memory until it is hashed.
+
+Each node on a changed path is encoded and hashed once, however many keys below it change.
+
+Source: the Ethereum Yellow Paper, appendix D.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eth.constants import BLANK_ROOT_HASH
+from eth_hash.auto import keccak
+
+from pyevm_agents.state.nodes import (
+    HASH_BYTES,
+    HASH_PREFIX,
+    NOTHING,
+    Branch,
+    Child,
+    Extension,
+    Leaf,
+    Node,
+    decode,
+    encode,
+)
+
+if TYPE_CHECKING:
+    from eth.abc import DatabaseAPI
+
+    from pyevm_agents.state.cache import StateCache
+
+NO_CHILDREN = [NOTHING] * 16
+
+
+class MissingNodeError(LookupError):
+    """The database lacks a node of the trie."""
+
+    def __init__(self, node_hash: bytes) -> None:
+        """Take the hash of the node."""
+        super().__init__(f"node 0x{node_hash.hex()} of the state is missing in the database")
+        self.node_hash = node_hash
+
+
+class Trie:
+    """A trie. Paths are hexadecimal text, and no path begins with another one."""
+
+    def __init__(self, db: DatabaseAPI, root_hash: bytes, cache: StateCache) -> None:
+        """Begin at a root that the database has."""
+        self._db = db
+        self._cache = cache
+        self._root: Child = NOTHING if root_hash == BLANK_ROOT_HASH else HASH_PREFIX + root_hash
+
+    def get(self, path: str) -> bytes | None:
+        """Return the value at a path; None where there is none.
+
+        Raises: MissingNodeError: the database lacks a node on the way.
+        """
+        child = self._root
+        while child != NOTHING:
+            node = self._node(child)
+            if isinstance(node, Branch):
+                child, path = node.children[int(path[0], 16)], path[1:]
+            elif isinstance(node, Leaf):
+                return node.value if node.path == path else None
+            elif path.startswith(node.path):
+                child, path = node.child, path[len(node.path) :]
+            else:
+                return None
+        return None
+
+    def set(self, path: str, value: bytes) -> None:
+        """Put a value at a path.
+
+        Raises: MissingNodeError: see `get`.
+        """
+        self._root = self._with(self._root, path, value)
+
+    def delete(self, path: str) -> None:
+        """Remove the value at a path, if there is one.
+
+        Raises: MissingNodeError: see `get`.
+        """
+        self._root = self._without(self._root, path)
+
+    def hashed(self, written: dict[bytes, bytes]) -> bytes:
+        """Return the root's hash; nodes that were made since the beginning go into `written`."""
+        if self._root == NOTHING:
+            return BLANK_ROOT_HASH
+        if not isinstance(self._root, bytes):
+            # The root is hashed however short it is.
+            self._root = self._kept(self._root, self._encoded(self._root, written), written)
+        return self._root[1:]
+
+    def _node(self, child: Child) -> Node:
+        """Return the node that a child is."""
+        if not isinstance(child, bytes):
+            return child
+        if len(child) <= HASH_BYTES:  # It is encoded in its parent.
+            return decode(child)
+        node_hash = child[1:]
+        node = self._cache.nodes.get(node_hash)
+        if node is None:
+            try:
+                encoded = self._db[node_hash]
+            except KeyError as error:
+                raise MissingNodeError(node_hash) from error
+            node = self._cache.nodes[node_hash] = decode(encoded)
+        return node
+
+    # -- changing: nodes are replaced, since the cache may hold them -- #
+
+    def _with(self, child: Child, path: str, value: bytes) -> Child:
+        if child == NOTHING:
+            return Leaf(path, value)
+        node = self._node(child)
+        if isinstance(node, Branch):
+            nibble = int(path[0], 16)
+            children = node.children.copy()
+            children[nibble] = self._with(children[nibble], path[1:], value)
+            return Branch(children)
+        if isinstance(node, Leaf):
+            if node.path == path:
+                return child if node.value == value else Leaf(path, value)
+        elif path.startswith(node.path):
+            return Extension(node.path, self._with(node.child, path[len(node.path) :], value))
+        return self._split(node, path, value)
+
+    @staticmethod
+    def _split(node: Leaf | Extension, path: str, value: bytes) -> Child:
+        """Return a branch where two paths part, behind what they share."""
+        shared = next(i for i, (a, b) in enumerate(zip(node.path, path, strict=False)) if a != b)
+        children: list[Child] = [*NO_CHILDREN]
+        rest = node.path[shared + 1 :]
+        if isinstance(node, Leaf):
+            old: Child = Leaf(rest, node.value)
+        else:
+            old = Extension(rest, node.child) if rest else node.child
+        children[int(node.path[shared], 16)] = old
+        children[int(path[shared], 16)] = Leaf(path[shared + 1 :], value)
+        return Extension(path[:shared], Branch(children)) if shared else Branch(children)
+
+    def _without(self, child: Child, path: str) -> Child:
+        if child == NOTHING:
+            return child
+        node = self._node(child)
+        if isinstance(node, Leaf):
+            return NOTHING if node.path == path else child
+        if isinstance(node, Extension):
+            if not path.startswith(node.path):
+                return child
+            below = self._without(node.child, path[len(node.path) :])
+            return child if below is node.child else self._extended(node.path, below)
+        nibble = int(path[0], 16)
+        below = self._without(node.children[nibble], path[1:])
+        if below is node.children[nibble]:
+            return child
+        children = node.children.copy()
+        children[nibble] = below
+        return self._shrunk(children)
+
+    def _shrunk(self, children: list[Child]) -> Child:
+        """Return what a branch is that may have lost a child: one child alone needs none."""
+        left = [nibble for nibble, child in enumerate(children) if child != NOTHING]
+        if len(left) > 1:
+            return Branch(children)
+        return self._extended(f"{left[0]:x}", children[left[0]])
+
+    def _extended(self, path: str, child: Child) -> Child:
+        """Return a child behind a path, joined with it where it has one itself."""
+        if child == NOTHING:
+            return child
+        node = self._node(child)
+        if isinstance(node, Leaf):
+            return Leaf(path + node.path, node.value)
+        if isinstance(node, Extension):
+            return Extension(path + node.path, node.child)
+        return Extension(path, child)
+
+    # -- hashing -- #
+
+    def _encoded(self, node: Node, written: dict[bytes, bytes]) -> bytes:
+        """Return a node's encoding; those below it are written first."""
+        if isinstance(node, Branch):
+            node.children = [
+                child if isinstance(child, bytes) else self._reference(child, written)
+                for child in node.children
+            ]
+        elif isinstance(node, Extension) and not isinstance(node.child, bytes):
+            node.child = self._reference(node.child, written)
+        return encode(node)
+
+    def _reference(self, node: Node, written: dict[bytes, bytes]) -> bytes:
+        encoded = self._encoded(node, written)
+        return encoded if len(encoded) < HASH_BYTES else self._kept(node, encoded, written)
+
+    def _kept(self, node: Node, encoded: bytes, written: dict[bytes, bytes]) -> bytes:
+        node_hash: bytes = keccak(encoded)
+        written[node_hash] = encoded
+        self._cache.nodes[node_hash] = node
+        return HASH_PREFIX + node_hash

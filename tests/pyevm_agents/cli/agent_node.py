@@ -1,0 +1,83 @@
+"""A node with a wallet's agent and a model of bytes, and a server around it for commands to ask."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pyevm_agents.artifacts import artifact
+from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.demo import WalletDemo
+from pyevm_agents.development import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI, DEVELOPMENT_KEY
+from pyevm_agents.models import SwitchedModel
+from pyevm_agents.node import Keys, Node
+from pyevm_agents.rpc.methods import node_service
+from pyevm_agents.rpc.session import Session
+from pyevm_agents.server import Server, ServerOptions
+from tests.byte_model import PROFILE, ByteModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from precompiles.ports import GenerationRequest, LanguageModel
+
+FIRST = "0x" + DEVELOPMENT_ADDRESS.hex()
+DONE = " I now know the final answer\nFinal Answer: Done."
+
+
+def deposit_then_done(request: GenerationRequest) -> str:
+    """Deposit 10 of the first token, then end."""
+    if "Success" in "".join(one.text for one in request.segments):
+        return DONE
+    handle = request.handles[0][0]
+    arguments = f'{{"asset": "{handle}", "amount": 10}}'
+    return f" Deposit.\nAction: DeployTool\nAction Input: {arguments}"
+
+
+class AgentNode:
+    """A node, and short ways to ask it."""
+
+    def __init__(
+        self, model: LanguageModel | None = None, config: ChainConfig | None = None
+    ) -> None:
+        config = config or ChainConfig(models=(PROFILE,))
+        switched = SwitchedModel(model or ByteModel(deposit_then_done))
+        accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
+        chain = Chain(config, {config.models[0].name: switched}, accounts=accounts)
+        self.wallet = WalletDemo(chain)
+        self.node = Node(chain, now=lambda: 2e9, keys=Keys([DEVELOPMENT_KEY]))
+        self.service = node_service(self.node)
+        self._session = Session("test")
+
+    def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - whatever it answers
+        return self.service.call(method, list(params), self._session)
+
+    def instruction(self, text: str = "Deposit 10 USDC") -> dict[str, str]:
+        data = artifact("WalletAgent").call("instruct", text)
+        form = {"from": FIRST, "to": "0x" + self.wallet.agent.hex(), "data": "0x" + data.hex()}
+        return form | {"gas": hex(29_000_000)}
+
+    @contextmanager
+    def served(self) -> Iterator[str]:
+        """Serve it from a thread; yield its address."""
+        started = threading.Event()
+        told: list[Any] = []
+
+        async def serve() -> None:
+            async with Server(self.service, ServerOptions(port=0)) as server:
+                told.extend((server, asyncio.get_running_loop()))
+                started.set()
+                await server.stopped()
+
+        thread = threading.Thread(target=lambda: asyncio.run(serve()))
+        thread.start()
+        started.wait(30)
+        server, loop = told
+        try:
+            yield server.url
+        finally:
+            loop.call_soon_threadsafe(server.stop)
+            thread.join()
