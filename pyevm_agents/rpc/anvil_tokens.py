@@ -33,7 +33,7 @@ PROBE = 0x1D0_5EED_0F_A_51_07
 """A balance that no token answers by chance."""
 
 
-@METHODS.method("anvil_addBalance", "hardhat_addBalance", address, quantity)
+@METHODS.method("anvil_addBalance", "hardhat_addBalance", "tenderly_addBalance", address, quantity)
 def add_balance(rpc: Rpc, account: Address, balance: int) -> None:
     """Give an account so much more, in wei."""
 

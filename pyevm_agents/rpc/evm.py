@@ -207,7 +207,12 @@ def set_prev_randao(rpc: Rpc, prev_randao: bytes) -> bool:
 
 
 @METHODS.method(
-    "anvil_setBalance", "hardhat_setBalance", "evm_setAccountBalance", address, quantity
+    "anvil_setBalance",
+    "hardhat_setBalance",
+    "evm_setAccountBalance",
+    "tenderly_setBalance",
+    address,
+    quantity,
 )
 def set_balance(rpc: Rpc, account: Address, balance: int) -> bool:
     """Give an account its balance, in wei."""
