@@ -26,6 +26,7 @@ from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.block_class import AgentBlock, header_after
 from pyevm_agents.deep_calls import at_depth, touched_accounts, with_calls
 from pyevm_agents.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
+from pyevm_agents.opcodes import PRAGUE_OPCODES
 from pyevm_agents.state import StateAccountDB, StateCache
 
 if TYPE_CHECKING:
@@ -68,6 +69,14 @@ class AgentComputation(PragueComputation):
     _precompiles = merge(
         PragueComputation.get_precompiles(), {POINT_EVALUATION_ADDRESS: point_evaluation}
     )
+
+    opcodes = PRAGUE_OPCODES
+
+    saw_gas: bool = False
+    """Whether it executed GAS."""
+
+    least_gas_at_store: int | None = None
+    """The least gas that was left when a SSTORE of its own began; None where none did."""
 
     inference: Inference | None = None
     """Set on a call of the executor that ran to its end."""
