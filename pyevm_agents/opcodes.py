@@ -11,6 +11,8 @@ from eth.vm.forks.prague.computation import PragueComputation
 from eth.vm.opcode import as_opcode
 from eth.vm.opcode_values import GAS, SSTORE
 
+from pyevm_agents.quick_opcodes import with_quick
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -57,4 +59,4 @@ def _note_store(computation: Any) -> None:  # noqa: ANN401 - see `TakesNote`
     computation.least_gas_at_store = left if least is None else min(least, left)
 
 
-PRAGUE_OPCODES = with_notes(PragueComputation.opcodes)
+PRAGUE_OPCODES = with_notes(with_quick(PragueComputation.opcodes))
