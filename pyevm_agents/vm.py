@@ -26,6 +26,7 @@ from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.block_class import AgentBlock, header_after
 from pyevm_agents.deep_calls import at_depth, touched_accounts, with_calls
 from pyevm_agents.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
+from pyevm_agents.messages import evm_message
 from pyevm_agents.opcodes import PRAGUE_OPCODES
 from pyevm_agents.state import StateAccountDB, StateCache
 
@@ -177,6 +178,10 @@ class AgentTransactionExecutor(PragueTransactionExecutor):
         computation = super().build_computation(message, transaction)
         watcher.transaction_ended(computation)
         return computation
+
+    def build_evm_message(self, transaction: SignedTransactionAPI) -> MessageAPI:
+        """Take a transaction's fees and nonce from its sender; return the message that it is."""
+        return evm_message(self, transaction)
 
     def get_code_at_address(self, code_address: Address) -> tuple[bytes, Address | None]:
         """Return the code a transaction to `code_address` runs, and its delegate if it has one."""
