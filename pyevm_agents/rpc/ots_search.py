@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 METHODS = Table()
 
-MAX_EXECUTED = 1_000
+MAX_EXECUTED = 500
 """Blocks that one search executes again; those that were looked through before count for none."""
 
 MAX_LOOKED_AT = 50_000
@@ -87,15 +87,15 @@ def _search(rpc: Rpc, account: Address, numbers: Sequence[int], page_size: int) 
         header = chain.header(number)
         if header.transaction_root == BLANK_ROOT_HASH:
             continue
-        record = chain.record(header)
         parties = rpc.appearances.known(header.hash)
         if parties is None:
             if executed == MAX_EXECUTED:
                 return _cut_short(found, account, numbers[: numbers.index(number)])
             executed += 1
-            parties = rpc.appearances.find(header.hash, partial(traced, rpc, record, tree))
+            execute = partial(traced, rpc, chain.record(header), tree)
+            parties = rpc.appearances.find(header.hash, execute)
         if places := [index for index, those in enumerate(parties) if account in those]:
-            found.blocks.append((record, places))
+            found.blocks.append((chain.record(header), places))
             count += len(places)
     if len(numbers) > MAX_LOOKED_AT:
         return _cut_short(found, account, numbers[:MAX_LOOKED_AT])

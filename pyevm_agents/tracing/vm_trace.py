@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from eth.vm.stack import to_int
 
+from pyevm_agents.errors import ConfigError
 from pyevm_agents.tracing.call_frames import CREATIONS
 from pyevm_agents.tracing.events import EVERY_OPCODE, NoopTracer, stack_of
 from pyevm_agents.tracing.failures import (
@@ -48,6 +49,9 @@ REFUSALS = frozenset({COLLISION, NONCE_AT_ITS_END, TOO_DEEP, TOO_POOR})
 """Failures of calls that never began."""
 
 WORD_BYTES = 32
+
+MAX_OPS = 250_000
+"""How many opcodes are listed at most: one takes a kilobyte."""
 
 WRITES = {
     CALLDATACOPY: (0, 2),
@@ -85,6 +89,7 @@ class VmTracer(NoopTracer):
         """Begin without any."""
         self._root: dict[str, object] | None = None
         self._open: list[_Code] = []
+        self._count = 0
 
     def enter(self, frame: Frame) -> None:
         """Hang a call on the opcode that made it."""
@@ -112,6 +117,9 @@ class VmTracer(NoopTracer):
 
     def step(self, step: Step) -> None:
         """Add an opcode."""
+        self._count += 1
+        if self._count > MAX_OPS:
+            return
         code = self._open[-1]
         if not code.ops:
             code.shown["code"] = data(bytes(step.computation.msg.code))
@@ -125,6 +133,8 @@ class VmTracer(NoopTracer):
 
     def stepped(self, step: Step) -> None:
         """Complete an opcode."""
+        if self._count > MAX_OPS:
+            return
         code = self._open[-1]
         op = code.ops[-1]
         granted = op.pop("granted", 0)
@@ -149,7 +159,15 @@ class VmTracer(NoopTracer):
         }
 
     def result(self) -> object:
-        """Return the transaction's own code."""
+        """Return the transaction's own code.
+
+        Raises: ConfigError: it executes more than can be listed.
+        """
+        if self._count > MAX_OPS:
+            raise ConfigError(
+                f"vmTrace of {self._count:,} opcodes, at most {MAX_OPS:,}: ask for trace and "
+                "stateDiff, or debug_traceTransaction with a limit"
+            )
         return self._root
 
 
