@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from eth.constants import BLANK_ROOT_HASH
 
 from pyevm_agents.rpc import formats
+from pyevm_agents.rpc.blocks import header_of
 from pyevm_agents.rpc.errors import LIMIT_EXCEEDED, RpcError
 from pyevm_agents.rpc.eth_state import receipts_of
 from pyevm_agents.rpc.ots import dated, page_size, tree
-from pyevm_agents.rpc.parameters import address, uint64
+from pyevm_agents.rpc.parameters import BlockId, address, uint64
 from pyevm_agents.rpc.retracing import traced
 from pyevm_agents.rpc.table import Table
 
@@ -79,12 +80,13 @@ def _search(rpc: Rpc, account: Address, numbers: Sequence[int], page_size: int) 
     """Look through blocks until a page is full; a block's transactions stay together.
 
     Raises: RpcError: nothing was found in as many blocks as one search may look at.
+            BlockNotFoundError: somebody rolled back meanwhile.
     """
     chain, found, count, executed = rpc.node.chain, _Found(), 0, 0
     for number in numbers[:MAX_LOOKED_AT]:
         if count >= page_size:
             return found
-        header = chain.header(number)
+        header = header_of(rpc.node, BlockId(number=number))
         if header.transaction_root == BLANK_ROOT_HASH:
             continue
         parties = rpc.appearances.known(header.hash)

@@ -79,6 +79,9 @@ class _Code:
     stored: tuple[int, int] | None = None
     """What slot it sets, and to what."""
 
+    granted_gas: int = 0
+    """What it gives to a contract's creation: that is part of what it costs."""
+
 
 class VmTracer(NoopTracer):
     """Lists opcodes, those of a call below the opcode that made it."""
@@ -93,17 +96,15 @@ class VmTracer(NoopTracer):
 
     def enter(self, frame: Frame) -> None:
         """Hang a call on the opcode that made it."""
-        shown: dict[str, object] = {"code": "0x", "ops": []}
+        code = _Code({"code": "0x"})
+        code.shown["ops"] = code.ops
         if not self._open:
-            self._root = shown
+            self._root = code.shown
         elif self._open[-1].ops and frame.kind != "SELFDESTRUCT":
-            maker = self._open[-1].ops[-1]
-            maker["sub"] = shown
-            if frame.kind in CREATIONS:
-                maker["granted"] = frame.gas
-        ops: list[dict[str, object]] = []
-        shown["ops"] = ops
-        self._open.append(_Code(shown, ops))
+            maker = self._open[-1]
+            maker.ops[-1]["sub"] = code.shown
+            maker.granted_gas = frame.gas if frame.kind in CREATIONS else 0
+        self._open.append(code)
 
     def leave(self, frame: Frame) -> None:
         """Close a call; what ended it did nothing itself."""
@@ -137,9 +138,8 @@ class VmTracer(NoopTracer):
             return
         code = self._open[-1]
         op = code.ops[-1]
-        granted = op.pop("granted", 0)
-        assert isinstance(granted, int)  # noqa: S101 - as `enter` writes it
-        op["cost"] = step.gas_cost + granted
+        op["cost"] = step.gas_cost + code.granted_gas
+        code.granted_gas = 0
         if step.error is not None:
             return
         memory, store = None, None
