@@ -117,7 +117,8 @@ def _cut_short(found: _Found, account: Address, looked_at: Sequence[int]) -> _Fo
 
 
 def _page(rpc: Rpc, places: list[tuple[Record, int]]) -> Json:
-    receipts = {record.block.header.hash: receipts_of(rpc, record) for record, _ in places}
+    records = {record.block.header.hash: record for record, _ in places}
+    receipts = {key: receipts_of(rpc, record) for key, record in records.items()}
     return {
         "txs": [
             formats.transaction_json(record.block.transactions[index], record, index)
