@@ -26,6 +26,8 @@ from pyevm_agents.tracing import Place, traced_vm, tracer_from
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from eth.abc import BlockAPI
+
     from pyevm_agents.rpc.context import Rpc
     from pyevm_agents.rpc.formats import Json
     from pyevm_agents.rpc.retracing import Make
@@ -60,22 +62,10 @@ def trace_block(rpc: Rpc, encoded: bytes, options: object) -> list[Json]:
 
     The chain must have its parent; the block itself may be any.
     """
-    chain = rpc.node.chain
-    try:
-        given = decode_block(encoded, chain.vm_class_at(chain.head.block_number).get_block_class())
-        parent = chain.header_of(given.header.parent_hash)
-    except BlockError as error:
-        raise RpcError(INVALID_PARAMS, f"invalid params: encoded: {error}") from error
-    except HeaderNotFound as error:
-        raise BlockNotFoundError(
-            f"the chain has no parent 0x{given.header.parent_hash.hex()} of that block"
-        ) from error
-    if given.header.block_number != parent.block_number + 1:
-        raise RpcError(
-            INVALID_PARAMS,
-            f"invalid params: encoded: block {given.header.block_number} can't follow on "
-            f"block {parent.block_number}",
-        )
+    given = _given_block(rpc, encoded)
+    known = _known(rpc, given)
+    if known is not None:
+        return _results(known, traced(rpc, known, _made_from(options)))
     record = Record(block=given, receipts=())
     try:
         counts = kept_logs(rpc, record)
@@ -108,6 +98,37 @@ def trace_call(rpc: Rpc, transaction: Asked, block: BlockId, options: object) ->
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
     return tracer.result()
+
+
+def _given_block(rpc: Rpc, encoded: bytes) -> BlockAPI:
+    """Read a block that can follow on one that the chain has."""
+    chain = rpc.node.chain
+    try:
+        given = decode_block(encoded, chain.vm_class_at(chain.head.block_number).get_block_class())
+        parent = chain.header_of(given.header.parent_hash)
+    except BlockError as error:
+        raise RpcError(INVALID_PARAMS, f"invalid params: encoded: {error}") from error
+    except HeaderNotFound as error:
+        raise BlockNotFoundError(
+            f"the chain has no parent 0x{given.header.parent_hash.hex()} of that block"
+        ) from error
+    if given.header.block_number != parent.block_number + 1:
+        raise RpcError(
+            INVALID_PARAMS,
+            f"invalid params: encoded: block {given.header.block_number} can't follow on "
+            f"block {parent.block_number}",
+        )
+    return given
+
+
+def _known(rpc: Rpc, given: BlockAPI) -> Record | None:
+    """Return a block as the chain has or had it: with receipts, and senders that signed nothing."""
+    try:
+        record = rpc.node.chain.record(rpc.node.chain.header_of(given.hash))
+    except HeaderNotFound:
+        return None
+    hashes = [[one.hash for one in block.transactions] for block in (record.block, given)]
+    return record if hashes[0] == hashes[1] else None
 
 
 def _made_from(options: object) -> Make[Tracer]:

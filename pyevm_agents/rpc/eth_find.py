@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc import formats
+from pyevm_agents.rpc.blocks import header_of
 from pyevm_agents.rpc.eth_state import find_record, get_transaction_by_hash
 from pyevm_agents.rpc.parameters import BlockId, address, block, hash32, uint64
 from pyevm_agents.rpc.table import Table
@@ -80,7 +81,7 @@ def first_block(rpc: Rpc, is_so: Callable[[StateAPI], bool]) -> int | None:
         return None
     while low < high:
         middle = (low + high) // 2
-        if is_so(chain.state(chain.header(middle))):
+        if is_so(chain.state(header_of(rpc.node, BlockId(number=middle)))):
             high = middle
         else:
             low = middle + 1

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.eth_find import first_block, get_transaction_by_sender_and_nonce
-from pyevm_agents.rpc.eth_state import find_record, get_code, get_header_by_number, receipts_of
+from pyevm_agents.rpc.eth_state import (
+    find_record,
+    get_code,
+    get_header_by_number,
+    receipts_of,
+    record_of,
+)
 from pyevm_agents.rpc.parameters import (
     LATEST,
     UINT64,
@@ -184,7 +190,7 @@ def get_contract_creator(rpc: Rpc, account: Address) -> Json | None:
     number = first_block(rpc, lambda state: bool(state.get_code(account)))
     if number is None:
         return None
-    record = rpc.node.chain.record(rpc.node.chain.header(number))
+    record = record_of(rpc, BlockId(number=number))
     trees = traced(rpc, record, tree)
     for transaction, calls in zip(record.block.transactions, trees, strict=True):
         for node, failed in calls.nodes():

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from eth.constants import BLANK_ROOT_HASH
 
 from pyevm_agents.rpc import formats
+from pyevm_agents.rpc.blocks import header_of
 from pyevm_agents.rpc.errors import LIMIT_EXCEEDED, RpcError
 from pyevm_agents.rpc.eth_state import receipts_of
 from pyevm_agents.rpc.ots import dated, page_size, tree
-from pyevm_agents.rpc.parameters import address, uint64
+from pyevm_agents.rpc.parameters import BlockId, address, uint64
 from pyevm_agents.rpc.retracing import traced
 from pyevm_agents.rpc.table import Table
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 METHODS = Table()
 
-MAX_EXECUTED = 1_000
+MAX_EXECUTED = 500
 """Blocks that one search executes again; those that were looked through before count for none."""
 
 MAX_LOOKED_AT = 50_000
@@ -79,23 +80,24 @@ def _search(rpc: Rpc, account: Address, numbers: Sequence[int], page_size: int) 
     """Look through blocks until a page is full; a block's transactions stay together.
 
     Raises: RpcError: nothing was found in as many blocks as one search may look at.
+            BlockNotFoundError: somebody rolled back meanwhile.
     """
     chain, found, count, executed = rpc.node.chain, _Found(), 0, 0
     for number in numbers[:MAX_LOOKED_AT]:
         if count >= page_size:
             return found
-        header = chain.header(number)
+        header = header_of(rpc.node, BlockId(number=number))
         if header.transaction_root == BLANK_ROOT_HASH:
             continue
-        record = chain.record(header)
         parties = rpc.appearances.known(header.hash)
         if parties is None:
             if executed == MAX_EXECUTED:
                 return _cut_short(found, account, numbers[: numbers.index(number)])
             executed += 1
-            parties = rpc.appearances.find(header.hash, partial(traced, rpc, record, tree))
+            execute = partial(traced, rpc, chain.record(header), tree)
+            parties = rpc.appearances.find(header.hash, execute)
         if places := [index for index, those in enumerate(parties) if account in those]:
-            found.blocks.append((record, places))
+            found.blocks.append((chain.record(header), places))
             count += len(places)
     if len(numbers) > MAX_LOOKED_AT:
         return _cut_short(found, account, numbers[:MAX_LOOKED_AT])
@@ -115,7 +117,8 @@ def _cut_short(found: _Found, account: Address, looked_at: Sequence[int]) -> _Fo
 
 
 def _page(rpc: Rpc, places: list[tuple[Record, int]]) -> Json:
-    receipts = {record.block.header.hash: receipts_of(rpc, record) for record, _ in places}
+    records = {record.block.header.hash: record for record, _ in places}
+    receipts = {key: receipts_of(rpc, record) for key, record in records.items()}
     return {
         "txs": [
             formats.transaction_json(record.block.transactions[index], record, index)

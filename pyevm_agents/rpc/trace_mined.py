@@ -175,9 +175,9 @@ def trace_filter(rpc: Rpc, criteria: CallCriteria) -> list[Json]:
 
 
 def _calls(rpc: Rpc, numbers: range) -> Iterator[Json]:
-    chain = rpc.node.chain
     for number in numbers:
-        yield from flat(traced(rpc, chain.record(chain.header(number)), parity))
+        header = header_of(rpc.node, BlockId(number=number))
+        yield from flat(traced(rpc, rpc.node.chain.record(header), parity))
 
 
 def _number(rpc: Rpc, wanted: BlockId) -> int:

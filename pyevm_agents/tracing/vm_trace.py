@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from eth.vm.stack import to_int
 
+from pyevm_agents.errors import ConfigError
 from pyevm_agents.tracing.call_frames import CREATIONS
 from pyevm_agents.tracing.events import EVERY_OPCODE, NoopTracer, stack_of
 from pyevm_agents.tracing.failures import (
@@ -49,6 +50,9 @@ REFUSALS = frozenset({COLLISION, NONCE_AT_ITS_END, TOO_DEEP, TOO_POOR})
 
 WORD_BYTES = 32
 
+MAX_OPS = 250_000
+"""How many opcodes are listed at most: one takes a kilobyte."""
+
 WRITES = {
     CALLDATACOPY: (0, 2),
     CODECOPY: (0, 2),
@@ -75,6 +79,9 @@ class _Code:
     stored: tuple[int, int] | None = None
     """What slot it sets, and to what."""
 
+    granted_gas: int = 0
+    """What it gives to a contract's creation: that is part of what it costs."""
+
 
 class VmTracer(NoopTracer):
     """Lists opcodes, those of a call below the opcode that made it."""
@@ -85,20 +92,19 @@ class VmTracer(NoopTracer):
         """Begin without any."""
         self._root: dict[str, object] | None = None
         self._open: list[_Code] = []
+        self._count = 0
 
     def enter(self, frame: Frame) -> None:
         """Hang a call on the opcode that made it."""
-        shown: dict[str, object] = {"code": "0x", "ops": []}
+        code = _Code({"code": "0x"})
+        code.shown["ops"] = code.ops
         if not self._open:
-            self._root = shown
+            self._root = code.shown
         elif self._open[-1].ops and frame.kind != "SELFDESTRUCT":
-            maker = self._open[-1].ops[-1]
-            maker["sub"] = shown
-            if frame.kind in CREATIONS:
-                maker["granted"] = frame.gas
-        ops: list[dict[str, object]] = []
-        shown["ops"] = ops
-        self._open.append(_Code(shown, ops))
+            maker = self._open[-1]
+            maker.ops[-1]["sub"] = code.shown
+            maker.granted_gas = frame.gas if frame.kind in CREATIONS else 0
+        self._open.append(code)
 
     def leave(self, frame: Frame) -> None:
         """Close a call; what ended it did nothing itself."""
@@ -112,6 +118,9 @@ class VmTracer(NoopTracer):
 
     def step(self, step: Step) -> None:
         """Add an opcode."""
+        self._count += 1
+        if self._count > MAX_OPS:
+            return
         code = self._open[-1]
         if not code.ops:
             code.shown["code"] = data(bytes(step.computation.msg.code))
@@ -125,11 +134,12 @@ class VmTracer(NoopTracer):
 
     def stepped(self, step: Step) -> None:
         """Complete an opcode."""
+        if self._count > MAX_OPS:
+            return
         code = self._open[-1]
         op = code.ops[-1]
-        granted = op.pop("granted", 0)
-        assert isinstance(granted, int)  # noqa: S101 - as `enter` writes it
-        op["cost"] = step.gas_cost + granted
+        op["cost"] = step.gas_cost + code.granted_gas
+        code.granted_gas = 0
         if step.error is not None:
             return
         memory, store = None, None
@@ -149,7 +159,15 @@ class VmTracer(NoopTracer):
         }
 
     def result(self) -> object:
-        """Return the transaction's own code."""
+        """Return the transaction's own code.
+
+        Raises: ConfigError: it executes more than can be listed.
+        """
+        if self._count > MAX_OPS:
+            raise ConfigError(
+                f"vmTrace of {self._count:,} opcodes, at most {MAX_OPS:,}: ask for trace and "
+                "stateDiff, or debug_traceTransaction with a limit"
+            )
         return self._root
 
 

@@ -50,10 +50,22 @@ def test_a_block_that_was_undone_or_never_was_is_traced_too(serve: Serve) -> Non
     before = served.ask("debug_traceBlock", encoded)
     served.ask("anvil_rollback", 1)
     assert served.ask("debug_traceBlock", encoded) == before
+    elsewhere = serve(codes=CODES)
+    assert elsewhere.ask("debug_traceBlock", encoded) == before
     block = decode_block(bytes.fromhex(encoded[2:]))
     other = block.copy(transactions=[transaction(value_wei=5)])
     (told,) = served.ask("debug_traceBlock", to_hex(rlp.encode(other)), {"tracer": "callTracer"})
     assert told["result"]["value"] == "0x5"
+
+
+def test_a_sender_that_signed_nothing_is_known(serve: Serve) -> None:
+    served = serve(codes=CODES)
+    served.ask("anvil_impersonateAccount", COUNTER)
+    served.ask("anvil_setBalance", COUNTER, hex(10**18))
+    served.ask("eth_sendTransaction", {"from": COUNTER, "to": LOGGER, "value": "0x1"})
+    encoded = served.ask("debug_getRawBlock", "latest")
+    (told,) = served.ask("debug_traceBlock", encoded, {"tracer": "callTracer"})
+    assert told["result"]["from"] == COUNTER
 
 
 def test_what_is_no_block_is_refused(serve: Serve) -> None:

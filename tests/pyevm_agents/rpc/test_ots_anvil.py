@@ -49,7 +49,7 @@ def ours(scenario: Scenario) -> dict[str, Any]:
 def moves(trace: dict[str, Any]) -> bool:
     """Whether anvil shows a call in Parity's form as an operation."""
     if trace["type"] == "call":
-        return trace["action"]["callType"] == "call" and trace["action"]["value"] != "0x0"
+        return (trace["action"]["callType"], trace["action"]["value"] != "0x0") == ("call", True)
     return True
 
 

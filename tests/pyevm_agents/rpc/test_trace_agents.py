@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Ask = Callable[..., Any]
 
 EXECUTOR = "0x" + "00" * 19 + "19"
-STEPS = [use("DeployTool", "Deposit first.", asset="USDC", amount=10), answer("Done.")]
+DEPOSIT, DONE = use("DeployTool", "Deposit first.", asset="USDC", amount=10), answer("Done.")
 ALL = ["trace", "stateDiff", "vmTrace"]
 
 
@@ -38,7 +38,7 @@ def asked() -> Iterator[tuple[Ask, dict[str, str]]]:
         facts = vocabulary.profile_facts
         profile = model_profile(facts)
         config = ChainConfig(models=(profile,), profile_fingerprint=facts.fingerprint)
-        model = ScriptedModel(STEPS, vocabulary=vocabulary)
+        model = ScriptedModel([DEPOSIT, DONE], vocabulary=vocabulary)
         accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
         chain = Chain(config, {profile.name: model}, accounts=accounts)
         wallet = WalletDemo(chain)

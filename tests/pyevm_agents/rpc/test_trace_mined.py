@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pyevm_agents.rpc import trace_mined
-from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.trace_mined import call_criteria, parties
+from pyevm_agents.rpc.trace_mined import parties
 from tests.pyevm_agents.rpc.contracts_to_trace import (
     CALLER,
     CODES,
@@ -101,33 +98,3 @@ def test_a_range_is_one_and_not_too_long(served: Served, monkeypatch: pytest.Mon
 def test_a_creation_that_failed_has_no_receiver() -> None:
     failed: dict[str, object] = {"type": "create", "action": {"from": SENDER}, "result": None}
     assert parties(failed) == (SENDER, None)
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=50) | st.floats(allow_nan=False),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=12), inner),
-    max_leaves=8,
-)
-CRITERIA = st.dictionaries(
-    st.sampled_from(
-        ["fromBlock", "toBlock", "fromAddress", "toAddress", "after", "count", "mode", "colour"]
-    ),
-    JSON
-    | st.sampled_from(["latest", "union", "intersection", SENDER, [SENDER, OTHER], "0x1", 1, []]),
-)
-
-
-@given(CRITERIA | JSON)
-def test_criteria_are_read_or_refused(value: object) -> None:
-    try:
-        criteria = call_criteria(value, "filter")
-    except RpcError as error:
-        told = f"{error.code} {error.message}"
-    else:
-        call: dict[str, object] = {
-            "type": "call",
-            "action": {"from": SENDER, "to": OTHER},
-            "result": None,
-        }
-        told = str(criteria.matches(call))
-    assert told in {"True", "False"} or told.startswith("-32602 invalid params: filter")

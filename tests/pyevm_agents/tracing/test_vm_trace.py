@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pyevm_agents.tracing import MuxTracer, VmTracer
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.tracing import MuxTracer, VmTracer, vm_trace
 from pyevm_agents.tracing.opcodes import form_of
 from pyevm_agents.tracing.struct_logs import StructLogOptions, StructLogTracer
 from tests.pyevm_agents.tracing.scenario import CONTRACT
@@ -102,5 +103,12 @@ def test_a_creation_costs_what_it_grants_too() -> None:
     ours = next(op for _, op in flat(code) if op["op"] == "CREATE")
     theirs = next(log for log in logs if log["op"] == "CREATE")
     assert ours["cost"] > theirs["gasCost"]
-    assert "granted" not in ours
+    first = ours["sub"]["ops"][0]
+    assert ours["cost"] - theirs["gasCost"] == first["ex"]["used"] + first["cost"]
     assert ours["sub"]["code"] != "0x" + RUNTIME.hex()
+
+
+def test_too_many_opcodes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vm_trace, "MAX_OPS", 20)
+    with pytest.raises(ConfigError, match=r"vmTrace of \d+ opcodes, at most 20: ask for"):
+        traced("calls of all kinds")

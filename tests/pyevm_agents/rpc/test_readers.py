@@ -1,0 +1,83 @@
+"""Readers of what is traced: any JSON is read, or refused with its place in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyevm_agents.rpc.debug_state import row_key, slot_limit, start_key
+from pyevm_agents.rpc.errors import RpcError
+from pyevm_agents.rpc.eth_call_many import bundles, state_context
+from pyevm_agents.rpc.ots import page_size
+from pyevm_agents.rpc.trace_mined import call_criteria
+from pyevm_agents.rpc.trace_replay import trace_types, traced_calls
+from tests.pyevm_agents.rpc.contracts_to_trace import COUNTER, SENDER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FITTING: list[object] = [
+    *(
+        "latest",
+        "0x1",
+        1,
+        -1,
+        "0x",
+        "0x" + "11" * 32,
+        "union",
+        "trace",
+        SENDER,
+        [SENDER],
+        ["trace"],
+    ),
+    {"from": SENDER, "to": COUNTER},
+    [{"from": SENDER}, ["stateDiff"]],
+    {"transactions": [{"to": COUNTER}]},
+]
+NAMES = st.sampled_from(
+    [
+        *("transactions", "blockOverride", "blockNumber", "transactionIndex", "fromBlock"),
+        *("toBlock", "fromAddress", "toAddress", "after", "count", "mode", "number", "to", "data"),
+    ]
+)
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(max_size=70)
+    | st.sampled_from(FITTING),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(NAMES | st.text(max_size=5), inner, max_size=4)
+    ),
+    max_leaves=10,
+)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        bundles,
+        call_criteria,
+        page_size,
+        row_key,
+        slot_limit,
+        start_key,
+        state_context,
+        trace_types,
+        traced_calls,
+    ],
+)
+@given(value=JSON)
+def test_any_json_is_read_or_refused(read: Callable[[object, str], Any], value: object) -> None:
+    refusals = []
+    try:
+        read(value, "it")
+    except RpcError as error:
+        refusals.append(error)
+    assert all(one.code == -32602 for one in refusals)
+    assert all(one.message.startswith("invalid params: it") for one in refusals)
