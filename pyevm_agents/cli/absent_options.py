@@ -33,7 +33,7 @@ REASONS = {
     "--number": "a chain begins with block 0",
     "--ipc": "there is no IPC: connect by HTTP or WebSocket",
     "--ipcpath": "there is no IPC: connect by HTTP or WebSocket",
-    "--config-out": "--json-logs prints the same as its first line",
+    "--config-out": "--json-logs prints its address and accounts as its first line",
     "--mnemonic-random": "give words of your own with --mnemonic",
     "--mnemonic-seed-unsafe": "give words of your own with --mnemonic",
     "--optimism": "there is no network but Ethereum's",

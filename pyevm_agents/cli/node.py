@@ -141,6 +141,7 @@ def _derivation_path(_context: click.Context, _option: click.Parameter, value: s
 )
 @click.option(
     "--fork-name", "--hardfork", "fork", default=DEFAULT_FORK, show_default=True, metavar="NAME",
+    callback=lambda _context, _option, name: DEFAULT_FORK if name == "latest" else name.lower(),
     help="Ethereum's rules beside the executor's: `prague` is what this version has.",
 )  # fmt: skip
 @click.option(

@@ -42,9 +42,16 @@ class MinedTransaction:
     block: int
     gas_used: int
     created: str | None
-    failure: str | None
+    failure: str | bytes | None
+    """Why it failed: what py-evm says, or what it reverted with; None where it succeeded."""
+
     printed: tuple[str, ...]
     """Its lines of `console.log`."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why it failed, in words. Slow for the first time: all contracts' errors are read."""
+        return explain(self.failure) if isinstance(self.failure, bytes) else self.failure
 
     def as_json(self) -> dict[str, object]:
         """Return it as an object of JSON."""
@@ -54,7 +61,7 @@ class MinedTransaction:
             "gasUsed": self.gas_used,
             "contractAddress": self.created,
             "isSuccess": self.failure is None,
-            "reason": self.failure,
+            "reason": self.reason,
             "console": [*self.printed],
         }
 
@@ -65,10 +72,11 @@ def transactions_of(mined: MinedBlock) -> Iterator[MinedTransaction]:
     for transaction, receipt, computation in zip(
         mined.block.transactions, mined.receipts, mined.computations, strict=True
     ):
-        failure = created = None
+        failure: str | bytes | None = None
+        created = None
         if computation.is_error:
             error = computation.error
-            failure = str(error) if error.burns_gas else explain(bytes(computation.output))
+            failure = str(error) if error.burns_gas else bytes(computation.output)
         elif computation.msg.is_create:
             created = to_checksum_address(computation.msg.storage_address)
         yield MinedTransaction(
@@ -106,8 +114,8 @@ class NodeLines:
         if mined.created is not None:
             told += f", created {mined.created}"
         lines = [INDENT + self._paint(mined.hash, dim=True), INDENT + told]
-        if mined.failure is not None:
-            lines.append(INDENT + self._paint(f"reverted: {shown(mined.failure)}", "red"))
+        if mined.reason is not None:
+            lines.append(INDENT + self._paint(f"reverted: {shown(mined.reason)}", "red"))
         return [*lines, *self.printed(mined.printed)]
 
     def step(self, event: Event) -> list[str]:
