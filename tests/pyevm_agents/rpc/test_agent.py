@@ -140,8 +140,8 @@ def test_a_script_says_each_step_once(bench: Bench, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(ScriptedModel, "generate", noted)
     for text in ("First.", "Second."):
         bench.ask("agent_setScript", [{"answer": text}])
-        bench.ask("eth_estimateGas", bench.instruction())
-        sent = bench.ask("eth_sendTransaction", bench.instruction())
+        gas = bench.ask("eth_estimateGas", bench.instruction())
+        sent = bench.ask("eth_sendTransaction", bench.instruction() | {"gas": gas})
         (step,) = bench.ask("agent_traceTransaction", sent)["steps"]
         assert step["answer"] == text
         assert len([one for one in said if one.endswith(f"Final Answer: {text}")]) == 1
