@@ -48,6 +48,9 @@ SHARE_OF_ALONE = 0.8
 """The least share of py-evm alone that will do, for transactions."""
 
 START_BAR_SECONDS = 2.0
+WIDTH = 140
+"""Columns of a table that goes into a file."""
+
 TIMED_IMPORT = """
 import time
 a, b = time.perf_counter(), time.process_time()
@@ -294,7 +297,7 @@ def main() -> int:
         parser.error(f"--count is {options.count}; it must be a multiple of {SENDERS}")
     options.peers = options.peers.resolve()
     found = measure(options, Console(stderr=True))
-    show(found, Console())
+    show(found, Console(width=None if sys.stdout.isatty() else WIDTH))
     if options.json is not None:
         options.json.write_text(json.dumps(as_json(found), indent=1) + "\n", encoding="utf-8")
     return 0

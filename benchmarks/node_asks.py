@@ -14,12 +14,15 @@ from eth_utils import keccak, to_checksum_address
 from rlp import encode
 
 from pyevm_agents.artifacts import artifact
+from pyevm_agents.cli.hashing import choose_fastest
 from pyevm_agents.node import DEFAULT_MNEMONIC
 from pyevm_agents.node.keys import derived_keys
 from pyevm_agents.transactions import DYNAMIC_FEE_TYPE, Fields, sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+choose_fastest()  # As the node does: py-evm alone is to have the same.
 
 CHAIN_ID = 31_337
 SENDERS = 4

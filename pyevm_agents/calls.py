@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eth.constants import ZERO_ADDRESS
 from eth.vm.forks.berlin.constants import (
@@ -124,6 +124,18 @@ def override(state: StateAPI, accounts: Mapping[Address, AccountOverride]) -> No
         state.lock_changes()
 
 
+class CallTransaction(SpoofTransaction):
+    """A call as a transaction, whose copy at another price shares all that it is made of."""
+
+    def copy(self, **changes: Any) -> CallTransaction:  # noqa: ANN401 - py-evm's
+        """Return it with other values in some fields."""
+        if changes.keys() != {"gas_price"}:
+            return super().copy(**changes)
+        price = changes["gas_price"]
+        prices = dict.fromkeys(("gas_price", "max_fee_per_gas", "max_priority_fee_per_gas"), price)
+        return CallTransaction(self.spoof_target, **{**self.overrides, **prices})
+
+
 def spoofed(
     call: Call, builder: type[TransactionBuilderAPI], *, nonce: int, gas: int
 ) -> SignedTransactionAPI:
@@ -149,4 +161,4 @@ def spoofed(
         + ACCESS_LIST_STORAGE_KEY_COST_EIP_2930 * listed_slots
         + PER_EMPTY_ACCOUNT_BASE_COST * len(call.authorizations)
     )
-    return SpoofTransaction(unsigned, **overrides)  # type: ignore[return-value]
+    return CallTransaction(unsigned, **overrides)  # type: ignore[return-value]

@@ -1,10 +1,10 @@
 """The least gas that a transaction succeeds with.
 
-A first run with all the gas there is tells what it uses. Where the run can't see how much gas it
-has (it calls nobody, and has no GAS instruction), that is the least: with one less the same path
-ends out of gas. Storing asks for more to be left than it takes (EIP-2200), so that is tried. Else
-it is tried with one less too, as callers pass on at most 63 of 64 parts (EIP-150) and a refund
-comes at the end only: upwards until it succeeds, then between.
+A first run with all the gas there is tells what it uses. Where the run did not see how much gas it
+had (it called nobody, and executed no GAS), that is the least, or what a SSTORE asked to be left
+(EIP-2200) where it is more: with one less the same path ends out of gas. Else it is tried with one
+less too, as callers pass on at most 63 of 64 parts (EIP-150): upwards until it succeeds, then
+between.
 """
 
 from __future__ import annotations
@@ -12,17 +12,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eth.vm.opcode_values import GAS, SSTORE
+
+from pyevm_agents.opcodes import STORE_LEAVES_GAS
+from pyevm_agents.vm import AgentComputation
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eth.abc import ComputationAPI, SignedTransactionAPI
     from eth.exceptions import VMError
 
-GAS_INSTRUCTION = b"\x5a"
-"""GAS, with which code sees what gas it has left."""
-
-STORE_INSTRUCTION = b"\x55"
-"""SSTORE, which fails with 2,300 gas left or less."""
+SEEING_INSTRUCTIONS = frozenset((GAS, SSTORE))
+"""With which code sees what gas it has left, where the computation takes no note of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,27 +34,30 @@ class Trial:
     error: VMError | None
     """Why it failed; None where it succeeded."""
 
-    used_gas: int
-    """What was used at its end, before refunds: it never succeeds with less by the same path."""
+    needed_gas: int
+    """What was used at its end, before refunds, or what a SSTORE needed: it never succeeds with
+    less by the same path."""
 
     is_blind: bool
-    """Whether it could not see how much gas it had."""
-
-    stores: bool
-    """Whether it may have stored something."""
+    """Whether nothing that it did hung on how much gas it had beyond that."""
 
     @classmethod
     def of(cls, transaction: SignedTransactionAPI, computation: ComputationAPI) -> Trial:
         """Read off a computation how it ended."""
-        used = transaction.gas - computation.get_gas_remaining()
-        message = computation.msg
+        needed = transaction.gas - computation.get_gas_remaining()
+        if isinstance(computation, AgentComputation):
+            sees_gas = computation.saw_gas
+            least_left = computation.least_gas_at_store
+            if least_left is not None:
+                needed = max(needed, transaction.gas - least_left + STORE_LEAVES_GAS)
+        else:
+            sees_gas = not SEEING_INSTRUCTIONS.isdisjoint(computation.msg.code)
         return cls(
             error=computation.error if computation.is_error else None,
-            used_gas=used,
+            needed_gas=needed,
             is_blind=not computation.children
-            and message.code_address not in computation.precompiles
-            and GAS_INSTRUCTION not in message.code,
-            stores=STORE_INSTRUCTION in message.code,
+            and computation.msg.code_address not in computation.precompiles
+            and not sees_gas,
         )
 
 
@@ -65,12 +70,12 @@ def least_gas(attempt: Callable[[int], Trial], least: int, most: int) -> int:
     first = attempt(most)
     if first.error is not None:
         raise first.error
-    enough = min(max(first.used_gas, least), most)
-    if first.is_blind and not first.stores:
+    enough = min(max(first.needed_gas, least), most)
+    if first.is_blind:
         return enough
     if enough < most and attempt(enough).error is not None:
         return _between(attempt, *_climb(attempt, enough, most))
-    if first.is_blind or enough == least or attempt(enough - 1).error is not None:
+    if enough == least or attempt(enough - 1).error is not None:
         return enough
     return _between(attempt, least - 1, enough - 1)
 

@@ -26,6 +26,8 @@ from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.block_class import AgentBlock, header_after
 from pyevm_agents.deep_calls import at_depth, touched_accounts, with_calls
 from pyevm_agents.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
+from pyevm_agents.messages import evm_message
+from pyevm_agents.opcodes import PRAGUE_OPCODES
 from pyevm_agents.state import StateAccountDB, StateCache
 
 if TYPE_CHECKING:
@@ -68,6 +70,14 @@ class AgentComputation(PragueComputation):
     _precompiles = merge(
         PragueComputation.get_precompiles(), {POINT_EVALUATION_ADDRESS: point_evaluation}
     )
+
+    opcodes = PRAGUE_OPCODES
+
+    saw_gas: bool = False
+    """Whether it executed GAS."""
+
+    least_gas_at_store: int | None = None
+    """The least gas that was left when a SSTORE of its own began; None where none did."""
 
     inference: Inference | None = None
     """Set on a call of the executor that ran to its end."""
@@ -168,6 +178,10 @@ class AgentTransactionExecutor(PragueTransactionExecutor):
         computation = super().build_computation(message, transaction)
         watcher.transaction_ended(computation)
         return computation
+
+    def build_evm_message(self, transaction: SignedTransactionAPI) -> MessageAPI:
+        """Take a transaction's fees and nonce from its sender; return the message that it is."""
+        return evm_message(self, transaction)
 
     def get_code_at_address(self, code_address: Address) -> tuple[bytes, Address | None]:
         """Return the code a transaction to `code_address` runs, and its delegate if it has one."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pyevm_agents.config import ChainConfig
-from tests.pyevm_agents.tracing.anvil_answers import REQUESTS, shortened, write
+from tests.pyevm_agents.tracing.anvil_answers import OTTERSCANS, REQUESTS, shortened, write
 from tests.pyevm_agents.tracing.scenario import BLOCK_GAS_LIMIT, Scenario
 from tests.pyevm_agents.tracing.scenarios import SCENARIOS
 
@@ -82,6 +82,8 @@ def record(scenario: Scenario) -> dict[str, Any]:
     answers["parity"] = ask("trace_transaction", sent)
     replayed = ask("trace_replayBlockTransactions", receipt["blockNumber"], ["stateDiff"])
     answers["stateDiff"] = replayed[0]["stateDiff"]
+    for name in OTTERSCANS:
+        answers[name] = ask(name, sent)
     answers["accessList"] = access_list
     answers["gasUsed"] = receipt["gasUsed"]
     ask("evm_revert", snapshot)

@@ -69,11 +69,14 @@ class Connection:
     def __init__(self, url: str) -> None:
         self._connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
 
-    def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
+    def answer(self, method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         head = {"Content-Type": "application/json"}
         self._connection.request("POST", "/", json.dumps(body), head)
-        answer = json.load(self._connection.getresponse())
+        return json.load(self._connection.getresponse())
+
+    def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
+        answer = self.answer(method, *params)
         assert "result" in answer, (method, answer)
         return answer["result"]
 
@@ -199,7 +202,7 @@ def check_answers(ask: Ask, told: Told, sample: Callable[[dict[str, Any]], list[
         assert found in {balance} | told.asked_balances[account]
         told.balances[account], told.asked_balances[account] = found, set()
     head = ask("eth_getBlockByNumber", "latest", True)  # noqa: FBT003 - JSON-RPC has places
-    assert ask("eth_blockNumber") == head["number"]
+    assert int(ask("eth_blockNumber"), 16) >= int(head["number"], 16)
 
 
 def check_folder(folder: Path, told: Told, checked: int) -> int:

@@ -16,6 +16,7 @@ import click
 
 from pyevm_agents import __version__
 from pyevm_agents.cli.endings import require_output, told_failures
+from pyevm_agents.cli.hashing import choose_fastest
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -45,6 +46,7 @@ def _imported(name: str) -> ModuleType:
     """
     if name in sys.modules:
         return sys.modules[name]
+    choose_fastest()
     gc.disable()
     try:
         return import_module(name)

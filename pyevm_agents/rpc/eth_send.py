@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import rlp
+from eth.exceptions import UnrecognizedTransactionType
 from eth_utils import ValidationError
 
 from pyevm_agents.blobs import without_blobs
@@ -40,6 +41,15 @@ if TYPE_CHECKING:
     Make = Callable[[], SignedTransactionAPI]
 
 METHODS = Table()
+
+UNREADABLE = (
+    rlp.exceptions.RLPException,
+    UnrecognizedTransactionType,
+    ValidationError,
+    ValueError,
+    TypeError,
+)
+"""What py-evm raises of bytes that are no transaction."""
 
 DEFAULT_PRIORITY_FEE_WEI = 1_000_000_000
 """What a miner is offered where a transaction does not say: as anvil and geth."""
@@ -98,7 +108,7 @@ def decoded(rpc: Rpc, raw: bytes) -> SignedTransactionAPI:
         builder = rpc.node.chain.transaction_builder
         transaction: SignedTransactionAPI = builder.decode(without_blobs(raw))
         transaction.sender  # noqa: B018 - recovers it
-    except (rlp.exceptions.RLPException, ValidationError, ValueError, TypeError) as error:
+    except UNREADABLE as error:
         raise RpcError(INVALID_PARAMS, f"failed to decode signed transaction: {error}") from error
     return transaction
 

@@ -23,6 +23,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "difference": {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True}},
     "4byteTracer": {"tracer": "4byteTracer"},
 }
+OTTERSCANS = ("ots_getInternalOperations", "ots_getTransactionError", "ots_traceTransaction")
 MOST_STEPS = 120
 
 UNLIKE = {

@@ -1,0 +1,300 @@
+"""The opcodes that most code is made of, each in one step where py-evm takes five.
+
+Each does what py-evm's own does where nothing is in its way, and hands over to it, having done
+nothing, where gas, stack or code run short: so errors are py-evm's. What is on the stack may be a
+number or bytes there, and both are the same to every opcode; here numbers are pushed.
+"""
+
+# ruff: noqa: ANN401, SLF001 - py-evm's opcodes work on what computations hold, which has no type
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eth.vm import opcode_values as op
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from eth.abc import OpcodeAPI
+
+    Quick = Callable[[Any], object]
+
+WORD = 2**256
+MAX = WORD - 1
+WORD_BITS, WORD_BYTES = 256, 32
+STACK_LIMIT = 1_024
+
+
+def with_quick(opcodes: dict[int, OpcodeAPI]) -> dict[int, OpcodeAPI]:
+    """Return opcodes of which some are quick."""
+    return opcodes | dict(_quick(opcodes))
+
+
+def _quick(opcodes: dict[int, Any]) -> Iterator[tuple[int, OpcodeAPI]]:
+    makers: dict[int, Callable[[Any], Quick]] = {
+        op.POP: _pop,
+        op.JUMPDEST: _jumpdest,
+        op.JUMP: _jump,
+        op.JUMPI: _jumpi,
+        op.MLOAD: _mload,
+        op.MSTORE: _mstore,
+        op.CALLDATALOAD: _calldataload,
+        op.PUSH0: lambda slow: _push(slow, 0),
+    }
+    makers |= {code: _one_to_one(apply) for code, apply in ONE_TO_ONE.items()}
+    makers |= {code: _two_to_one(apply) for code, apply in TWO_TO_ONE.items()}
+    for number in range(32):
+        makers[op.PUSH1 + number] = lambda slow, n=number: _push(slow, n + 1)  # type: ignore[misc]
+    for number in range(16):
+        makers[op.DUP1 + number] = lambda slow, n=number: _dup(slow, n + 1)  # type: ignore[misc]
+        makers[op.SWAP1 + number] = lambda slow, n=number: _swap(slow, n + 1)  # type: ignore[misc]
+    for code, make in makers.items():
+        slow: Any = opcodes[code]
+        quick: Any = make(slow)
+        quick.mnemonic, quick.gas_cost, quick.logic_fn = slow.mnemonic, slow.gas_cost, slow.logic_fn
+        yield code, quick
+
+
+ONE_TO_ONE: dict[int, Callable[[int], int]] = {
+    op.ISZERO: lambda a: 0 if a else 1,
+    op.NOT: lambda a: MAX - a,
+}
+"""What is made of the top of the stack."""
+
+TWO_TO_ONE: dict[int, Callable[[int, int], int]] = {
+    op.ADD: lambda a, b: (a + b) & MAX,
+    op.MUL: lambda a, b: (a * b) & MAX,
+    op.SUB: lambda a, b: (a - b) & MAX,
+    op.DIV: lambda a, b: a // b if b else 0,
+    op.LT: lambda a, b: 1 if a < b else 0,
+    op.GT: lambda a, b: 1 if a > b else 0,
+    op.EQ: lambda a, b: 1 if a == b else 0,
+    op.AND: lambda a, b: a & b,
+    op.OR: lambda a, b: a | b,
+    op.XOR: lambda a, b: a ^ b,
+    op.SHL: lambda shift, a: (a << shift) & MAX if shift < WORD_BITS else 0,
+    op.SHR: lambda shift, a: a >> shift if shift < WORD_BITS else 0,
+}
+"""What is made of the two on top of the stack, the top first."""
+
+
+def _number(item: int | bytes) -> int:
+    return item if type(item) is int else int.from_bytes(item, "big")  # type: ignore[arg-type]
+
+
+def _one_to_one(apply: Callable[[int], int]) -> Callable[[Any], Quick]:
+    def make(slow: Any) -> Quick:
+        cost = slow.gas_cost
+
+        def quick(computation: Any) -> object:
+            meter, items = computation._gas_meter, computation._stack.values
+            left = meter.gas_remaining - cost
+            if left < 0 or not items:
+                return slow(computation)
+            meter.gas_remaining = left
+            items[-1] = apply(_number(items[-1]))
+            return None
+
+        return quick
+
+    return make
+
+
+def _two_to_one(apply: Callable[[int, int], int]) -> Callable[[Any], Quick]:
+    def make(slow: Any) -> Quick:
+        cost = slow.gas_cost
+
+        def quick(computation: Any) -> object:
+            meter, items = computation._gas_meter, computation._stack.values
+            left = meter.gas_remaining - cost
+            if left < 0 or len(items) < 2:  # noqa: PLR2004 - what it takes
+                return slow(computation)
+            meter.gas_remaining = left
+            a, b = items.pop(), items[-1]
+            if type(a) is not int:
+                a = int.from_bytes(a, "big")
+            if type(b) is not int:
+                b = int.from_bytes(b, "big")
+            items[-1] = apply(a, b)
+            return None
+
+        return quick
+
+    return make
+
+
+def _push(slow: Any, size: int) -> Quick:
+    cost = slow.gas_cost
+
+    def quick(computation: Any) -> object:
+        meter, items = computation._gas_meter, computation._stack.values
+        code = computation.code
+        begin = code.program_counter
+        end = begin + size
+        left = meter.gas_remaining - cost
+        if left < 0 or len(items) >= STACK_LIMIT or end > len(code._raw_code_bytes):
+            return slow(computation)
+        meter.gas_remaining = left
+        items.append(int.from_bytes(code._raw_code_bytes[begin:end], "big"))
+        code.program_counter = end
+        return None
+
+    return quick
+
+
+def _dup(slow: Any, number: int) -> Quick:
+    cost = slow.gas_cost
+
+    def quick(computation: Any) -> object:
+        meter, items = computation._gas_meter, computation._stack.values
+        left = meter.gas_remaining - cost
+        if left < 0 or not number <= len(items) < STACK_LIMIT:
+            return slow(computation)
+        meter.gas_remaining = left
+        items.append(items[-number])
+        return None
+
+    return quick
+
+
+def _swap(slow: Any, number: int) -> Quick:
+    cost, place = slow.gas_cost, -number - 1
+
+    def quick(computation: Any) -> object:
+        meter, items = computation._gas_meter, computation._stack.values
+        left = meter.gas_remaining - cost
+        if left < 0 or len(items) <= number:
+            return slow(computation)
+        meter.gas_remaining = left
+        items[-1], items[place] = items[place], items[-1]
+        return None
+
+    return quick
+
+
+def _pop(slow: Any) -> Quick:
+    cost = slow.gas_cost
+
+    def quick(computation: Any) -> object:
+        meter, items = computation._gas_meter, computation._stack.values
+        left = meter.gas_remaining - cost
+        if left < 0 or not items:
+            return slow(computation)
+        meter.gas_remaining = left
+        items.pop()
+        return None
+
+    return quick
+
+
+def _jumpdest(slow: Any) -> Quick:
+    cost = slow.gas_cost
+
+    def quick(computation: Any) -> object:
+        meter = computation._gas_meter
+        left = meter.gas_remaining - cost
+        if left < 0:
+            return slow(computation)
+        meter.gas_remaining = left
+        return None
+
+    return quick
+
+
+def _is_destination(code: Any, at: int) -> bool:
+    raw = code._raw_code_bytes
+    if at >= len(raw) or raw[at] != op.JUMPDEST:
+        return False
+    return at in code.valid_positions or bool(code.is_valid_opcode(at))
+
+
+def _jump(slow: Any) -> Quick:
+    cost = slow.gas_cost
+
+    def quick(computation: Any) -> object:
+        meter, items = computation._gas_meter, computation._stack.values
+        left = meter.gas_remaining - cost
+        if left < 0 or not items or not _is_destination(computation.code, _number(items[-1])):
+            return slow(computation)
+        meter.gas_remaining = left
+        computation.code.program_counter = _number(items.pop())
+        return None
+
+    return quick
+
+
+def _jumpi(slow: Any) -> Quick:
+    cost = slow.gas_cost
+
+    def quick(computation: Any) -> object:
+        meter, items = computation._gas_meter, computation._stack.values
+        left = meter.gas_remaining - cost
+        if left < 0 or len(items) < 2:  # noqa: PLR2004 - what it takes
+            return slow(computation)
+        is_taken = _number(items[-2]) != 0
+        if is_taken and not _is_destination(computation.code, _number(items[-1])):
+            return slow(computation)
+        meter.gas_remaining = left
+        at = items.pop()
+        items.pop()
+        if is_taken:
+            computation.code.program_counter = _number(at)
+        return None
+
+    return quick
+
+
+def _mload(slow: Any) -> Quick:
+    cost = slow.gas_cost
+
+    def quick(computation: Any) -> object:
+        meter, items = computation._gas_meter, computation._stack.values
+        memory = computation._memory
+        left = meter.gas_remaining - cost
+        if left < 0 or not items:
+            return slow(computation)
+        at = _number(items[-1])
+        if at + WORD_BYTES > len(memory):  # It grows, which has a price.
+            return slow(computation)
+        meter.gas_remaining = left
+        items[-1] = int.from_bytes(memory.read_bytes(at, WORD_BYTES), "big")
+        return None
+
+    return quick
+
+
+def _mstore(slow: Any) -> Quick:
+    cost = slow.gas_cost
+
+    def quick(computation: Any) -> object:
+        meter, items = computation._gas_meter, computation._stack.values
+        memory = computation._memory
+        left = meter.gas_remaining - cost
+        if left < 0 or len(items) < 2:  # noqa: PLR2004 - what it takes
+            return slow(computation)
+        at = _number(items[-1])
+        if at + WORD_BYTES > len(memory):  # It grows, which has a price.
+            return slow(computation)
+        meter.gas_remaining = left
+        items.pop()
+        memory.write(at, WORD_BYTES, _number(items.pop()).to_bytes(WORD_BYTES, "big"))
+        return None
+
+    return quick
+
+
+def _calldataload(slow: Any) -> Quick:
+    cost = slow.gas_cost
+
+    def quick(computation: Any) -> object:
+        meter, items = computation._gas_meter, computation._stack.values
+        left = meter.gas_remaining - cost
+        if left < 0 or not items:
+            return slow(computation)
+        meter.gas_remaining = left
+        at = _number(items[-1])
+        word = bytes(computation.msg.data[at : at + WORD_BYTES])
+        items[-1] = int.from_bytes(word.ljust(WORD_BYTES, b"\0"), "big")
+        return None
+
+    return quick
