@@ -33,12 +33,14 @@ KEYS = tuple(PrivateKey(number.to_bytes(32, "big")) for number in range(1, 11))
 """The keys of eth-tester's own backend."""
 
 NUMBERS = frozenset(
-    """
-    amount base_fee_per_gas blob_gas_price blob_gas_used block_number chain_id cumulative_gas_used
-    difficulty effective_gas_price excess_blob_gas gas gas_limit gas_price gas_used index log_index
-    logs_bloom max_fee_per_blob_gas max_fee_per_gas max_priority_fee_per_gas number oldest_block r s
-    size status timestamp transaction_index type v validator_index value y_parity
-    """.split()
+    [
+        *("amount", "base_fee_per_gas", "blob_gas_price", "blob_gas_used", "block_number"),
+        *("chain_id", "cumulative_gas_used", "difficulty", "effective_gas_price"),
+        *("excess_blob_gas", "gas", "gas_limit", "gas_price", "gas_used", "index", "log_index"),
+        *("logs_bloom", "max_fee_per_blob_gas", "max_fee_per_gas", "max_priority_fee_per_gas"),
+        *("number", "oldest_block", "r", "s", "size", "status", "timestamp", "transaction_index"),
+        *("type", "v", "validator_index", "value", "y_parity"),
+    ]
 )
 """Fields that are numbers; all other texts are bytes."""
 
@@ -55,6 +57,9 @@ ASKED = {
     "access_list": "accessList",
 }
 """Fields of a transaction, and what clients call them."""
+
+
+FEES = ("gas_price", "max_fee_per_gas", "max_priority_fee_per_gas")
 
 
 class NodeBackend(BaseChainBackend):  # type: ignore[misc] - eth-tester has no types
@@ -135,11 +140,11 @@ class NodeBackend(BaseChainBackend):  # type: ignore[misc] - eth-tester has no t
 
     # -- blocks and transactions -- #
 
-    def get_block_by_number(self, block_number: object, full_transaction: bool = True) -> Any:  # noqa: ANN401, FBT001, FBT002 - eth-tester's
+    def get_block_by_number(self, block_number: object, full_transaction: bool = True) -> Any:  # noqa: ANN401, FBT002 - eth-tester's
         is_full = full_transaction
         return self._block(self._ask("eth_getBlockByNumber", _block(block_number), is_full))
 
-    def get_block_by_hash(self, block_hash: bytes, full_transaction: bool = True) -> Any:  # noqa: ANN401, FBT001, FBT002 - eth-tester's
+    def get_block_by_hash(self, block_hash: bytes, full_transaction: bool = True) -> Any:  # noqa: ANN401, FBT002 - eth-tester's
         is_full = full_transaction
         return self._block(self._ask("eth_getBlockByHash", to_hex(block_hash), is_full))
 
@@ -218,13 +223,17 @@ class NodeBackend(BaseChainBackend):  # type: ignore[misc] - eth-tester has no t
 
     def send_transaction(self, transaction: dict[str, Any]) -> bytes:
         try:
-            return _bytes(self._ask("eth_sendTransaction", _asked(transaction)))
+            return _bytes(self._ask("eth_sendTransaction", _asked(_with_fees(transaction))))
         except RpcError as error:
             raise ValidationError(error.message) from error
 
     def send_signed_transaction(self, transaction: dict[str, Any]) -> bytes:
-        """Refuse: eth-tester's fields of a signature are no bytes that can be sent."""
-        raise NotImplementedError(f"send_raw_transaction instead: {sorted(transaction)}")
+        names = ("nonce", "gas_price", "gas", "to", "value", "data", "v", "r", "s")
+        if "gas_price" not in transaction:
+            raise NotImplementedError("eth-tester then sends it without its signature")
+        fields = {name: transaction[name] for name in names}
+        signed = self._node.chain.transaction_builder.new_transaction(**fields)
+        return self.send_raw_transaction(signed.encode())
 
     def estimate_gas(self, transaction: dict[str, Any], block_number: object = "latest") -> int:
         with _failures():
@@ -248,6 +257,13 @@ class _failures:  # noqa: N801 - used as a function
             if error.code != EXECUTION_REVERTED:
                 reason = error.message
             raise TransactionFailed(reason) from error
+
+
+def _with_fees(transaction: dict[str, Any]) -> dict[str, Any]:
+    """Offer what eth-tester's own backend does where a transaction does not say."""
+    if any(name in transaction for name in FEES):
+        return transaction
+    return transaction | dict.fromkeys(FEES[1:], GWEI)
 
 
 def _asked(transaction: dict[str, Any]) -> dict[str, object]:

@@ -21,3 +21,13 @@ def eth_tester() -> EthereumTester:
 
 class TestBackend(BaseTestBackendDirect):  # type: ignore[misc] - eth-tester has no types
     pass
+
+
+NOT_HERE = {
+    "test_get_fee_history": "eth-tester's oldest block is 1 always, and it tells no next base fee",
+    "test_revert_cleans_up_invalidated_pending_block_filters": (
+        "as geth, the node tells of a block by its hash also when it was undone"
+    ),
+}
+for name, reason in NOT_HERE.items():
+    pytest.mark.xfail(reason=reason, strict=True)(getattr(TestBackend, name))
