@@ -62,7 +62,7 @@ ASKED = {
 FEES = ("gas_price", "max_fee_per_gas", "max_priority_fee_per_gas")
 
 
-class NodeBackend(BaseChainBackend):  # type: ignore[misc] - eth-tester has no types
+class NodeBackend(BaseChainBackend):  # type: ignore[misc]  # eth-tester has no types
     """A node behind eth-tester."""
 
     def __init__(self) -> None:
@@ -168,8 +168,10 @@ class NodeBackend(BaseChainBackend):  # type: ignore[misc] - eth-tester has no t
 
     def _transaction(self, form: Any) -> Any:  # noqa: ANN401 - JSON
         """Return a transaction with the fields that eth-tester knows."""
-        transaction = _read(form) if isinstance(form, dict) else _bytes(form)
-        if isinstance(form, dict) and transaction["type"] == 0:
+        if not isinstance(form, dict):
+            return _bytes(form)
+        transaction = _read(form)
+        if transaction["type"] == 0:
             transaction.pop("chain_id", None)
         return transaction
 
@@ -297,7 +299,7 @@ def _snake(name: str) -> str:
 def _read(form: Any, name: str = "") -> Any:  # noqa: ANN401 - JSON
     """Return JSON with eth-tester's names and types."""
     if isinstance(form, dict):
-        read = {}
+        read: dict[str, Any] = {}
         for key, value in form.items():
             own = "data" if key == "input" else _snake(key)
             number = int(value, 16) if own == "nonce" and "gas" in form else None

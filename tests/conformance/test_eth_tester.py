@@ -19,7 +19,7 @@ def eth_tester() -> EthereumTester:
     return EthereumTester(backend=NodeBackend())
 
 
-class TestBackend(BaseTestBackendDirect):  # type: ignore[misc] - eth-tester has no types
+class TestBackend(BaseTestBackendDirect):  # type: ignore[misc]  # eth-tester has no types
     pass
 
 
