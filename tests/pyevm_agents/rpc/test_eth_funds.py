@@ -44,3 +44,11 @@ def test_an_estimate_at_a_price_has_no_more_gas_than_is_paid_for() -> None:
         assert node.number("eth_estimateGas", call) == 21_000
         with pytest.raises(RpcError, match=r"^gas required exceeds allowance \(20999\)$"):
             node.ask("eth_estimateGas", call | {"value": hex(GWEI)})
+
+
+def test_initcode_that_is_too_long_is_refused_in_calls_too() -> None:
+    call = {"from": FIRST, "data": "0x" + "00" * 49_153}
+    with local_node() as node:
+        for method in ("eth_call", "eth_estimateGas", "eth_createAccessList", "debug_traceCall"):
+            with pytest.raises(RpcError, match="max initcode size exceeded: code size 49153"):
+                node.ask(method, call, "latest")
