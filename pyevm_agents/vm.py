@@ -51,6 +51,10 @@ if TYPE_CHECKING:
     Watch = Callable[[SignedTransactionAPI, ReceiptAPI, ComputationAPI], None]
 
 
+MAX_INITCODE_BYTES = 49_152
+"""Source: EIP-3860."""
+
+
 class RunWatcher(Protocol):
     """Who is told how transactions and calls proceed, in the thread that executes them."""
 
@@ -134,11 +138,12 @@ def floor_gas(transaction: TransactionFieldsAPI) -> int:
 
 
 class AgentTransactionExecutor(PragueTransactionExecutor):
-    """The transaction rules of Prague, with two that py-evm leaves out.
+    """The transaction rules of Prague, with those that py-evm leaves out.
 
     An account that delegates to a precompile has no code to run (EIP-7702). py-evm follows that for
-    calls; for transactions it would run the code that genesis puts at 0x19. And a gas limit below
-    what calldata costs at least makes a transaction invalid (EIP-7623).
+    calls; for transactions it would run the code that genesis puts at 0x19. A gas limit below what
+    calldata costs at least makes a transaction invalid (EIP-7623), and so does initcode that is too
+    long (EIP-3860), of which py-evm says that it is out of gas.
     """
 
     def validate_transaction(self, transaction: SignedTransactionAPI) -> None:
@@ -147,6 +152,11 @@ class AgentTransactionExecutor(PragueTransactionExecutor):
         Raises: ValidationError: says why.
         """
         super().validate_transaction(transaction)
+        if not transaction.to and len(transaction.data) > MAX_INITCODE_BYTES:
+            raise ValidationError(
+                f"max initcode size exceeded: code size {len(transaction.data)}, "
+                f"limit {MAX_INITCODE_BYTES}"
+            )
         least = floor_gas(transaction)
         if transaction.gas < least:
             raise ValidationError(

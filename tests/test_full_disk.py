@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from eth.abc import BlockHeaderAPI
+
     Change = Callable[[Chain], object]
 
 LIMIT_BYTES = 2 * 2**20
@@ -76,7 +78,7 @@ def test_a_file_at_its_limit_is_a_fault_and_can_be_read_on(
     monkeypatch.setattr(lmdb_rows, "MAX_BYTES", LIMIT_BYTES)
     accounts = {one: GenesisAccount(balance_wei=10**20) for one in ADDRESSES}
     with closing(Chain(ChainConfig(), accounts=accounts, rows=LmdbRows(tmp_path))) as chain:
-        heads = []
+        heads: list[BlockHeaderAPI] = []
 
         def fill() -> None:
             while True:

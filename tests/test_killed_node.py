@@ -236,9 +236,14 @@ def started(folder: Path, mining: tuple[str, str]) -> tuple[subprocess.Popen[str
     return process, process.stdout.readline().strip()
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(60, marks=pytest.mark.slow)])
-def test_all_that_was_acknowledged_outlives_every_kill(tmp_path: Path, kills: int) -> None:
-    chance = random.Random(kills)  # noqa: S311 - moments to kill at
+@pytest.mark.parametrize(
+    ("kills", "seed"),
+    [(2, 0), *(pytest.param(12, seed, marks=pytest.mark.slow) for seed in range(1, 6))],
+)
+def test_all_that_was_acknowledged_outlives_every_kill(
+    tmp_path: Path, kills: int, seed: int
+) -> None:
+    chance = random.Random(seed)  # noqa: S311 - moments to kill at
     told, checked = Told(), 0
     for turn in range(kills + 1):
         mining = MINING[turn % len(MINING)]

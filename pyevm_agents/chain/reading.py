@@ -110,7 +110,7 @@ class ChainReader:
             return record.block.header
         try:
             return self._chain.get_block_header_by_hash(Hash32(block_hash))
-        except (rlp.exceptions.RLPException, ValidationError) as error:
+        except (rlp.exceptions.RLPException, ValidationError, ValueError, TypeError) as error:
             # A hash of something else that is kept: code, or a node of a trie.
             raise HeaderNotFound(f"0x{block_hash.hex()} is no block's hash") from error
 

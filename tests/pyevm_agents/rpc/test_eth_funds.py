@@ -53,3 +53,11 @@ def test_an_estimate_needs_what_it_sends() -> None:
             node.ask("eth_estimateGas", call)
         node.ask("anvil_setBalance", STRANGER, "0x1")
         assert node.number("eth_estimateGas", call) == 21_000
+
+
+def test_initcode_that_is_too_long_is_refused_in_calls_too() -> None:
+    call = {"from": FIRST, "data": "0x" + "00" * 49_153}
+    with local_node() as node:
+        for method in ("eth_call", "eth_estimateGas", "eth_createAccessList", "debug_traceCall"):
+            with pytest.raises(RpcError, match="max initcode size exceeded: code size 49153"):
+                node.ask(method, call, "latest")

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings(
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from tests.web3.conftest import World
+    from tests.conformance.web3.conftest import World
 
 
 async def _connected(world: World) -> AsyncIterator[Any]:

@@ -19,7 +19,7 @@ from pyevm_agents.config import ChainConfig
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Mining, Node
 from pyevm_agents.node.keys import derived_keys
 from pyevm_agents.rpc.methods import node_service
-from tests.web3.not_here import NOT_HERE
+from tests.conformance.web3.not_here import NOT_HERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ MINED_AT_ONCE = ("already_mined",)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Expect those tests to fail that ask for what no such node can do."""
     for item in items:
-        if "tests/web3/" not in item.path.as_posix() or item.parent is None:
+        if "tests/conformance/web3/" not in item.path.as_posix() or item.parent is None:
             continue
         name = f"{item.parent.name}::{item.name}"
         for known in (name, name.split("[", maxsplit=1)[0], item.parent.name):
