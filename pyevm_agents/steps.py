@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -168,6 +169,7 @@ class Steps:
 
     def __init__(self) -> None:
         """Begin with nobody who listens."""
+        self._lock = threading.Lock()
         self._listeners: tuple[Listen, ...] = ()
         self._numbers = itertools.count(1)
         self._here: ContextVar[_Run | None] = ContextVar("run", default=None)
@@ -175,10 +177,12 @@ class Steps:
 
     def listen(self, listener: Listen) -> Callable[[], None]:
         """Tell somebody from now on; return what ends that, and again does nothing."""
-        self._listeners = (*self._listeners, listener)
+        with self._lock:
+            self._listeners = (*self._listeners, listener)
 
         def stop() -> None:
-            self._listeners = tuple(one for one in self._listeners if one is not listener)
+            with self._lock:
+                self._listeners = tuple(one for one in self._listeners if one is not listener)
 
         return stop
 

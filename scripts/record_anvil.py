@@ -1,7 +1,7 @@
 """Ask anvil what it makes of the scenarios, and write its answers to `anvil.json.gz`.
 
 npm install @foundry-rs/anvil   (in a folder of its own; postinstall scripts may be refused)
-python -m tests.pyevm_agents.tracing.record_anvil FOLDER/node_modules/@foundry-rs/anvil-*/bin/anvil
+python -m scripts.record_anvil FOLDER/node_modules/@foundry-rs/anvil-*/bin/anvil
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pyevm_agents.config import ChainConfig
-from tests.pyevm_agents.tracing.anvil_answers import REQUESTS, shortened, write
+from tests.pyevm_agents.tracing.anvil_answers import OTTERSCANS, REQUESTS, shortened, write
 from tests.pyevm_agents.tracing.scenario import BLOCK_GAS_LIMIT, Scenario
 from tests.pyevm_agents.tracing.scenarios import SCENARIOS
 
@@ -80,6 +80,10 @@ def record(scenario: Scenario) -> dict[str, Any]:
         for name, of in REQUESTS.items()
     }
     answers["parity"] = ask("trace_transaction", sent)
+    replayed = ask("trace_replayBlockTransactions", receipt["blockNumber"], ["stateDiff"])
+    answers["stateDiff"] = replayed[0]["stateDiff"]
+    for name in OTTERSCANS:
+        answers[name] = ask(name, sent)
     answers["accessList"] = access_list
     answers["gasUsed"] = receipt["gasUsed"]
     ask("evm_revert", snapshot)

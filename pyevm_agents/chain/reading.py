@@ -5,11 +5,13 @@ from __future__ import annotations
 from itertools import chain, islice, repeat
 from typing import TYPE_CHECKING
 
+import rlp
 from eth.constants import MAX_PREV_HEADER_DEPTH
 from eth.db.atomic import AtomicDB
 from eth.exceptions import HeaderNotFound, TransactionNotFound
 from eth.vm.chain_context import ChainContext
 from eth_typing import Address, BlockNumber, Hash32
+from eth_utils import ValidationError
 from lru import LRU
 
 from pyevm_agents.chain.records import Record
@@ -106,7 +108,11 @@ class ChainReader:
         record = self._records.get(block_hash)
         if record is not None:
             return record.block.header
-        return self._chain.get_block_header_by_hash(Hash32(block_hash))
+        try:
+            return self._chain.get_block_header_by_hash(Hash32(block_hash))
+        except (rlp.exceptions.RLPException, ValidationError) as error:
+            # A hash of something else that is kept: code, or a node of a trie.
+            raise HeaderNotFound(f"0x{block_hash.hex()} is no block's hash") from error
 
     def is_canonical(self, header: BlockHeaderAPI) -> bool:
         """Whether a block is on the chain now."""

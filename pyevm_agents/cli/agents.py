@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import re
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 from rich.markup import escape
 from rich.table import Table
 
-from pyevm_agents.artifacts import artifact
-from pyevm_agents.cli.node_lines import shown
 from pyevm_agents.cli.remote import Remote, json_option, print_json, rpc_option
-from pyevm_agents.cli.screen import counted, out, print_table
+from pyevm_agents.cli.screen import counted, out, print_table, shown
+from pyevm_agents.rpc.codec import decode
+from pyevm_agents.rpc.errors import RpcError
+from pyevm_agents.rpc.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 DATA = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
-
-MAX_SCRIPT_CHARACTERS = 10_000_000
 
 
 def _address(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
@@ -135,6 +133,8 @@ def estimate(  # noqa: PLR0913 - one for each option
     if data is not None and instruct is not None:
         raise click.UsageError("--data and --instruct exclude each other; leave one out")
     if instruct is not None:
+        from pyevm_agents.artifacts import artifact  # noqa: PLC0415 - slow to import
+
         data = "0x" + artifact("WalletAgent").call("instruct", instruct).hex()
     sender = sender or next(iter(remote.ask("eth_accounts")), None)
     asked = {"from": sender, "to": to, "data": data or "0x", "value": hex(value)}
@@ -181,25 +181,25 @@ Example:
 
 
 @script.command("set", short_help="Answer with these steps from now on.", epilog=STEPS_HELP)
-@click.argument("steps", type=click.File(encoding="utf-8"), metavar="STEPS")
+@click.argument("steps", type=click.File("rb"), metavar="STEPS")
 @click.option("--model", metavar="NAME", help="Whose place.  [default: the first model's]")
 @rpc_option
-def set_script(steps: TextIO, remote: Remote, *, model: str | None) -> None:
+def set_script(steps: BinaryIO, remote: Remote, *, model: str | None) -> None:
     """Answer with STEPS from now on, one for each prompt."""
     told = _steps(steps)
     remote.ask("agent_setScript", told, model)
     out.print(f"{counted(len(told), 'step')} will be said; `pyevm-agents script clear` ends it")
 
 
-def _steps(file: TextIO) -> list[Any]:
+def _steps(file: BinaryIO) -> list[Any]:
     """Read a script; the node looks at its steps.
 
     Raises: click.UsageError: it is no list.
     """
     try:
-        told = json.loads(file.read(MAX_SCRIPT_CHARACTERS))
-    except (ValueError, RecursionError) as error:
-        raise click.UsageError(f"{file.name} is no JSON: {error}") from error
+        told = decode(file.read(), Limits())
+    except RpcError as error:
+        raise click.UsageError(f"{file.name}: {error}") from error
     if not isinstance(told, list):
         raise click.UsageError(
             f'{file.name} holds no list of steps such as [{{"answer": "Done."}}]'

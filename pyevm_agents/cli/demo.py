@@ -15,6 +15,7 @@ from rich.table import Table
 from precompiles.text import escape_line
 from pyevm_agents.cli.adapters import adapter_option
 from pyevm_agents.cli.folders import facts_folder
+from pyevm_agents.cli.margins import closest_decision
 from pyevm_agents.cli.record import described_file, require_place
 from pyevm_agents.cli.screen import Watch, counted, out, print_table
 from pyevm_agents.cli.store import store_of_run, store_option
@@ -33,16 +34,12 @@ from pyevm_agents.trace import closest_step
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from precompiles.ports import Margin
     from pyevm_agents.demo import Balances, DemoRun
     from pyevm_agents.models import Adapter
 
 
 AMOUNT = re.compile(r"\b(amount|balance|needed)=(\d+)")
 """Fields of our contracts' errors that count a token's base units."""
-
-SMALL_GAP = 0.1
-"""A gap between logits that is shown with two significant digits, not with two decimals."""
 
 MAX_SHOWN_CHARACTERS = 1_000
 """Characters of one text that are shown: some twelve lines of a terminal. `--json` has them all."""
@@ -191,16 +188,6 @@ def print_steps(run: DemoRun, names: Mapping[str, str]) -> None:
             shown = escape(shortened(named(text, names)))
             shown = f"[{style}]{shown}[/]" if style else shown
             out.print(f"{indent}  {label:<12} {shown}", soft_wrap=True)
-
-
-def closest_decision(margin: Margin) -> str:
-    """Say how near a model was to saying something else, and where."""
-    gap = f"{margin.gap:.2f}" if margin.gap >= SMALL_GAP else f"{margin.gap:.2g}"
-    return (
-        f"{gap} at token {margin.token_index}: "
-        f"{json.dumps(margin.chosen, ensure_ascii=False)} over "
-        f"{json.dumps(margin.other, ensure_ascii=False)}"
-    )
 
 
 def print_failure(run: DemoRun, wallet: WalletDemo) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 import time
 from contextlib import ExitStack
@@ -11,8 +12,11 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from pyevm_agents.chain import GenesisAccount
+from pyevm_agents.cli.absent_options import NodeCommand
 from pyevm_agents.cli.adapters import adapter_option
 from pyevm_agents.cli.folders import facts_folder
+from pyevm_agents.cli.genesis_file import GenesisFile, read_genesis
 from pyevm_agents.cli.node_chain import WEI, Beginning, Begun, Rules
 from pyevm_agents.cli.node_run import NodeRun, Output
 from pyevm_agents.cli.prices import Prices, schedule_option
@@ -25,12 +29,11 @@ from pyevm_agents.config import (
     DEFAULT_FORK,
     MIN_BLOCK_GAS_LIMIT,
 )
-from pyevm_agents.fixtures.shipped import shipped_fixture, shipped_fixtures
 from pyevm_agents.lmdb_rows import LmdbRows
 from pyevm_agents.models import LlamaModel
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Mining, Node
 from pyevm_agents.node.dumping import load
-from pyevm_agents.node.keys import MAX_ACCOUNTS, derived_keys
+from pyevm_agents.node.keys import DEFAULT_PATH, MAX_ACCOUNTS, derived_keys
 from pyevm_agents.server import ServerOptions
 
 if TYPE_CHECKING:
@@ -51,7 +54,7 @@ EXCLUDED = {
     "state_path": ("load_path", "dump_path"),
     "no_model": ("model_path", "adapter", "threads", "prices"),
     "fixture": (
-        *("chain_id", "gas_limit", "base_fee", "timestamp", "fork", "prices"),
+        *("chain_id", "gas_limit", "base_fee", "timestamp", "fork", "prices", "genesis"),
         *("load_path", "state_path"),
     ),
 }
@@ -68,10 +71,27 @@ Examples:
 
 
 def _fixture(_context: click.Context, _option: click.Parameter, name: str | None) -> Fixture | None:
-    return None if name is None else shipped_fixture(name)
+    if name is None:
+        return None
+    from pyevm_agents.fixtures.shipped import shipped_fixture  # noqa: PLC0415 - seldom needed
+
+    return shipped_fixture(name)
 
 
-@click.command(short_help="Run a node that Ethereum's tools connect to.", epilog=EXAMPLES)
+def _genesis(_context: click.Context, _option: click.Parameter, name: str | None) -> GenesisFile:
+    return GenesisFile() if name is None else read_genesis(Path(name))
+
+
+def _derivation_path(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    path = value.rstrip("/")  # anvil's own ends with one.
+    if not re.fullmatch(r"m(?:/[0-9]{1,9}'?)*", path):
+        raise click.BadParameter(f"{value!r} is no path such as {DEFAULT_PATH}")
+    return path
+
+
+@click.command(
+    cls=NodeCommand, short_help="Run a node that Ethereum's tools connect to.", epilog=EXAMPLES
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "-p", "--port", type=click.IntRange(0, 65_535), default=DEFAULT_PORT, show_default=True,
@@ -85,6 +105,10 @@ def _fixture(_context: click.Context, _option: click.Parameter, name: str | None
 @click.option(
     "-m", "--mnemonic", default=DEFAULT_MNEMONIC, show_default=True, metavar="WORDS",
     help="What their keys are derived from.",
+)  # fmt: skip
+@click.option(
+    "--derivation-path", "path", default=DEFAULT_PATH, show_default=True, metavar="PATH",
+    callback=_derivation_path, help="And where from there: an account's index follows it.",
 )  # fmt: skip
 @click.option(
     "--balance", type=click.IntRange(0, MAX_BALANCE_ETHER), default=DEFAULT_BALANCE_ETHER,
@@ -119,10 +143,15 @@ def _fixture(_context: click.Context, _option: click.Parameter, name: str | None
     "--fork-name", "--hardfork", "fork", default=DEFAULT_FORK, show_default=True, metavar="NAME",
     help="Ethereum's rules beside the executor's: `prague` is what this version has.",
 )  # fmt: skip
+@click.option(
+    "--init", "genesis", callback=_genesis, metavar="FILE",
+    help="Genesis as geth takes it: chain id, time, gas limit, base fee, accounts. Options that "
+    "are given say more than it does.",
+)  # fmt: skip
 @schedule_option
 @click.option(
     "--fixture", callback=_fixture, metavar="NAME",
-    help=f"Begin with a ready-made chain ({', '.join(shipped_fixtures())}), or with one in a file. "
+    help="Begin with a ready-made chain, such as wallet_agent or nested, or with one in a file. "
     "What it recorded is said again at once; the model says the rest.",
 )  # fmt: skip
 @click.option("--model", "model_path", metavar="FILE", help="A GGUF model.")
@@ -168,6 +197,7 @@ def node(  # noqa: PLR0913 - one for each option
     chain_id: int,
     accounts: int,
     mnemonic: str,
+    path: str,
     balance: int,
     block_time: float | None,
     mixed_mining: bool,
@@ -177,6 +207,7 @@ def node(  # noqa: PLR0913 - one for each option
     base_fee: int,
     timestamp: int | None,
     fork: str,
+    genesis: GenesisFile,
     prices: Prices,
     fixture: Fixture | None,
     model_path: str | None,
@@ -205,17 +236,18 @@ def node(  # noqa: PLR0913 - one for each option
         load_path = state_path if state_path.exists() else None
     state = None if load_path is None else read_state(load_path)
     dump_path = None if dump_path is None else require_writable(dump_path)
-    keys = Keys(derived_keys(mnemonic, accounts))
+    keys = Keys(derived_keys(mnemonic, accounts, path))
     keys.impersonates_all = auto_impersonate
     mining = Mining(
         is_automatic=not no_mining and (block_time is None or mixed_mining),
         interval_seconds=block_time or 0.0,
     )
+    told = {name: it for name, it in genesis.rules.items() if not _is_given(context, name)}
     rules = Rules(
-        chain_id=chain_id,
-        gas_limit=gas_limit,
-        base_fee=base_fee,
-        timestamp=timestamp,
+        chain_id=told.get("chain_id", chain_id),
+        gas_limit=told.get("gas_limit", gas_limit),
+        base_fee=told.get("base_fee", base_fee),
+        timestamp=told.get("timestamp", timestamp),
         fork=fork,
         prices=prices,
     )
@@ -235,11 +267,11 @@ def node(  # noqa: PLR0913 - one for each option
         stack.enter_context(run)
         rows = LmdbRows(state_dir or _folder_of_process(stack))
         stack.callback(rows.close)
+        given = {one: GenesisAccount(balance_wei=balance * WEI) for one in keys.addresses}
         beginning = Beginning(
             rules=rules,
             rows=rows,
-            addresses=keys.addresses,
-            balance_wei=balance * WEI,
+            accounts={**given, **genesis.accounts},
             make_model=None if no_model else make_model,
             is_own_model=model_path is not None or adapter is not None,
             open_store=lambda: stack.enter_context(store_of_run(store_path, no_store=no_store)),
@@ -259,17 +291,18 @@ def node(  # noqa: PLR0913 - one for each option
         run.serve(running, begun, options, engines=beginning.engines, dump_path=dump_path)
 
 
+def _is_given(context: click.Context, name: str | None) -> bool:
+    """Whether the user said something about an option."""
+    return context.get_parameter_source(name or "") != ParameterSource.DEFAULT
+
+
 def _require_sense(context: click.Context) -> None:
     """Refuse options that contradict each other.
 
     Raises: click.UsageError.
     """
     names = {one.name: next(o for o in one.opts if o[:2] == "--") for one in context.command.params}
-    given = {
-        name
-        for name in names
-        if context.get_parameter_source(name or "") != ParameterSource.DEFAULT
-    }
+    given = {name for name in names if _is_given(context, name)}
     for one, others in EXCLUDED.items():
         for other in others:
             if one in given and other in given:

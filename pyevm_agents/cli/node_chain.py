@@ -6,22 +6,22 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from pyevm_agents.chain import Chain, GenesisAccount, kept_config
+from pyevm_agents.chain import Chain, kept_config
 from pyevm_agents.cli.prices import with_prices
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.development import model_profile
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.fixtures.replay import recorded_models
 from pyevm_agents.models import LlamaModel, RememberingModel, SwitchedModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping
     from contextlib import ExitStack
 
     from eth.abc import StateAPI
     from eth_typing import Address
 
     from precompiles.ports import LanguageModel
+    from pyevm_agents.chain import GenesisAccount
     from pyevm_agents.cli.prices import Prices
     from pyevm_agents.database import Rows
     from pyevm_agents.fixtures import Fixture
@@ -76,8 +76,9 @@ class Beginning:
 
     rules: Rules
     rows: Rows
-    addresses: Sequence[Address]
-    balance_wei: int
+    accounts: Mapping[Address, GenesisAccount]
+    """Of genesis; a fixture's chain gets those that it lacks."""
+
     make_model: Callable[[int | None], LlamaModel] | None
     """Loads the model with a context of so many tokens; None for a node without one."""
 
@@ -100,8 +101,7 @@ class Beginning:
             profile = with_prices(model_profile(facts), self.rules.prices)
             config = replace(config, models=(profile,), profile_fingerprint=facts.fingerprint)
             models = {profile.name: SwitchedModel(self._remembering(llama))}
-        given = {one: GenesisAccount(balance_wei=self.balance_wei) for one in self.addresses}
-        return Begun(chain=Chain(config, models, accounts=given, rows=self.rows))
+        return Begun(chain=Chain(config, models, accounts=self.accounts, rows=self.rows))
 
     def chain_of(self, fixture: Fixture) -> Begun:
         """Begin at a fixture's head: what it recorded is said again, a model says the rest.
@@ -109,6 +109,8 @@ class Beginning:
         Raises: ConfigError: the model that the user named is not the fixture's.
                 BlockError: a block gives other results than the fixture says.
         """
+        from pyevm_agents.fixtures.replay import recorded_models  # noqa: PLC0415 - seldom needed
+
         beyond, note = self._model_of(fixture)
         models = {
             name: SwitchedModel(model) for name, model in recorded_models(fixture, beyond).items()
@@ -149,9 +151,9 @@ class Beginning:
 
     def _fund(self, state: StateAPI) -> None:
         """Give those accounts of the node's something that have nothing."""
-        for address in self.addresses:
+        for address, account in self.accounts.items():
             if not state.get_balance(address):
-                state.set_balance(address, self.balance_wei)
+                state.set_balance(address, account.balance_wei)
 
     def _opened(self, llama: LlamaModel) -> LlamaModel:
         self.engines.append(self.stack.enter_context(llama))

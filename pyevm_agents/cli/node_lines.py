@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
 
-from precompiles.text import escape_line
+from pyevm_agents.cli.screen import shown
 from pyevm_agents.console import console_lines
 from pyevm_agents.reasons import explain
 from pyevm_agents.steps import (
@@ -33,11 +32,6 @@ INDENT = " " * 14
 """Where a request's name begins: what belongs to it stands below. A hash then ends at column 80."""
 
 MAX_METHOD_CHARACTERS = 80
-MAX_SHOWN_CHARACTERS = 1_000
-"""Of one text. The trace of a transaction has them all."""
-
-STEERING = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-"""Characters that have no width or turn the direction of writing: a text could hide another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,14 +80,6 @@ def transactions_of(mined: MinedBlock) -> Iterator[MinedTransaction]:
             printed=tuple(console_lines(computation)),
         )
         before = receipt.gas_used
-
-
-def shown(text: str) -> str:
-    """Return a stranger's text on one line, without what steers a terminal, and not too long."""
-    text = STEERING.sub("", escape_line(text))
-    if len(text) > MAX_SHOWN_CHARACTERS:
-        return f"{text[:MAX_SHOWN_CHARACTERS].rstrip()} … ({len(text):,} characters)"
-    return text
 
 
 class NodeLines:

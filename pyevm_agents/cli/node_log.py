@@ -232,6 +232,8 @@ class NodeLog:
             self._paper.live(live)
 
     def _write_said(self, text: str, *, is_live: bool) -> None:
+        if not is_live:
+            self._release()
         if self._is_json:
             if not is_live:
                 _write_json(event="note", text=text)

@@ -109,7 +109,7 @@ class NodeRun:
     ) -> None:
         loop = asyncio.get_running_loop()
         watch = None if self._output is Output.NOTHING else self._answered
-        async with Server(node_service(node), options, watch=watch) as server:
+        async with Server(node_service(node), options, watch=watch, may_watch_wait=False) as server:
             signals = 0
 
             def stop() -> None:

@@ -35,7 +35,7 @@ class Paper:
         if not lines:
             return
         text = "".join(f"{line}\n" for line in lines)
-        if self._live:
+        if self.is_live:  # Also what the terminal itself has put there, such as ^C.
             text = f"{CLEAR}{text}{self._live}"
         self._put(text)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import orjson
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,12 +59,12 @@ def with_prices(profile: ModelProfile, prices: Prices) -> ModelProfile:
 def _from_file(path: Path) -> Mapping[str, object]:
     try:
         with path.open("rb") as file:
-            form = json.loads(file.read(MAX_FILE_BYTES))
+            form = orjson.loads(file.read(MAX_FILE_BYTES))
     except OSError as error:
         raise click.BadParameter(
             f"{path} can't be read: {error.strerror}; want a JSON file, or {EXAMPLE}"
         ) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise click.BadParameter(f"{path} is no JSON: {error}") from error
     if not isinstance(form, dict):
         raise click.BadParameter(f'{path} holds no object such as {{"cold": 6000}}')

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
+import orjson
 
 from precompiles.text import escape_line
 from pyevm_agents.errors import AgentsError
@@ -62,7 +63,7 @@ class Remote:
         request = urllib.request.Request(self.url, body, headers)  # noqa: S310 - checked by the option
         try:
             with self._opener.open(request, timeout=TIMEOUT_SECONDS) as response:
-                return json.loads(response.read(MAX_ANSWER_BYTES))
+                return orjson.loads(response.read(MAX_ANSWER_BYTES))
         except urllib.error.HTTPError as error:
             said = error.read(MAX_SHOWN_CHARACTERS).decode("utf-8", "replace")
             raise AgentsError(
@@ -74,7 +75,7 @@ class Remote:
                 f"No node answers at {self.url} ({reason}); start one with `pyevm-agents node`, or "
                 "name another with --rpc"
             ) from error
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise AgentsError(
                 f"What answers at {self.url} is no JSON-RPC node; name one with --rpc"
             ) from error

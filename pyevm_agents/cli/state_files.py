@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 import zlib
 from pathlib import Path
+
+import orjson
 
 from pyevm_agents.errors import AgentsError, ConfigError
 
@@ -35,8 +36,8 @@ def read_state(path: Path) -> object:
     if data is None:
         raise ConfigError(f"the state in {path} has more than {MAX_BYTES:,} bytes")
     try:
-        return json.loads(data)
-    except (ValueError, RecursionError) as error:
+        return orjson.loads(data)
+    except ValueError as error:
         raise ConfigError(
             f"the state in {path} is no JSON: {error}; want a file that --dump-state wrote"
         ) from error
@@ -62,7 +63,7 @@ def write_state(path: Path, form: object) -> int:
 
     Raises: AgentsError: the disk is full, or the folder gone. What was there is there still.
     """
-    data = json.dumps(form, separators=(",", ":")).encode()
+    data = orjson.dumps(form)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:

@@ -9,10 +9,9 @@ import click
 from rich.markup import escape
 
 from precompiles.ports import Margin
-from pyevm_agents.cli.demo import closest_decision
-from pyevm_agents.cli.node_lines import shown
+from pyevm_agents.cli.margins import closest_decision
 from pyevm_agents.cli.remote import Remote, json_option, print_json, rpc_option
-from pyevm_agents.cli.screen import counted, out
+from pyevm_agents.cli.screen import counted, out, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -48,7 +48,7 @@ class Ticker:
             self._stop = None
 
     def _run(self, stop: threading.Event, interval_seconds: float) -> None:
-        while not stop.wait(interval_seconds):
+        while not stop.wait(min(interval_seconds, threading.TIMEOUT_MAX)):
             try:
                 self._call()
             except Exception:

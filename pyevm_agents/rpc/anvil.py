@@ -9,6 +9,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+import orjson
 from eth_utils import ValidationError
 
 from pyevm_agents.node.dumping import dump, load
@@ -206,8 +207,8 @@ def _unpacked(state: bytes) -> object:
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
         text = unpacker.decompress(state, MAX_DUMP_BYTES)
-        form = json.loads(text) if unpacker.eof else None
-    except (zlib.error, ValueError, RecursionError) as error:
+        form = orjson.loads(text) if unpacker.eof else None
+    except (zlib.error, ValueError) as error:
         raise _no_dump(str(error)) from error
     if not unpacker.eof:
         raise _no_dump(f"it is cut off, or has more than {MAX_DUMP_BYTES:,} bytes unpacked")

@@ -12,7 +12,8 @@ from eth_utils import ValidationError, keccak
 
 from pyevm_agents.calls import AccountOverride, Call
 from pyevm_agents.rpc import formats
-from pyevm_agents.rpc.errors import INTERNAL_ERROR, RpcError
+from pyevm_agents.rpc.errors import RpcError
+from pyevm_agents.rpc.failures import SERVER_ERROR
 from pyevm_agents.rpc.parameters import address, quantity
 from pyevm_agents.rpc.table import Table
 
@@ -32,7 +33,7 @@ PROBE = 0x1D0_5EED_0F_A_51_07
 """A balance that no token answers by chance."""
 
 
-@METHODS.method("anvil_addBalance", "hardhat_addBalance", address, quantity)
+@METHODS.method("anvil_addBalance", "hardhat_addBalance", "tenderly_addBalance", address, quantity)
 def add_balance(rpc: Rpc, account: Address, balance: int) -> None:
     """Give an account so much more, in wei."""
 
@@ -80,7 +81,7 @@ def _set_answer(rpc: Rpc, call: Call, value: int, what: str) -> None:
         slot = _slot_of(rpc.node.chain, call, token)
         if slot is None:
             raise RpcError(
-                INTERNAL_ERROR,
+                SERVER_ERROR,
                 f"Unable to set {what}, no slot found: {formats.data(token)} answers with none of "
                 "its slots as it is",
             )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
+
+from pyevm_agents.rpc.appearances import Appearances
 
 if TYPE_CHECKING:
     from pyevm_agents.node import Node
@@ -22,6 +24,9 @@ class Rpc:
 
     call_gas: int | None = None
     """Gas of a call that does not say, and at most; the block's where None."""
+
+    appearances: Appearances = field(default_factory=Appearances)
+    """Who takes part in which transaction, as far as somebody asked."""
 
     session: Session | None = None
     """Who asks."""

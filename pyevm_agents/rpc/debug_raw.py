@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 import rlp
 
 from pyevm_agents.rpc import formats
-from pyevm_agents.rpc.blocks import BlockNotFoundError
-from pyevm_agents.rpc.eth_state import find_record
+from pyevm_agents.rpc.eth_state import record_of
 from pyevm_agents.rpc.parameters import BlockId, block, hash32
 from pyevm_agents.rpc.table import Table
 
 if TYPE_CHECKING:
-    from pyevm_agents.chain import Record
     from pyevm_agents.rpc.context import Rpc
 
 METHODS = Table()
@@ -22,19 +20,19 @@ METHODS = Table()
 @METHODS.method("debug_getRawBlock", block)
 def get_raw_block(rpc: Rpc, number: BlockId) -> str:
     """Return a block's RLP."""
-    return formats.data(rlp.encode(_record(rpc, number).block))
+    return formats.data(rlp.encode(record_of(rpc, number).block))
 
 
 @METHODS.method("debug_getRawHeader", block)
 def get_raw_header(rpc: Rpc, number: BlockId) -> str:
     """Return a header's RLP."""
-    return formats.data(rlp.encode(_record(rpc, number).block.header))
+    return formats.data(rlp.encode(record_of(rpc, number).block.header))
 
 
 @METHODS.method("debug_getRawReceipts", block)
 def get_raw_receipts(rpc: Rpc, number: BlockId) -> list[str]:
     """Return a block's receipts, each as the bytes that the receipt trie holds."""
-    return [formats.data(receipt.encode()) for receipt in _record(rpc, number).receipts]
+    return [formats.data(receipt.encode()) for receipt in record_of(rpc, number).receipts]
 
 
 @METHODS.method("debug_getRawTransaction", hash32)
@@ -46,10 +44,3 @@ def get_raw_transaction(rpc: Rpc, transaction_hash: bytes) -> str | None:
         return formats.data(record.block.transactions[index].encode())
     waiting = rpc.node.pool.get(transaction_hash)
     return None if waiting is None else formats.data(waiting.transaction.encode())
-
-
-def _record(rpc: Rpc, number: BlockId) -> Record:
-    record = find_record(rpc, number)
-    if record is None:
-        raise BlockNotFoundError("header not found")
-    return record

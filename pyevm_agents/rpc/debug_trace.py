@@ -1,45 +1,35 @@
-"""`debug_trace*` and `trace_*`: what happened, opcode by opcode or call by call.
-
-Nothing is kept of a transaction's execution: it is executed again, behind those before it in its
-block; what agents said is remembered, so no model is asked twice.
-"""
+"""`debug_trace*`: what happened, as geth's tracers tell it."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
 
+from eth.exceptions import HeaderNotFound
 from eth_utils import ValidationError
 
+from pyevm_agents.blocks import decode_block
+from pyevm_agents.chain import Record
+from pyevm_agents.errors import BlockError
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.asked import Asked, asked, block_override, overrides
-from pyevm_agents.rpc.blocks import header_of
-from pyevm_agents.rpc.errors import RpcError
+from pyevm_agents.rpc.blocks import BlockNotFoundError, header_of
+from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.eth_call import call_of
+from pyevm_agents.rpc.eth_state import record_of
 from pyevm_agents.rpc.failures import SERVER_ERROR
-from pyevm_agents.rpc.parameters import LATEST, BlockId, anything, block, hash32
+from pyevm_agents.rpc.parameters import LATEST, BlockId, anything, block, data, hash32
+from pyevm_agents.rpc.retracing import kept_logs, mined, traced, traced_at
 from pyevm_agents.rpc.table import Table, optional
-from pyevm_agents.tracing import (
-    PARITY,
-    FlatCallTracer,
-    Place,
-    selectively_traced_vm,
-    traced_vm,
-    tracer_from,
-)
+from pyevm_agents.tracing import Place, traced_vm, tracer_from
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
-    from eth.abc import SignedTransactionAPI
-
-    from pyevm_agents.chain import Record
     from pyevm_agents.rpc.context import Rpc
     from pyevm_agents.rpc.formats import Json
+    from pyevm_agents.rpc.retracing import Make
     from pyevm_agents.tracing import Tracer
-
-    Make = Callable[[Place, int], Tracer]
-    """Returns a tracer for a place, and how many logs its block wrote before."""
 
 METHODS = Table()
 
@@ -47,26 +37,56 @@ METHODS = Table()
 @METHODS.method("debug_traceTransaction", hash32, optional(anything))
 def trace_transaction(rpc: Rpc, transaction_hash: bytes, options: object) -> object:
     """Return what a tracer tells of a mined transaction; struct logs where none is named."""
-    record, index = _mined(rpc, transaction_hash)
-    return _traced(rpc, record, [index], _made_from(options))[0].result()
+    record, index = mined(rpc, transaction_hash)
+    return traced_at(rpc, record, index, _made_from(options)).result()
 
 
 @METHODS.method("debug_traceBlockByNumber", block, optional(anything))
 def trace_block_by_number(rpc: Rpc, number: BlockId, options: object) -> list[Json]:
     """Return what a tracer tells of each transaction of a block."""
-    record = rpc.node.chain.record(header_of(rpc.node, number))
-    transactions = record.block.transactions
-    tracers = _traced(rpc, record, range(len(transactions)), _made_from(options))
-    return [
-        {"txHash": formats.data(transaction.hash), "result": tracer.result()}
-        for transaction, tracer in zip(transactions, tracers, strict=True)
-    ]
+    record = record_of(rpc, number)
+    return _results(record, traced(rpc, record, _made_from(options)))
 
 
 @METHODS.method("debug_traceBlockByHash", hash32, optional(anything))
 def trace_block_by_hash(rpc: Rpc, block_hash: bytes, options: object) -> list[Json]:
     """Return what a tracer tells of each transaction of a block."""
     return trace_block_by_number(rpc, BlockId(hash=block_hash), options)
+
+
+@METHODS.method("debug_traceBlock", data, optional(anything))
+def trace_block(rpc: Rpc, encoded: bytes, options: object) -> list[Json]:
+    """Return what a tracer tells of each transaction of a block given as RLP.
+
+    The chain must have its parent; the block itself may be any.
+    """
+    chain = rpc.node.chain
+    try:
+        given = decode_block(encoded, chain.vm_class_at(chain.head.block_number).get_block_class())
+        parent = chain.header_of(given.header.parent_hash)
+    except BlockError as error:
+        raise RpcError(INVALID_PARAMS, f"invalid params: encoded: {error}") from error
+    except HeaderNotFound as error:
+        raise BlockNotFoundError(
+            f"the chain has no parent 0x{given.header.parent_hash.hex()} of that block"
+        ) from error
+    if given.header.block_number != parent.block_number + 1:
+        raise RpcError(
+            INVALID_PARAMS,
+            f"invalid params: encoded: block {given.header.block_number} can't follow on "
+            f"block {parent.block_number}",
+        )
+    record = Record(block=given, receipts=())
+    try:
+        counts = kept_logs(rpc, record)
+
+        def make(at: Place, _: int) -> Tracer:
+            before = sum(counts[: at.transaction_index])
+            return tracer_from(options, place=at, first_log_index=before)
+
+        return _results(record, traced(rpc, record, make))
+    except ValidationError as error:
+        raise RpcError(SERVER_ERROR, f"err: {error}") from error
 
 
 @METHODS.method("debug_traceCall", asked, optional(block, LATEST), optional(anything))
@@ -90,61 +110,12 @@ def trace_call(rpc: Rpc, transaction: Asked, block: BlockId, options: object) ->
     return tracer.result()
 
 
-@METHODS.method("trace_transaction", hash32)
-def flat_transaction(rpc: Rpc, transaction_hash: bytes) -> object:
-    """Return the calls of a mined transaction in Parity's flat form."""
-    record, index = _mined(rpc, transaction_hash)
-    return _traced(rpc, record, [index], _parity)[0].result()
+def _made_from(options: object) -> Make[Tracer]:
+    return lambda at, before: tracer_from(options, place=at, first_log_index=before)
 
 
-@METHODS.method("trace_block", block)
-def flat_block(rpc: Rpc, number: BlockId) -> list[object]:
-    """Return the calls of a block's transactions in Parity's flat form."""
-    record = rpc.node.chain.record(header_of(rpc.node, number))
-    tracers = _traced(rpc, record, range(len(record.block.transactions)), _parity)
-    calls: list[object] = []
-    for tracer in tracers:
-        told = tracer.result()
-        assert isinstance(told, list)  # noqa: S101 - what a flat tracer's result is
-        calls += told
-    return calls
-
-
-def _made_from(options: object) -> Make:
-    return lambda place, before: tracer_from(options, place=place, first_log_index=before)
-
-
-def _parity(place: Place, before: int) -> Tracer:  # noqa: ARG001 - calls alone are listed
-    return FlatCallTracer(PARITY, place)
-
-
-def _mined(rpc: Rpc, transaction_hash: bytes) -> tuple[Record, int]:
-    found = rpc.node.chain.find_transaction(transaction_hash)
-    if found is None:
-        raise RpcError(SERVER_ERROR, "transaction not found")
-    return found
-
-
-def _traced(rpc: Rpc, record: Record, indices: range | list[int], make: Make) -> list[Tracer]:
-    """Execute a block up to the last of some transactions; return a tracer for each of them."""
-    header, transactions = record.block.header, record.block.transactions
-    before = 0
-    tracers: dict[bytes, Tracer] = {}
-    for index, (transaction, receipt) in enumerate(zip(transactions, record.receipts, strict=True)):
-        if index in indices:
-            place = Place(
-                block_hash=header.hash,
-                block_number=header.block_number,
-                transaction_hash=transaction.hash,
-                transaction_index=index,
-            )
-            tracers[transaction.hash] = make(place, before)
-        before += len(receipt.logs)
-
-    def choose(transaction: SignedTransactionAPI) -> Tracer | None:
-        return tracers.get(transaction.hash)
-
-    if tracers:
-        trace = partial(selectively_traced_vm, choose=choose)
-        rpc.node.chain.replay(record, max(indices), trace)
-    return [*tracers.values()]
+def _results(record: Record, tracers: Sequence[Tracer]) -> list[Json]:
+    return [
+        {"txHash": formats.data(transaction.hash), "result": tracer.result()}
+        for transaction, tracer in zip(record.block.transactions, tracers, strict=True)
+    ]

@@ -10,6 +10,9 @@ from pyevm_agents.rpc.parameters import BlockId, address, block, hash32, uint64
 from pyevm_agents.rpc.table import Table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eth.abc import StateAPI
     from eth_typing import Address
 
     from pyevm_agents.rpc.context import Rpc
@@ -60,7 +63,7 @@ def get_transaction_by_sender_and_nonce(rpc: Rpc, account: Address, nonce: int) 
     for waiting in rpc.node.pool.of(account):
         if waiting.transaction.nonce == nonce:
             return get_transaction_by_hash(rpc, waiting.transaction.hash)
-    number = _first_beyond(rpc, account, nonce)
+    number = first_block(rpc, lambda state: state.get_nonce(account) > nonce)
     if number is None:
         return None
     for transaction in rpc.node.chain.block(number).transactions:
@@ -69,19 +72,18 @@ def get_transaction_by_sender_and_nonce(rpc: Rpc, account: Address, nonce: int) 
     return None
 
 
-def _first_beyond(rpc: Rpc, account: Address, nonce: int) -> int | None:
-    """Return the first block after which an account's nonce is beyond one; None where it is not."""
+def first_block(rpc: Rpc, is_so: Callable[[StateAPI], bool]) -> int | None:
+    """Return the first block after which something is so, and stays so; None where it is not."""
     chain = rpc.node.chain
-
-    def is_beyond(number: int) -> bool:
-        return chain.state(chain.header(number)).get_nonce(account) > nonce
-
     low, high = 0, int(chain.head.block_number)
-    if not is_beyond(high):
+    if not is_so(chain.state()):
         return None
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if is_beyond(middle) else (middle + 1, high)
+        if is_so(chain.state(chain.header(middle))):
+            high = middle
+        else:
+            low = middle + 1
     return low
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import rlp
+from eth.exceptions import UnrecognizedTransactionType
 from eth_utils import ValidationError
 
 from pyevm_agents.blobs import without_blobs
@@ -15,6 +16,7 @@ from pyevm_agents.rpc.asked import Asked, asked
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.eth_call import estimate_gas
 from pyevm_agents.rpc.parameters import PENDING, data
+from pyevm_agents.rpc.patience import done_within
 from pyevm_agents.rpc.table import Table
 from pyevm_agents.transactions import (
     ACCESS_LIST_TYPE,
@@ -40,14 +42,32 @@ if TYPE_CHECKING:
 
 METHODS = Table()
 
+UNREADABLE = (
+    rlp.exceptions.RLPException,
+    UnrecognizedTransactionType,
+    ValidationError,
+    ValueError,
+    TypeError,
+)
+"""What py-evm raises of bytes that are no transaction."""
+
 DEFAULT_PRIORITY_FEE_WEI = 1_000_000_000
 """What a miner is offered where a transaction does not say: as anvil and geth."""
 
 
 @METHODS.method("eth_sendTransaction", asked)
 def send_transaction(rpc: Rpc, transaction: Asked) -> str:
-    """Sign a transaction, or send it for an impersonated account; return its hash."""
-    return submitted(rpc, ready(rpc, transaction, sender_of(rpc, transaction)))
+    """Sign a transaction, or send it for an impersonated account; return its hash.
+
+    Where it says no gas limit, it gets what it needs; a block's gas where an agent thinks for so
+    long that the client would give up before that is known.
+    """
+    sender = sender_of(rpc, transaction)
+    if transaction.gas is None and rpc.node.chain.config.models:
+        gas = done_within(rpc.send_seconds, lambda: _gas(rpc, transaction, sender))
+        gas = rpc.node.next_header().gas_limit if gas is None else gas
+        transaction = replace(transaction, gas=gas)
+    return submitted(rpc, ready(rpc, transaction, sender))
 
 
 def sender_of(rpc: Rpc, asked: Asked) -> Address:
@@ -88,7 +108,7 @@ def decoded(rpc: Rpc, raw: bytes) -> SignedTransactionAPI:
         builder = rpc.node.chain.transaction_builder
         transaction: SignedTransactionAPI = builder.decode(without_blobs(raw))
         transaction.sender  # noqa: B018 - recovers it
-    except (rlp.exceptions.RLPException, ValidationError, ValueError, TypeError) as error:
+    except UNREADABLE as error:
         raise RpcError(INVALID_PARAMS, f"failed to decode signed transaction: {error}") from error
     return transaction
 

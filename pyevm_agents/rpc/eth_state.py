@@ -216,6 +216,17 @@ def find_record(rpc: Rpc, block: BlockId) -> Record | None:
     return rpc.node.chain.record(header)
 
 
+def record_of(rpc: Rpc, block: BlockId) -> Record:
+    """Return a block with its receipts.
+
+    Raises: BlockNotFoundError: there is none.
+    """
+    record = find_record(rpc, block)
+    if record is None:
+        raise BlockNotFoundError("header not found")
+    return record
+
+
 def _state(rpc: Rpc, block: BlockId) -> StateAPI:
     if block.tag == "pending":
         return rpc.node.chain.state()

@@ -18,6 +18,7 @@ from pyevm_agents.rpc.parameters import (
     boolean,
     data,
     hash32,
+    invalid,
     mapping,
     quantity,
     seconds,
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from pyevm_agents.rpc.formats import Json
 
 METHODS = Table()
+
+MAX_MINED_BLOCKS = 100_000
+"""Blocks that one request makes at most: each takes some milliseconds, and all others wait."""
 
 
 @METHODS.method("evm_snapshot", "anvil_snapshot")
@@ -70,7 +74,7 @@ def _mine_as_told(rpc: Rpc, options: object) -> list[MinedBlock]:
     timestamp = told.get("timestamp")
     at = None if timestamp is None else seconds(timestamp, "timestamp")
     count = told.get("blocks")
-    more = 0 if count is None else uint64(count, "blocks") - 1
+    more = 0 if count is None else few(count, "blocks") - 1
 
     def work() -> list[MinedBlock]:
         return [rpc.node.mine(at), *(rpc.node.mine() for _ in range(more))]
@@ -91,7 +95,15 @@ def _detailed(mined: MinedBlock) -> Json:
     return form
 
 
-@METHODS.method("anvil_mine", "hardhat_mine", optional(seconds, 1), optional(seconds))
+def few(value: object, name: str) -> int:
+    """Read how many blocks to make."""
+    count = seconds(value, name)
+    if count > MAX_MINED_BLOCKS:
+        raise invalid(name, value, f"want at most {MAX_MINED_BLOCKS} blocks at a time")
+    return count
+
+
+@METHODS.method("anvil_mine", "hardhat_mine", optional(few, 1), optional(seconds))
 def mine_blocks(rpc: Rpc, blocks: int, interval: int | None) -> None:
     """Make so many blocks, each so many seconds after its parent where told."""
 
@@ -195,7 +207,12 @@ def set_prev_randao(rpc: Rpc, prev_randao: bytes) -> bool:
 
 
 @METHODS.method(
-    "anvil_setBalance", "hardhat_setBalance", "evm_setAccountBalance", address, quantity
+    "anvil_setBalance",
+    "hardhat_setBalance",
+    "evm_setAccountBalance",
+    "tenderly_setBalance",
+    address,
+    quantity,
 )
 def set_balance(rpc: Rpc, account: Address, balance: int) -> bool:
     """Give an account its balance, in wei."""

@@ -10,9 +10,11 @@ from pyevm_agents.rpc import (
     anvil,
     anvil_tokens,
     debug_raw,
+    debug_state,
     debug_trace,
     eth_access_list,
     eth_call,
+    eth_call_many,
     eth_config,
     eth_events,
     eth_fees,
@@ -25,23 +27,38 @@ from pyevm_agents.rpc import (
     eth_sync,
     evm,
     net,
+    ots,
+    ots_search,
+    trace_mined,
+    trace_replay,
 )
 from pyevm_agents.rpc.absent import ABSENT
 from pyevm_agents.rpc.context import Rpc
 from pyevm_agents.rpc.events import Events
 from pyevm_agents.rpc.service import NodeService
+from pyevm_agents.rpc.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pyevm_agents.node import Node
-    from pyevm_agents.rpc.table import Method, Table
+    from pyevm_agents.rpc.table import Method
+
+METHODS = Table()
+
+
+@METHODS.method("rpc_modules", is_quick=True)
+def rpc_modules(rpc: Rpc) -> dict[str, str]:  # noqa: ARG001 - as all methods
+    """Return the namespaces that have methods, each with its version."""
+    return dict.fromkeys(sorted({name.partition("_")[0] for name in all_methods()}), "1.0")
+
 
 TABLES: tuple[Table, ...] = (
     agent.METHODS,
     agent_subscribe.METHODS,
     eth_state.METHODS,
     eth_call.METHODS,
+    eth_call_many.METHODS,
     eth_config.METHODS,
     eth_send.METHODS,
     eth_sign.METHODS,
@@ -57,7 +74,13 @@ TABLES: tuple[Table, ...] = (
     eth_access_list.METHODS,
     eth_simulate.METHODS,
     debug_raw.METHODS,
+    debug_state.METHODS,
     debug_trace.METHODS,
+    trace_mined.METHODS,
+    trace_replay.METHODS,
+    ots.METHODS,
+    ots_search.METHODS,
+    METHODS,
 )
 
 

@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING
 from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.node import PoolError
 from pyevm_agents.rpc.blocks import BlockNotFoundError
-from pyevm_agents.rpc.errors import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    METHOD_NOT_FOUND,
-    RpcError,
-)
+from pyevm_agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from pyevm_agents.rpc.failures import SERVER_ERROR
+from pyevm_agents.rpc.faults import Faults
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +27,7 @@ class NodeService:
         self._rpc = rpc
         self._methods = methods
         self._absent = absent
+        self._faults = Faults()
 
     def is_quick(self, method: str) -> bool:
         """Whether a method answers well within a millisecond, and never waits."""
@@ -50,6 +47,8 @@ class NodeService:
             told = f"the method {method} does not exist/is not available"
             raise RpcError(METHOD_NOT_FOUND, f"{told}: {reason}" if reason else told)
         arguments = known.arguments(params)
+        self._faults.asked(method)
+        self._faults.require_none(method, params)
         try:
             return known.answer(self._rpc.of(session), *arguments)
         except PoolError as error:
@@ -59,4 +58,4 @@ class NodeService:
         except ConfigError as error:
             raise RpcError(INVALID_PARAMS, str(error)) from error
         except EngineFault as error:
-            raise RpcError(INTERNAL_ERROR, str(error), {"retry": False}) from error
+            raise self._faults.noted(method, params, error) from error

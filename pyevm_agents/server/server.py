@@ -44,15 +44,17 @@ class Server:
         options: ServerOptions | None = None,
         *,
         watch: Watch | None = None,
+        may_watch_wait: bool = True,
     ) -> None:
         """Prepare; `async with` starts and stops it.
 
         Input:  what answers; where and for whom; who is told of each request, in a thread of its
-                own.
+                own where that may wait, else at once in the one that answers.
         """
         self._service = service
         self._options = ServerOptions() if options is None else options
         self._watch = watch
+        self._may_watch_wait = may_watch_wait
         self._stop = asyncio.Event()
         self._sockets: set[WebSocket] = set()
 
@@ -84,10 +86,12 @@ class Server:
             ConfigError: it can't be done at that host and port.
         """
         options = self._options
-        self._telling = None if self._watch is None else WatchThread(self._watch)
+        watch, self._telling = self._watch, None
+        if watch is not None and self._may_watch_wait:
+            watch = self._telling = WatchThread(watch)
         self._threads = CallThreads(threads=options.threads, waiting=options.waiting)
         self._handler = HttpHandler(
-            dispatcher=Dispatcher(self._service, limits=options.limits, watch=self._telling),
+            dispatcher=Dispatcher(self._service, limits=options.limits, watch=watch),
             threads=self._threads,
             access=Access(
                 bound_host=options.host,

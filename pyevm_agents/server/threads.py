@@ -13,12 +13,12 @@ RecursionError with 256.
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections import Counter, deque
 from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
+from pyevm_agents.deep_threads import start_thread
 from pyevm_agents.rpc.errors import LIMIT_EXCEEDED, RpcError
 
 if TYPE_CHECKING:
@@ -108,13 +108,8 @@ class CallThreads:
         self._given.put(call)
 
     def _add_thread(self) -> None:
-        before = threading.stack_size(STACK_BYTES)
-        try:
-            # A daemon: nobody can end a thread, and Python is not to wait for one when it exits.
-            name = f"pyevm-agents-call-{self._threads}"
-            threading.Thread(target=self._work, name=name, daemon=True).start()
-        finally:
-            threading.stack_size(before)
+        name = f"pyevm-agents-call-{self._threads}"
+        start_thread(self._work, name=name, stack_bytes=STACK_BYTES)
         self._threads += 1
 
     def _work(self) -> None:

@@ -12,28 +12,38 @@ events.py        those events, and what a tracer is
 opcodes.py       names of opcodes and what they take
 failures.py      why a call failed, in geth's words
 touches.py       which accounts and slots an opcode touches
+touched_state.py what they were before and are after
 struct_logs.py   call_frames.py   flat_calls.py   prestate.py   selectors.py
-access_list.py   mux.py           the tracers
+access_list.py   mux.py           state_difference.py           vm_trace.py
+                 the tracers
 options.py       table.py         tracers by name, with the options of a request
 """
 
 from __future__ import annotations
 
 from pyevm_agents.tracing.access_list import AccessListTracer
+from pyevm_agents.tracing.call_frames import CallTree
 from pyevm_agents.tracing.events import NoopTracer, Tracer
 from pyevm_agents.tracing.flat_calls import PARITY, FlatCallTracer, Place
 from pyevm_agents.tracing.mux import MuxTracer
+from pyevm_agents.tracing.state_difference import StateDifferenceTracer
 from pyevm_agents.tracing.table import tracer_from
+from pyevm_agents.tracing.touched_state import TouchedState
 from pyevm_agents.tracing.vm import selectively_traced_vm, traced_vm
+from pyevm_agents.tracing.vm_trace import VmTracer
 
 __all__ = [
     "PARITY",
     "AccessListTracer",
+    "CallTree",
     "FlatCallTracer",
     "MuxTracer",
     "NoopTracer",
     "Place",
+    "StateDifferenceTracer",
+    "TouchedState",
     "Tracer",
+    "VmTracer",
     "selectively_traced_vm",
     "traced_vm",
     "tracer_from",

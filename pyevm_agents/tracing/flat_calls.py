@@ -129,6 +129,8 @@ class FlatCallTracer(CallTree):
 
     def _show_place(self) -> dict[str, object]:
         place = self._place
+        if place is None and self._options.as_parity:
+            return {}  # Replayed or tried, and not asked for by where it is.
         return {
             "blockHash": None if place is None else data(place.block_hash),
             "blockNumber": 0 if place is None else place.block_number,

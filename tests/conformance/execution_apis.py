@@ -6,10 +6,8 @@ Source: `../shared/conformance/README.md`; execution-apis `tests/` at 97723808.
 from __future__ import annotations
 
 import json
-import subprocess
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rlp
 from eth.vm.forks import (
@@ -35,8 +33,11 @@ from pyevm_agents.chain import Chain, ForeignRules, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.vm import AgentVM
 
-SUITE = Path("shared/conformance/execution-apis")
-REPOSITORY = Path(__file__).parents[2]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAME = "execution-apis"
+"""The suite's folder."""
 
 SECONDS_OF_A_BLOCK = 10
 """All blocks of the suite's chain are so far apart, from 0 on: its forks by time have a number."""
@@ -80,18 +81,6 @@ class Case:
     """Whether only the shape of the answer is told, and not its values."""
 
     exchanges: tuple[Exchange, ...]
-
-
-def suite() -> Path | None:
-    """Return the suite's folder: beside the checkout, or beside that which this is a worktree of.
-
-    None where it is not there.
-    """
-    command = ["git", "rev-parse", "--path-format=absolute", "--git-common-dir"]
-    told = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
-    places = [REPOSITORY, Path(told.stdout.strip())]
-    folders = (parent / SUITE for place in places for parent in place.parents)
-    return next((folder for folder in folders if folder.is_dir()), None)
 
 
 def cases(folder: Path) -> list[Case]:

@@ -14,14 +14,15 @@ from pyevm_agents.rpc.events import Events
 from pyevm_agents.rpc.methods import all_methods
 from pyevm_agents.rpc.service import NodeService
 from pyevm_agents.rpc.session import Session
-from tests.conformance.execution_apis import Case, cases, imported_chain, suite
+from tests.conformance.execution_apis import NAME, Case, cases, imported_chain
+from tests.conformance.suites import suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     Ask = Callable[[bytes], dict[str, Any]]
 
-FOLDER = suite()
+FOLDER = suite(NAME)
 if FOLDER is None:
     pytest.skip("no shared/conformance/execution-apis beside the checkout", allow_module_level=True)
 

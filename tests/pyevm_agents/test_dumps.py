@@ -6,6 +6,7 @@ import json
 
 import pytest
 from eth_typing import Address
+from eth_utils import to_hex
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +33,25 @@ def test_a_state_is_the_same_after_dump_and_load(accounts: dict[Address, Genesis
         assert other.account(address, account.storage) == account
 
 
+@given(st.dictionaries(ADDRESSES, ACCOUNTS, max_size=5))
+def test_a_dump_of_anvils_gives_the_same_state(accounts: dict[Address, GenesisAccount]) -> None:
+    chain, other = Chain(ChainConfig(), accounts=accounts), Chain(ChainConfig())
+    form = {
+        to_hex(address): {
+            "nonce": account.nonce,
+            "balance": hex(account.balance_wei),
+            "code": to_hex(account.code),
+            "storage": {
+                f"0x{slot:064x}": f"0x{value:064x}"
+                for slot, value in {**account.storage, 2**255: 0}.items()
+            },
+        }
+        for address, account in accounts.items()
+    }
+    other.load_accounts(json.loads(json.dumps(form)))
+    assert other.state_root(other.head) == chain.state_root(chain.head)
+
+
 HASH = "0x" + "11" * 32
 ACCOUNT = {"nonce": "0x0", "balance": "0x0", "code": "0x", "storage": {}}
 
@@ -44,6 +64,9 @@ ACCOUNT = {"nonce": "0x0", "balance": "0x0", "code": "0x", "storage": {}}
         {HASH: None},
         {HASH: {}},
         {"0x11": ACCOUNT},
+        {"0x" + "11" * 20: ACCOUNT | {"nonce": -1}},
+        {"0x" + "11" * 20: ACCOUNT | {"nonce": 2**64}},
+        {"0x" + "11" * 20: ACCOUNT | {"nonce": True}},
         {HASH: ACCOUNT | {"nonce": "0x" + "f" * 17}},
         {HASH: ACCOUNT | {"nonce": 1}},
         {HASH: ACCOUNT | {"balance": "-0x1"}},

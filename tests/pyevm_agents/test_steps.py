@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from eth_abi import encode
 
+from pyevm_agents import deep_calls
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.chain import Call
 from pyevm_agents.errors import EngineFault
@@ -220,3 +221,22 @@ def test_a_run_in_a_run_ends_with_it(bench: Callable[..., Bench]) -> None:
             made.chain.call(asked(agent))
         made.send(agent, asked(agent).data)
     assert [one.place.purpose for one in events] == ["estimate"] * 3 + ["block"] * 3
+
+
+def test_what_goes_on_in_another_thread_is_told_as_one(
+    bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deep_calls, "IS_BOUNDED", True)
+    monkeypatch.setattr(deep_calls, "LEVELS_OF_A_THREAD", 1)
+    names = set()
+
+    def script(_request: GenerationRequest) -> str:
+        names.add(threading.current_thread().name)
+        return DONE
+
+    made = bench(script)
+    agent, events = counting(made), told(made.chain)
+    with made.chain.steps.run("call"):
+        assert made.chain.call(asked(agent)).error is None
+    assert kinds(events) == ["StepBegan", "StepSaid", "RunEnded"]
+    assert names == {"deep call"}

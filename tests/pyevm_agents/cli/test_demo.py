@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from precompiles.ports import Margin
 from pyevm_agents.cli import main
 from pyevm_agents.cli.demo import (
     MAX_SHOWN_CHARACTERS,
-    closest_decision,
     in_whole_tokens,
     shortened,
 )
@@ -23,14 +21,6 @@ def test_a_text_that_fits_is_shown_whole() -> None:
 def test_a_long_text_is_its_beginning_and_its_size() -> None:
     shown = shortened("ü" * 25_000)
     assert shown == "ü" * MAX_SHOWN_CHARACTERS + " … (50,000 bytes)"
-
-
-@pytest.mark.parametrize(
-    ("gap", "shown"), [(1.04, "1.04"), (12.3, "12.30"), (0.1, "0.10"), (0.0312, "0.031"), (0, "0")]
-)
-def test_a_gap_is_shown_with_what_tells_it_from_others(gap: float, shown: str) -> None:
-    margin = Margin(gap=gap, token_index=3, chosen="a", other='"')
-    assert closest_decision(margin) == f'{shown} at token 3: "a" over "\\""'
 
 
 def test_amounts_of_a_named_token_are_whole_ones() -> None:

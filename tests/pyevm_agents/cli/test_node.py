@@ -137,6 +137,12 @@ def test_a_folder_has_one_node_and_one_configuration(tmp_path: Path) -> None:
         (["--schedule", "cold=5"], "--no-model and --schedule exclude"),
         (["--quiet", "--json-logs"], "--quiet and --json-logs exclude"),
         (["--host", "1.2.3.4"], "does not have that address"),
+        (["--fork-url", "https://x"], "No option --fork-url: this node can't fork a remote"),
+        (["-f", "https://x"], "No option -f: this node can't fork a remote"),
+        (["--prune-history"], "No option --prune-history: history is kept on the disk"),
+        (["--chainid", "5"], "Did you mean"),
+        (["--derivation-path", "x"], "is no path such as m/44'/60'/0'/0"),
+        (["--init", "/nonexistent"], "can't be read: No such file"),
     ],
 )
 def test_a_mistake_gets_one_clear_line(options: list[str], message: str) -> None:
@@ -297,5 +303,22 @@ def test_the_banner_fits_a_terminal(width: int) -> None:
     lines = re.sub(r"\x1b\[[0-9;]*[mK]", "", said.decode()).split("\r\n")
     assert it.returncode == 0
     assert max(map(len, lines)) <= 80
-    assert lines[-2] == "Stopped."
+    assert lines[-2].strip() == "Stopped."
     assert "  (0) 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266  10,000 ETH" in lines
+
+
+def test_genesis_comes_from_a_file_and_options_say_more(tmp_path: Path) -> None:
+    file = tmp_path / "genesis.json"
+    rich = {"balance": "0x7", "code": "0x602a5f5260205ff3"}
+    alloc = {"57" * 20: rich, SECOND: {"balance": "1"}}
+    rules = {"config": {"chainId": 5}, "timestamp": "0x6a000000", "gasLimit": "0x989680"}
+    file.write_text(json.dumps({**rules, "alloc": alloc}))
+    options = ("--init", str(file), "--chain-id", "9", "--derivation-path", "m/44'/60'/0'/0/")
+    with node("--no-model", *options) as running:
+        assert running.result("eth_chainId") == "0x9"
+        genesis = running.result("eth_getBlockByNumber", "0x0")
+        assert (genesis["timestamp"], genesis["gasLimit"]) == ("0x6a000000", "0x989680")
+        balances = [running.result("eth_getBalance", one) for one in (FIRST, SECOND)]
+        assert balances == [hex(10_000 * 10**18), "0x1"]
+        called = running.result("eth_call", {"to": "0x" + "57" * 20})
+        assert int(called, 16) == 42

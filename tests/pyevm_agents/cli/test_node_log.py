@@ -169,6 +169,7 @@ def test_json_is_an_object_a_line(
     written = Written(is_json=True)
     written.ask("eth_call", PRINTING)
     written.ask("eth_sendTransaction", written.agents.instruction())
+    written.agents.ask("eth_sendTransaction", {"from": FIRST, "to": FIRST})
     written.log.say("It ends.")
     written.log.close()
     written.agents.node.close()
@@ -184,7 +185,7 @@ def test_json_is_an_object_a_line(
         "answer",
         "end",
     ]
-    (mined,) = (one for one in told if one["event"] == "transaction")
+    mined, _ = (one for one in told if one["event"] == "transaction")
     assert (mined["isSuccess"], mined["hash"]) == (True, steps[0]["transactionHash"])
     assert told[-1] == {"event": "note", "text": "It ends."}
 
@@ -205,5 +206,6 @@ def test_a_terminal_has_a_line_that_changes(
         "",
         shown,
         f"\x1b[31mdone\x1b[0m\n\n{shown}",
+        "",
         "end\n",
     ]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import time
 from typing import TYPE_CHECKING, Any
 
+import aiohttp
 import pytest
 
 from pyevm_agents.artifacts import artifact
@@ -19,8 +23,10 @@ from pyevm_agents.rpc.agent_events import Rhythm
 from pyevm_agents.rpc.errors import RpcError
 from pyevm_agents.rpc.methods import node_service
 from pyevm_agents.rpc.session import Session
+from pyevm_agents.server import Server, ServerOptions
 from pyevm_agents.steps import Place, StepProgressed
 from tests.byte_model import PROFILE, ByteModel
+from tests.serving import message, websocket
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -160,14 +166,14 @@ def test_nobody_listens_where_nobody_subscribes(bench: Bench) -> None:
 
 
 def test_wrong_subscriptions_are_named(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    for params, message in (
+    for params, wanted in (
         (["weather"], "there is steps"),
         (["steps", {"sources": ["blocks"]}], "want one of block, call, estimate"),
         (["steps", {"colour": "red"}], "no such field: colour"),
         (["steps", {"transactionHash": "0x12"}], "transactionHash"),
         (["steps", {"progress": "yes"}], "progress"),
     ):
-        with pytest.raises(RpcError, match=message):
+        with pytest.raises(RpcError, match=wanted):
             bench.ask("agent_subscribe", *params)
     with pytest.raises(RpcError, match="connect by WebSocket"):
         bench.service.call("agent_subscribe", ["steps"], Session("http"))
@@ -195,3 +201,49 @@ def test_progress_keeps_a_rhythm_and_the_first_word_is_told_at_once() -> None:
     assert not rhythm.takes(progress(2, is_writing=False))
     assert rhythm.takes(progress(1, is_writing=True))
     assert not rhythm.takes(progress(2, is_writing=True))
+
+
+def test_a_reader_that_does_not_read_holds_up_nobody(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over real sockets: one reads, one never does, and an agent writes 20 MB of progress."""
+    monkeypatch.setattr(agent_events, "PROGRESS_SECONDS", 0.0)
+    service = node_service(bench.node)
+    seconds: list[float] = []
+
+    def talk_much(_request: GenerationRequest) -> str:
+        began = time.perf_counter()
+        for done in range(2_000):
+            bench.chain.steps.progressed(is_writing=True, done=done, total=2_000, text="x" * 10_000)
+        seconds.append(time.perf_counter() - began)
+        return DONE
+
+    async def talk() -> list[Any]:
+        options = ServerOptions(port=0, queue_bytes=64 * 2**20)
+        async with (
+            Server(service, options) as server,
+            aiohttp.ClientSession() as session,
+            await websocket(session, server.port) as idle,
+            await websocket(session, server.port) as socket,
+        ):
+            subscribe = message("agent_subscribe", "steps").decode()
+            for one in (idle, socket):
+                await one.send_str(subscribe)
+                await one.receive()
+            assert idle._response.connection is not None  # noqa: SLF001 - aiohttp has no other way
+            transport = idle._response.connection.transport  # noqa: SLF001
+            assert isinstance(transport, asyncio.Transport)
+            transport.pause_reading()
+            await socket.send_str(message("eth_call", bench.instruction()).decode())
+            told: list[Any] = []
+            while not (told and "id" in told[-1]):
+                told.append(json.loads((await socket.receive(60)).data))
+            transport.abort()
+            return told
+
+    bench.say = talk_much
+    *told, answer = asyncio.run(talk())
+    assert "result" in answer
+    kinds = [one["params"]["result"]["kind"] for one in told]
+    assert kinds == ["start", *["writing"] * 2_000, "answer", "end"]
+    assert seconds[0] < 20

@@ -48,6 +48,36 @@ def test_all_of_an_account_or_of_everybody_is_dropped(local: LocalNode) -> None:
     assert local.ask("eth_pendingTransactions") == []
 
 
+def test_automatic_mining_makes_no_block_of_what_can_not_be_mined_yet(local: LocalNode) -> None:
+    is_automatic = True
+    local.mine_by_hand()
+    local.send(nonce="0x1")
+    local.ask("evm_setAutomine", is_automatic)
+    assert local.number("eth_blockNumber") == 0
+    local.mine_by_hand()
+    local.send(nonce="0x0")
+    local.ask("evm_setAutomine", is_automatic)
+    assert local.number("eth_blockNumber") == 1
+    assert len(local.block("latest")["transactions"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [("anvil_mine", ["0x186a1"]), ("hardhat_mine", [100_001]), ("evm_mine", [{"blocks": 2**40}])],
+)
+def test_no_request_makes_blocks_for_ever(
+    local: LocalNode, method: str, params: list[object]
+) -> None:
+    with pytest.raises(RpcError, match="want at most 100000 blocks at a time"):
+        local.ask(method, *params)
+
+
+def test_a_block_in_five_hundred_years_is_waited_for(local: LocalNode) -> None:
+    local.ask("evm_setIntervalMining", "0xffffffffffffffff")
+    local.ask("evm_setIntervalMining", 0)
+    assert local.number("eth_blockNumber") == 0
+
+
 def test_rollback_undoes_blocks(local: LocalNode) -> None:
     first, second = local.send(), local.send()
     local.ask("anvil_rollback")
@@ -205,6 +235,7 @@ FORMAT = "pyevm-agents-state-1"
     ("dump", "message"),
     [
         ("0x12", "Failed to decode state dump"),
+        ("0x" + gzip.compress(b"[" * 200_000, mtime=0).hex(), "Failed to decode state dump"),
         (_packed([]), "is an object of JSON"),
         (_packed({"accounts": {}}), "its format is None"),
         (_packed({"format": FORMAT, "block": BLOCK, "accounts": []}), "not as a dump has them"),

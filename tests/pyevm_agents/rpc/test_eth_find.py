@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pyevm_agents.rpc.errors import METHOD_NOT_FOUND, RpcError
+from pyevm_agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from tests.pyevm_agents.rpc.local_node import FIRST, SECOND, STRANGER, LocalNode, local_node
 
 if TYPE_CHECKING:
@@ -36,6 +36,23 @@ def test_a_transaction_is_found_by_sender_and_nonce(local: LocalNode) -> None:
 def test_a_nonce_that_was_set_has_no_transaction(local: LocalNode) -> None:
     local.ask("anvil_setNonce", FIRST, "0x5")
     assert local.ask("eth_getTransactionBySenderAndNonce", FIRST, "0x3") is None
+
+
+@pytest.mark.parametrize("method", ["eth_getBlockByHash", "eth_getHeaderByHash"])
+def test_the_hash_of_something_else_that_is_kept_is_no_blocks(
+    local: LocalNode, method: str
+) -> None:
+    root = local.block("latest")["stateRoot"]
+    assert local.ask(method, root) is None
+    code = local.ask("eth_getCode", local.deploy("Counter"), "latest")
+    assert local.ask(method, local.ask("web3_sha3", code)) is None
+
+
+@pytest.mark.parametrize("raw", ["0x", "0x00", "0x05c0", "0x7f", "0xc0", "0x02", "0x02c0"])
+def test_bytes_that_are_no_transaction_are_refused(local: LocalNode, raw: str) -> None:
+    with pytest.raises(RpcError) as told:
+        local.ask("eth_sendRawTransaction", raw)
+    assert told.value.code == INVALID_PARAMS
 
 
 def test_raw_transactions_are_returned(local: LocalNode) -> None:

@@ -25,9 +25,9 @@ def test_a_call_at_a_price_needs_funds_and_one_without_does_not() -> None:
         assert (told.value.code, told.value.message) == (-32000, message)
         with pytest.raises(RpcError, match="have 0 want 1 "):
             node.ask("eth_call", call | {"value": "0x1"})
-        rich = {STRANGER: {"balance": hex(want - 1)}}
+        poor = {STRANGER: {"balance": hex(want - 1)}}
         with pytest.raises(RpcError, match=f"have {want - 1} want {want}"):
-            node.ask("eth_call", call | {"maxFeePerGas": hex(GWEI)}, "latest", rich)
+            node.ask("eth_call", call | {"maxFeePerGas": hex(GWEI)}, "latest", poor)
         rich = {STRANGER: {"balance": hex(want)}}
         assert node.ask("eth_call", call | {"maxFeePerGas": hex(GWEI)}, "latest", rich) == "0x"
         assert node.ask("eth_call", call | {"from": FIRST, "gasPrice": hex(GWEI)}) == "0x"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from typing import TYPE_CHECKING
 
+import aiohttp
 import pytest
 
 from pyevm_agents.rpc.errors import INVALID_REQUEST, LIMIT_EXCEEDED, PARSE_ERROR
 from pyevm_agents.rpc.limits import Limits
-from pyevm_agents.server import ServerOptions
+from pyevm_agents.server import Server, ServerOptions
+from tests.echo_service import EchoService
 from tests.serving import Served, message, serve
 
 if TYPE_CHECKING:
@@ -379,6 +382,26 @@ def test_who_is_told_delays_nobody() -> None:
     import time  # noqa: PLC0415 - the listener's own
 
     serve(talk, watch=lambda _: time.sleep(1))
+
+
+def test_who_never_waits_is_told_before_the_client_is() -> None:
+    told: list[tuple[str, int]] = []
+
+    def watch(answered: Answered) -> None:
+        told.append((answered.method, threading.get_ident()))
+
+    async def talk() -> None:
+        async with (
+            Server(EchoService(), ServerOptions(port=0), watch=watch, may_watch_wait=False) as it,
+            aiohttp.ClientSession() as session,
+        ):
+            for method in ("echo", "slow_echo"):
+                async with session.post(it.url, data=message(method)) as response:
+                    assert response.status == 200
+                    assert told[-1][0] == method
+
+    asyncio.run(talk())
+    assert told[0][1] == threading.get_ident() != told[1][1]
 
 
 def test_json_is_what_python_reads() -> None:

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from pyevm_agents.tracing import PARITY, FlatCallTracer, MuxTracer, Place, tracer_from
+from pyevm_agents.tracing import (
+    PARITY,
+    FlatCallTracer,
+    MuxTracer,
+    Place,
+    StateDifferenceTracer,
+    tracer_from,
+)
 from tests.pyevm_agents.tracing.anvil_answers import (
     REQUESTS,
     UNLIKE,
@@ -30,6 +37,7 @@ def test_traces_as_anvil_does(name: str) -> None:
     theirs = answers()[name]
     tracers = {request: tracer_from(of) for request, of in REQUESTS.items()}
     tracers["parity"] = FlatCallTracer(PARITY, _place(theirs["parity"][0]))
+    tracers["stateDiff"] = StateDifferenceTracer()
     ours = _plain(BY_NAME[name].trace(MuxTracer(tracers)))
     assert ours["callTracer"]["gasUsed"] == theirs["gasUsed"]
     for request in tracers:

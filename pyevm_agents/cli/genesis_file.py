@@ -1,0 +1,137 @@
+"""Genesis in a file, as geth and anvil take it: `--init`.
+
+    {"config": {"chainId": 5}, "timestamp": "0x0", "gasLimit": "0x1c9c380", "baseFeePerGas": "0x7",
+     "alloc": {"0x5fbd…": {"balance": "0x5", "nonce": "0x1", "code": "0x01",
+                           "storage": {"0x0": "0x2a"}}}}
+
+Numbers are hexadecimal, or decimal. What this node has no use for (difficulty, coinbase, block
+numbers of forks) is passed over.
+
+Source: geth, `core.Genesis`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import orjson
+from eth_typing import Address
+
+from pyevm_agents.chain import GenesisAccount
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+MAX_BYTES = 2**28
+WORD_BITS, NONCE_BITS, RULE_BITS = 256, 64, 62
+ADDRESS_BYTES = 20
+
+RULES = {
+    "timestamp": "timestamp",
+    "gasLimit": "gas_limit",
+    "baseFeePerGas": "base_fee",
+}
+"""Fields that are options too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenesisFile:
+    """What a file says."""
+
+    rules: Mapping[str, int] = field(default_factory=dict)
+    """By the names of the options that say the same."""
+
+    accounts: Mapping[Address, GenesisAccount] = field(default_factory=dict)
+
+
+def read_genesis(path: Path) -> GenesisFile:
+    """Read a genesis file.
+
+    Raises: ConfigError: it is none; the message names what is wrong.
+    """
+    try:
+        with path.open("rb") as file:
+            form = orjson.loads(file.read(MAX_BYTES))
+    except OSError as error:
+        raise ConfigError(f"genesis in {path} can't be read: {error.strerror}") from error
+    except ValueError as error:
+        raise ConfigError(f"genesis in {path} is no JSON: {error}") from error
+    try:
+        return _genesis(_object(form, "it"))
+    except ConfigError as error:
+        raise ConfigError(f"genesis in {path}: {error}") from error
+
+
+def _genesis(form: Mapping[str, object]) -> GenesisFile:
+    config = _object(_told(form, "config", {}), "config")
+    rules = {
+        option: _number(form[name], name, RULE_BITS)
+        for name, option in RULES.items()
+        if form.get(name) is not None
+    }
+    if "chainId" in config:
+        rules["chain_id"] = _number(config["chainId"], "config.chainId", RULE_BITS)
+    accounts = {
+        Address(_bytes(key, f"alloc.{key}", ADDRESS_BYTES)): _account(told, f"alloc.{key}")
+        for key, told in _object(_told(form, "alloc", {}), "alloc").items()
+    }
+    return GenesisFile(rules=rules, accounts=accounts)
+
+
+def _account(told: object, at: str) -> GenesisAccount:
+    form = _object(told, at)
+    storage = _object(_told(form, "storage", {}), f"{at}.storage")
+    slots = {
+        _number(slot, f"{at}.storage"): _number(value, f"{at}.storage.{slot}")
+        for slot, value in storage.items()
+    }
+    return GenesisAccount(
+        balance_wei=_number(_told(form, "balance", 0), f"{at}.balance"),
+        nonce=_number(_told(form, "nonce", 0), f"{at}.nonce", NONCE_BITS),
+        code=_bytes(_told(form, "code", "0x"), f"{at}.code"),
+        storage={slot: value for slot, value in slots.items() if value},
+    )
+
+
+def _told(form: Mapping[str, object], name: str, otherwise: object) -> object:
+    """Return a field; something else where it is missing or null."""
+    value = form.get(name)
+    return otherwise if value is None else value
+
+
+def _object(value: object, at: str) -> Mapping[str, object]:
+    if not isinstance(value, dict):
+        raise ConfigError(f"{at} is {_shown(value)}; it must be an object")
+    return value
+
+
+def _number(value: object, at: str, bits: int = WORD_BITS) -> int:
+    try:
+        if isinstance(value, str):
+            number = int(value, 16 if value[:2] in {"0x", "0X"} else 10)
+        else:
+            number = value if type(value) is int else -1
+    except ValueError:
+        number = -1
+    if not 0 <= number < 2**bits:
+        raise ConfigError(f"{at} is {_shown(value)}; it must be a number of at most {bits} bits")
+    return number
+
+
+def _bytes(value: object, at: str, size: int | None = None) -> bytes:
+    try:
+        data = bytes.fromhex(value.removeprefix("0x")) if isinstance(value, str) else None
+    except ValueError:
+        data = None
+    if data is None or (size is not None and len(data) != size):
+        wanted = "hexadecimal digits" if size is None else f"{size} bytes in hexadecimal"
+        raise ConfigError(f"{at} is {_shown(value)}; it must be {wanted}")
+    return data
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"  # noqa: PLR2004 - of a message

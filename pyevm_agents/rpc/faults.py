@@ -1,0 +1,85 @@
+"""Requests that the host failed on a moment ago: a client that asks again at once gets that answer.
+
+Clients retry what ends with -32603 (viem: three times within a second), and a model that failed
+after a minute would think for three more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from time import monotonic  # noqa: TID251 - how long ago a fault was; no block depends on it
+from typing import TYPE_CHECKING
+
+from pyevm_agents.rpc.errors import INTERNAL_ERROR, RpcError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pyevm_agents.errors import EngineFault
+
+    Params = Sequence[object] | Mapping[str, object]
+
+FAULT_SECONDS = 5.0
+"""How long a request is not tried again."""
+
+RENEWING = ("agent_setScript", "agent_clearScript", "anvil_", "evm_", "hardhat_")
+"""What methods begin with after which a request may end otherwise."""
+
+TRYING = frozenset(
+    {
+        "agent_estimate",
+        "debug_traceCall",
+        "eth_call",
+        "eth_createAccessList",
+        "eth_estimateGas",
+        "eth_sendRawTransaction",
+        "eth_simulateV1",
+    }
+)
+"""Methods whose parameters say all about what is computed."""
+
+
+class Faults:
+    """Faults of late, by request. All of it may be used in any thread."""
+
+    def __init__(self, now: Callable[[], float] = monotonic) -> None:
+        """Begin with none. Input: what tells the time, in seconds."""
+        self._now = now
+        self._lock = threading.Lock()
+        self._until: dict[bytes, tuple[float, str]] = {}
+
+    def require_none(self, method: str, params: Params) -> None:
+        """Refuse a request that the host failed on a moment ago.
+
+        Raises: RpcError: it did; as it said then.
+        """
+        if not self._until or method not in TRYING:
+            return
+        with self._lock:
+            until, message = self._until.get(_key(method, params), (0.0, ""))
+        if self._now() < until:
+            raise _told(message)
+
+    def noted(self, method: str, params: Params, fault: EngineFault) -> RpcError:
+        """Take note of a fault; return how it is told."""
+        now = self._now()
+        with self._lock:
+            self._until = {key: one for key, one in self._until.items() if one[0] > now}
+            if method in TRYING:
+                self._until[_key(method, params)] = now + FAULT_SECONDS, str(fault)
+        return _told(str(fault))
+
+    def asked(self, method: str) -> None:
+        """Forget all faults where a method changes what comes of the requests."""
+        if self._until and method.startswith(RENEWING):
+            with self._lock:
+                self._until.clear()
+
+
+def _told(message: str) -> RpcError:
+    return RpcError(INTERNAL_ERROR, message, {"retry": False})
+
+
+def _key(method: str, params: Params) -> bytes:
+    return hashlib.sha256(repr((method, params)).encode("utf-8", "surrogatepass")).digest()

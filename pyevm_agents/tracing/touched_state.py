@@ -1,0 +1,154 @@
+"""The accounts and slots that a transaction touches, as they were before it and are after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from eth.constants import EMPTY_SHA3
+
+from pyevm_agents.tracing.events import NoopTracer
+from pyevm_agents.tracing.opcodes import CALLS, CREATES
+from pyevm_agents.tracing.touches import (
+    TOUCHING_OPCODES,
+    authorities,
+    created_account,
+    delegate_of,
+    touched_account,
+    touched_slot,
+)
+
+if TYPE_CHECKING:
+    from eth.abc import StateAPI
+    from eth_typing import Address, Hash32
+
+    from pyevm_agents.tracing.events import Beginning, Frame, Step
+
+PLAIN_CALLS = frozenset({"CALL", "STATICCALL"})
+
+
+@dataclass(slots=True, kw_only=True)
+class TouchedAccount:
+    """An account, with those of its slots that were touched."""
+
+    balance_wei: int
+    nonce: int
+    code: bytes
+    code_hash: Hash32
+    storage: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the state holds no such account (EIP-161)."""
+        return not (self.balance_wei or self.nonce or self.code)
+
+
+class TouchedState(NoopTracer):
+    """Looks up every account and slot when it is touched first, and again at the end."""
+
+    watches = TOUCHING_OPCODES | CREATES
+
+    _state: StateAPI
+    _sender: Address
+    _gas_limit: int
+
+    def __init__(
+        self, *, with_storage: bool = True, with_after: bool = True, unpaid_price_wei: int = 0
+    ) -> None:
+        """Look up slots too, and how all of it ended, or leave that out.
+
+        Input: what a gas costs that nobody pays, in a call that is only tried: py-evm gives the
+               gas that is left back at this price all the same.
+        """
+        self._with_storage = with_storage
+        self._with_after = with_after
+        self._unpaid_price_wei = unpaid_price_wei
+        self.before: dict[Address, TouchedAccount] = {}
+        self.after: dict[Address, TouchedAccount] = {}
+        self._just_added: list[tuple[Address, int | None]] = []
+
+    def begin(self, beginning: Beginning) -> None:
+        """Look up whom the transaction itself touches."""
+        self._state = beginning.state
+        transaction = beginning.transaction
+        self._sender, self._gas_limit = transaction.sender, transaction.gas
+        self._add(transaction.sender)
+        self._add(beginning.to)
+        self._add(beginning.state.coinbase)
+        for authority in authorities(transaction):
+            self._add(authority)
+
+    def enter(self, frame: Frame) -> None:
+        """Look up whose code the transaction's own call runs: an authorisation may just say so.
+
+        What a precompile calls no opcode has named either.
+        """
+        if frame.depth == 0 or (frame.kind in PLAIN_CALLS and frame.to not in self.before):
+            self._add_with_delegate(frame.to)
+
+    def step(self, step: Step) -> None:
+        """Look up what an opcode is about to touch."""
+        self._just_added.clear()
+        slot = touched_slot(step)
+        if slot is not None and self._with_storage:
+            self._add_slot(step.address, slot)
+        account = touched_account(step)
+        if account is not None:
+            if step.op in CALLS:
+                self._add_with_delegate(account)
+            else:
+                self._add(account)
+        created = created_account(step, self._state)
+        if created is not None:
+            self._add(created)
+
+    def stepped(self, step: Step) -> None:
+        """Forget what an opcode had no gas to touch: no call was made since."""
+        if step.error is None:
+            return
+        for account, slot in self._just_added:
+            if slot is None:
+                self.before.pop(account, None)
+            else:
+                self.before[account].storage.pop(slot, None)
+        self._just_added.clear()
+
+    def end(self, gas_used: int) -> None:
+        """Look up how all that was touched ended."""
+        if not self._with_after:
+            return
+        for address, before in self.before.items():
+            after = _look_up(self._state, address)
+            for slot in before.storage:
+                after.storage[slot] = self._state.get_storage(address, slot)
+            self.after[address] = after
+        given_wei = (self._gas_limit - gas_used) * self._unpaid_price_wei
+        self.after[self._sender].balance_wei -= given_wei
+
+    def _add_with_delegate(self, address: Address) -> None:
+        self._add(address)
+        delegate = delegate_of(self._state, address)
+        if delegate is not None:
+            self._add(delegate)
+
+    def _add(self, address: Address) -> None:
+        if address not in self.before:
+            self.before[address] = _look_up(self._state, address)
+            self._just_added.append((address, None))
+
+    def _add_slot(self, address: Address, slot: int) -> None:
+        self._add(address)
+        storage = self.before[address].storage
+        if slot not in storage:
+            storage[slot] = self._state.get_storage(address, slot)
+            self._just_added.append((address, slot))
+
+
+def _look_up(state: StateAPI, address: Address) -> TouchedAccount:
+    code_hash = state.get_code_hash(address)
+    return TouchedAccount(
+        balance_wei=state.get_balance(address),
+        nonce=state.get_nonce(address),
+        code=b"" if code_hash == EMPTY_SHA3 else state.get_code(address),
+        code_hash=code_hash,
+    )

@@ -1,0 +1,170 @@
+"""Every opcode and what it did, in Parity's form: `vmTrace`.
+
+    {"code": …, "ops": [{"pc": 0, "op": "PUSH1", "cost": 3, "sub": null or the same of a call,
+                         "ex": null where it failed, or what is so after it:
+                               {"used": gas left, "push": what it left on the stack,
+                                "mem": {"off": …, "data": …}, "store": {"key": …, "val": …}}}]}
+
+A precompile has no opcodes, so what one calls is not in here; `trace` has it.
+
+Source: OpenEthereum, `rpc/src/v1/types/trace.rs` and `evm/src/interpreter/mod.rs`; "op" is of later
+nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from eth.vm.stack import to_int
+
+from pyevm_agents.tracing.call_frames import CREATIONS
+from pyevm_agents.tracing.events import EVERY_OPCODE, NoopTracer, stack_of
+from pyevm_agents.tracing.failures import (
+    COLLISION,
+    NONCE_AT_ITS_END,
+    REVERTED,
+    TOO_DEEP,
+    TOO_POOR,
+)
+from pyevm_agents.tracing.hexadecimal import data, quantity
+from pyevm_agents.tracing.opcodes import (
+    CALL,
+    CALLCODE,
+    DELEGATECALL,
+    EXTCODECOPY,
+    SSTORE,
+    STATICCALL,
+    STOP,
+    form_of,
+)
+
+if TYPE_CHECKING:
+    from pyevm_agents.tracing.events import Frame, Step
+
+CALLDATACOPY, CODECOPY, RETURNDATACOPY, MCOPY, RETURN = 0x37, 0x39, 0x3E, 0x5E, 0xF3
+MLOAD, MSTORE, MSTORE8 = 0x51, 0x52, 0x53
+REFUSALS = frozenset({COLLISION, NONCE_AT_ITS_END, TOO_DEEP, TOO_POOR})
+"""Failures of calls that never began."""
+
+WORD_BYTES = 32
+
+WRITES = {
+    CALLDATACOPY: (0, 2),
+    CODECOPY: (0, 2),
+    RETURNDATACOPY: (0, 2),
+    MCOPY: (0, 2),
+    EXTCODECOPY: (1, 3),
+    CALL: (5, 6),
+    CALLCODE: (5, 6),
+    DELEGATECALL: (4, 5),
+    STATICCALL: (4, 5),
+}
+"""Where on the stack, from its top, the start and the size of what an opcode writes are."""
+
+
+@dataclass(slots=True)
+class _Code:
+    """Code that is being executed."""
+
+    shown: dict[str, object]
+    ops: list[dict[str, object]] = field(default_factory=list)
+    written: tuple[int, int] | None = None
+    """Where the opcode in execution writes."""
+
+    stored: tuple[int, int] | None = None
+    """What slot it sets, and to what."""
+
+
+class VmTracer(NoopTracer):
+    """Lists opcodes, those of a call below the opcode that made it."""
+
+    watches = EVERY_OPCODE
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._root: dict[str, object] | None = None
+        self._open: list[_Code] = []
+
+    def enter(self, frame: Frame) -> None:
+        """Hang a call on the opcode that made it."""
+        shown: dict[str, object] = {"code": "0x", "ops": []}
+        if not self._open:
+            self._root = shown
+        elif self._open[-1].ops and frame.kind != "SELFDESTRUCT":
+            maker = self._open[-1].ops[-1]
+            maker["sub"] = shown
+            if frame.kind in CREATIONS:
+                maker["granted"] = frame.gas
+        ops: list[dict[str, object]] = []
+        shown["ops"] = ops
+        self._open.append(_Code(shown, ops))
+
+    def leave(self, frame: Frame) -> None:
+        """Close a call; what ended it did nothing itself."""
+        ended = self._open.pop()
+        if frame.error in REFUSALS and self._open and self._open[-1].ops:
+            self._open[-1].ops[-1]["sub"] = None
+        if frame.error in {None, REVERTED} or not ended.ops:
+            return
+        if ended.ops[-1]["op"] not in HALTS:  # Else its code was not kept, which comes later.
+            ended.ops[-1]["ex"] = None
+
+    def step(self, step: Step) -> None:
+        """Add an opcode."""
+        code = self._open[-1]
+        if not code.ops:
+            code.shown["code"] = data(bytes(step.computation.msg.code))
+        code.ops.append(
+            {"pc": step.pc, "op": form_of(step.op).name, "cost": 0, "ex": None, "sub": None}
+        )
+        stack = [to_int(item) for item in stack_of(step.computation).values[-7:]]
+        stack.reverse()
+        code.written = _written(step.op, stack)
+        code.stored = (stack[0], stack[1]) if step.op == SSTORE and len(stack) > 1 else None
+
+    def stepped(self, step: Step) -> None:
+        """Complete an opcode."""
+        code = self._open[-1]
+        op = code.ops[-1]
+        granted = op.pop("granted", 0)
+        assert isinstance(granted, int)  # noqa: S101 - as `enter` writes it
+        op["cost"] = step.gas_cost + granted
+        if step.error is not None:
+            return
+        memory, store = None, None
+        if code.written is not None:
+            start, size = code.written
+            memory = {"off": start, "data": data(step.computation.memory_read_bytes(start, size))}
+        if code.stored is not None:
+            slot, value = code.stored
+            store = {"key": quantity(slot), "val": quantity(value)}
+        left = form_of(step.op).leaves
+        pushed = stack_of(step.computation).values[-left:] if left else ()
+        op["ex"] = {
+            "used": step.computation.get_gas_remaining(),
+            "push": [quantity(to_int(item)) for item in pushed],
+            "mem": memory,
+            "store": store,
+        }
+
+    def result(self) -> object:
+        """Return the transaction's own code."""
+        return self._root
+
+
+HALTS = frozenset({form_of(STOP).name, form_of(RETURN).name})
+
+
+def _written(op: int, stack: list[int]) -> tuple[int, int] | None:
+    """Return where an opcode is about to write, from the stack's top on."""
+    if len(stack) < form_of(op).takes:
+        return None
+    if op in {MLOAD, MSTORE}:
+        return stack[0], WORD_BYTES
+    if op == MSTORE8:
+        return stack[0], 1
+    if op not in WRITES:
+        return None
+    start, size = WRITES[op]
+    return (stack[start], stack[size]) if stack[size] else None

@@ -1,0 +1,120 @@
+"""A node whose model thinks for as long as a test says, and counts how often it was asked."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.demo import WalletDemo
+from pyevm_agents.development import DEVELOPMENT_ADDRESS, model_profile
+from pyevm_agents.errors import EngineFault
+from pyevm_agents.models import RememberingModel, ScriptedModel, SwitchedModel, answer, use
+from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
+from pyevm_agents.node.keys import derived_keys
+from pyevm_agents.rpc.methods import node_service
+from pyevm_agents.server import Server, ServerOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from precompiles.ports import Generation, GenerationRequest, Segment
+    from pyevm_agents.models import ProfileFacts, Vocabulary
+
+STEPS = (
+    use("TokenInfoTool", asset="USDC"),
+    use("ViewBalanceTool", asset="USDC"),
+    use("DeployTool", asset="USDC", amount=10),
+    answer("Done."),
+)
+
+
+@dataclass
+class Thinking:
+    """A model that says the steps above, each after a while."""
+
+    model: ScriptedModel
+    seconds: float = 0.0
+    """How long it thinks about each step."""
+
+    is_ill: bool = False
+    """Whether it fails where it would answer."""
+
+    asked: list[GenerationRequest] = field(default_factory=list)
+
+    @property
+    def profile_facts(self) -> ProfileFacts:
+        return self.model.profile_facts
+
+    def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
+        return self.model.tokenize(segments)
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        self.asked.append(request)
+        time.sleep(self.seconds)
+        if self.is_ill:
+            raise EngineFault("the model's process was ended by SIGKILL")
+        return self.model.generate(request)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingNode:
+    """The node of such a model, and the demo's wallet on it."""
+
+    url: str
+    model: Thinking
+    wallet: WalletDemo
+    chain: Chain
+
+    @property
+    def agent(self) -> str:
+        return "0x" + self.wallet.agent.hex()
+
+
+@contextmanager
+def thinking_node(vocabulary: Vocabulary) -> Iterator[ThinkingNode]:
+    """Run a node in this process, as `pyevm-agents node` makes it."""
+    model = Thinking(ScriptedModel(STEPS, vocabulary=vocabulary))
+    facts = vocabulary.profile_facts
+    profile = model_profile(facts)
+    remembering = RememberingModel(model, digest=facts.digest, fingerprint=facts.fingerprint)
+    keys = Keys(derived_keys(DEFAULT_MNEMONIC, 2))
+    chain = Chain(
+        ChainConfig(models=(profile,), profile_fingerprint=facts.fingerprint),
+        {profile.name: SwitchedModel(remembering)},
+        accounts={one: GenesisAccount(balance_wei=10**22) for one in keys.addresses},
+    )
+    assert keys.addresses[0] == DEVELOPMENT_ADDRESS
+    wallet = WalletDemo(chain)
+    node = Node(chain, now=time.time, keys=keys)
+    with _served(node) as url:
+        yield ThinkingNode(url=url, model=model, wallet=wallet, chain=chain)
+    node.close()
+
+
+@contextmanager
+def _served(node: Node) -> Iterator[str]:
+    """Answer in a thread with a loop of its own; give the address."""
+    is_up = threading.Event()
+    found: list[tuple[asyncio.AbstractEventLoop, Server]] = []
+
+    async def serve() -> None:
+        async with Server(node_service(node), ServerOptions(port=0)) as server:
+            found.append((asyncio.get_running_loop(), server))
+            is_up.set()
+            await server.stopped()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    try:
+        assert is_up.wait(60)
+        yield found[0][1].url
+    finally:
+        loop, server = found[0]
+        loop.call_soon_threadsafe(server.stop)
+        thread.join()

@@ -1,0 +1,147 @@
+"""The test suite ethereum/tests: chains of a few blocks, and what comes of them.
+
+Its cases are Cancun's. Each is imported twice: by py-evm's own Cancun, which is to say what the
+suite says, and by the same with the executor at 0x19 and what `pyevm_agents.vm` adds to each fork.
+
+Source: `../shared/conformance/README.md`; ethereum/tests at 4c87ebbf, `BlockchainTests`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import rlp
+from eth.vm.forks.cancun import CancunVM
+from eth.vm.forks.cancun.computation import CancunComputation
+from eth.vm.forks.cancun.state import CancunState
+from eth_typing import Address
+from eth_utils import ValidationError
+from eth_utils.toolz import merge
+
+from precompiles.executor import Executor
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.chain import Chain, ForeignRules, GenesisAccount
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.errors import BlockError
+from pyevm_agents.vm import AgentVM, agent_vm
+from tests.byte_model import PROFILE, ByteModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from eth.vm.forks.frontier import FrontierVM
+    from eth.vm.forks.prague import PragueVM
+
+NAME = "ethereum-tests"
+"""The suite's folder."""
+
+QUANTITIES = {
+    "difficulty": "difficulty",
+    "gas_limit": "gasLimit",
+    "timestamp": "timestamp",
+    "base_fee_per_gas": "baseFeePerGas",
+    "blob_gas_used": "blobGasUsed",
+    "excess_blob_gas": "excessBlobGas",
+}
+BYTES = {
+    "extra_data": "extraData",
+    "coinbase": "coinbase",
+    "mix_hash": "mixHash",
+    "nonce": "nonce",
+    "parent_beacon_block_root": "parentBeaconBlockRoot",
+}
+"""Fields of a genesis header, and what the suite calls them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A chain of the suite."""
+
+    name: str
+    form: dict[str, Any]
+
+
+def files(folder: Path) -> list[Path]:
+    """Return all files of the suite."""
+    return sorted((folder / "BlockchainTests").rglob("*.json"))
+
+
+def cases(file: Path) -> Iterator[Case]:
+    """Yield the cases of a file."""
+    for name, form in json.loads(file.read_text()).items():
+        assert form["network"] == "Cancun", name
+        yield Case(name=f"{file.stem}: {name}", form=form)
+
+
+def executor() -> Executor:
+    """Return an executor whose model is never asked for anything that ends."""
+    return Executor([(PROFILE, ByteModel([]))])
+
+
+def with_executor() -> type[FrontierVM]:
+    """Return py-evm's Cancun with the executor at 0x19."""
+    precompiles = merge(CancunComputation.get_precompiles(), {EXECUTOR_ADDRESS: executor()})
+    computation = CancunComputation.configure(__name__="Computation", _precompiles=precompiles)
+    state = CancunState.configure(__name__="State", computation_class=computation)
+    configured: type[FrontierVM] = CancunVM.configure(__name__="ExecutorVM", _state_class=state)
+    return configured
+
+
+def begun(case: Case, vm_class: type[FrontierVM]) -> Chain:
+    """Return the case's chain as it begins, under a VM's rules."""
+    told = case.form["genesisBlockHeader"]
+    header: dict[str, Any] = {name: int(told[key], 16) for name, key in QUANTITIES.items()}
+    header |= {name: bytes.fromhex(told[key][2:]) for name, key in BYTES.items()}
+    return Chain(
+        ChainConfig(chain_id=1, block_gas_limit=header["gas_limit"]),
+        accounts={
+            Address(bytes.fromhex(address[2:])): _account(account)
+            for address, account in case.form["pre"].items()
+        },
+        foreign=ForeignRules(forks=((0, vm_class),), genesis_header=header),
+    )
+
+
+def imported(case: Case, vm_class: type[FrontierVM]) -> tuple[str, list[str | None]]:
+    """Import a case's blocks; return the hash of the last one, and why others were refused."""
+    chain = begun(case, vm_class)
+    refusals: list[str | None] = []
+    for block in case.form["blocks"]:
+        try:
+            chain.import_block(bytes.fromhex(block["rlp"][2:]))
+            refusals.append(None)
+        except (BlockError, ValidationError, rlp.exceptions.RLPException) as error:
+            refusals.append(f"{type(error).__name__}: {error}")
+    return "0x" + chain.head.hash.hex(), refusals
+
+
+def mined(case: Case, vm_class: type[PragueVM]) -> list[Any]:
+    """Mine what a case's blocks hold under later rules; return headers, or why there are none."""
+    chain = begun(case, vm_class)
+    builder = vm_class.get_transaction_builder()
+    found: list[Any] = []
+    for block in case.form["blocks"]:
+        try:
+            read = rlp.decode(bytes.fromhex(block["rlp"][2:]), CancunVM.get_block_class())
+            transactions = [builder.decode(one.encode()) for one in read.transactions]
+            found.append(chain.mine(transactions).block.header.as_dict())
+        except (ValidationError, rlp.exceptions.RLPException) as error:
+            found.append(str(error))
+    return found
+
+
+def agents_vm() -> type[AgentVM]:
+    """Return the VM of a chain with agents."""
+    return agent_vm(executor())
+
+
+def _account(told: dict[str, Any]) -> GenesisAccount:
+    return GenesisAccount(
+        balance_wei=int(told["balance"], 16),
+        nonce=int(told["nonce"], 16),
+        code=bytes.fromhex(told["code"][2:]),
+        storage={int(slot, 16): int(value, 16) for slot, value in told["storage"].items()},
+    )

@@ -1,0 +1,73 @@
+"""The suite ethereum/tests: with the executor the same blocks are valid, with the same results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from eth.vm.forks.cancun import CancunVM
+from eth.vm.forks.prague import PragueVM
+
+from tests.conformance.ethereum_tests import (
+    NAME,
+    agents_vm,
+    cases,
+    files,
+    imported,
+    mined,
+    with_executor,
+)
+from tests.conformance.suites import suite
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FOLDER = suite(NAME)
+if FOLDER is None:
+    pytest.skip("no shared/conformance/ethereum-tests beside the checkout", allow_module_level=True)
+
+FILES = files(FOLDER)
+SAMPLE = 25
+"""One file of so many is tried by default."""
+
+OF_PY_EVM = {"RevertInCreateInInit_Paris"}
+"""Files whose results py-evm's own Cancun does not have either."""
+
+EACH = [
+    pytest.param(
+        file,
+        id=f"{file.parent.name}/{file.stem}",
+        marks=[] if index % SAMPLE == 0 else [pytest.mark.slow],
+    )
+    for index, file in enumerate(FILES)
+]
+
+# py-evm warns of SELFDESTRUCT, which the suite uses.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:SELFDESTRUCT opcode present:DeprecationWarning",
+    "ignore:CALLCODE:DeprecationWarning",
+)
+
+
+def test_the_suite_is_whole() -> None:
+    assert len(FILES) == 529
+
+
+@pytest.mark.parametrize("file", EACH)
+def test_blocks_are_what_the_suite_says_and_what_py_evm_says(file: Path) -> None:
+    for case in cases(file):
+        ours = imported(case, with_executor())
+        assert ours == imported(case, CancunVM), case.name
+        last, refusals = ours
+        wanted = ["expectException" in block for block in case.form["blocks"]]
+        is_right = (
+            last == case.form["lastblockhash"]
+            and [refusal is not None for refusal in refusals] == wanted
+        )
+        assert is_right == (file.stem not in OF_PY_EVM), (case.name, refusals)
+
+
+@pytest.mark.parametrize("file", EACH)
+def test_the_agents_fork_does_with_its_transactions_what_py_evms_prague_does(file: Path) -> None:
+    for case in cases(file):
+        assert mined(case, agents_vm()) == mined(case, PragueVM), case.name

@@ -1,0 +1,208 @@
+"""`trace`, `models`, `schedule`, `estimate` and `script`, asking a node that runs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from pyevm_agents.cli import agents as agents_module
+from pyevm_agents.cli import main
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.development import model_profile
+from pyevm_agents.models import ScriptedModel, Vocabulary, answer, use
+from tests.pyevm_agents.cli.agent_node import AgentNode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from click.testing import Result
+
+DEPOSIT, DONE = use("DeployTool", "Deposit first.", asset="USDC", amount=10), answer("Done.")
+HASH = "0x" + "12" * 32
+
+
+class Commands:
+    """A node that is served, and the command line."""
+
+    def __init__(self, node: AgentNode, url: str) -> None:
+        self.node, self.url = node, url
+
+    def run(self, *words: str, stdin: str = "") -> Result:
+        return CliRunner().invoke(main, [*words, "--rpc", self.url], input=stdin)
+
+    def said(self, *words: str, stdin: str = "") -> str:
+        told = self.run(*words, stdin=stdin)
+        assert told.exit_code == 0, told.output
+        return told.stdout
+
+
+@pytest.fixture(scope="module")
+def commands() -> Iterator[Commands]:
+    with Vocabulary() as vocabulary:
+        facts = vocabulary.profile_facts
+        config = ChainConfig(models=(model_profile(facts),), profile_fingerprint=facts.fingerprint)
+        model = ScriptedModel([DEPOSIT, DONE], vocabulary=vocabulary)
+        node = AgentNode(model, config)
+        with node.served() as url:
+            yield Commands(node, url)
+        node.node.close()
+
+
+@pytest.fixture(scope="module")
+def sent(commands: Commands) -> str:
+    return str(commands.node.ask("eth_sendTransaction", commands.node.instruction()))
+
+
+def test_a_trace_is_a_tree_of_steps(commands: Commands, sent: str) -> None:
+    lines = commands.said("trace", sent).splitlines()
+    told = commands.node.ask("agent_traceTransaction", sent)
+    first, last = told["steps"]
+    assert lines[0] == f"Transaction {sent}"
+    assert lines[1].startswith(f"{told['gas']['used']:,} gas: ")
+    assert lines[4] == f"├─ Step 1  {first['agent']} on {first['model']}"
+    assert f"│    Gas          {first['gas']['prompt']:,} prompt" in "\n".join(lines)
+    assert "│    Thought      Deposit first." in lines
+    assert "│    Action       DeployTool" in lines
+    assert f"│    Input        {first['input']}" in lines
+    assert f"│    Observation  {first['observation']}" in lines
+    assert f"└─ Step 2  {last['agent']} on {last['model']}" in lines
+    assert "     Answer       Done." in lines
+    assert lines[5].endswith(
+        r"Question: Deposit 10 USDC<|im_end|>\n<|im_start|>assistant\nThought:"
+    )
+    whole = commands.said("trace", sent, "--prompts")
+    assert "│    Prompt       <|im_start|>system" in whole
+    assert "│                 Answer the user's questions as best you can." in whole
+    assert json.loads(commands.said("trace", sent, "--json")) == told
+
+
+def test_a_nested_agents_steps_hang_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    def step(number: int, depth: int, *below: object) -> dict[str, object]:
+        return {
+            "number": number,
+            "depth": depth,
+            "agent": "0x" + "11" * 20,
+            "model": "m[bold]\x1b",
+            "prompt": "Thought:",
+            "thought": "t",
+            "action": "A",
+            "input": "{}",
+            "observation": None,
+            "answer": None,
+            "tokens": {"cold": 1, "warm": 0, "output": 2, "forced": 1},
+            "gas": {"prompt": 1, "output": 2},
+            "margin": {"gap": 0.015, "token": 3, "chosen": "x", "other": "y"},
+            "seconds": None,
+            "steps": [*below],
+        }
+
+    told = {
+        "transactionHash": HASH,
+        "gas": {"used": 9, "evm": 1, "prompt": 3, "output": 5},
+        "tokens": {"cold": 1, "warm": 0, "output": 2, "forced": 1},
+        "closest": 2,
+        "steps": [step(1, 0, step(2, 1, step(3, 2)), step(4, 1))],
+    }
+    monkeypatch.setattr("pyevm_agents.cli.remote.Remote.ask", lambda *_: told)
+    lines = CliRunner().invoke(main, ["trace", HASH]).stdout.splitlines()
+    titles = [line.split(" 0x")[0].rstrip() for line in lines if "Step" in line]
+    assert titles == ["└─ Step 1", "   ├─ Step 2", "   │  └─ Step 3", "   └─ Step 4"]
+    assert "in 4 steps" in lines[2]
+    assert "   │  │ Observation  reverted" in lines
+    assert '   │  │ Margin       0.015 at token 3: "x" over "y", the run\'s closest' in lines
+    assert r"on m[bold]\u001b" in lines[4]
+
+
+def test_a_transaction_without_agents_is_told_as_one(commands: Commands) -> None:
+    first = commands.node.ask("eth_accounts")[0]
+    made = commands.node.ask("eth_sendTransaction", {"from": first, "to": first})
+    assert "no agent took a step in it" in commands.said("trace", made)
+    told = commands.run("trace", HASH)
+    assert told.exit_code == 1
+    assert told.stderr == f"Error: transaction {HASH} not found: no block has it\n"
+    told = commands.run("trace", "0x12")
+    assert told.exit_code == 2
+    assert "is no hash of a transaction" in told.stderr
+
+
+def test_models_and_schedule_are_the_nodes(commands: Commands) -> None:
+    (model,) = commands.node.ask("agent_models")
+    said = commands.said("models")
+    assert said.startswith(f"{model['name']}\n  also         llama_model_3, default\n")
+    assert f"sha256       {model['digest'][2:]}" in said
+    assert json.loads(commands.said("models", "--json")) == [model]
+    said = commands.said("schedule")
+    told = commands.node.ask("agent_schedule")
+    assert f"executor     {told['executor']}" in said
+    for name, value in (told["gas"] | told["limits"]).items():
+        assert f"{name} " in said
+        assert f"{value:,}" in said
+    assert json.loads(commands.said("schedule", "--json")) == told
+
+
+def test_an_estimate_is_that_of_the_method(commands: Commands, sent: str) -> None:
+    assert sent
+    asked = commands.node.instruction()
+    told = commands.node.ask("agent_estimate", {k: v for k, v in asked.items() if k != "gas"})
+    words = ("estimate", asked["to"], "--instruct", "Deposit 10 USDC")
+    said = commands.said(*words)
+    assert said.startswith(f"{told['gasLimit']:,} gas is enough, and one less is not\n")
+    assert f"{told['promptGas']:,} for {told['coldTokens']:,} cold" in said
+    assert json.loads(commands.said(*words, "--json")) == told
+    by_data = ("estimate", asked["to"], "--data", asked["data"], "--from", asked["from"])
+    assert commands.said(*by_data) == said
+    for wrong, message in (
+        (("estimate", "0x12"), "is no address"),
+        (("estimate", asked["to"], "--data", "12"), "two digits a byte"),
+        (("estimate", asked["to"], "--data", "0x", "--instruct", "x"), "exclude each other"),
+    ):
+        refused = commands.run(*wrong)
+        assert refused.exit_code == 2
+        assert message in " ".join(refused.stderr.split())
+    reverted = commands.run("estimate", asked["to"], "--data", "0xffffffff")
+    assert reverted.exit_code == 1
+    assert reverted.stderr.startswith("Error: execution reverted")
+
+
+def test_a_script_answers_from_set_to_clear(commands: Commands, tmp_path: Path) -> None:
+    assert commands.said("script", "clear") == "No script was set.\n"
+    said = commands.said("script", "set", "-", stdin='[{"answer": "No."}, "x"]')
+    assert said == "2 steps will be said; `pyevm-agents script clear` ends it\n"
+    assert "a script answers" in commands.said("models")
+    asked = commands.node.instruction("Do something else")
+    made = commands.node.ask("eth_sendTransaction", asked)
+    assert "Answer       No." in commands.said("trace", made)
+    assert commands.said("script", "clear") == "The model answers again.\n"
+    file = tmp_path / "steps.json"
+    for content, words, message in (
+        ("[" * 100_000, (), "is no JSON"),
+        ("{", (), "is no JSON"),
+        ("{}", (), "holds no list of steps"),
+        ("[5]", (), "want an object"),
+        ("[]", ("--model", "other"), "no model other"),
+    ):
+        file.write_text(content)
+        refused = commands.run("script", "set", str(file), *words)
+        assert refused.exit_code in {1, 2}
+        assert message in " ".join(refused.stderr.split())
+
+
+def test_every_command_shows_an_example() -> None:
+    for words in (
+        ["trace"],
+        ["models"],
+        ["schedule"],
+        ["estimate"],
+        ["script", "set"],
+        ["script", "clear"],
+        ["node"],
+    ):
+        told = CliRunner().invoke(main, [*words, "--help"])
+        assert told.exit_code == 0
+        assert "Example" in told.output
+        assert "pyevm-agents " + " ".join(words) in told.output
+    assert agents_module.script.commands.keys() == {"set", "clear"}

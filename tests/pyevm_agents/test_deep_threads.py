@@ -1,0 +1,28 @@
+"""A thread has the stack it was given, and others are as before."""
+
+from __future__ import annotations
+
+import threading
+
+from pyevm_agents.deep_threads import start_thread
+
+
+def test_the_size_holds_for_one_thread_alone() -> None:
+    before = threading.stack_size()
+    has_run = threading.Event()
+    start_thread(has_run.set, name="deep", stack_bytes=64 * 2**20)
+    assert has_run.wait(60)
+    assert threading.stack_size() == before
+
+
+def test_many_may_start_at_once() -> None:
+    before = threading.stack_size()
+    started = threading.Barrier(17)
+    for _ in range(16):
+        threading.Thread(
+            target=start_thread,
+            args=(started.wait,),
+            kwargs={"name": "deep", "stack_bytes": 64 * 2**20},
+        ).start()
+    started.wait(60)
+    assert threading.stack_size() == before
