@@ -28,7 +28,7 @@ from pyevm_agents.deep_calls import at_depth, touched_accounts, with_calls
 from pyevm_agents.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
 from pyevm_agents.messages import evm_message
 from pyevm_agents.opcodes import PRAGUE_OPCODES
-from pyevm_agents.state import StateAccountDB, StateCache
+from pyevm_agents.state import StateAccountDB, StateCache, list_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -310,9 +310,17 @@ class AgentVM(WatchedVM, PragueVM):
         withdrawals: Sequence[WithdrawalAPI] = (),
     ) -> BlockAPI:
         """Return a block of these, which knows its receipts: requests are read from them next."""
-        block = super().set_block_transactions_and_withdrawals(
-            base_block, new_header, transactions, receipts, withdrawals
-        )
+        if withdrawals:
+            return super().set_block_transactions_and_withdrawals(
+                base_block, new_header, transactions, receipts, withdrawals
+            )
+        nodes: dict[bytes, bytes] = {}
+        roots = {
+            "transaction_root": list_root([one.encode() for one in transactions], nodes),
+            "receipt_root": list_root([one.encode() for one in receipts], nodes),
+        }
+        self.chaindb.persist_trie_data_dict(nodes)  # type: ignore[arg-type]
+        block = base_block.copy(transactions=transactions, header=new_header.copy(**roots))
         assert isinstance(block, AgentBlock)  # noqa: S101 - the class that it makes
         block.receipts = tuple(receipts)
         return block

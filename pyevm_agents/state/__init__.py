@@ -2,5 +2,6 @@
 
 from pyevm_agents.state.account_db import StateAccountDB
 from pyevm_agents.state.cache import StateCache
+from pyevm_agents.state.trie import list_root
 
-__all__ = ["StateAccountDB", "StateCache"]
+__all__ = ["StateAccountDB", "StateCache", "list_root"]

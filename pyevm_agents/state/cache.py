@@ -10,13 +10,13 @@ from lru import LRU
 if TYPE_CHECKING:
     from pyevm_agents.state.nodes import Node
 
-NODES = 32_768
-"""Nodes of tries that are kept decoded; one takes about half a kilobyte, a branch two."""
+NODES = 8_192
+"""Nodes of tries that are kept decoded; a branch takes some 1.5 KB."""
 
 CODES = 256
 """Contracts whose code is kept; one takes 24 KB at most."""
 
-PATHS = 32_768
+PATHS = 16_384
 """Addresses and slots whose hashes are kept."""
 
 

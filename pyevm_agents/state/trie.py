@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from eth.constants import BLANK_ROOT_HASH
 from eth_hash.auto import keccak
 
+from pyevm_agents.state.account import encode_integer
+from pyevm_agents.state.cache import StateCache
 from pyevm_agents.state.nodes import (
     HASH_BYTES,
     HASH_PREFIX,
@@ -26,9 +28,7 @@ from pyevm_agents.state.nodes import (
 )
 
 if TYPE_CHECKING:
-    from eth.abc import DatabaseAPI
-
-    from pyevm_agents.state.cache import StateCache
+    from collections.abc import Mapping, Sequence
 
 NO_CHILDREN = [NOTHING] * 16
 
@@ -45,7 +45,7 @@ class MissingNodeError(LookupError):
 class Trie:
     """A trie. Paths are hexadecimal text, and no path begins with another one."""
 
-    def __init__(self, db: DatabaseAPI, root_hash: bytes, cache: StateCache) -> None:
+    def __init__(self, db: Mapping[bytes, bytes], root_hash: bytes, cache: StateCache) -> None:
         """Begin at a root that the database has."""
         self._db = db
         self._cache = cache
@@ -199,3 +199,11 @@ class Trie:
         written[node_hash] = encoded
         self._cache.nodes[node_hash] = node
         return HASH_PREFIX + node_hash
+
+
+def list_root(contents: Sequence[bytes], written: dict[bytes, bytes]) -> bytes:
+    """Return the root of a list's trie, by the RLP of each index; its nodes go into `written`."""
+    trie = Trie({}, BLANK_ROOT_HASH, StateCache())
+    for index, content in enumerate(contents):
+        trie.set(encode_integer(index).hex(), content)
+    return trie.hashed(written)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from eth.constants import BLANK_ROOT_HASH
 from eth.db.atomic import AtomicDB
+from eth.db.trie import make_trie_root_and_nodes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from trie.hexary import HexaryTrie
 
-from pyevm_agents.state import StateCache
+from pyevm_agents.state import StateCache, list_root
 from pyevm_agents.state.trie import MissingNodeError, Trie
 
 keys = st.binary(min_size=3, max_size=3).map(lambda key: bytes(byte & 0x31 for byte in key))
@@ -68,3 +71,26 @@ def test_only_what_changed_is_written() -> None:
 def test_a_node_that_is_missing_is_named() -> None:
     with pytest.raises(MissingNodeError, match="0x0101"):
         Trie(AtomicDB(), b"\x01" * 32, StateCache()).get("00")
+
+
+class Item:
+    """What py-evm puts into a list's trie."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def encode(self) -> bytes:
+        return self.content
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.binary(min_size=1, max_size=50), max_size=6)
+    | st.integers(126, 140).map(lambda count: [b"x" * 40] * count)
+)
+def test_a_lists_root_is_py_evms(contents: list[bytes]) -> None:
+    written: dict[bytes, bytes] = {}
+    items: Any = [Item(content) for content in contents]
+    root, nodes = make_trie_root_and_nodes(items)
+    assert list_root(contents, written) == root
+    assert written == nodes
