@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any
 
-from eth_tester import EthereumTester, PyEVMBackend  # type: ignore[import-not-found]
+from eth_tester import EthereumTester, PyEVMBackend
 
 PATH = "m/44'/60'/0'/0"
 

@@ -168,10 +168,12 @@ class AgentTransactionExecutor(PragueTransactionExecutor):
         self, transaction: SignedTransactionAPI, computation: ComputationAPI
     ) -> ComputationAPI:
         """Settle what a transaction costs, and delete what it left empty (EIP-161)."""
+        state = self.vm_state
+        if isinstance(state, AgentState):
+            state.shown_gas_price_wei = None  # Nothing was paid at it, and nothing is given back.
         # Past py-evm's own rule of EIP-161, which is the one of its base that recurses.
         settle = super(SpuriousDragonTransactionExecutor, self).finalize_computation
         computation = settle(transaction, computation)
-        state = self.vm_state
         for account in sorted(touched_accounts(computation)):
             if state.account_exists(account) and state.account_is_empty(account):
                 state.delete_account(account)
@@ -217,6 +219,9 @@ class AgentState(PragueState):
     shown_blob_base_fee_wei: int | None = None
     """What BLOBBASEFEE gives; None for what follows from the block."""
 
+    shown_gas_price_wei: int | None = None
+    """What GASPRICE gives a call that pays nothing; None for what is paid."""
+
     shown_blob_hashes: tuple[bytes, ...] = ()
     """What BLOBHASH gives a call; a blob transaction has its own."""
 
@@ -235,9 +240,19 @@ class AgentState(PragueState):
         shown = self.shown_blob_base_fee_wei
         return super().blob_base_fee if shown is None else shown
 
+    def costless_execute_transaction(self, transaction: SignedTransactionAPI) -> ComputationAPI:
+        """Execute a transaction that pays nothing. py-evm's gives back what nobody has paid."""
+        self.shown_gas_price_wei = transaction.gas_price
+        try:
+            return self.apply_transaction(transaction.copy(gas_price=0))
+        finally:
+            self.shown_gas_price_wei = None
+
     def get_transaction_context(self, transaction: SignedTransactionAPI) -> TransactionContextAPI:
         """Return what a transaction's code can ask about it."""
         context = super().get_transaction_context(transaction)
+        if self.shown_gas_price_wei is not None:
+            context._gas_price = self.shown_gas_price_wei  # type: ignore[attr-defined]  # noqa: SLF001 - has no other way in
         if self.shown_blob_hashes:
             context._blob_versioned_hashes = self.shown_blob_hashes  # type: ignore[attr-defined]  # noqa: SLF001 - so does py-evm
         return context

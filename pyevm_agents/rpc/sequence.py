@@ -47,7 +47,7 @@ class Sequence:
         Input:  what its block is said to be; who is told of it.
         Raises: as `Chain.call`; the state is then as before.
         """
-        touched = TouchedState(unpaid_price_wei=call.gas_price_wei)
+        touched = TouchedState()
         tracers: dict[str, Tracer] = {"touched": touched}
         if tracer is not None:
             tracers["asked"] = tracer

@@ -73,16 +73,13 @@ MAX_CALLS = 1_000
 class ReplayTracer(MuxTracer):
     """Tells of one transaction what was asked for."""
 
-    def __init__(self, types: frozenset[str], unpaid_price_wei: int = 0) -> None:
-        """Tell these types.
-
-        Input: what a gas costs in a call that pays nothing, see `TouchedState`.
-        """
+    def __init__(self, types: frozenset[str]) -> None:
+        """Tell these types."""
         self._calls = FlatCallTracer(PARITY)  # Has the output, whatever is asked for.
         self._types = types
         tracers: dict[str, Tracer] = {TRACE: self._calls}
         if STATE_DIFFERENCE in types:
-            tracers[STATE_DIFFERENCE] = StateDifferenceTracer(unpaid_price_wei=unpaid_price_wei)
+            tracers[STATE_DIFFERENCE] = StateDifferenceTracer()
         if VM_TRACE in types:
             tracers[VM_TRACE] = VmTracer()
         super().__init__(tracers)
@@ -141,7 +138,7 @@ def trace_call(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
 ) -> Json:
     """Try a call, and return its calls, its opcodes and what it would change, as asked for."""
     call = call_of(transaction)
-    tracer = ReplayTracer(trace_types, call.gas_price_wei)
+    tracer = ReplayTracer(trace_types)
     try:
         rpc.node.chain.call(
             call,
@@ -164,7 +161,7 @@ def trace_call_many(
     results = []
     for index, (transaction, types) in enumerate(calls):
         call = call_of(transaction)
-        tracer = ReplayTracer(types, call.gas_price_wei)
+        tracer = ReplayTracer(types)
         try:
             sequence.call(call, tracer=tracer)
         except ValidationError as error:
@@ -178,7 +175,7 @@ def trace_raw_transaction(rpc: Rpc, transaction: bytes, trace_types: frozenset[s
     """Try a signed transaction in the next block, and send it to nobody."""
     header = header_of(rpc.node, PENDING)
     call = _call_of(decoded(rpc, transaction), int(header.base_fee_per_gas or 0))
-    tracer = ReplayTracer(trace_types, call.gas_price_wei)
+    tracer = ReplayTracer(trace_types)
     try:
         rpc.node.chain.call(call, header=header, trace=partial(traced_vm, tracer=tracer))
     except ValidationError as error:

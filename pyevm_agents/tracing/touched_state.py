@@ -49,20 +49,11 @@ class TouchedState(NoopTracer):
     watches = TOUCHING_OPCODES | CREATES
 
     _state: StateAPI
-    _sender: Address
-    _gas_limit: int
 
-    def __init__(
-        self, *, with_storage: bool = True, with_after: bool = True, unpaid_price_wei: int = 0
-    ) -> None:
-        """Look up slots too, and how all of it ended, or leave that out.
-
-        Input: what a gas costs that nobody pays, in a call that is only tried: py-evm gives the
-               gas that is left back at this price all the same.
-        """
+    def __init__(self, *, with_storage: bool = True, with_after: bool = True) -> None:
+        """Look up slots too, and how all of it ended, or leave that out."""
         self._with_storage = with_storage
         self._with_after = with_after
-        self._unpaid_price_wei = unpaid_price_wei
         self.before: dict[Address, TouchedAccount] = {}
         self.after: dict[Address, TouchedAccount] = {}
         self._just_added: list[tuple[Address, int | None]] = []
@@ -71,7 +62,6 @@ class TouchedState(NoopTracer):
         """Look up whom the transaction itself touches."""
         self._state = beginning.state
         transaction = beginning.transaction
-        self._sender, self._gas_limit = transaction.sender, transaction.gas
         self._add(transaction.sender)
         self._add(beginning.to)
         self._add(beginning.state.coinbase)
@@ -113,7 +103,7 @@ class TouchedState(NoopTracer):
                 self.before[account].storage.pop(slot, None)
         self._just_added.clear()
 
-    def end(self, gas_used: int) -> None:
+    def end(self, gas_used: int) -> None:  # noqa: ARG002 - as all tracers
         """Look up how all that was touched ended."""
         if not self._with_after:
             return
@@ -122,8 +112,6 @@ class TouchedState(NoopTracer):
             for slot in before.storage:
                 after.storage[slot] = self._state.get_storage(address, slot)
             self.after[address] = after
-        given_wei = (self._gas_limit - gas_used) * self._unpaid_price_wei
-        self.after[self._sender].balance_wei -= given_wei
 
     def _add_with_delegate(self, address: Address) -> None:
         self._add(address)

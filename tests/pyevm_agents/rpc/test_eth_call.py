@@ -117,3 +117,12 @@ def test_nothing_of_it_is_kept(node: LocalNode) -> None:
     before = node.block("latest")
     run(node, NUMBER, {"number": "0x99", "time": "0x1"})
     assert node.block("latest") == before
+
+
+def test_a_call_at_a_price_sees_it_and_pays_nothing(node: LocalNode) -> None:
+    assert run(node, "3a", {}, gasPrice=hex(10**9)) == 10**9  # GASPRICE
+    options = {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True}}
+    form = {"from": FIRST, "to": STRANGER, "value": "0x1", "gasPrice": hex(10**9)}
+    told = node.ask("debug_traceCall", form, "latest", options)
+    before, after = (int(told[when][FIRST]["balance"], 16) for when in ("pre", "post"))
+    assert before - after == 1

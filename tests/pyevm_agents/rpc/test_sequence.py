@@ -82,7 +82,7 @@ def test_each_call_changes_what_its_transaction_would(
     sequence = Sequence(chain, chain.head)
     tried: list[Any] = []
     for (to, data), value, price in calls:
-        tracer = StateDifferenceTracer(unpaid_price_wei=price)
+        tracer = StateDifferenceTracer()
         call = Call(to=to, sender=sender, data=data, value_wei=value, gas=GAS, gas_price_wei=price)
         sequence.call(call, tracer=tracer)
         tried.append(tracer.result())
