@@ -109,14 +109,3 @@ def test_web3_sends_and_waits(thinking: ThinkingNode, estimates: bool) -> None:
     assert estimates or seconds < 10
     assert w3.eth.wait_for_transaction_receipt(sent)["status"] == 1
     require_one_run(thinking)
-
-
-@pytest.mark.slow
-def test_a_call_of_web3s_is_answered_in_the_end(thinking: ThinkingNode) -> None:
-    web3 = pytest.importorskip("web3")
-    w3 = web3.Web3(web3.HTTPProvider(thinking.url))
-    abi = list(artifact("WalletAgent").abi)
-    agent = w3.eth.contract(to_checksum_address(thinking.agent), abi=abi)
-    thinking.model.seconds = STEP_SECONDS
-    assert agent.functions.instruct("Deposit 10 USDC").call({"from": FIRST}) == "Done."
-    assert len(thinking.model.asked) == len(STEPS)
