@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from pyevm_agents.chain import BlockSettings, Chain, GenesisAccount, MinedBlock
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.node import Keys, Mining, Node, PoolError
+from pyevm_agents.node import node as node_module
 from pyevm_agents.node.node import Watcher
 from pyevm_agents.transactions import BLOB_TYPE
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, KEYS, NOBODY, transaction
@@ -187,6 +189,49 @@ def test_a_snapshot_keeps_chain_pool_and_clock(make: MakeNode) -> None:
     with pytest.raises(ConfigError, match=f"snapshot {number} is not one of those kept"):
         node.do(lambda: node.revert(number)).result()
     assert node.do(node.snapshot).result() == number + 1
+
+
+def test_the_oldest_of_too_many_snapshots_goes(
+    make: MakeNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node_module, "MAX_SNAPSHOTS", 3)
+    node = make()
+    numbers = []
+    for nonce in range(5):
+        numbers.append(node.do(node.snapshot).result())
+        mined(node, transaction(0, nonce))
+    assert [*node.snapshots] == numbers[2:]
+    with pytest.raises(ConfigError, match=f"snapshot {numbers[1]} is not one of those kept"):
+        node.do(lambda: node.revert(numbers[1])).result()
+    node.do(lambda: node.revert(numbers[2])).result()
+    assert node.chain.head.block_number == 2
+
+
+def test_reading_never_sees_half_of_a_block(make: MakeNode) -> None:
+    """What was set after a block is there until the next one is, which begins with it."""
+    node = make(is_automatic=False)
+    end = threading.Event()
+
+    def work() -> None:
+        for number in itertools.count(1):
+            if end.is_set():
+                return
+            node.do(
+                lambda number=number: node.modify(lambda it: it.set_balance(NOBODY, number))
+            ).result()
+            node.do(node.mine).result()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        before = 0
+        for _ in range(1_000):
+            found = node.chain.balance(NOBODY)
+            assert found >= before
+            before = found
+    finally:
+        end.set()
+        thread.join()
 
 
 def test_the_next_header_is_one_whatever_is_mined_meanwhile(make: MakeNode) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -145,3 +146,40 @@ def test_a_full_pool_takes_replacements_only(monkeypatch: pytest.MonkeyPatch) ->
     pool.clear()
     assert len(pool) == 0
     pool.add(transaction(2))
+
+
+def test_data_that_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "MAX_DATA_BYTES", 100)
+    pool = Pool()
+    first = transaction(0, 0, data=bytes(60), gas=100_000)
+    pool.add(first)
+    with pytest.raises(PoolError, match="60 bytes of data, of at most 100; mine some"):
+        pool.add(transaction(0, 1, data=bytes(41), gas=100_000))
+    pool.add(transaction(0, 1, data=bytes(40), gas=100_000))
+    kept = pool.snapshot()
+    pool.remove(first.hash)
+    pool.add(transaction(1, 0, data=bytes(60), gas=100_000))
+    pool.restore(kept)
+    with pytest.raises(PoolError, match="100 bytes of data, of at most 100"):
+        pool.add(transaction(1, 0, data=bytes(1), gas=100_000))
+
+
+def test_a_pool_holds_what_is_left_where_threads_add_and_remove() -> None:
+    pool = Pool()
+    made = [transaction(sender, nonce) for sender in range(4) for nonce in range(25)]
+
+    def work(part: list[SignedTransactionAPI]) -> None:
+        for one in part:
+            pool.add(one)
+            pool.content(lambda _: 0)
+            [*pool.ready(lambda _: 0, 0)]
+        for one in part[::2]:
+            pool.remove(one.hash)
+
+    threads = [threading.Thread(target=work, args=(made[i::4],)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    kept = {one.hash for i in range(4) for one in made[i::4][1::2]}
+    assert {one.transaction.hash for one in pool.snapshot()} == kept
