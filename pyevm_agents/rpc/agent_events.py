@@ -4,7 +4,19 @@
  "params": {"subscription": "0x…", "result": {"kind": "tool", "source": "block",
             "transactionHash": "0x…", "run": 7, "step": 1, "depth": 0, "agent": "0x…", …}}}
 
-`README.md` lists the kinds. A reader that is slow loses nothing of the others' time: a message is
+Kinds, beside where each is, have:
+
+    start        `model`, `tokens` (`cold`, `warm`): a model is asked
+    reading      `done`, `total`: tokens of the prompt so far, at most ten times a second
+    writing      `done`, `total`, `text`: what is written so far
+    tool         `thought`, `action`, `input`, and its cost as `agent_traceTransaction` has it
+    answer       `thought`, `answer`, and its cost
+    observation  `observation`: what the tool told, null where it reverted
+    failure      `reason`: the step has no words, as the gas ended or a limit was reached
+    end          `isSuccess`, `reason`: of the transaction, the call or the estimate
+    fault        `reason`: the host failed, and no block holds it
+
+A reader that is slow loses nothing of the others' time: a message is
 handed to its session, which drops the session that lets too many wait.
 """
 
