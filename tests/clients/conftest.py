@@ -24,7 +24,9 @@ SCRIPT_SECONDS = 240
 @pytest.fixture(scope="module")
 def node_of_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
     # What the model said to one client it need not say again to the next, in whatever worker.
-    store = tmp_path_factory.getbasetemp().parent / "clients-store.sqlite3"
+    base = tmp_path_factory.getbasetemp()
+    of_session = base.parent if base.name.startswith("popen-") else base
+    store = of_session / "clients-store.sqlite3"
     with running_node(tmp_path_factory.mktemp("node"), "--store", str(store)) as running:
         yield running
 
