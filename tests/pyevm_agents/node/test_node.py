@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import threading
+from functools import partial
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -216,9 +218,8 @@ def test_reading_never_sees_half_of_a_block(make: MakeNode) -> None:
         for number in itertools.count(1):
             if end.is_set():
                 return
-            node.do(
-                lambda number=number: node.modify(lambda it: it.set_balance(NOBODY, number))
-            ).result()
+            give = methodcaller("set_balance", NOBODY, number)
+            node.do(partial(node.modify, give)).result()
             node.do(node.mine).result()
 
     thread = threading.Thread(target=work)
