@@ -48,7 +48,8 @@ if TYPE_CHECKING:
     from pyevm_agents.config import ChainConfig
     from pyevm_agents.database import Rows
     from pyevm_agents.genesis import ForeignRules, GenesisAccount
-    from pyevm_agents.vm import AgentChain, Watch
+    from pyevm_agents.vm import AgentChain
+    from pyevm_agents.vm.blocks import Watch
 
 
 class Chain(ChainTrials):

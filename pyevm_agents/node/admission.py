@@ -13,7 +13,7 @@ from eth_utils import ValidationError, to_checksum_address
 from pyevm_agents.node.pool import PoolError
 from pyevm_agents.senders import is_impersonated
 from pyevm_agents.transactions import BLOB_GAS, BLOB_TYPE, SET_CODE_TYPE, type_of
-from pyevm_agents.vm import MAX_INITCODE_BYTES, floor_gas
+from pyevm_agents.vm.transactions import MAX_INITCODE_BYTES, floor_gas
 
 if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI, StateAPI

@@ -1,0 +1,34 @@
+"""py-evm's Prague with the executor precompile, as class attributes.
+
+Nothing in py-evm is patched or copied: a fork is a subclass whose attributes are the difference.
+These are the only subclasses of py-evm's VM classes.
+
+* watched_state: what is told of a state, and what a call that is only tried is shown
+* computation: what a call of the EVM remembers
+* transactions: which transactions are valid, and what they cost
+* blocks: states, VMs
+* chains: the classes of one chain
+
+Source: architecture, decisions 1 and 2.
+"""
+
+from pyevm_agents.vm.blocks import AgentState, AgentVM, WatchedVM
+from pyevm_agents.vm.chains import AgentChain, agent_chain, agent_vm, foreign_chain
+from pyevm_agents.vm.computation import AgentComputation, record_inference
+from pyevm_agents.vm.transactions import AgentTransactionExecutor, floor_gas
+from pyevm_agents.vm.watched_state import RunWatcher
+
+__all__ = [
+    "AgentChain",
+    "AgentComputation",
+    "AgentState",
+    "AgentTransactionExecutor",
+    "AgentVM",
+    "RunWatcher",
+    "WatchedVM",
+    "agent_chain",
+    "agent_vm",
+    "floor_gas",
+    "foreign_chain",
+    "record_inference",
+]

@@ -1,0 +1,90 @@
+"""A call of the EVM: what it remembers, and what py-evm finds out by recursion."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from eth.vm.forks.prague.computation import PragueComputation
+from eth_utils.toolz import merge
+
+from pyevm_agents.deep_calls import at_depth, with_calls
+from pyevm_agents.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
+from pyevm_agents.opcodes import PRAGUE_OPCODES
+from pyevm_agents.vm.watched_state import WatchedState
+
+if TYPE_CHECKING:
+    from eth.abc import ComputationAPI, MessageAPI
+    from eth_typing import Address
+
+    from precompiles.executor import Inference
+
+
+class AgentComputation(PragueComputation):
+    """A computation that remembers what the executor did in it, and reads KZG's setup once."""
+
+    _precompiles = merge(
+        PragueComputation.get_precompiles(), {POINT_EVALUATION_ADDRESS: point_evaluation}
+    )
+
+    opcodes = PRAGUE_OPCODES
+
+    saw_gas: bool = False
+    """Whether it executed GAS."""
+
+    least_gas_at_store: int | None = None
+    """The least gas that was left when a SSTORE of its own began; None where none did."""
+
+    inference: Inference | None = None
+    """Set on a call of the executor that ran to its end."""
+
+    @property
+    def is_origin_computation(self) -> bool:
+        """Whether it is the transaction's own, which pays for its initcode (EIP-3860).
+
+        py-evm asks whether its sender is the transaction's: so is that of a contract which the
+        sender's delegated code creates (EIP-7702), and it would pay twice.
+        """
+        return bool(self.msg.depth == 0)
+
+    def add_child_computation(self, child_computation: ComputationAPI) -> None:
+        """Take what a call returned; tell who watches."""
+        super().add_child_computation(child_computation)
+        state = self.state
+        if isinstance(state, WatchedState) and state.watcher is not None:
+            state.watcher.call_returned(self, child_computation)
+
+    def generate_child_computation(self, child_msg: MessageAPI) -> ComputationAPI:
+        """Execute a call of this one's."""
+        call = partial(super().generate_child_computation, child_msg)
+        return at_depth(child_msg.depth, call)
+
+    # What follows is what py-evm finds out by recursion, too deep for some Pythons.
+
+    def _succeeded(self) -> list[AgentComputation]:
+        return [one for one in with_calls(self) if not one.is_error]
+
+    def get_gas_refund(self) -> int:
+        """Return what was refunded in all that it did."""
+        own = sum(one._gas_meter.gas_refunded for one in self._succeeded())  # noqa: SLF001 - its own class
+        return own + sum(one.msg.refund for one in with_calls(self))
+
+    def get_raw_log_entries(self) -> tuple[tuple[int, bytes, tuple[int, ...], bytes], ...]:
+        """Return the logs of all that it did, in order, each with its number."""
+        return tuple(sorted(log for one in self._succeeded() for log in one._log_entries))  # noqa: SLF001 - its own class
+
+    def get_accounts_for_deletion(self) -> list[Address]:
+        """Return the accounts that are deleted by all that it did."""
+        return [
+            *dict.fromkeys(each for one in self._succeeded() for each in one.accounts_to_delete)
+        ]
+
+    def get_self_destruct_beneficiaries(self) -> list[Address]:
+        """Return who gets what those accounts had."""
+        return [*dict.fromkeys(each for one in self._succeeded() for each in one.beneficiaries)]
+
+
+def record_inference(computation: ComputationAPI, inference: Inference) -> None:
+    """Keep on a computation what the executor did in it."""
+    assert isinstance(computation, AgentComputation)  # noqa: S101 - the only one an AgentVM makes
+    computation.inference = inference

@@ -1,0 +1,71 @@
+"""A state: who is told how transactions proceed, and what a call that is only tried is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from eth.vm.forks.prague.state import PragueState
+
+if TYPE_CHECKING:
+    from eth.abc import ComputationAPI, SignedTransactionAPI, TransactionContextAPI
+
+
+class RunWatcher(Protocol):
+    """Who is told how transactions and calls proceed, in the thread that executes them."""
+
+    def transaction_begins(self, transaction: SignedTransactionAPI) -> None:
+        """Take note that a transaction, or a call in the form of one, begins."""
+
+    def call_returned(self, caller: ComputationAPI, call: ComputationAPI) -> None:
+        """Take note that a contract's call has returned to it."""
+
+    def transaction_ended(self, computation: ComputationAPI) -> None:
+        """Take note of how it ended."""
+
+
+class WatchedState(PragueState):
+    """A state of Prague that tells how transactions proceed, and shows a call what it is told."""
+
+    watcher: RunWatcher | None = None
+    """Who is told how transactions proceed; the same for all states of a chain."""
+
+    shown_base_fee_wei: int | None = None
+    """What BASEFEE gives in a block that asks for no fee; None for the block's own."""
+
+    shown_blob_base_fee_wei: int | None = None
+    """What BLOBBASEFEE gives; None for what follows from the block."""
+
+    shown_gas_price_wei: int | None = None
+    """What GASPRICE gives a call that pays nothing; None for what is paid."""
+
+    shown_blob_hashes: tuple[bytes, ...] = ()
+    """What BLOBHASH gives a call; a blob transaction has its own."""
+
+    @property
+    def base_fee(self) -> int:
+        """What BASEFEE gives."""
+        shown = self.shown_base_fee_wei
+        return super().base_fee if shown is None else shown
+
+    @property
+    def blob_base_fee(self) -> int:
+        """What BLOBBASEFEE gives."""
+        shown = self.shown_blob_base_fee_wei
+        return super().blob_base_fee if shown is None else shown
+
+    def costless_execute_transaction(self, transaction: SignedTransactionAPI) -> ComputationAPI:
+        """Execute a transaction that pays nothing. py-evm's gives back what nobody has paid."""
+        self.shown_gas_price_wei = transaction.gas_price
+        try:
+            return self.apply_transaction(transaction.copy(gas_price=0))
+        finally:
+            self.shown_gas_price_wei = None
+
+    def get_transaction_context(self, transaction: SignedTransactionAPI) -> TransactionContextAPI:
+        """Return what a transaction's code can ask about it."""
+        context = super().get_transaction_context(transaction)
+        if self.shown_gas_price_wei is not None:
+            context._gas_price = self.shown_gas_price_wei  # type: ignore[attr-defined]  # noqa: SLF001 - has no other way in
+        if self.shown_blob_hashes:
+            context._blob_versioned_hashes = self.shown_blob_hashes  # type: ignore[attr-defined]  # noqa: SLF001 - so does py-evm
+        return context
