@@ -49,7 +49,7 @@ class Served:
             keys=Keys(KEYS),
             mining=Mining(is_automatic=self.is_automatic),
         )
-        self.dispatcher = Dispatcher(node_service(self.node))
+        self.dispatcher = Dispatcher(node_service(self.node, send_seconds=60))
         self.told: list[Mapping[str, Any]] = []
         self.session = Session("test", self.told.append)
 

@@ -49,7 +49,7 @@ class Bench:
         self.chain = Chain(config, {PROFILE.name: model}, accounts=accounts)
         self.wallet = WalletDemo(self.chain)
         self.node = Node(self.chain, now=lambda: 2e9, keys=Keys([DEVELOPMENT_KEY]))
-        self.service: NodeService = node_service(self.node)
+        self.service: NodeService = node_service(self.node, send_seconds=60)
         self.messages: list[Any] = []
         self.session = Session("test", self.messages.append)
 
@@ -208,7 +208,7 @@ def test_a_reader_that_does_not_read_holds_up_nobody(
 ) -> None:
     """Over real sockets: one reads, one never does, and an agent writes 20 MB of progress."""
     monkeypatch.setattr(agent_events, "PROGRESS_SECONDS", 0.0)
-    service = node_service(bench.node)
+    service = node_service(bench.node, send_seconds=60)
     seconds: list[float] = []
 
     def talk_much(_request: GenerationRequest) -> str:
