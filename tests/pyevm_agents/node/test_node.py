@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +20,8 @@ from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, KEYS, NOBO
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from eth.abc import StateAPI
 
     MakeNode = Callable[..., Node]
 
@@ -212,13 +215,14 @@ def test_reading_never_sees_half_of_a_block(make: MakeNode) -> None:
     node = make(is_automatic=False)
     end = threading.Event()
 
+    def set_balance(balance: int, state: StateAPI) -> None:
+        state.set_balance(NOBODY, balance)
+
     def work() -> None:
         for number in itertools.count(1):
             if end.is_set():
                 return
-            node.do(
-                lambda number=number: node.modify(lambda it: it.set_balance(NOBODY, number))
-            ).result()
+            node.do(partial(node.modify, partial(set_balance, number))).result()
             node.do(node.mine).result()
 
     thread = threading.Thread(target=work)

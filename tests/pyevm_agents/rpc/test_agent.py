@@ -48,7 +48,7 @@ class Bench:
         self.chain = Chain(config, {profile.name: model}, accounts=accounts)
         self.wallet = WalletDemo(self.chain)
         self.node = Node(self.chain, now=lambda: 2e9, keys=Keys([DEVELOPMENT_KEY]))
-        self.service: NodeService = node_service(self.node)
+        self.service: NodeService = node_service(self.node, send_seconds=60)
         self.session = Session("test")
 
     def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - whatever it answers
