@@ -253,15 +253,26 @@ def test_all_that_was_acknowledged_outlives_every_kill(
                 check_answers(connection.ask, told, list if turn == kills else latest)
                 told.agent = told.agent or deployed(connection.ask)
             load = Load(url, told, by_hand=mining == ("no", "0"), seed=turn)
-            time.sleep(0.2 + chance.random())
+            wait_for_more(told)
+            time.sleep(chance.random() / 2)
             assert process.poll() is None, "the node ended by itself"
         finally:
             process.kill()
             process.communicate()
         load.ended()
         checked = check_folder(tmp_path, told, checked)
-    assert min(len(told.receipts), len(told.traces)) > kills
-    assert told.reverts
+
+
+def wait_for_more(told: Told) -> None:
+    """Wait until each kind of client was answered a few times."""
+    before = (len(told.receipts), len(told.traces), told.reverts)
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        now = (len(told.receipts), len(told.traces), told.reverts)
+        if all(more > less for more, less in zip(now, before, strict=True)):
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"after 30 seconds {before} receipts, traces and reverts are {now}")
 
 
 def latest(many: dict[str, Any]) -> list[str]:
