@@ -5,10 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from functools import partial
-<<<<<<< HEAD
 from operator import methodcaller
-=======
->>>>>>> endure
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,7 +22,6 @@ from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, KEYS, NOBO
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from eth.abc import StateAPI
 
     MakeNode = Callable[..., Node]
 
@@ -219,19 +215,12 @@ def test_reading_never_sees_half_of_a_block(make: MakeNode) -> None:
     node = make(is_automatic=False)
     end = threading.Event()
 
-    def set_balance(balance: int, state: StateAPI) -> None:
-        state.set_balance(NOBODY, balance)
-
     def work() -> None:
         for number in itertools.count(1):
             if end.is_set():
                 return
-<<<<<<< HEAD
             give = methodcaller("set_balance", NOBODY, number)
             node.do(partial(node.modify, give)).result()
-=======
-            node.do(partial(node.modify, partial(set_balance, number))).result()
->>>>>>> endure
             node.do(node.mine).result()
 
     thread = threading.Thread(target=work)
