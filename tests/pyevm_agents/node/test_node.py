@@ -22,7 +22,6 @@ from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, KEYS, NOBO
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-
     MakeNode = Callable[..., Node]
 
 START = ChainConfig().genesis_timestamp_seconds

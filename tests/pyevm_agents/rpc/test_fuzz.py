@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pyevm_agents.node import Mining
-from pyevm_agents.rpc import anvil, eth_sync, evm
+from pyevm_agents.node import Mining, dumping
+from pyevm_agents.rpc import eth_sync, evm
 from pyevm_agents.rpc.envelope import Dispatcher, Work
 from pyevm_agents.rpc.errors import INTERNAL_ERROR
 from pyevm_agents.rpc.methods import all_methods
@@ -225,7 +225,7 @@ class Fuzz:
 @pytest.mark.filterwarnings("ignore:SELFDESTRUCT opcode present:DeprecationWarning")
 def test_no_answer_is_a_bug(turns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evm, "MAX_MINED_BLOCKS", 8)
-    monkeypatch.setattr(anvil, "MAX_FILLED_BLOCKS", 8)
+    monkeypatch.setattr(dumping, "MAX_FILLED_BLOCKS", 8)
     monkeypatch.setattr(eth_sync, "MAX_MILLISECONDS", 20)
     fuzz = Fuzz(turns)
     for turn in range(turns):
