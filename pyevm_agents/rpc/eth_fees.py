@@ -76,7 +76,8 @@ def fee_history(
     form: Json = {
         "oldestBlock": hex(last + 1 - count),
         "baseFeePerGas": [hex(fee) for fee in [*fees, _next_base_fee(rpc, last)]],
-        "gasUsedRatio": [header.gas_used / header.gas_limit for header in headers],
+        # A node may be told of blocks that have no gas.
+        "gasUsedRatio": [header.gas_used / max(header.gas_limit, 1) for header in headers],
         "baseFeePerBlobGas": [
             *(hex(_blob_base_fee(rpc, header.block_number)) for header in headers),
             hex(_blob_base_fee(rpc, last + 1 if last < rpc.node.chain.head.block_number else None)),

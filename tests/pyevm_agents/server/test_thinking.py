@@ -56,7 +56,7 @@ async def serving(*, mining: Mining | None = None) -> AsyncIterator[Client]:
         async with (
             asyncio.timeout(TEST_SECONDS),
             Server(it.service, ServerOptions(port=0, stop_seconds=1.0)) as server,
-            aiohttp.ClientSession() as session,
+            aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session,
         ):
             yield Client(server, session, it)
             it.model.go_on.set()
