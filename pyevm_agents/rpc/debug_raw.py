@@ -8,7 +8,7 @@ import rlp
 
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.eth_state import record_of
-from pyevm_agents.rpc.parameters import BlockId, block, hash32
+from pyevm_agents.rpc.parameters import BlockId, block
 from pyevm_agents.rpc.table import Table
 
 if TYPE_CHECKING:
@@ -33,14 +33,3 @@ def get_raw_header(rpc: Rpc, number: BlockId) -> str:
 def get_raw_receipts(rpc: Rpc, number: BlockId) -> list[str]:
     """Return a block's receipts, each as the bytes that the receipt trie holds."""
     return [formats.data(receipt.encode()) for receipt in record_of(rpc, number).receipts]
-
-
-@METHODS.method("debug_getRawTransaction", hash32)
-def get_raw_transaction(rpc: Rpc, transaction_hash: bytes) -> str | None:
-    """Return a transaction's bytes, mined or waiting, null where there is none."""
-    found = rpc.node.chain.find_transaction(transaction_hash)
-    if found is not None:
-        record, index = found
-        return formats.data(record.block.transactions[index].encode())
-    waiting = rpc.node.pool.get(transaction_hash)
-    return None if waiting is None else formats.data(waiting.transaction.encode())

@@ -103,7 +103,7 @@ def get_uncle_by_hash_and_index(rpc: Rpc, block_hash: bytes, index: int) -> Json
     return get_uncle_by_number_and_index(rpc, BlockId(hash=block_hash), index)
 
 
-@METHODS.method("eth_getRawTransactionByHash", hash32)
+@METHODS.method("eth_getRawTransactionByHash", "debug_getRawTransaction", hash32)
 def get_raw_transaction_by_hash(rpc: Rpc, transaction_hash: bytes) -> str | None:
     """Return a transaction's bytes, mined or waiting, null where there is none."""
     found = rpc.node.chain.find_transaction(transaction_hash)

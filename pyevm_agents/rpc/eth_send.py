@@ -132,7 +132,8 @@ def filled(
 def fields_of(rpc: Rpc, asked: Asked, sender: Address) -> Fields:
     """Fill in what a transaction does not say."""
     node = rpc.node
-    base_fee = int(node.next_header().base_fee_per_gas or 0)
+    header = node.next_header()
+    base_fee = int(header.base_fee_per_gas or 0)
     tip = asked.max_priority_fee_wei
     if tip is None:
         tip = DEFAULT_PRIORITY_FEE_WEI
@@ -141,7 +142,7 @@ def fields_of(rpc: Rpc, asked: Asked, sender: Address) -> Fields:
     price = asked.gas_price_wei
     blob_fee = asked.max_blob_fee_wei
     if blob_fee is None:
-        blob_fee = 2 * blob_base_fee(node.next_header()) if asked.blob_hashes else 0
+        blob_fee = 2 * blob_base_fee(header) if asked.blob_hashes else 0
     return Fields(
         kind=_kind(asked),
         nonce=node.next_nonce(sender) if asked.nonce is None else asked.nonce,

@@ -14,6 +14,7 @@ from eth_utils import to_checksum_address
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.transactions import BLOB_GAS, BLOB_TYPE, DYNAMIC_FEE_TYPE, type_of
 from pyevm_agents.vm import floor_gas
+from pyevm_agents.vm.transactions import MAX_INITCODE_BYTES
 
 if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI, StateAPI
@@ -32,9 +33,6 @@ INITCODE_SIZE = -38025
 TOO_MANY_BLOCKS = -38026
 
 MAX_NONCE = 2**64 - 1
-MAX_INITCODE_BYTES = 49_152
-"""Source: EIP-3860."""
-
 BLOB_VERSION = 1
 
 

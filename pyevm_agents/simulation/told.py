@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pyevm_agents.calls import BlockOverride
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -43,16 +45,9 @@ class SimulatedCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldBlock:
+class ToldBlock(BlockOverride):
     """A block and what is told of it. None: what follows from its parent."""
 
-    number: int | None = None
-    timestamp_seconds: int | None = None
-    gas_limit: int | None = None
-    coinbase: Address | None = None
-    prev_randao: bytes | None = None
-    base_fee_wei: int | None = None
-    blob_base_fee_wei: int | None = None
     beacon_root: bytes | None = None
     withdrawals: tuple[WithdrawalAPI, ...] = ()
     accounts: Mapping[Address, AccountOverride] = field(default_factory=dict)
