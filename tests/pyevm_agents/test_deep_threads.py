@@ -18,11 +18,17 @@ def test_the_size_holds_for_one_thread_alone() -> None:
 def test_many_may_start_at_once() -> None:
     before = threading.stack_size()
     started = threading.Barrier(17)
-    for _ in range(16):
+    starters = [
         threading.Thread(
             target=start_thread,
             args=(started.wait,),
             kwargs={"name": "deep", "stack_bytes": 64 * 2**20},
-        ).start()
+        )
+        for _ in range(16)
+    ]
+    for starter in starters:
+        starter.start()
     started.wait(60)
+    for starter in starters:  # each puts the size back after its thread has begun
+        starter.join(60)
     assert threading.stack_size() == before
