@@ -95,7 +95,7 @@ class BlockOverride:
     blob_base_fee_wei: int | None = None
 
     def header(self, header: BlockHeaderAPI) -> BlockHeaderAPI:
-        """Return a header with what is told of it."""
+        """Return a header with what is told of it: the same one where nothing is."""
         fields: dict[str, object] = {
             "block_number": self.number,
             "timestamp": self.timestamp_seconds,
@@ -104,7 +104,8 @@ class BlockOverride:
             "mix_hash": self.prev_randao,
             "base_fee_per_gas": self.base_fee_wei,
         }
-        return header.copy(**{name: it for name, it in fields.items() if it is not None})
+        told = {name: it for name, it in fields.items() if it is not None}
+        return header.copy(**told) if told else header
 
 
 def override(state: StateAPI, accounts: Mapping[Address, AccountOverride]) -> None:

@@ -6,7 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from pyevm_agents.rpc.errors import METHOD_NOT_FOUND, RpcError
+from pyevm_agents.rpc.errors import METHOD_NOT_FOUND, RpcError, WouldWaitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyevm_agents.rpc.request import Params
     from pyevm_agents.rpc.session import Session
 
-QUICK = {"echo", "count", "quick_bug", "subscribe"}
+QUICK = {"echo", "count", "quick_bug", "shy", "subscribe"}
 
 
 class UnreadableError(Exception):
@@ -46,6 +46,7 @@ class EchoService:
         self._methods: dict[str, Callable[[Params, Session], object]] = {
             "echo": lambda params, _: params,
             "slow_echo": lambda params, _: params,
+            "shy": lambda params, _: params,
             "count": lambda _params, _session: self.calls,
             "wait": self._wait,
             "gate": lambda _params, _session: self.gate.wait(30),
@@ -67,7 +68,11 @@ class EchoService:
     def is_quick(self, method: str) -> bool:
         return method in QUICK or method not in self._methods
 
-    def call(self, method: str, params: Params, session: Session) -> object:
+    def call(
+        self, method: str, params: Params, session: Session, *, may_wait: bool = True
+    ) -> object:
+        if method == "shy" and not may_wait:
+            raise WouldWaitError
         self.calls += 1
         known = self._methods.get(method)
         if known is None:

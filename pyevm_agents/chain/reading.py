@@ -267,7 +267,7 @@ class ChainReader:
             hashes = chain(unknown, islice(hashes, max(0, -ahead), None))
         return vm_class.build_state(
             self._chain.chaindb.db,
-            header.copy(state_root=root),
+            header if header.state_root == root else header.copy(state_root=root),
             ChainContext(self.config.chain_id),
             hashes,
         )

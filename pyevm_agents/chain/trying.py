@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eth.vm.chain_context import ChainContext
@@ -31,8 +32,19 @@ if TYPE_CHECKING:
     from pyevm_agents.chain.records import Record
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _WithoutFee:
+    """A header whose copy asks for no fee."""
+
+    of: BlockHeaderAPI
+    is_on: bytes
+    made: BlockHeaderAPI
+
+
 class ChainTrials(ChainReader):
     """Executes what no block will hold, and keeps nothing; in any thread, but for what says so."""
+
+    _last_without_fee: _WithoutFee | None = None
 
     def next_header(
         self, settings: BlockSettings | None = None, *, parent: BlockHeaderAPI | None = None
@@ -194,10 +206,8 @@ class ChainTrials(ChainReader):
         root, number = self.state_root(header), header.block_number
         told = block or BlockOverride()
         header = told.header(header)
-        base_fee = header.as_dict().get("base_fee_per_gas")
-        if base_fee is not None:
-            header = header.copy(base_fee_per_gas=0)
-        state = self._state(header, root, trace, number=number)
+        base_fee = _base_fee(header)
+        state = self._state(self._without_fee(header, root), root, trace, number=number)
         if isinstance(state, AgentState):
             state.shown_base_fee_wei = base_fee if call.gas_price_wei else None
             state.shown_blob_base_fee_wei = told.blob_base_fee_wei
@@ -205,5 +215,22 @@ class ChainTrials(ChainReader):
         override(state, overrides or {})
         return state
 
+    def _without_fee(self, header: BlockHeaderAPI, root: bytes) -> BlockHeaderAPI:
+        """Return a header on a state, at no fee: once for all calls behind one block."""
+        last = self._last_without_fee  # Another thread may put another one there.
+        if last is not None and last.of is header and last.is_on == root:
+            return last.made
+        fields: dict[str, object] = {"state_root": root}
+        if _base_fee(header) is not None:
+            fields["base_fee_per_gas"] = 0
+        made = header.copy(**fields)
+        self._last_without_fee = _WithoutFee(of=header, is_on=root, made=made)
+        return made
+
     def _spoofed(self, state: StateAPI, call: Call, gas: int) -> SignedTransactionAPI:
         return spoofed(call, self.transaction_builder, nonce=state.get_nonce(call.sender), gas=gas)
+
+
+def _base_fee(header: BlockHeaderAPI) -> int | None:
+    """Return the base fee of a block, in wei; None where its fork has none."""
+    return getattr(header, "base_fee_per_gas", None)

@@ -5,5 +5,15 @@ from pyevm_agents.node.keys import DEFAULT_MNEMONIC, Keys
 from pyevm_agents.node.mining import Mining
 from pyevm_agents.node.node import Node
 from pyevm_agents.node.pool import Pool, PoolError
+from pyevm_agents.node.turns import BusyError
 
-__all__ = ["DEFAULT_MNEMONIC", "Clock", "Keys", "Mining", "Node", "Pool", "PoolError"]
+__all__ = [
+    "DEFAULT_MNEMONIC",
+    "BusyError",
+    "Clock",
+    "Keys",
+    "Mining",
+    "Node",
+    "Pool",
+    "PoolError",
+]

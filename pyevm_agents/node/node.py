@@ -1,14 +1,14 @@
 """A development node: a chain whose blocks follow from what is sent to it, and from the clock.
 
-All that changes the chain happens in one thread, one thing after another; whatever only reads may
-be done in any, and transactions are taken in any. So neither waits for an agent that thinks.
+All that changes the chain happens one thing after another, and whatever executes in one thread;
+what only reads may be done in any, and transactions are taken in any. So neither waits for an agent
+that thinks.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,6 +24,7 @@ from pyevm_agents.node.clock import Settings as ClockSettings
 from pyevm_agents.node.keys import Keys
 from pyevm_agents.node.mining import Mining, Ticker
 from pyevm_agents.node.pool import Pool, PoolError
+from pyevm_agents.node.turns import Turns
 from pyevm_agents.transactions import blob_base_fee, blobs_of
 
 if TYPE_CHECKING:
@@ -39,10 +40,6 @@ T = TypeVar("T")
 
 MAX_SNAPSHOTS = 10_000
 """Snapshots that are kept; the oldest goes. One takes about 1 KB and what was changed after it."""
-
-STACK_BYTES = 512 * 1024 * 1024
-"""Address space for the stack of the thread that executes: calls 1,024 deep are recursive in
-py-evm. Only what is used takes memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +116,7 @@ class Node:
         self._watchers: list[Watcher] = []
         self._kept: dict[int, _Kept] = {}
         self._ticker = Ticker(self._tick)
-        self._thread = _executing_thread()
+        self._turns = Turns()
         self._ticker.set(self._mining.interval_seconds)
 
     def _tick(self) -> None:
@@ -128,14 +125,21 @@ class Node:
     def close(self) -> None:
         """Stop making blocks, wait for the one that is being made, and close the chain."""
         self._ticker.stop()
-        self._thread.shutdown(wait=True)
+        self._turns.close()
         self.chain.close()
 
     # -- the one thread that changes -- #
 
     def do(self, work: Callable[[], T]) -> Future[T]:
         """Do something that changes the chain, after whatever was asked before."""
-        return self._thread.submit(work)
+        return self._turns.do(work)
+
+    def do_at_once(self, work: Callable[[], T]) -> T:
+        """Do something in this thread that changes the node, executes nothing and takes no time.
+
+        Raises: BusyError: something else is under way, or was asked before; nothing was done.
+        """
+        return self._turns.do_at_once(work)
 
     def watch(self, watcher: Watcher) -> Callable[[], None]:
         """Tell somebody what happens; return what ends that."""
@@ -366,6 +370,11 @@ class Node:
         self._kept = {n: one for n, one in self._kept.items() if n < number}
         self._tell_undone(before)
 
+    def blocks_since(self, number: int) -> int:
+        """Return how many blocks going back to a snapshot would undo; 0 where there is none."""
+        kept = self._kept.get(number)
+        return 0 if kept is None else self.chain.head.block_number - kept.head.block_number
+
     @property
     def snapshots(self) -> dict[int, BlockHeaderAPI]:
         """The snapshots that can be gone back to, with what was the latest block then."""
@@ -461,14 +470,3 @@ def _merged(fixed: BlockSettings, once: BlockSettings) -> BlockSettings:
         if getattr(once, name) is not None
     }
     return replace(fixed, **told)
-
-
-def _executing_thread() -> ThreadPoolExecutor:
-    """Return a thread with room for calls 1,024 deep."""
-    before = threading.stack_size(STACK_BYTES)
-    try:
-        executor = ThreadPoolExecutor(1, thread_name_prefix="execution")
-        executor.submit(int).result()  # Its stack has the size that holds now.
-        return executor
-    finally:
-        threading.stack_size(before)

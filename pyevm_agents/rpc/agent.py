@@ -179,7 +179,7 @@ def set_script(rpc: Rpc, steps: list[Step], model: str | None) -> bool:
     def work() -> None:
         switch.switch(mock)
 
-    rpc.node.do(work).result()
+    rpc.change(work)
     return True
 
 
@@ -187,7 +187,7 @@ def set_script(rpc: Rpc, steps: list[Step], model: str | None) -> bool:
 def clear_script(rpc: Rpc, model: str | None) -> bool:
     """Let the model itself answer again; return whether a script was set."""
     switch = _switch_of(rpc, model)
-    return rpc.node.do(lambda: switch.switch(None)).result() is not None
+    return rpc.change(lambda: switch.switch(None)) is not None
 
 
 def _is_scripted(rpc: Rpc, name: str) -> bool:

@@ -61,23 +61,23 @@ MAX_DEPTH = 10_000
 # -- what waits -- #
 
 
-@METHODS.method("anvil_dropTransaction", "hardhat_dropTransaction", hash32)
+@METHODS.method("anvil_dropTransaction", "hardhat_dropTransaction", hash32, is_quick=True)
 def drop_transaction(rpc: Rpc, transaction_hash: bytes) -> str | None:
     """Let a transaction wait no longer; return its hash, null where it did not wait."""
-    dropped = rpc.node.do(lambda: rpc.node.pool.remove(transaction_hash)).result()
+    dropped = rpc.change(lambda: rpc.node.pool.remove(transaction_hash))
     return None if dropped is None else formats.data(transaction_hash)
 
 
-@METHODS.method("anvil_dropAllTransactions", "hardhat_dropAllTransactions")
+@METHODS.method("anvil_dropAllTransactions", "hardhat_dropAllTransactions", is_quick=True)
 def drop_all_transactions(rpc: Rpc) -> None:
     """Let no transaction wait."""
-    rpc.node.do(rpc.node.pool.clear).result()
+    rpc.change(rpc.node.pool.clear)
 
 
-@METHODS.method("anvil_removePoolTransactions", address)
+@METHODS.method("anvil_removePoolTransactions", address, is_quick=True)
 def remove_pool_transactions(rpc: Rpc, account: Address) -> None:
     """Let none of an account's transactions wait."""
-    rpc.node.do(lambda: rpc.node.pool.remove_of(account)).result()
+    rpc.change(lambda: rpc.node.pool.remove_of(account))
 
 
 @METHODS.method("eth_sendUnsignedTransaction", asked)
@@ -104,13 +104,17 @@ def get_genesis_time(rpc: Rpc) -> int:
     return int(rpc.node.chain.header(0).timestamp)
 
 
-@METHODS.method("anvil_setBlockTimestampInterval", "evm_setBlockTimestampInterval", seconds)
+@METHODS.method(
+    "anvil_setBlockTimestampInterval", "evm_setBlockTimestampInterval", seconds, is_quick=True
+)
 def set_block_timestamp_interval(rpc: Rpc, interval: int) -> None:
     """Let each block be so many seconds after its parent, whatever the world's time."""
-    rpc.node.do(lambda: rpc.node.clock.set_interval(interval)).result()
+    rpc.change(lambda: rpc.node.clock.set_interval(interval))
 
 
-@METHODS.method("anvil_removeBlockTimestampInterval", "evm_removeBlockTimestampInterval")
+@METHODS.method(
+    "anvil_removeBlockTimestampInterval", "evm_removeBlockTimestampInterval", is_quick=True
+)
 def remove_block_timestamp_interval(rpc: Rpc) -> bool:
     """Go by the world's time again; return whether there was an interval."""
 
@@ -119,7 +123,7 @@ def remove_block_timestamp_interval(rpc: Rpc) -> bool:
         rpc.node.clock.set_interval(None)
         return was_set
 
-    return rpc.node.do(work).result()
+    return rpc.change(work)
 
 
 # -- going back -- #

@@ -41,7 +41,7 @@ def add_balance(rpc: Rpc, account: Address, balance: int) -> None:
         most = 2**256 - 1
         state.set_balance(account, min(state.get_balance(account) + balance, most))
 
-    rpc.node.do(lambda: rpc.node.modify(change)).result()
+    rpc.change(lambda: rpc.node.modify(change))
 
 
 @METHODS.method(

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from pyevm_agents.node import BusyError
 from pyevm_agents.rpc.appearances import Appearances
+from pyevm_agents.rpc.errors import WouldWaitError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyevm_agents.node import Node
     from pyevm_agents.rpc.events import Events
     from pyevm_agents.rpc.session import Session
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +37,28 @@ class Rpc:
     session: Session | None = None
     """Who asks."""
 
-    def of(self, session: Session) -> Rpc:
+    may_wait: bool = True
+    """Whether the thread may wait for others: the server's loop may not."""
+
+    def of(self, session: Session, *, may_wait: bool = True) -> Rpc:
         """Return the same for whoever asks."""
-        return replace(self, session=session)
+        return replace(self, session=session, may_wait=may_wait)
+
+    def require_patience(self) -> None:
+        """Go no further where the thread may not wait, or work for long.
+
+        Raises: WouldWaitError: it may not. The method is then called again where it may.
+        """
+        if not self.may_wait:
+            raise WouldWaitError
+
+    def change(self, work: Callable[[], T]) -> T:
+        """Change something of the node that takes no time; after whatever was asked before.
+
+        Raises: WouldWaitError: something is under way, and this thread may not wait.
+        """
+        try:
+            return self.node.do_at_once(work)
+        except BusyError:
+            self.require_patience()
+        return self.node.do(work).result()

@@ -1,6 +1,6 @@
 """JSON-RPC 2.0 around a service: bytes in, bytes out. A server and a provider in process share it.
 
-message ─▶ Dispatcher.begin ─▶ the answer, where all of it is quick
+message ─▶ Dispatcher.begin ─▶ the answer, where all of it is quick and nothing is waited for
                            └▶ Work, to be run in a thread: the answer
 """
 
@@ -9,12 +9,19 @@ from __future__ import annotations
 import logging
 import threading
 import traceback
-from dataclasses import dataclass, replace
+from collections import deque
+from dataclasses import dataclass
 from time import perf_counter  # noqa: TID251 - how long a request takes is shown, and no more
 from typing import TYPE_CHECKING, Protocol
 
 from pyevm_agents.rpc.codec import decode
-from pyevm_agents.rpc.errors import INTERNAL_ERROR, INVALID_REQUEST, LIMIT_EXCEEDED, RpcError
+from pyevm_agents.rpc.errors import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    LIMIT_EXCEEDED,
+    RpcError,
+    WouldWaitError,
+)
 from pyevm_agents.rpc.limits import Limits
 from pyevm_agents.rpc.request import Request, failure, read_request, success
 
@@ -45,16 +52,20 @@ class Service(Protocol):
     """What answers requests. Thread-safe: several run at once."""
 
     def is_quick(self, method: str) -> bool:
-        """Say whether a method never waits and takes well under a millisecond.
+        """Say whether a method takes well under a millisecond where it need not wait.
 
-        It is then called on the server's loop. A method that subscribes should be quick: its
-        answer then precedes the first notification, whatever other threads do.
+        It is then called on the server's loop. A method that subscribes should be quick and never
+        wait: its answer then precedes the first notification, whatever other threads do.
         """
 
-    def call(self, method: str, params: Params, session: Session) -> object:
+    def call(
+        self, method: str, params: Params, session: Session, *, may_wait: bool = True
+    ) -> object:
         """Execute a method and return its result, JSON-ready.
 
-        Raises: RpcError: the error to answer.
+        Input:  whether it may wait for others: not on the server's loop, where quick ones run.
+        Raises: RpcError: the error to answer. WouldWaitError: it may not wait, and would, or would
+                take long; nothing was done. It is called again in a thread.
         """
 
 
@@ -79,7 +90,8 @@ class Work:
     """The rest of answering a message: call it once, in a thread of its own, or refuse it."""
 
     method: str
-    """What it waits for: the first method that is not quick. Empty where nobody knows yet."""
+    """What it waits for: the first method that is not quick, or that would have to wait. Empty
+    where nobody knows yet."""
 
     is_batch: bool
     run: Callable[[], bytes | None]
@@ -122,18 +134,16 @@ class Dispatcher:
         requests = self._read(body, session)
         if isinstance(requests, bytes):
             return requests
+        answers = _Answers(self, requests, session, is_batch=is_batch)
         slow = [request.method for request in requests if not self._is_quick(request)]
+        waits_for = slow[0] if slow else ""
         if not slow and len(requests) <= INLINE_REQUESTS:
-            return self._answers(requests, session, is_batch=is_batch)
+            try:
+                return answers.all(may_wait=False)
+            except WouldWaitError:
+                waits_for = answers.next.method
         return Work(
-            method=slow[0] if slow else "",
-            is_batch=is_batch,
-            run=lambda: self._answers(requests, session, is_batch=is_batch),
-            refuse=lambda error: self._answers(
-                [replace(request, refusal=error) for request in requests],
-                session,
-                is_batch=is_batch,
-            ),
+            method=waits_for, is_batch=is_batch, run=answers.all, refuse=answers.all_refused
         )
 
     def _is_quick(self, request: Request) -> bool:
@@ -152,7 +162,7 @@ class Dispatcher:
         requests = self._read(body, session)
         if isinstance(requests, bytes):
             return requests
-        return self._answers(requests, session, is_batch=_is_batch(body))
+        return _Answers(self, requests, session, is_batch=_is_batch(body)).all()
 
     def _read(self, body: bytes, session: Session) -> Sequence[Request] | bytes:
         """Return the requests of a message, or the answer to one that has none."""
@@ -175,42 +185,27 @@ class Dispatcher:
                 f"the batch has {len(batch):,} requests; at most {self._limits.batch:,} are taken",
             )
 
-    def _answers(
-        self, requests: Sequence[Request], session: Session, *, is_batch: bool
-    ) -> bytes | None:
-        """Execute requests one after the other and join their answers."""
-        if not is_batch:
-            return self._execute(requests[0], session)
-        answers: list[bytes] = []
-        room_bytes = self._limits.batch_answer_bytes
-        for request in requests:
-            if room_bytes < 0:
-                answer = self._refuse(request, self._too_long(), session)
-            else:
-                answer = self._execute(request, session)
-            if answer is not None:
-                answers.append(answer)
-                room_bytes -= len(answer)
-        return b"[%b]" % b",".join(answers) if answers else None
+    @property
+    def batch_answer_bytes(self) -> int:
+        """After how many bytes of answers the rest of a batch is refused."""
+        return self._limits.batch_answer_bytes
 
-    def _too_long(self) -> RpcError:
-        return RpcError(
-            LIMIT_EXCEEDED,
-            f"the batch's answers exceed {self._limits.batch_answer_bytes:,} bytes, so this "
-            "request was not executed: send it again in another batch",
-        )
+    def execute(self, request: Request, session: Session, *, may_wait: bool) -> bytes | None:
+        """Execute one request.
 
-    def _execute(self, request: Request, session: Session) -> bytes | None:
-        """Execute one request."""
+        Raises: WouldWaitError: it may not wait, and would; it is as if it were not asked yet.
+        """
         if request.refusal is not None:
-            return self._refuse(request, request.refusal, session)
+            return self.refuse(request, request.refusal, session)
         started = perf_counter()
         code = None
         answer = None
         try:
-            result = self._service.call(request.method, request.params, session)
+            result = self._service.call(request.method, request.params, session, may_wait=may_wait)
             if not request.is_notification:
                 answer = success(request.id, result)
+        except WouldWaitError:
+            raise
         except Exception as exception:  # noqa: BLE001 - whatever it is, the server goes on
             error = _as_rpc_error(exception, request.method)
             code = error.code
@@ -219,7 +214,8 @@ class Dispatcher:
         self._tell(request.method, (perf_counter() - started) * 1_000, code, session)
         return answer
 
-    def _refuse(self, request: Request, error: RpcError, session: Session) -> bytes | None:
+    def refuse(self, request: Request, error: RpcError, session: Session) -> bytes | None:
+        """Answer one request with an error; it is not executed."""
         self._tell(request.method, 0.0, error.code, session)
         return None if request.is_notification else failure(request.id, error)
 
@@ -235,6 +231,68 @@ class Dispatcher:
                 thread_id=threading.get_ident(),
             )
         )
+
+
+class _Answers:
+    """The answers to a message's requests, one after the other; also in two goes."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        requests: Sequence[Request],
+        session: Session,
+        *,
+        is_batch: bool,
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._left = deque(requests)
+        self._session = session
+        self._is_batch = is_batch
+        self._done: list[bytes] = []
+        self._room_bytes = dispatcher.batch_answer_bytes
+
+    @property
+    def next(self) -> Request:
+        """The request that is not answered yet."""
+        return self._left[0]
+
+    def all(self, *, may_wait: bool = True) -> bytes | None:
+        """Execute what is left; return the answers of all, joined.
+
+        Raises: WouldWaitError: the next one may not wait, and would.
+        """
+        while self._left:
+            self._keep(self._answer(self.next, may_wait=may_wait))
+        return self._joined()
+
+    def all_refused(self, error: RpcError) -> bytes | None:
+        """Answer what is left with an error; return the answers of all, joined."""
+        while self._left:
+            self._keep(self._dispatcher.refuse(self.next, error, self._session))
+        return self._joined()
+
+    def _answer(self, request: Request, *, may_wait: bool) -> bytes | None:
+        if self._is_batch and self._room_bytes < 0:
+            return self._dispatcher.refuse(request, self._too_long(), self._session)
+        return self._dispatcher.execute(request, self._session, may_wait=may_wait)
+
+    def _keep(self, answer: bytes | None) -> None:
+        self._left.popleft()
+        if answer is not None:
+            self._done.append(answer)
+            self._room_bytes -= len(answer)
+
+    def _too_long(self) -> RpcError:
+        return RpcError(
+            LIMIT_EXCEEDED,
+            f"the batch's answers exceed {self._dispatcher.batch_answer_bytes:,} bytes, so this "
+            "request was not executed: send it again in another batch",
+        )
+
+    def _joined(self) -> bytes | None:
+        if not self._done:
+            return None
+        return b"[%b]" % b",".join(self._done) if self._is_batch else self._done[0]
 
 
 def _is_batch(body: bytes) -> bool:

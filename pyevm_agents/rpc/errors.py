@@ -32,3 +32,7 @@ class RpcError(AgentsError):
         self.code = code
         self.message = message
         self.data = data
+
+
+class WouldWaitError(Exception):
+    """A method may not wait, and would have to. It has done nothing, and is called again."""

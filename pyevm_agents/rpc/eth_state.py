@@ -60,13 +60,13 @@ def syncing(rpc: Rpc) -> bool:  # noqa: ARG001 - as all methods
     return False
 
 
-@METHODS.method("eth_getBalance", address, AT)
+@METHODS.method("eth_getBalance", address, AT, is_quick=True)
 def get_balance(rpc: Rpc, account: Address, block: BlockId) -> str:
     """Return an account's balance, in wei."""
     return hex(_state(rpc, block).get_balance(account))
 
 
-@METHODS.method("eth_getTransactionCount", address, AT)
+@METHODS.method("eth_getTransactionCount", address, AT, is_quick=True)
 def get_transaction_count(rpc: Rpc, account: Address, block: BlockId) -> str:
     """Return an account's nonce; that of its next transaction where "pending"."""
     if block.tag == "pending":
@@ -74,7 +74,7 @@ def get_transaction_count(rpc: Rpc, account: Address, block: BlockId) -> str:
     return hex(_state(rpc, block).get_nonce(account))
 
 
-@METHODS.method("eth_getCode", address, AT)
+@METHODS.method("eth_getCode", address, AT, is_quick=True)
 def get_code(rpc: Rpc, account: Address, block: BlockId) -> str:
     """Return an account's code."""
     return formats.data(_state(rpc, block).get_code(account))
@@ -88,7 +88,7 @@ def storage_key(value: object, name: str) -> int:
         raise RpcError(SERVER_ERROR, f"unable to decode storage key: {error.message}") from error
 
 
-@METHODS.method("eth_getStorageAt", address, storage_key, AT)
+@METHODS.method("eth_getStorageAt", address, storage_key, AT, is_quick=True)
 def get_storage_at(rpc: Rpc, account: Address, position: int, block: BlockId) -> str:
     """Return a storage slot, 32 bytes."""
     return formats.word(_state(rpc, block).get_storage(account, position))

@@ -36,21 +36,26 @@ if TYPE_CHECKING:
 
 METHODS = Table()
 
+QUICKLY_UNDONE_BLOCKS = 16
+"""Going back by more is no work for the server's loop: each undone block is read and told of."""
+
 MAX_MINED_BLOCKS = 100_000
 """Blocks that one request makes at most: each takes some milliseconds, and all others wait."""
 
 
-@METHODS.method("evm_snapshot", "anvil_snapshot")
+@METHODS.method("evm_snapshot", "anvil_snapshot", is_quick=True)
 def snapshot(rpc: Rpc) -> str:
     """Keep everything as it is; return an id for `evm_revert`, never given twice."""
-    return hex(rpc.node.do(rpc.node.snapshot).result())
+    return hex(rpc.change(rpc.node.snapshot))
 
 
-@METHODS.method("evm_revert", "anvil_revert", quantity)
+@METHODS.method("evm_revert", "anvil_revert", quantity, is_quick=True)
 def revert(rpc: Rpc, snapshot_id: int) -> bool:
     """Go back to a snapshot; it and later ones are used up. False where there is none."""
+    if rpc.node.blocks_since(snapshot_id) > QUICKLY_UNDONE_BLOCKS:
+        rpc.require_patience()
     try:
-        rpc.node.do(lambda: rpc.node.revert(snapshot_id)).result()
+        rpc.change(lambda: rpc.node.revert(snapshot_id))
     except ConfigError:
         return False
     return True
@@ -141,14 +146,14 @@ def get_automine(rpc: Rpc) -> bool:
 def set_interval_mining(rpc: Rpc, interval: int) -> bool:
     """Make a block so often, in seconds; 0 for never."""
     mining = Mining(is_automatic=rpc.node.mining.is_automatic, interval_seconds=interval)
-    rpc.node.do(lambda: rpc.node.set_mining(mining)).result()
+    rpc.change(lambda: rpc.node.set_mining(mining))
     return True
 
 
-@METHODS.method("evm_increaseTime", "anvil_increaseTime", seconds)
+@METHODS.method("evm_increaseTime", "anvil_increaseTime", seconds, is_quick=True)
 def increase_time(rpc: Rpc, seconds: int) -> int:
     """Move the chain's time ahead; return by how much it is ahead of the world's, in seconds."""
-    return rpc.node.do(lambda: rpc.node.clock.increase(seconds)).result()
+    return rpc.change(lambda: rpc.node.clock.increase(seconds))
 
 
 @METHODS.method(
@@ -156,50 +161,53 @@ def increase_time(rpc: Rpc, seconds: int) -> int:
     "anvil_setNextBlockTimestamp",
     "hardhat_setNextBlockTimestamp",
     seconds,
+    is_quick=True,
 )
 def set_next_block_timestamp(rpc: Rpc, timestamp: int) -> None:
     """Give the next block its time."""
     node = rpc.node
-    node.do(lambda: node.clock.set_next(timestamp, node.chain.head.timestamp)).result()
+    rpc.change(lambda: node.clock.set_next(timestamp, node.chain.head.timestamp))
 
 
-@METHODS.method("evm_setTime", "anvil_setTime", seconds)
+@METHODS.method("evm_setTime", "anvil_setTime", seconds, is_quick=True)
 def set_time(rpc: Rpc, timestamp: int) -> int:
     """Let it be that time now; return by how much the chain moved, in seconds."""
-    return rpc.node.do(lambda: rpc.node.clock.set_now(timestamp)).result()
+    return rpc.change(lambda: rpc.node.clock.set_now(timestamp))
 
 
-@METHODS.method("evm_setBlockGasLimit", "anvil_setBlockGasLimit", uint64)
+@METHODS.method("evm_setBlockGasLimit", "anvil_setBlockGasLimit", uint64, is_quick=True)
 def set_block_gas_limit(rpc: Rpc, gas_limit: int) -> bool:
     """Give every block from now on that gas limit."""
 
     def work() -> None:
         rpc.node.fixed = replace(rpc.node.fixed, gas_limit=gas_limit)
 
-    rpc.node.do(work).result()
+    rpc.change(work)
     return True
 
 
-@METHODS.method("anvil_setNextBlockBaseFeePerGas", "hardhat_setNextBlockBaseFeePerGas", quantity)
+@METHODS.method(
+    "anvil_setNextBlockBaseFeePerGas", "hardhat_setNextBlockBaseFeePerGas", quantity, is_quick=True
+)
 def set_next_base_fee(rpc: Rpc, base_fee: int) -> None:
     """Give the next block its base fee, in wei."""
-    rpc.node.do(lambda: rpc.node.tell_next_block(base_fee_wei=base_fee)).result()
+    rpc.change(lambda: rpc.node.tell_next_block(base_fee_wei=base_fee))
 
 
-@METHODS.method("anvil_setCoinbase", "hardhat_setCoinbase", address)
+@METHODS.method("anvil_setCoinbase", "hardhat_setCoinbase", address, is_quick=True)
 def set_coinbase(rpc: Rpc, account: Address) -> None:
     """Give every block from now on that fee recipient."""
 
     def work() -> None:
         rpc.node.fixed = replace(rpc.node.fixed, coinbase=account)
 
-    rpc.node.do(work).result()
+    rpc.change(work)
 
 
-@METHODS.method("hardhat_setPrevRandao", "anvil_setNextBlockPrevRandao", hash32)
+@METHODS.method("hardhat_setPrevRandao", "anvil_setNextBlockPrevRandao", hash32, is_quick=True)
 def set_prev_randao(rpc: Rpc, prev_randao: bytes) -> bool:
     """Give the next block what PREVRANDAO gives."""
-    rpc.node.do(lambda: rpc.node.tell_next_block(prev_randao=prev_randao)).result()
+    rpc.change(lambda: rpc.node.tell_next_block(prev_randao=prev_randao))
     return True
 
 
@@ -216,21 +224,21 @@ def set_prev_randao(rpc: Rpc, prev_randao: bytes) -> bool:
 )
 def set_balance(rpc: Rpc, account: Address, balance: int) -> bool:
     """Give an account its balance, in wei."""
-    rpc.node.do(lambda: rpc.node.modify(lambda state: state.set_balance(account, balance))).result()
+    rpc.change(lambda: rpc.node.modify(lambda state: state.set_balance(account, balance)))
     return True
 
 
 @METHODS.method("anvil_setNonce", "hardhat_setNonce", "evm_setAccountNonce", address, uint64)
 def set_nonce(rpc: Rpc, account: Address, nonce: int) -> bool:
     """Give an account its nonce."""
-    rpc.node.do(lambda: rpc.node.modify(lambda state: state.set_nonce(account, nonce))).result()
+    rpc.change(lambda: rpc.node.modify(lambda state: state.set_nonce(account, nonce)))
     return True
 
 
 @METHODS.method("anvil_setCode", "hardhat_setCode", "evm_setAccountCode", address, data)
 def set_code(rpc: Rpc, account: Address, code: bytes) -> bool:
     """Give an account its code."""
-    rpc.node.do(lambda: rpc.node.modify(lambda state: state.set_code(account, code))).result()
+    rpc.change(lambda: rpc.node.modify(lambda state: state.set_code(account, code)))
     return True
 
 
@@ -239,32 +247,34 @@ def set_code(rpc: Rpc, account: Address, code: bytes) -> bool:
 )
 def set_storage_at(rpc: Rpc, account: Address, position: int, value: int) -> bool:
     """Give a storage slot its value."""
-    rpc.node.do(
-        lambda: rpc.node.modify(lambda state: state.set_storage(account, position, value))
-    ).result()
+    rpc.change(lambda: rpc.node.modify(lambda state: state.set_storage(account, position, value)))
     return True
 
 
-@METHODS.method("anvil_impersonateAccount", "hardhat_impersonateAccount", address)
+@METHODS.method("anvil_impersonateAccount", "hardhat_impersonateAccount", address, is_quick=True)
 def impersonate_account(rpc: Rpc, account: Address) -> bool:
     """Send in an account's name from now on, without its key."""
-    rpc.node.do(lambda: rpc.node.keys.impersonate(account)).result()
+    rpc.change(lambda: rpc.node.keys.impersonate(account))
     return True
 
 
-@METHODS.method("anvil_stopImpersonatingAccount", "hardhat_stopImpersonatingAccount", address)
+@METHODS.method(
+    "anvil_stopImpersonatingAccount", "hardhat_stopImpersonatingAccount", address, is_quick=True
+)
 def stop_impersonating_account(rpc: Rpc, account: Address) -> bool:
     """Send in its name no longer."""
-    rpc.node.do(lambda: rpc.node.keys.stop_impersonating(account)).result()
+    rpc.change(lambda: rpc.node.keys.stop_impersonating(account))
     return True
 
 
-@METHODS.method("anvil_autoImpersonateAccount", "hardhat_autoImpersonateAccount", boolean)
+@METHODS.method(
+    "anvil_autoImpersonateAccount", "hardhat_autoImpersonateAccount", boolean, is_quick=True
+)
 def auto_impersonate(rpc: Rpc, enabled: bool) -> bool:  # noqa: FBT001 - JSON-RPC has places
     """Send in anybody's name, or not."""
 
     def work() -> None:
         rpc.node.keys.impersonates_all = enabled
 
-    rpc.node.do(work).result()
+    rpc.change(work)
     return True

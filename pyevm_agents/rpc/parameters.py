@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
 
 from eth_typing import Address
@@ -27,6 +28,9 @@ QUANTITY = re.compile(r"0x(0|[1-9a-fA-F][0-9a-fA-F]*)")
 HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
 HASH_BYTES, ADDRESS_BYTES = 32, 20
 UINT64, UINT256 = 2**64 - 1, 2**256 - 1
+REMEMBERED_CHECKSUMS = 4_096
+"""Addresses whose checksum is remembered: a client names the same ones always."""
+
 SHOWN_CHARACTERS = 80
 """Of a bad value in a message."""
 
@@ -104,12 +108,17 @@ def slot(value: object, name: str) -> int:
     return quantity(value, name)
 
 
+@lru_cache(REMEMBERED_CHECKSUMS)
+def _with_checksum(lowered: str) -> str:
+    return to_checksum_address(lowered)
+
+
 def address(value: object, name: str) -> Address:
     """Read an address; one in mixed case must have its checksum (EIP-55)."""
     if not isinstance(value, str) or not re.fullmatch(r"0x[0-9a-fA-F]{40}", value):
         raise invalid(name, value, "want an address: 0x and 40 hexadecimal digits")
-    if is_checksum_formatted_address(value) and to_checksum_address(value) != value:
-        raise invalid(name, value, f"bad checksum: it would be {to_checksum_address(value)}")
+    if is_checksum_formatted_address(value) and _with_checksum(value.lower()) != value:
+        raise invalid(name, value, f"bad checksum: it would be {_with_checksum(value.lower())}")
     return Address(bytes.fromhex(value[2:]))
 
 

@@ -30,16 +30,21 @@ class NodeService:
         self._faults = Faults()
 
     def is_quick(self, method: str) -> bool:
-        """Whether a method answers well within a millisecond, and never waits."""
+        """Whether a method answers well within a millisecond, unless it would have to wait."""
         known = self._methods.get(method)
         return known is None or known.is_quick
 
     def call(
-        self, method: str, params: Sequence[object] | Mapping[str, object], session: Session
+        self,
+        method: str,
+        params: Sequence[object] | Mapping[str, object],
+        session: Session,
+        *,
+        may_wait: bool = True,
     ) -> object:
         """Answer a request.
 
-        Raises: RpcError: every error that is no bug.
+        Raises: RpcError: every error that is no bug. WouldWaitError: it may not wait, and would.
         """
         known = self._methods.get(method)
         if known is None:
@@ -50,7 +55,7 @@ class NodeService:
         self._faults.asked(method)
         self._faults.require_none(method, params)
         try:
-            return known.answer(self._rpc.of(session), *arguments)
+            return known.answer(self._rpc.of(session, may_wait=may_wait), *arguments)
         except PoolError as error:
             raise RpcError(SERVER_ERROR, str(error)) from error
         except BlockNotFoundError as error:

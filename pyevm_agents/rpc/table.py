@@ -47,7 +47,7 @@ class Method:
     parameters: tuple[Read | Optional, ...]
     names: tuple[str, ...]
     is_quick: bool
-    """Whether it answers well within a millisecond, and never waits."""
+    """Whether it answers well within a millisecond; where it would wait it asks `Rpc` first."""
 
     @property
     def description(self) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
 
 from eth.vm.forks.prague.computation import PragueComputation
 from eth_utils.toolz import merge
@@ -14,10 +14,13 @@ from pyevm_agents.opcodes import PRAGUE_OPCODES
 from pyevm_agents.vm.watched_state import WatchedState
 
 if TYPE_CHECKING:
-    from eth.abc import ComputationAPI, MessageAPI
+    from eth.abc import ComputationAPI, MessageAPI, StateAPI, TransactionContextAPI
     from eth_typing import Address
 
     from precompiles.executor import Inference
+
+REMEMBERED_CODES = 64
+"""Codes whose jumps are remembered. One of 24 KiB takes at most 2 MB."""
 
 
 class AgentComputation(PragueComputation):
@@ -37,6 +40,15 @@ class AgentComputation(PragueComputation):
 
     inference: Inference | None = None
     """Set on a call of the executor that ran to its end."""
+
+    def __init__(
+        self, state: StateAPI, message: MessageAPI, transaction_context: TransactionContextAPI
+    ) -> None:
+        """Begin to execute a message."""
+        super().__init__(state, message, transaction_context)
+        if message.code:
+            code: Any = self.code
+            code.valid_positions, code.invalid_positions = _positions(message.code)
 
     @property
     def is_origin_computation(self) -> bool:
@@ -82,6 +94,15 @@ class AgentComputation(PragueComputation):
     def get_self_destruct_beneficiaries(self) -> list[Address]:
         """Return who gets what those accounts had."""
         return [*dict.fromkeys(each for one in self._succeeded() for each in one.beneficiaries)]
+
+
+@lru_cache(REMEMBERED_CODES)
+def _positions(code: bytes) -> tuple[set[int], set[int]]:  # noqa: ARG001 - it is the key
+    """Return which positions of a code are known to be opcodes, and which to be data of a PUSH.
+
+    py-evm finds out one by one, for each jump in each call again; here each is found out once.
+    """
+    return set(), set()
 
 
 def record_inference(computation: ComputationAPI, inference: Inference) -> None:

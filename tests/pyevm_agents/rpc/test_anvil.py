@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pyevm_agents.rpc import anvil
-from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
+from pyevm_agents.rpc.context import Rpc
+from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError, WouldWaitError
+from pyevm_agents.rpc.events import Events
+from pyevm_agents.rpc.evm import QUICKLY_UNDONE_BLOCKS, revert, snapshot
 from tests.pyevm_agents.rpc.local_node import (
     ETHER,
     FIRST,
@@ -107,6 +111,31 @@ def test_a_rollback_can_be_reverted(local: LocalNode) -> None:
     assert local.block("latest")["hash"] == before
     local.send()
     assert local.number("eth_blockNumber") == 2
+
+
+def test_what_takes_long_to_undo_is_not_undone_in_passing(local: LocalNode) -> None:
+    rpc = Rpc(node=local.node, events=Events(local.node), may_wait=False)
+    few, many = (local.node.snapshot() for _ in range(2))
+    local.ask("anvil_mine", hex(QUICKLY_UNDONE_BLOCKS + 1))
+    with pytest.raises(WouldWaitError):
+        revert(rpc, many)
+    assert local.number("eth_blockNumber") == QUICKLY_UNDONE_BLOCKS + 1
+    local.ask("anvil_rollback", 1)
+    assert revert(rpc, many)
+    assert local.number("eth_blockNumber") == 0
+    assert revert(rpc, few)
+    assert not revert(rpc, few)
+
+
+def test_nothing_changes_in_passing_while_something_is_under_way(local: LocalNode) -> None:
+    rpc = Rpc(node=local.node, events=Events(local.node), may_wait=False)
+    may_end = threading.Event()
+    under_way = local.node.do(lambda: may_end.wait(60))
+    with pytest.raises(WouldWaitError):
+        snapshot(rpc)
+    may_end.set()
+    assert under_way.result(60)
+    assert local.node.snapshots == {}
 
 
 def test_reorg_replaces_blocks_and_tells_of_it(local: LocalNode) -> None:

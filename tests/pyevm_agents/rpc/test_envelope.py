@@ -197,6 +197,32 @@ def test_a_batch_is_work_for_its_first_method_that_is_not_quick() -> None:
     assert (work.method, work.is_batch) == ("slow_echo", True)
 
 
+def test_what_would_wait_is_work() -> None:
+    peer = Peer()
+    work = peer.begin(request("shy", 5))
+    assert isinstance(work, Work)
+    assert (work.method, work.is_batch, peer.service.calls) == ("shy", False, 0)
+    assert json.loads(work() or b"")["result"] == [5]
+    assert [one.method for one in peer.answered] == ["shy"]
+
+
+def test_a_batch_goes_on_where_it_would_have_waited() -> None:
+    peer = Peer()
+    batch = [request("count", request_id=0), request("shy", request_id=1)]
+    work = peer.begin([*batch, request("count", request_id=2)])
+    assert isinstance(work, Work)
+    assert (work.method, work.is_batch) == ("shy", True)
+    assert [one["result"] for one in json.loads(work() or b"")] == [1, [], 3]
+
+
+def test_what_was_answered_before_a_wait_stays_when_the_rest_is_refused() -> None:
+    work = Peer().begin([request("echo", 1), request("shy"), notification("shy")])
+    assert isinstance(work, Work)
+    first, second = json.loads(work.refuse(RpcError(LIMIT_EXCEEDED, "busy")) or b"")
+    assert first["result"] == [1]
+    assert second["error"] == {"code": LIMIT_EXCEEDED, "message": "busy"}
+
+
 def test_a_long_batch_is_work_though_it_is_quick() -> None:
     assert isinstance(Peer().begin([request("echo")] * INLINE_REQUESTS), bytes)
     assert isinstance(Peer().begin([request("echo")] * (INLINE_REQUESTS + 1)), Work)
