@@ -1,0 +1,1 @@
+"""The test kit: agents in a test suite, on a real EVM with real gas."""
