@@ -167,13 +167,33 @@ class ChainReader:
 
         Its context is that block's: NUMBER gives its number.
         """
-        header = self._head if header is None else header
+        head, root = self._tip  # Once: another thread may be making blocks.
+        if header is None:
+            return self._state(head, root)
         return self._state(header, self.state_root(header))
 
     def state_root(self, header: BlockHeaderAPI) -> bytes:
-        """Return the root of the state after a block, what was set after it included."""
+        """Return the root of the state after a block, what was set after it included.
+
+        It is the same before and after the next block is made, so whoever read which block is the
+        latest one reads its state, whatever is mined meanwhile.
+        """
         head, root = self._tip
-        return root if header.hash == head.hash else bytes(header.state_root)
+        if header.hash == head.hash:
+            return root
+        return self._root_set_after(header) or bytes(header.state_root)
+
+    def _root_set_after(self, header: BlockHeaderAPI) -> bytes | None:
+        """Return the root that the next block on the chain began with, where one was set."""
+        rows, number = self._chain.chaindb, header.block_number
+        try:
+            if rows.get_canonical_block_hash(number) != header.hash:
+                return None
+            child = rows.get_canonical_block_hash(BlockNumber(number + 1))
+        except HeaderNotFound:
+            return None
+        key = BEFORE_KEY + child
+        return self._db[key] if self._db.exists(key) else None
 
     def state_root_before(self, header: BlockHeaderAPI) -> bytes:
         """Return the root of the state that a block begins with."""

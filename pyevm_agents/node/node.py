@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from eth_typing import Address
 from eth_utils import ValidationError, keccak
+from lru import LRU
 
 from pyevm_agents.chain import BlockSettings, ModelNeededError, Record
 from pyevm_agents.console import console_lines
-from pyevm_agents.errors import ConfigError
+from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.node.admission import MAX_BLOBS, Terms, require_admissible
 from pyevm_agents.node.clock import Clock
 from pyevm_agents.node.clock import Settings as ClockSettings
@@ -40,6 +41,9 @@ T = TypeVar("T")
 
 MAX_SNAPSHOTS = 10_000
 """Snapshots that are kept; the oldest goes. One takes about 1 KB and what was changed after it."""
+
+KEPT_FAULTS = 1_000
+"""Transactions of which it is kept why the host failed on them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +119,7 @@ class Node:
         self._mining = mining or Mining()
         self._watchers: list[Watcher] = []
         self._kept: dict[int, _Kept] = {}
+        self._faults: LRU[bytes, str] = LRU(KEPT_FAULTS)
         self._ticker = Ticker(self._tick)
         self._turns = Turns()
         self._ticker.set(self._mining.interval_seconds)
@@ -174,6 +179,7 @@ class Node:
         )
         require_admissible(transaction, self.chain.state(), terms)
         self.pool.add(transaction)
+        self._faults.pop(transaction.hash, None)
         if self.chain.head is not head:
             self._require_in_time(transaction)
         for watcher in [*self._watchers]:
@@ -310,10 +316,19 @@ class Node:
                     return self.chain.mine(transactions, settings=settings)
             except ValidationError:
                 self._drop_first_invalid(transactions, settings)
-            except BaseException:
+            except BaseException as error:
                 for transaction in transactions:
                     self.pool.remove(transaction.hash)
+                    if isinstance(error, EngineFault):
+                        self._faults[transaction.hash] = str(error)
                 raise
+
+    def fault_of(self, transaction_hash: bytes) -> str | None:
+        """Return why the host failed on a transaction of late; None where it did not.
+
+        Such a transaction waits no more, and is in no block: it may be sent again.
+        """
+        return self._faults.get(transaction_hash)
 
     def choose(self, header: BlockHeaderAPI) -> list[Waiting]:
         """Return what waits and fits into a block, in order."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.blocks import BlockNotFoundError, header_of
-from pyevm_agents.rpc.errors import RpcError
+from pyevm_agents.rpc.errors import INTERNAL_ERROR, RpcError
 from pyevm_agents.rpc.failures import SERVER_ERROR
 from pyevm_agents.rpc.parameters import (
     LATEST,
@@ -189,9 +189,18 @@ def get_transaction_by_hash_and_index(rpc: Rpc, block_hash: bytes, index: int) -
 
 @METHODS.method("eth_getTransactionReceipt", hash32)
 def get_transaction_receipt(rpc: Rpc, transaction_hash: bytes) -> Json | None:
-    """Return a mined transaction's receipt, null where there is none."""
+    """Return a mined transaction's receipt, null where there is none.
+
+    Whoever waits for one that the host failed on is told so: there will be none.
+    """
     found = rpc.node.chain.find_transaction(transaction_hash)
     if found is None:
+        if (fault := rpc.node.fault_of(transaction_hash)) is not None:
+            raise RpcError(
+                INTERNAL_ERROR,
+                f"the transaction was dropped, for the host failed: {fault}; send it again",
+                {"retry": False},
+            )
         return None
     record, index = found
     return receipts_of(rpc, record)[index]

@@ -209,6 +209,23 @@ def test_the_oldest_of_too_many_snapshots_goes(
     assert node.chain.head.block_number == 2
 
 
+def test_a_block_has_what_was_set_after_it_also_when_another_follows(make: MakeNode) -> None:
+    node = make(is_automatic=False)
+    headers, told = [], {}
+    for number in range(3):
+        node.do(partial(node.modify, methodcaller("set_balance", NOBODY, number + 1))).result()
+        head = node.chain.head
+        headers.append(head)
+        told[head.hash] = node.chain.state_root(head)
+        node.do(node.mine).result()
+    assert [node.chain.state(one).get_balance(NOBODY) for one in headers] == [1, 2, 3]
+    assert [node.chain.state_root(one) for one in headers] == [told[one.hash] for one in headers]
+    node.do(lambda: node.rollback(2)).result()
+    assert node.chain.head == headers[1]
+    assert node.chain.balance(NOBODY) == 1  # What was set after it was undone with the next one.
+    assert node.chain.state(headers[2]).get_balance(NOBODY) == 2  # It is on the chain no more.
+
+
 def test_reading_never_sees_half_of_a_block(make: MakeNode) -> None:
     """What was set after a block is there until the next one is, which begins with it."""
     node = make(is_automatic=False)

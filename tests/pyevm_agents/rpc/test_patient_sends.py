@@ -60,3 +60,28 @@ def test_a_fault_is_not_tried_again_at_once(
     with pytest.raises(RpcError, match="SIGKILL"):
         it.ask("eth_call", it.run, "latest")
     assert len(asked) == 2
+
+
+def test_whoever_waits_for_a_receipt_is_told_of_a_fault(
+    it: ThinkingNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generate = it.model.generate
+
+    def fail(request: GenerationRequest) -> Generation:
+        generate(request)
+        raise EngineFault("the model's process was ended by SIGKILL")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(it.model, "generate", fail)
+        it.model.pause()
+        signed = it.ask("eth_signTransaction", it.run)["raw"]
+        sent = it.ask("eth_sendRawTransaction", signed)
+        assert it.ask("eth_getTransactionReceipt", sent) is None
+        it.model.go_on.set()
+        it.node.do(int).result()
+    with pytest.raises(RpcError, match=r"dropped.*SIGKILL.*send it again") as told:
+        it.ask("eth_getTransactionReceipt", sent)
+    assert (told.value.code, told.value.data) == (INTERNAL_ERROR, {"retry": False})
+    assert it.ask("eth_getTransactionByHash", sent) is None
+    assert it.ask("eth_sendRawTransaction", signed) == sent
+    assert it.ask("eth_getTransactionReceipt", sent)["status"] == "0x1"
