@@ -1,10 +1,11 @@
 """The least gas that a transaction succeeds with.
 
-A first run with all the gas there is tells what it uses. Where the run did not see how much gas it
-had (it called nobody, and executed no GAS), that is the least, or what a SSTORE asked to be left
-(EIP-2200) where it is more: with one less the same path ends out of gas. Else it is tried with one
-less too, as callers pass on at most 63 of 64 parts (EIP-150): upwards until it succeeds, then
-between.
+A first run with all the gas there is tells what each of its calls used, and so what it needs to go
+the same way: what it uses, what a SSTORE asks to be left (EIP-2200), and what its calls need, of
+which each gets at most 63 of 64 parts of what its caller has (EIP-150). Where the run did not see
+how much gas it had (it called nobody, and executed no GAS), that is the least: with one less the
+same path ends out of gas. Else two more runs tell whether it is, with that and with one less, and
+where it is not, further runs: upwards until it succeeds, then between.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eth.constants import GAS_CALLSTIPEND
 from eth.vm.opcode_values import GAS, SSTORE
 
+from pyevm_agents.deep_calls import with_calls
 from pyevm_agents.opcodes import STORE_LEAVES_GAS
 from pyevm_agents.vm import AgentComputation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from eth.abc import ComputationAPI, SignedTransactionAPI
     from eth.exceptions import VMError
@@ -35,8 +38,7 @@ class Trial:
     """Why it failed; None where it succeeded."""
 
     needed_gas: int
-    """What was used at its end, before refunds, or what a SSTORE needed: it never succeeds with
-    less by the same path."""
+    """What it needs to go the way that it went; refunds come later, and help nothing."""
 
     is_blind: bool
     """Whether nothing that it did hung on how much gas it had beyond that."""
@@ -44,21 +46,50 @@ class Trial:
     @classmethod
     def of(cls, transaction: SignedTransactionAPI, computation: ComputationAPI) -> Trial:
         """Read off a computation how it ended."""
-        needed = transaction.gas - computation.get_gas_remaining()
         if isinstance(computation, AgentComputation):
             sees_gas = computation.saw_gas
-            least_left = computation.least_gas_at_store
-            if least_left is not None:
-                needed = max(needed, transaction.gas - least_left + STORE_LEAVES_GAS)
+            needed = _needed_by_all(computation)
         else:
             sees_gas = not SEEING_INSTRUCTIONS.isdisjoint(computation.msg.code)
+            needed = computation.msg.gas - computation.get_gas_remaining()
         return cls(
             error=computation.error if computation.is_error else None,
-            needed_gas=needed,
+            needed_gas=transaction.gas - computation.msg.gas + needed,
             is_blind=not computation.children
             and computation.msg.code_address not in computation.precompiles
             and not sees_gas,
         )
+
+
+def _needed_by_all(computation: AgentComputation) -> int:
+    """Return the gas that a call needs for itself and all that it calls to go as they went."""
+    needed: dict[int, int] = {}
+    for one in reversed([*with_calls(computation)]):  # Whoever was called comes first.
+        needed[id(one)] = _needed(one, needed)
+    return needed[id(computation)]
+
+
+def _needed(one: AgentComputation, needed: Mapping[int, int]) -> int:
+    """Return the gas that a call needs, given what those that it called need."""
+    if one.is_error and one.error.burns_gas:
+        return 0  # It fails with less as well.
+    gas = one.msg.gas
+    least = gas - one.get_gas_remaining()
+    if one.least_gas_at_store is not None:
+        least = max(least, gas - one.least_gas_at_store + STORE_LEAVES_GAS)
+    for child in () if one.is_error else one.children:
+        assert isinstance(child, AgentComputation)  # noqa: S101 - as whoever called it
+        message = child.msg
+        is_paid_for = message.value and message.should_transfer_value and not message.is_create
+        stipend = GAS_CALLSTIPEND if is_paid_for else 0
+        had = child.left_to_caller + message.gas - stipend
+        least = max(least, gas - had + _to_pass_on(needed[id(child)] - stipend))
+    return least
+
+
+def _to_pass_on(wanted: int) -> int:
+    """Return the least gas of which 63 of 64 parts are so much (EIP-150)."""
+    return wanted + (wanted - 1) // 63 if wanted > 0 else 0
 
 
 def least_gas(attempt: Callable[[int], Trial], least: int, most: int) -> int:

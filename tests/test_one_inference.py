@@ -82,7 +82,7 @@ def test_one_inference_a_step_and_none_for_who_shares_the_store(
         steps, texts = everything(first, store)
         assert (len(first.generated), len(first.resumed)) == (steps, 0)
         asked = store.session["hits"] + steps
-        assert asked > 20 * steps
+        assert asked >= 6 * steps  # Called, estimated in three runs, sent twice.
     with Store(path) as store:
         second = Counted(llama)
         assert everything(second, store) == (steps, texts)

@@ -171,7 +171,7 @@ def set_script(rpc: Rpc, steps: list[Step], model: str | None) -> bool:
     switch = _switch_of(rpc, model)
     own = _weights_of(switch)
     facts = own.profile_facts
-    # Estimating asks some twenty times for each step, and each time grammar and tokens are counted.
+    # Estimating asks several times for each step, and each time grammar and tokens are counted.
     mock = RememberingModel(
         ScriptedModel(steps, vocabulary=own), digest=facts.digest, fingerprint=facts.fingerprint
     )

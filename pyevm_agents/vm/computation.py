@@ -38,6 +38,9 @@ class AgentComputation(PragueComputation):
     least_gas_at_store: int | None = None
     """The least gas that was left when a SSTORE of its own began; None where none did."""
 
+    left_to_caller: int = 0
+    """The gas that its caller kept for itself when it called."""
+
     inference: Inference | None = None
     """Set on a call of the executor that ran to its end."""
 
@@ -68,8 +71,11 @@ class AgentComputation(PragueComputation):
 
     def generate_child_computation(self, child_msg: MessageAPI) -> ComputationAPI:
         """Execute a call of this one's."""
+        kept = self.get_gas_remaining()
         call = partial(super().generate_child_computation, child_msg)
-        return at_depth(child_msg.depth, call)
+        child = at_depth(child_msg.depth, call)
+        child.left_to_caller = kept  # type: ignore[attr-defined]
+        return child
 
     # What follows is what py-evm finds out by recursion, too deep for some Pythons.
 

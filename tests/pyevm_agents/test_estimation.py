@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from operator import methodcaller
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,8 +14,8 @@ from eth_utils import ValidationError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyevm_agents.chain import Call
-from pyevm_agents.estimation import Trial, least_gas
+from pyevm_agents.chain import Call, trying
+from pyevm_agents.estimation import Trial, _to_pass_on, least_gas
 from tests.conftest import OWNER
 from tests.pyevm_agents.tracing.assembler import asm, calling
 
@@ -131,6 +133,45 @@ def test_is_exact_behind_calls(bench: MakeBench, name: str) -> None:
     codes = {CALLEE: asm(CODES[name]), CALLER: caller(CALLEE), OUTER: caller(CALLER)}
     chain = bench(codes=codes).chain
     least_gas_is_exact(chain, Call(to=OUTER, sender=OWNER))
+
+
+@given(gas=st.integers(1, 2**64))
+def test_what_is_passed_on_is_63_of_64_parts(gas: int) -> None:
+    """Source: EIP-150. The least that passes on so much does, and one less does not."""
+    passed_on = gas - gas // 64
+    least = _to_pass_on(passed_on)
+    assert least - least // 64 == passed_on
+    assert least - 1 - (least - 1) // 64 < passed_on
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_three_runs_tell_what_is_needed_behind_calls(
+    bench: MakeBench, monkeypatch: pytest.MonkeyPatch, value: int
+) -> None:
+    """Each call passes on all it may; a value comes with 2,300 gas of its own."""
+    runs: list[int] = []
+
+    def counted(attempt: Callable[[int], Trial], least: int, most: int) -> int:
+        def count(gas: int) -> Trial:
+            runs.append(gas)
+            return attempt(gas)
+
+        return least_gas(count, least, most)
+
+    monkeypatch.setattr(trying, "least_gas", counted)
+    store = " ".join(f"0x01 0x{slot:02x} SSTORE" for slot in range(8)) + " STOP"
+    codes = {CALLEE: asm(store)}
+    callers = [Address(bytes(18) + bytes((7, depth))) for depth in range(6)]
+    for to, caller in itertools.pairwise([CALLEE, *callers]):
+        called = asm(calling("CALL", to, value_wei=value))
+        checked = "ISZERO 0x{:02x} JUMPI STOP JUMPDEST INVALID"
+        end = len(called) + len(asm(checked.format(0))) - 2
+        codes[caller] = called + asm(checked.format(end))
+    chain = bench(codes=codes).chain
+    for caller in callers:
+        chain.modify(methodcaller("set_balance", caller, 10))
+    least_gas_is_exact(chain, Call(to=callers[-1], sender=OWNER))
+    assert len(runs) == 3
 
 
 def test_is_exact_where_a_callee_that_fails_burns_what_it_gets(bench: MakeBench) -> None:
