@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from tests.byte_model import PROFILE, ByteModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from eth.abc import ComputationAPI, ReceiptAPI
 
@@ -47,6 +49,26 @@ def _caches_of_no_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("caches")))
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _bytecode_for_children(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let tests' processes share what they compile, also where the environment keeps none.
+
+    Without bytecode the command takes 3.4 seconds to start in place of 1.3, and an engine 2.1 in
+    place of 0.8; the tests start hundreds.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if sys.dont_write_bytecode:
+            patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+            patch.setenv("PYTHONPYCACHEPREFIX", str(folder_of_session(tmp_path_factory) / "pyc"))
+        yield
+
+
+def folder_of_session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder that the workers of a session share."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if base.name.startswith("popen-") else base
 
 
 @dataclass

@@ -84,7 +84,7 @@ def test_stop_ends_it() -> None:
 
 def test_a_port_is_free_again_and_nothing_is_left() -> None:
     interval = sys.getswitchinterval()
-    threads = threading.active_count()
+    threads = set(threading.enumerate())
 
     async def run() -> None:
         port = 0
@@ -97,10 +97,11 @@ def test_a_port_is_free_again_and_nothing_is_left() -> None:
 
     asyncio.run(run())
     assert sys.getswitchinterval() == interval
-    for thread in threading.enumerate():
+    left = set(threading.enumerate()) - threads
+    for thread in left:
         if thread.name.startswith("pyevm-agents"):
             thread.join(10)
-    assert threading.active_count() == threads
+    assert [thread for thread in left if thread.is_alive()] == []
 
 
 def test_what_is_at_work_is_answered_before_the_end() -> None:
