@@ -15,6 +15,7 @@ from hypothesis import settings
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
+from pyevm_agents.models import LlamaModel, Vocabulary
 from pyevm_agents.vm import AgentComputation
 from tests.byte_model import PROFILE, ByteModel
 
@@ -69,6 +70,20 @@ def folder_of_session(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder that the workers of a session share."""
     base = tmp_path_factory.getbasetemp()
     return base.parent if base.name.startswith("popen-") else base
+
+
+@pytest.fixture(scope="session")
+def vocabulary() -> Iterator[Vocabulary]:
+    """The default model's vocabulary, in one process for all tests of a worker."""
+    with Vocabulary() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def llama() -> Iterator[LlamaModel]:
+    """The default model on one thread, in one process for all tests of a worker."""
+    with LlamaModel(threads=1) as model:
+        yield model
 
 
 @dataclass

@@ -183,14 +183,15 @@ def test_requests_after_the_stop_are_refused() -> None:
         kept.append(await served.connect())
         await kept[0].request(body=message("echo"))
         await kept[0].response()
-        tasks.append(asyncio.create_task(served.ask("wait", 0.5)))
+        tasks.append(asyncio.create_task(served.ask("gate")))
         await until(lambda: served.service.calls >= 2)
-        tasks.append(asyncio.create_task(later()))
+        tasks.append(asyncio.create_task(later(served)))
 
-    async def later() -> None:
-        await asyncio.sleep(0.1)
+    async def later(served: Served) -> None:
+        await until(lambda: served.is_stopping)
         await kept[0].request(body=message("echo"))
         assert (await kept[0].response()).status == 503
+        served.service.gate.set()
 
     async def run() -> None:
         await ends(talk, ServerOptions(port=0))
