@@ -16,6 +16,7 @@ import sys
 import termios
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -256,13 +257,16 @@ def test_a_model_says_what_a_fixture_did_not_and_its_steps_are_logged() -> None:
         assert kinds.index("reading") < kinds.index("writing") < kinds.index("tool")
         assert kinds[-2:] == ["answer", "end"]
         assert {one["source"] for one in steps} == {"call"}
-        running.result("eth_sendTransaction", instruction(agent, "Withdraw 7 DAI"))
         port = int(running.said["url"].rsplit(":", 1)[1])
-        running.process.send_signal(signal.SIGINT)
-        while is_taken(port):
-            time.sleep(0.01)
-        running.process.send_signal(signal.SIGINT)
-        said, wrong = running.process.communicate(timeout=30)
+        with ThreadPoolExecutor() as threads:
+            withdraw = instruction(agent, "Withdraw 7 DAI")
+            threads.submit(running.ask, "eth_sendTransaction", withdraw)
+            next(one for one in lines if one.get("kind") == "writing")
+            running.process.send_signal(signal.SIGINT)
+            while is_taken(port):
+                time.sleep(0.01)
+            running.process.send_signal(signal.SIGINT)
+            said, wrong = running.process.communicate(timeout=30)
         assert (running.process.returncode, wrong) == (0, "")
         assert json.loads(said.splitlines()[-1])["text"] == "Stopped."
 
