@@ -117,6 +117,15 @@ class Served:
         assert response.status == 200, response.body
         return response.json["result"]
 
+    @property
+    def answering(self) -> int:
+        """How many requests over HTTP the server has read and not answered."""
+        return len(self.server._handler.answering)  # noqa: SLF001 - nobody else asks
+
+    @property
+    def is_stopping(self) -> bool:
+        return self.server._handler.is_stopping  # noqa: SLF001 - as above
+
     async def close(self) -> None:
         for connection in self._open:
             await connection.close()

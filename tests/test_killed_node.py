@@ -141,7 +141,8 @@ class Load:
         """Wait for a transaction's receipt, and keep it."""
         if self._by_hand:
             ask("evm_mine")
-        for _ in range(200):
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
             receipt = ask("eth_getTransactionReceipt", sent)
             if receipt is not None:
                 self._told.receipts[sent] = receipt

@@ -5,21 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-import pytest
-
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.chain import Call
 from pyevm_agents.demo import DEFAULT_INSTRUCTION, WalletDemo
 from pyevm_agents.development import development_chain
-from pyevm_agents.models import LlamaModel, Store
+from pyevm_agents.models import Store
 from pyevm_agents.trace import agent_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from precompiles.ports import Generation, GenerationRequest, Segment
-    from pyevm_agents.models import ProfileFacts
+    from pyevm_agents.models import LlamaModel, ProfileFacts
 
 
 @dataclass
@@ -44,12 +41,6 @@ class Counted:
     def resume(self, request: GenerationRequest, known: Generation) -> Generation:
         self.resumed.append(request)
         return self.model.resume(request, known)
-
-
-@pytest.fixture(scope="module")
-def llama() -> Iterator[LlamaModel]:
-    with LlamaModel(threads=1) as model:
-        yield model
 
 
 def everything(model: Counted, store: Store | None) -> tuple[int, list[str]]:

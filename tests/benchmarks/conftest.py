@@ -1,4 +1,4 @@
-"""The default model's vocabulary, and tasks run by script."""
+"""Tasks run by script."""
 
 from __future__ import annotations
 
@@ -8,20 +8,15 @@ import pytest
 
 from benchmarks.task_bench import TaskBench
 from pyevm_agents.development import funded_chain, model_profile
-from pyevm_agents.models import ScriptedModel, Vocabulary
+from pyevm_agents.models import ScriptedModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from benchmarks.task_bench import TaskRun
+    from pyevm_agents.models import Vocabulary
     from pyevm_agents.models.scripted import Step
     from training.tasks import Task
-
-
-@pytest.fixture(scope="session")
-def vocabulary() -> Iterator[Vocabulary]:
-    with Vocabulary() as vocabulary:
-        yield vocabulary
 
 
 @pytest.fixture

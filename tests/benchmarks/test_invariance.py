@@ -45,7 +45,7 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> argparse.Namespace:
         "",
         pytest.param(f"{ADAPTED} F32", marks=pytest.mark.slow),
         pytest.param(f"{ADAPTED} F16", marks=pytest.mark.slow),
-        f"{ADAPTED} Q8_0",
+        pytest.param(f"{ADAPTED} Q8_0", marks=pytest.mark.slow),
     ],
 )
 def test_ours_is_invariant_but_for_the_unified_cache_with_k_quants(
@@ -59,7 +59,8 @@ def test_ours_is_invariant_but_for_the_unified_cache_with_k_quants(
     assert min(row.prefill, row.decode) > 0
 
 
-@pytest.mark.parametrize("adapter", ["", pytest.param(f"{ADAPTED} Q8_0", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("adapter", ["", f"{ADAPTED} Q8_0"])
 def test_repacked_q4_0_is_invariant_beside_an_output_of_q6_k(
     options: argparse.Namespace, adapter: str
 ) -> None:
@@ -75,6 +76,7 @@ def test_repacked_k_quants_are_not_and_cannot_be_asked_for(options: argparse.Nam
     assert row.refused_by.startswith(BY_CODE)
 
 
+@pytest.mark.slow
 def test_llama_cpps_tiled_products_are_not_and_the_canary_sees_it(
     options: argparse.Namespace,
 ) -> None:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,19 +23,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-CASES, GENERATIONS = 5, 30
+SIZES = [
+    pytest.param((2, 6, 1), id="short"),
+    pytest.param((5, 30, 2), id="every kind of case", marks=pytest.mark.slow),
+]
+"""Cases, generations, and processes that share them."""
+
 QUICK = {"cut, then resumed", "under a lower limit", "through the precompile"}
 """Circumstances that are looked at one by one in every run; the others among the slow tests."""
 
 
-@pytest.fixture(scope="module")
-def tally(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a soak that ran: each test that reads it may be the only one that runs."""
-    tally = tmp_path_factory.mktemp("soak")
+@pytest.fixture(scope="module", params=SIZES)
+def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> soak.Options:
+    """The options of a soak that ran: each test that reads it may be the only one that runs."""
+    cases, generations, processes = request.param
+    ran = options(
+        tmp_path_factory.mktemp("soak"), cases=cases, generations=generations, processes=processes
+    )
     console = Console(quiet=True)
-    soak.check_header(options(tally), console)
-    soak.Soak(options(tally), console).run()
-    return tally
+    soak.check_header(ran, console)
+    soak.Soak(ran, console).run()
+    return ran
 
 
 @pytest.fixture(scope="module")
@@ -43,38 +52,50 @@ def bench() -> Iterator[Bench]:
         yield bench
 
 
-def options(tally: Path, generations: int = GENERATIONS) -> soak.Options:
+def options(
+    tally: Path, *, cases: int = 2, generations: int = 6, processes: int = 1
+) -> soak.Options:
     return soak.Options(
-        generations=generations, cases=CASES, processes=2, seed=2, tally=tally, model=None
+        generations=generations,
+        cases=cases,
+        processes=processes,
+        seed=2,
+        tally=tally,
+        model=None,
     )
 
 
-def test_no_generation_differs_from_its_fresh_reference(tally: Path) -> None:
-    found = soak.summary(soak.Soak(options(tally), Console(quiet=True)))
-    assert found["generations"] >= GENERATIONS
+def test_no_generation_differs_from_its_fresh_reference(ran: soak.Options) -> None:
+    found = soak.summary(soak.Soak(ran, Console(quiet=True)))
+    assert found["generations"] >= ran.generations
     assert found["different"] == []
-    assert {row["kind"] for row in rows(tally / soak.REFERENCES)} == set(KINDS)
+    kinds = {row["kind"] for row in rows(ran.tally / soak.REFERENCES)}
+    assert kinds == set(KINDS[: ran.cases])
 
 
-def test_it_goes_on_where_it_stood(tally: Path) -> None:
-    before = [*rows(tally / soak.TALLY)]
-    it = soak.Soak(options(tally, GENERATIONS + 3), Console(quiet=True))
+def test_it_goes_on_where_it_stood(ran: soak.Options) -> None:
+    before = [*rows(ran.tally / soak.TALLY)]
+    assert before
+    it = soak.Soak(replace(ran, generations=ran.generations + 3), Console(quiet=True))
     it.run()
-    after = [*rows(tally / soak.TALLY)]
+    after = [*rows(ran.tally / soak.TALLY)]
     assert after[: len(before)] == before
+    assert len(after) > len(before)
     assert len({row["index"] for row in after}) == len(after)
 
 
 @pytest.mark.slow
-def test_a_generation_that_differs_is_found(tally: Path, tmp_path: Path) -> None:
+def test_a_generation_that_differs_is_found(ran: soak.Options, tmp_path: Path) -> None:
     for name in (soak.REFERENCES, soak.HEADER):
-        (tmp_path / name).write_bytes((tally / name).read_bytes())
+        (tmp_path / name).write_bytes((ran.tally / name).read_bytes())
     references = [*rows(tmp_path / soak.REFERENCES)]
     references[0]["generation"]["tokens"][0] += 1
     (tmp_path / soak.REFERENCES).unlink()
     for row in references:
         append(tmp_path / soak.REFERENCES, row)
-    it = soak.Soak(options(tmp_path, GENERATIONS // 2), Console(quiet=True))
+    it = soak.Soak(
+        replace(ran, tally=tmp_path, generations=max(6, ran.generations // 2)), Console(quiet=True)
+    )
     it.run()
     found = soak.summary(it)
     assert {row["case"] for row in found["different"]} == {references[0]["case"]}
@@ -95,13 +116,10 @@ def test_each_circumstance_compares_something(bench: Bench, name: str) -> None:
 
 
 def test_a_tally_of_another_soak_is_refused(
-    tally: Path, capsys: pytest.CaptureFixture[str]
+    ran: soak.Options, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    other = soak.Options(
-        generations=1, cases=CASES + 1, processes=1, seed=2, tally=tally, model=None
-    )
     with pytest.raises(SystemExit):
-        soak.check_header(other, Console())
+        soak.check_header(replace(ran, cases=ran.cases + 1), Console())
     assert "its cases differ" in " ".join(capsys.readouterr().out.split())
 
 

@@ -13,6 +13,7 @@ import pytest
 from pyevm_agents.demo import BASE_PROMPT
 from tests.clients.packages import HERE, installed, node_program, without_colours
 from tests.clients.running_node import RunningNode, running_node
+from tests.conftest import folder_of_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,9 +25,7 @@ SCRIPT_SECONDS = 240
 @pytest.fixture(scope="module")
 def node_of_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
     # What the model said to one client it need not say again to the next, in whatever worker.
-    base = tmp_path_factory.getbasetemp()
-    of_session = base.parent if base.name.startswith("popen-") else base
-    store = of_session / "clients-store.sqlite3"
+    store = folder_of_session(tmp_path_factory) / "clients-store.sqlite3"
     with running_node(tmp_path_factory.mktemp("node"), "--store", str(store)) as running:
         yield running
 

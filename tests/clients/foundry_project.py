@@ -4,24 +4,43 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
+import tempfile
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.clients.packages import foundry_program
+from tests.clients.packages import HERE, foundry_program, installed, node_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
+    from tests.clients.running_node import RunningNode
+
+CONTRACTS = Path(__file__).parents[2] / "contracts"
 COMMAND_SECONDS = 240
 HEARD_SECONDS = 60
-SUBSCRIBED_SECONDS = 2
-"""cast doesn't say when it has subscribed."""
 
 FIRST_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
+
+
+def compiled_project(of_session: Path) -> Path:
+    """Return a Foundry project with our contracts, compiled once for all workers of a session."""
+    node_program()
+    ready = of_session / "foundry"
+    if not ready.is_dir():
+        made = Path(tempfile.mkdtemp(prefix="foundry-", dir=of_session)) / "project"
+        shutil.copytree(HERE / "foundry", made)
+        (made / "node_modules").symlink_to(installed("foundry"))
+        leave = shutil.ignore_patterns("node_modules", "build")
+        shutil.copytree(CONTRACTS, made / "lib" / "contracts", ignore=leave)
+        Foundry("forge", "", made)("build")
+        with suppress(OSError):  # Another worker was first.
+            made.rename(ready)
+    return ready
 
 
 class FailedError(Exception):
@@ -62,8 +81,12 @@ class Foundry:
         return json.loads(self(*arguments))
 
     @contextmanager
-    def heard(self, *arguments: object) -> Iterator[Iterator[str]]:
-        """Run a command that subscribes to something; give what it prints, line by line."""
+    def heard(self, node: RunningNode, *arguments: object) -> Iterator[Iterator[str]]:
+        """Run a command that subscribes to something; give what it prints, line by line.
+
+        cast doesn't say when it has subscribed. The node does.
+        """
+        before = node.asked("eth_subscribe")
         with subprocess.Popen(
             [*self.command, *map(str, arguments)],
             cwd=self.folder,
@@ -74,7 +97,9 @@ class Foundry:
             silence = threading.Timer(HEARD_SECONDS, process.kill)
             silence.start()
             try:
-                time.sleep(SUBSCRIBED_SECONDS)
+                while node.asked("eth_subscribe") == before:
+                    assert process.poll() is None, "the command ended before it subscribed"
+                    time.sleep(0.01)
                 assert process.stdout is not None
                 yield iter(process.stdout)
             finally:

@@ -25,8 +25,14 @@ class RefusedError(Exception):
 class RunningNode:
     """A node's process, and what a test asks it beside the client that is tested."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self, url: str, log: Path | None = None) -> None:
+        self.url, self._log = url, log
+
+    def asked(self, method: str) -> int:
+        """Return how often a method was answered, as the node's log has it."""
+        assert self._log is not None
+        lines = self._log.read_text().splitlines()
+        return sum(f'"{method}"' in line for line in lines)
 
     def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - whatever it answers
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
@@ -49,7 +55,7 @@ def running_node(folder: Path, *options: str) -> Iterator[RunningNode]:
         while not (first := log.read_text()).endswith("\n"):
             assert process.poll() is None, errors.read_text()
             time.sleep(0.05)
-        yield RunningNode(json.loads(first.splitlines()[0])["url"])
+        yield RunningNode(json.loads(first.splitlines()[0])["url"], log)
     finally:
         process.terminate()
         process.wait(timeout=30)

@@ -249,7 +249,7 @@ def test_logs_come_over_a_websocket(cast: Foundry, node: RunningNode) -> None:
         cast, "DemoToken", "constructor(string,string,uint8,uint256)", "USD Coin", "USDC", 6, 10**12
     )
     url = node.url.replace("http", "ws")
-    with cast.heard("logs", "--subscribe", "--address", token, "--rpc-url", url) as lines:
+    with cast.heard(node, "logs", "--subscribe", "--address", token, "--rpc-url", url) as lines:
         sent = send(cast, token, "transfer(address,uint256)", SECOND, 5)
         told = next(line for line in lines if "transactionHash" in line)
     assert told.split() == ["transactionHash:", sent["transactionHash"]]

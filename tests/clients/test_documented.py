@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.clients.foundry_project import compiled_project
 from tests.clients.packages import HERE, foundry_program, installed, node_program
+from tests.conftest import folder_of_session
 
 if TYPE_CHECKING:
     from tests.clients.running_node import RunningNode
@@ -24,13 +26,10 @@ DOCUMENTED_URL = "http://127.0.0.1:8545"
 BLOCK_SECONDS = 240
 
 
-def program(language: str, code: str, folder: Path) -> list[str]:
+def program(language: str, code: str, folder: Path, of_session: Path) -> list[str]:
     """Return the command that runs a block in a folder."""
     if language == "sh":
-        shutil.copytree(HERE / "foundry", folder)
-        (folder / "node_modules").symlink_to(installed("foundry"))
-        leave = shutil.ignore_patterns("node_modules", "build")
-        shutil.copytree(ROOT / "contracts", folder / "lib" / "contracts", ignore=leave)
+        shutil.copytree(compiled_project(of_session), folder, symlinks=True)
         return ["bash", "-euo", "pipefail", "-c", code]
     folder.mkdir()
     if language == "python":
@@ -42,7 +41,10 @@ def program(language: str, code: str, folder: Path) -> list[str]:
     return [node_program(), "block.mjs"]
 
 
-def test_each_block_does_what_it_says(node: RunningNode, tmp_path: Path) -> None:
+def test_each_block_does_what_it_says(
+    node: RunningNode, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    of_session = folder_of_session(tmp_path_factory)
     path = os.pathsep.join(str(foundry_program(name).parent) for name in ("cast", "forge"))
     environment = {
         **os.environ,
@@ -55,7 +57,7 @@ def test_each_block_does_what_it_says(node: RunningNode, tmp_path: Path) -> None
         if language in {"console", "ts"}:
             continue
         folder = tmp_path / str(number)
-        command = program(language, code.replace(DOCUMENTED_URL, node.url), folder)
+        command = program(language, code.replace(DOCUMENTED_URL, node.url), folder, of_session)
         ended = subprocess.run(
             command,
             cwd=folder,

@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.clients.foundry_project import FIRST_KEY, FailedError, Foundry
-from tests.clients.packages import HERE, installed, node_program
+from tests.clients.foundry_project import FIRST_KEY, FailedError, Foundry, compiled_project
 from tests.clients.stories import FIRST, MICRO_USDC, SCRIPT
+from tests.conftest import folder_of_session
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.clients.running_node import RunningNode
 
-CONTRACTS = Path(__file__).parents[2] / "contracts"
 EXECUTOR_UNAVAILABLE = "0xa7924385"
 KEY = ("--private-key", FIRST_KEY)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Foundry project, compiled once."""
-    node_program()
-    made = tmp_path_factory.mktemp("foundry")
-    shutil.copytree(HERE / "foundry", made, dirs_exist_ok=True)
-    (made / "node_modules").symlink_to(installed("foundry"))
-    leave = shutil.ignore_patterns("node_modules", "build")
-    shutil.copytree(CONTRACTS, made / "lib" / "contracts", ignore=leave)
-    Foundry("forge", "", made)("build")
+    """A Foundry project of this file's own."""
+    made = tmp_path_factory.mktemp("forge") / "project"
+    compiled = compiled_project(folder_of_session(tmp_path_factory))
+    shutil.copytree(compiled, made, symlinks=True)
     return made
 
 

@@ -12,7 +12,6 @@ import pytest
 from eth_utils import to_checksum_address
 
 from pyevm_agents.artifacts import artifact
-from pyevm_agents.models import Vocabulary
 from tests.clients.running_node import RunningNode
 from tests.clients.stories import FIRST, MICRO_USDC
 from tests.clients.thinking import STEPS, ThinkingNode, thinking_node
@@ -20,15 +19,11 @@ from tests.clients.thinking import STEPS, ThinkingNode, thinking_node
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from pyevm_agents.models import Vocabulary
+
     Run = Callable[..., Any]
 
 STEP_SECONDS = 10.0
-
-
-@pytest.fixture(scope="module")
-def vocabulary() -> Iterator[Vocabulary]:
-    with Vocabulary() as opened:
-        yield opened
 
 
 @pytest.fixture

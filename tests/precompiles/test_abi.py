@@ -291,14 +291,14 @@ class TestDecodedSize:
     )
     def test_aliased_offsets_are_refused_at_once(self, decode_it: Callable[[], object]) -> None:
         tracemalloc.start()
-        started_seconds = time.perf_counter()
+        started_seconds = time.process_time()
         try:
             with pytest.raises((Refusal, MalformedAbiError), match="more than its own"):
                 decode_it()
             _, peak_bytes = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
-        assert time.perf_counter() - started_seconds < 0.5
+        assert time.process_time() - started_seconds < 0.5
         assert peak_bytes < 1_000_000
 
     @pytest.mark.parametrize("array", [2, 3, 4], ids=["tools", "agentReasoning", "toolResults"])
@@ -324,9 +324,9 @@ class TestDecodedSize:
     def test_a_maximal_request_decodes_quickly(self) -> None:
         count = 65_000 // 64
         calldata = SELECTOR + encode(REQUEST_TYPES, ("", "", [], [""] * count, [], ""))
-        started_seconds = time.perf_counter()
+        started_seconds = time.process_time()
         assert len(decode_request(calldata).agent_reasoning) == count
-        assert time.perf_counter() - started_seconds < 0.5
+        assert time.process_time() - started_seconds < 0.5
 
 
 class TestDecodeString:

@@ -13,19 +13,12 @@ from pyevm_agents.cli import main
 from pyevm_agents.demo import WalletDemo, atomic_run, run_as_json
 from pyevm_agents.development import DEFAULT_MODEL_NAME, development_chain
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models import ScriptedModel, Vocabulary, answer, use
+from pyevm_agents.models import ScriptedModel, answer, use
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    from pyevm_agents.models import AnswerStep, ToolStep
-
-
-@pytest.fixture(scope="module")
-def vocabulary() -> Iterator[Vocabulary]:
-    with Vocabulary() as vocabulary:
-        yield vocabulary
+    from pyevm_agents.models import AnswerStep, ToolStep, Vocabulary
 
 
 def wallet(vocabulary: Vocabulary, *steps: ToolStep | AnswerStep) -> WalletDemo:

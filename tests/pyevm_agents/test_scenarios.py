@@ -13,7 +13,7 @@ import pytest
 from pyevm_agents.development import DEFAULT_MODEL_NAME
 from pyevm_agents.errors import ConfigError, FixtureError
 from pyevm_agents.fixtures import Replay, open_chain, read_fixture
-from pyevm_agents.models import LlamaModel, ScriptedModel, Vocabulary, answer
+from pyevm_agents.models import ScriptedModel, answer
 from pyevm_agents.models.gguf import (
     adapted_digest,
     default_adapter_path,
@@ -23,9 +23,8 @@ from pyevm_agents.models.gguf import (
 from pyevm_agents.scenarios import SCENARIOS, record_scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pyevm_agents.fixtures import Fixture
+    from pyevm_agents.models import LlamaModel, Vocabulary
 
 FOLDER = Path(__file__).resolve().parents[2] / "chain_fixtures"
 MAX_FILE_BYTES = 400_000
@@ -33,12 +32,6 @@ MAX_FILE_BYTES = 400_000
 
 def shipped(name: str) -> Fixture:
     return read_fixture(FOLDER / f"{name}.json")
-
-
-@pytest.fixture(scope="module")
-def llama() -> Iterator[LlamaModel]:
-    with LlamaModel(threads=1) as model:
-        yield model
 
 
 def test_every_scenario_is_shipped_and_nothing_else() -> None:
@@ -109,13 +102,12 @@ def test_the_last_words_of_the_gas_are_cut() -> None:
     )
 
 
-def test_a_model_that_does_something_else_is_not_recorded() -> None:
-    with Vocabulary() as vocabulary:
-        model = ScriptedModel(lambda _: answer("I would rather not."), vocabulary=vocabulary)
-        facts = vocabulary.profile_facts
-        for name in ("nested", "rollback", "out-of-gas"):
-            with pytest.raises(FixtureError, match="not the scenario: "):
-                record_scenario(name, model, facts, source="")
-        assert len(record_scenario("wallet", model, facts, source="Scripted.").steps) == 2
-        with pytest.raises(ConfigError, match="no scenario 'other'; there are wallet, nested"):
-            record_scenario("other", model, facts, source="")
+def test_a_model_that_does_something_else_is_not_recorded(vocabulary: Vocabulary) -> None:
+    model = ScriptedModel(lambda _: answer("I would rather not."), vocabulary=vocabulary)
+    facts = vocabulary.profile_facts
+    for name in ("nested", "rollback", "out-of-gas"):
+        with pytest.raises(FixtureError, match="not the scenario: "):
+            record_scenario(name, model, facts, source="")
+    assert len(record_scenario("wallet", model, facts, source="Scripted.").steps) == 2
+    with pytest.raises(ConfigError, match="no scenario 'other'; there are wallet, nested"):
+        record_scenario("other", model, facts, source="")

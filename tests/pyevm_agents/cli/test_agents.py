@@ -12,7 +12,7 @@ from pyevm_agents.cli import agents as agents_module
 from pyevm_agents.cli import main
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.development import model_profile
-from pyevm_agents.models import ScriptedModel, Vocabulary, answer, use
+from pyevm_agents.models import ScriptedModel, answer, use
 from tests.pyevm_agents.cli.agent_node import AgentNode
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from click.testing import Result
+
+    from pyevm_agents.models import Vocabulary
 
 DEPOSIT, DONE = use("DeployTool", "Deposit first.", asset="USDC", amount=10), answer("Done.")
 HASH = "0x" + "12" * 32
@@ -41,15 +43,14 @@ class Commands:
 
 
 @pytest.fixture(scope="module")
-def commands() -> Iterator[Commands]:
-    with Vocabulary() as vocabulary:
-        facts = vocabulary.profile_facts
-        config = ChainConfig(models=(model_profile(facts),), profile_fingerprint=facts.fingerprint)
-        model = ScriptedModel([DEPOSIT, DONE], vocabulary=vocabulary)
-        node = AgentNode(model, config)
-        with node.served() as url:
-            yield Commands(node, url)
-        node.node.close()
+def commands(vocabulary: Vocabulary) -> Iterator[Commands]:
+    facts = vocabulary.profile_facts
+    config = ChainConfig(models=(model_profile(facts),), profile_fingerprint=facts.fingerprint)
+    model = ScriptedModel([DEPOSIT, DONE], vocabulary=vocabulary)
+    node = AgentNode(model, config)
+    with node.served() as url:
+        yield Commands(node, url)
+    node.node.close()
 
 
 @pytest.fixture(scope="module")

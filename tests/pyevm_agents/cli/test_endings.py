@@ -112,7 +112,7 @@ def test_an_engine_that_computes_ends_with_a_killed_command(
     wait_for(process, "step 1: reading the prompt")
     process.send_signal(killer)
     process.communicate(timeout=20)
-    until = time.monotonic() + 2
+    until = time.monotonic() + 5
     while left := processes_of_session(process.pid):
         assert time.monotonic() < until, left
         time.sleep(0.02)

@@ -9,12 +9,14 @@ import os
 import pty
 import re
 import signal
+import socket
 import struct
 import subprocess
 import sys
 import termios
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +68,13 @@ def node(*options: str) -> Iterator[Running]:
             yield Running(it)
         finally:
             it.kill()
+
+
+def is_taken(port: int) -> bool:
+    """Whether somebody listens there."""
+    with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port), 30):
+        return True
+    return False
 
 
 def test_it_is_what_tools_expect_of_a_local_node() -> None:
@@ -248,11 +257,16 @@ def test_a_model_says_what_a_fixture_did_not_and_its_steps_are_logged() -> None:
         assert kinds.index("reading") < kinds.index("writing") < kinds.index("tool")
         assert kinds[-2:] == ["answer", "end"]
         assert {one["source"] for one in steps} == {"call"}
-        running.result("eth_sendTransaction", instruction(agent, "Withdraw 7 DAI"))
-        for _ in range(2):
+        port = int(running.said["url"].rsplit(":", 1)[1])
+        with ThreadPoolExecutor() as threads:
+            withdraw = instruction(agent, "Withdraw 7 DAI")
+            threads.submit(running.ask, "eth_sendTransaction", withdraw)
+            next(one for one in lines if one.get("kind") == "writing")
             running.process.send_signal(signal.SIGINT)
-            time.sleep(1.0)
-        said, wrong = running.process.communicate(timeout=30)
+            while is_taken(port):
+                time.sleep(0.01)
+            running.process.send_signal(signal.SIGINT)
+            said, wrong = running.process.communicate(timeout=30)
         assert (running.process.returncode, wrong) == (0, "")
         assert json.loads(said.splitlines()[-1])["text"] == "Stopped."
 
@@ -275,9 +289,14 @@ def test_prices_are_those_of_the_schedule(tmp_path: Path) -> None:
 
 
 def test_a_quiet_node_prints_nothing() -> None:
-    command = [sys.executable, "-m", "pyevm_agents", "node", "-p", "0", "--no-model", "-q"]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "pyevm_agents", "node", "-p", str(port), "--no-model", "-q"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as it:
-        time.sleep(4.0)
+        while not is_taken(port):
+            assert it.poll() is None
+            time.sleep(0.05)
         it.send_signal(signal.SIGTERM)
         assert it.communicate(timeout=30) == (b"", b"")
 

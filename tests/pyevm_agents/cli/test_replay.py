@@ -1,4 +1,7 @@
-"""`pyevm-agents replay` in processes of their own, with llama.cpp and llguidance out of reach."""
+"""`pyevm-agents replay`, in processes of their own with llama.cpp and llguidance out of reach.
+
+What it refuses before it replays anything, it refuses in this process.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+
+from pyevm_agents.cli import main
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "chain_fixtures"
@@ -30,6 +36,15 @@ def replay(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
     )
+
+
+def refused(*arguments: object) -> str:
+    """Return what is said of a mistake in the command line or of a file that is no fixture."""
+    done = CliRunner().invoke(main, ["replay", *map(str, arguments)])
+    assert done.exit_code == 2
+    assert isinstance(done.exception, SystemExit)
+    assert "Traceback" not in done.output
+    return done.output
 
 
 def as_json(*arguments: object) -> list[dict[str, Any]]:
@@ -76,35 +91,30 @@ def test_an_altered_file_is_named_and_the_others_are_still_checked(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "message"),
+    ("text", "message"),
     [
-        (None, 2, "can't be read: No such file"),
-        ("hello", 2, "line 1, column 1: Expecting value"),
-        ("[1, 2", 2, "line 1, column 6: Expecting ',' delimiter"),
-        ("{}", 2, "no fixture: its JSON must be one object"),
-        ("[" * 100_000, 2, "more than 64 levels deep"),
+        (None, "can't be read: No such file"),
+        ("hello", "line 1, column 1: Expecting value"),
+        ("[1, 2", "line 1, column 6: Expecting ',' delimiter"),
+        ("{}", "no fixture: its JSON must be one object"),
+        ("[" * 100_000, "more than 64 levels deep"),
     ],
     ids=["missing", "text", "half", "empty", "deep"],
 )
 def test_what_is_no_fixture_is_an_error_in_words(
-    tmp_path: Path, text: str | None, code: int, message: str
+    tmp_path: Path, text: str | None, message: str
 ) -> None:
     file = tmp_path / "some.json"
     if text is not None:
         file.write_text(text)
-    done = replay(file)
-    assert done.returncode == code
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
+    assert message in refused(file)
 
 
 @pytest.mark.parametrize(
     "option", [("--model", "some.gguf"), ("--adapter", "some.gguf"), ("--threads", "2")]
 )
 def test_what_is_for_recompute_is_a_mistake_without_it(option: tuple[str, str]) -> None:
-    done = replay(ROLLBACK, *option)
-    assert done.returncode == 2
-    assert f"{option[0]} is for --recompute" in done.stderr
+    assert f"{option[0]} is for --recompute" in refused(ROLLBACK, *option)
 
 
 def test_recompute_refuses_a_file_that_is_no_model(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""An engine with weights and one without for all tests, and a prompt with its grammar."""
+"""The vocabulary in the tests' own process, and a prompt with its grammar."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from precompiles.ports import GenerationRequest, Segment
-from pyevm_agents.models import LlamaModel, Vocabulary
 from pyevm_agents.models.gguf import default_model_path
 from pyevm_agents.models.grammar import Guide
 from pyevm_agents.models.vocabulary import SpecialCutter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pyevm_agents.models import Vocabulary
 
 ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 
@@ -39,20 +38,6 @@ class MakeRequest(Protocol):
     def __call__(
         self, question: str = ..., *, max_tokens: int = ..., grammar: str = ...
     ) -> GenerationRequest: ...
-
-
-@pytest.fixture(scope="session")
-def llama() -> Iterator[LlamaModel]:
-    """The default model on one thread."""
-    with LlamaModel(threads=1) as model:
-        yield model
-
-
-@pytest.fixture(scope="session")
-def vocabulary() -> Iterator[Vocabulary]:
-    """The default model's vocabulary."""
-    with Vocabulary() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="session")

@@ -55,27 +55,27 @@ def test_the_reference_has_the_rules_numbers() -> None:
     assert (reference.CANDIDATES, reference.PROBED_TOKENS) == (MAX_CANDIDATES, MAX_PROBED_TOKENS)
 
 
-@settings(max_examples=8)
-@given(
-    grammar=st.sampled_from(sorted(GRAMMARS)),
-    taste=st.integers(0, 6),
-    liking=st.sampled_from([0.5, 2.0, 6.0]),
-    seed=st.integers(0, 999),
-)
-def test_noise_is_said_as_the_reference_says_it_and_canonically(  # noqa: PLR0917
-    guide: Guide,
-    liked: dict[str, list[int]],
-    grammar: str,
-    taste: int,
-    liking: float,
-    seed: int,
+@pytest.mark.parametrize("examples", [3, pytest.param(20, marks=pytest.mark.slow)])
+def test_noise_is_said_as_the_reference_says_it_and_canonically(
+    guide: Guide, liked: dict[str, list[int]], examples: int
 ) -> None:
     size = guide.vocabulary.vocabulary_tokens
-    noise = Noise(size, str(seed), list(liked.values())[taste], liking)
-    output = guide.generate(noise, PROMPT, GRAMMARS[grammar], 40)
-    assert output == generate_by_reference(guide, noise, PROMPT, GRAMMARS[grammar], 40)
-    if output.is_complete and not output.breaks:
-        assert canonical(guide, output.text) == said(guide, output)
+
+    @settings(max_examples=examples)
+    @given(
+        grammar=st.sampled_from(sorted(GRAMMARS)),
+        taste=st.integers(0, 6),
+        liking=st.sampled_from([0.5, 2.0, 6.0]),
+        seed=st.integers(0, 999),
+    )
+    def check(grammar: str, taste: int, liking: float, seed: int) -> None:
+        noise = Noise(size, str(seed), list(liked.values())[taste], liking)
+        output = guide.generate(noise, PROMPT, GRAMMARS[grammar], 40)
+        assert output == generate_by_reference(guide, noise, PROMPT, GRAMMARS[grammar], 40)
+        if output.is_complete and not output.breaks:
+            assert canonical(guide, output.text) == said(guide, output)
+
+    check()
 
 
 @settings(max_examples=3)

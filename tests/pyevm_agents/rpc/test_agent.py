@@ -16,7 +16,7 @@ from pyevm_agents.development import (
     DEVELOPMENT_KEY,
     model_profile,
 )
-from pyevm_agents.models import ScriptedModel, SwitchedModel, Vocabulary, answer, use
+from pyevm_agents.models import ScriptedModel, SwitchedModel, answer, use
 from pyevm_agents.node import Keys, Node
 from pyevm_agents.rpc.errors import RpcError
 from pyevm_agents.rpc.methods import node_service
@@ -26,15 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from precompiles.ports import Generation, GenerationRequest
+    from pyevm_agents.models import Vocabulary
     from pyevm_agents.rpc.service import NodeService
 
 DEPOSIT, DONE = use("DeployTool", "Deposit first.", asset="USDC", amount=10), answer("Done.")
-
-
-@pytest.fixture(scope="module")
-def vocabulary() -> Iterator[Vocabulary]:
-    with Vocabulary() as opened:
-        yield opened
 
 
 class Bench:

@@ -16,13 +16,15 @@ from pyevm_agents.development import (
     DEVELOPMENT_KEY,
     model_profile,
 )
-from pyevm_agents.models import ScriptedModel, Vocabulary, answer, use
+from pyevm_agents.models import ScriptedModel, answer, use
 from pyevm_agents.node import Keys, Node
 from pyevm_agents.rpc.methods import node_service
 from pyevm_agents.rpc.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from pyevm_agents.models import Vocabulary
 
     Ask = Callable[..., Any]
 
@@ -32,26 +34,25 @@ ALL = ["trace", "stateDiff", "vmTrace"]
 
 
 @pytest.fixture(scope="module")
-def asked() -> Iterator[tuple[Ask, dict[str, str]]]:
+def asked(vocabulary: Vocabulary) -> Iterator[tuple[Ask, dict[str, str]]]:
     """Return a node with a wallet's agent, and a transaction that instructs it."""
-    with Vocabulary() as vocabulary:
-        facts = vocabulary.profile_facts
-        profile = model_profile(facts)
-        config = ChainConfig(models=(profile,), profile_fingerprint=facts.fingerprint)
-        model = ScriptedModel([DEPOSIT, DONE], vocabulary=vocabulary)
-        accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
-        chain = Chain(config, {profile.name: model}, accounts=accounts)
-        wallet = WalletDemo(chain)
-        node = Node(chain, now=lambda: 2e9, keys=Keys([DEVELOPMENT_KEY]))
-        service, session = node_service(node, send_seconds=60), Session("test")
-        form = {
-            "from": "0x" + DEVELOPMENT_ADDRESS.hex(),
-            "to": "0x" + wallet.agent.hex(),
-            "data": "0x" + artifact("WalletAgent").call("instruct", "Deposit 10 USDC").hex(),
-            "gas": hex(20_000_000),
-        }
-        yield lambda method, *params: service.call(method, list(params), session), form
-        node.close()
+    facts = vocabulary.profile_facts
+    profile = model_profile(facts)
+    config = ChainConfig(models=(profile,), profile_fingerprint=facts.fingerprint)
+    model = ScriptedModel([DEPOSIT, DONE], vocabulary=vocabulary)
+    accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
+    chain = Chain(config, {profile.name: model}, accounts=accounts)
+    wallet = WalletDemo(chain)
+    node = Node(chain, now=lambda: 2e9, keys=Keys([DEVELOPMENT_KEY]))
+    service, session = node_service(node, send_seconds=60), Session("test")
+    form = {
+        "from": "0x" + DEVELOPMENT_ADDRESS.hex(),
+        "to": "0x" + wallet.agent.hex(),
+        "data": "0x" + artifact("WalletAgent").call("instruct", "Deposit 10 USDC").hex(),
+        "gas": hex(20_000_000),
+    }
+    yield lambda method, *params: service.call(method, list(params), session), form
+    node.close()
 
 
 def test_what_is_tried_is_what_is_mined(asked: tuple[Ask, dict[str, str]]) -> None:

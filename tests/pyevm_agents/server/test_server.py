@@ -84,7 +84,7 @@ def test_stop_ends_it() -> None:
 
 def test_a_port_is_free_again_and_nothing_is_left() -> None:
     interval = sys.getswitchinterval()
-    threads = threading.active_count()
+    threads = set(threading.enumerate())
 
     async def run() -> None:
         port = 0
@@ -97,10 +97,11 @@ def test_a_port_is_free_again_and_nothing_is_left() -> None:
 
     asyncio.run(run())
     assert sys.getswitchinterval() == interval
-    for thread in threading.enumerate():
+    left = set(threading.enumerate()) - threads
+    for thread in left:
         if thread.name.startswith("pyevm-agents"):
             thread.join(10)
-    assert threading.active_count() == threads
+    assert [thread for thread in left if thread.is_alive()] == []
 
 
 def test_what_is_at_work_is_answered_before_the_end() -> None:
@@ -182,14 +183,15 @@ def test_requests_after_the_stop_are_refused() -> None:
         kept.append(await served.connect())
         await kept[0].request(body=message("echo"))
         await kept[0].response()
-        tasks.append(asyncio.create_task(served.ask("wait", 0.5)))
+        tasks.append(asyncio.create_task(served.ask("gate")))
         await until(lambda: served.service.calls >= 2)
-        tasks.append(asyncio.create_task(later()))
+        tasks.append(asyncio.create_task(later(served)))
 
-    async def later() -> None:
-        await asyncio.sleep(0.1)
+    async def later(served: Served) -> None:
+        await until(lambda: served.is_stopping)
         await kept[0].request(body=message("echo"))
         assert (await kept[0].response()).status == 503
+        served.service.gate.set()
 
     async def run() -> None:
         await ends(talk, ServerOptions(port=0))

@@ -313,7 +313,8 @@ def test_a_slow_reader_is_disconnected_and_nobody_else_notices() -> None:
             assert len((await receive(socket))["text"]) == 100_000
             assert await served.ask("echo", 1) == [1]
             slowest = max(slowest, loop.time() - began)
-        assert slowest < 0.5
+        # Whoever waited for the slow one would do so for the 30 seconds that it may stall.
+        assert slowest < 5
         # What the system's own buffers take comes on top of the queue.
         assert 10 < sent < 200
         assert not served.service.ended[0].is_open
