@@ -93,7 +93,7 @@ def test_steps_are_said_in_turn_and_again_for_the_same_prompt(
         assert model.remaining_steps == 0
         for _ in range(2):
             with pytest.raises(
-                ScriptError, match=r"has 2 steps and all were said.*Question: three.*add a step"
+                ScriptError, match=r"has 2 steps and all were said; step 1 of 'three' asked for"
             ):
                 model.generate(make_request("three"))
         assert model.generate(make_request("one")) == first
