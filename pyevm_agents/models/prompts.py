@@ -50,9 +50,13 @@ class Asked:
         told = self.history[-1].text.removeprefix(OBSERVATION)
         return told.removesuffix(f"\n{TURN}")
 
+    def history_up_to(self, step: int) -> str:
+        """Return what was said and observed before a step of the same run, from 1."""
+        return text_of(self.history[: 2 * (step - 1)])
+
     def up_to(self, step: int) -> str:
         """Return the prompt as it was in a step of the same run, from 1."""
-        return text_of((*self.opening, *self.history[: 2 * (step - 1)]))
+        return text_of(self.opening) + self.history_up_to(step)
 
 
 def asked(request: GenerationRequest) -> Asked:

@@ -99,7 +99,7 @@ class ScriptedModel(Closing):
         Raises:
             ConfigError: the file is unfit, or the script is neither.
         """
-        _require_script(script)
+        require_script(script)
         self._script = script
         self._owns_vocabulary = not isinstance(vocabulary, GgufModel)
         self.vocabulary = (
@@ -174,7 +174,7 @@ class ScriptedModel(Closing):
             if not isinstance(step, STEP_TYPES):
                 raise ScriptError(
                     f"The function that is the script returned {step!r} for "
-                    f"{_where(asked(request))}; return a step, such as `answer(...)`"
+                    f"{where(asked(request))}; return a step, such as `answer(...)`"
                 )
             return step, "The step"
         place = self._place(script, asked(request), request)
@@ -190,13 +190,13 @@ class ScriptedModel(Closing):
                 if index and index == len(script) and isinstance(script[-1], RepeatedStep):
                     index -= 1
                 if index < len(script):
-                    place = _Place(index=index, where=_where(question))
+                    place = _Place(index=index, where=where(question))
                     self._places[key] = place
                     self._said_steps = index + 1
         if place is None:
             raise ScriptError(
                 f"The script has {len(script)} steps and all were said; "
-                f"{_where(question)} asked for another: add a step.\n{self.report()}\n"
+                f"{where(question)} asked for another: add a step.\n{self.report()}\n"
                 f"{circumstances(request)}"
             )
         return place.index
@@ -228,7 +228,12 @@ def circumstances(request: GenerationRequest) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _require_script(script: object) -> None:
+def require_script(script: object) -> None:
+    """Refuse what is no script.
+
+    Raises:
+        ConfigError: it is neither a list of steps nor a function.
+    """
     if callable(script):
         return
     if isinstance(script, str) or not isinstance(script, Sequence):
@@ -261,13 +266,13 @@ def _refusal(name: str, step: Step, request: GenerationRequest, error: Exception
     found = reasons(step, request)
     why = "; ".join(found) if found else str(error)
     return (
-        f"{name} {described(step)} can't be said for {_where(asked(request))}: {why}\n"
+        f"{name} {described(step)} can't be said for {where(asked(request))}: {why}\n"
         f"{circumstances(request)}"
     )
 
 
-def _where(question: Asked) -> str:
-    """Return which prompt it is, such as `step 2 of 'Deposit 10 USDC'`."""
+def where(question: Asked) -> str:
+    """Return in words which prompt it is, such as `step 2 of 'Deposit 10 USDC'`."""
     text = question.question
     shown = (
         text if len(text) <= SHOWN_QUESTION_CHARACTERS else f"{text[:SHOWN_QUESTION_CHARACTERS]}…"

@@ -69,7 +69,7 @@ def test_addresses_are_said_by_their_handles(text: str, spoken: str) -> None:
 @pytest.mark.parametrize("value", [1.5, None, b"\x01", {"a": 1}, [1.5], object()])
 def test_an_argument_that_no_tool_takes_is_refused(value: object) -> None:
     with pytest.raises(ConfigError, match=r"The argument amount=.* of Tool is of type"):
-        use("Tool", amount=value)  # type: ignore[arg-type]
+        use("Tool", amount=value)
 
 
 @pytest.mark.parametrize("script", ["one text", 7, None])
