@@ -61,7 +61,9 @@ class CompiledContract:
                 f"{self.name} can't be deployed: it has no code, as interfaces and abstract "
                 "contracts"
             )
-        constructor = next((one for one in self.abi if one["type"] == "constructor"), {})
+        constructor: Mapping[str, Any] = next(
+            (one for one in self.abi if one["type"] == "constructor"), {}
+        )
         encoded = bound(self.name, constructor.get("inputs", ()), arguments, named)
         return self._linked(libraries) + encoded
 

@@ -36,7 +36,8 @@ def connected(chain: AgentChain, provider: AgentProvider) -> Web3:
     """Return web3.py on a chain; its default account is the chain's first."""
     w3 = Web3(provider)
     w3.eth.default_account = to_checksum_address(chain.accounts[0])
-    w3.middleware_onion.replace(GAS_LAYER, _once_executed(chain))
+    w3.middleware_onion.remove(GAS_LAYER)
+    w3.middleware_onion.inject(_once_executed(chain), GAS_LAYER, layer=0)
     return w3
 
 
