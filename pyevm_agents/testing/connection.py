@@ -15,6 +15,7 @@ from web3._utils.error_formatters_utils import raise_contract_logic_error_on_rev
 from web3.exceptions import ContractLogicError, Web3RPCError
 from web3.middleware.buffered_gas_estimate import BufferedGasEstimateMiddleware
 
+from pyevm_agents.provider import AgentProvider
 from pyevm_agents.rpc.failures import execution_failed
 
 if TYPE_CHECKING:
@@ -23,13 +24,34 @@ if TYPE_CHECKING:
     from web3.middleware.base import Web3Middleware
     from web3.types import MakeRequestFn, RPCEndpoint, RPCResponse
 
-    from pyevm_agents.provider import AgentProvider
+    from pyevm_agents.rpc.envelope import Service
     from pyevm_agents.testing.chain import AgentChain
+    from pyevm_agents.testing.script import ModelOfTest
 
 GAS_LAYER = "gas_estimate"
 """web3.py's name for what fills in the gas of a transaction."""
 
 SEND = "eth_sendTransaction"
+
+
+class ProviderOfTest(AgentProvider):
+    """A provider whose requests end with what the test's model failed with, where it did."""
+
+    def __init__(self, service: Service, model: ModelOfTest) -> None:
+        """Take what answers requests, and what answers agents."""
+        super().__init__(service)
+        self._model = model
+
+    def make_request(self, method: RPCEndpoint, params: Any) -> RPCResponse:  # noqa: ANN401 - web3's
+        """Answer a request.
+
+        Raises: ScriptError: a script is used up, or its step can't be said. What else a function or
+                another model raised.
+        """
+        response = super().make_request(method, params)
+        if "error" in response:
+            self._model.raise_failure()
+        return response
 
 
 def connected(chain: AgentChain, provider: AgentProvider) -> Web3:
@@ -57,7 +79,11 @@ def _once_executed(chain: AgentChain) -> Callable[[Any], Web3Middleware]:
                     return estimated(method, params)
                 gas = chain.node.next_header().gas_limit
                 number = chain.snapshot()
-                response = make_request(method, ({**params[0], "gas": hex(gas)},))
+                try:
+                    response = make_request(method, ({**params[0], "gas": hex(gas)},))
+                except BaseException:
+                    chain.forget_snapshot(number)  # The model's fault: nothing was mined.
+                    raise
                 _undo_failure(chain, number, response)
                 return response
 

@@ -67,9 +67,9 @@ class ModelOfTest:
     All of it may be used in any thread: a node executes in one of its own.
     """
 
-    def __init__(self, vocabulary: GgufModel) -> None:
-        """Take whose tokens are counted; it stays the caller's to close."""
-        self.vocabulary = vocabulary
+    def __init__(self, vocabulary: Callable[[], GgufModel]) -> None:
+        """Take what gives the vocabulary whose tokens are counted, when it is needed."""
+        self._vocabulary = vocabulary
         self.renewed: Callable[[], None] = _do_nothing
         """Is called when something else answers from now on; for a node that keeps faults."""
 
@@ -178,7 +178,7 @@ class ModelOfTest:
         with self._lock:
             failure, self._unraised = self._unraised, None
         if failure is not None:
-            raise failure
+            raise _told(failure)
 
     def verify(self) -> None:
         """Fail where the model failed, or has something left to say.
@@ -190,11 +190,16 @@ class ModelOfTest:
         with self._lock:
             failure, left = self._failure, self._left()
         if failure is not None:
-            raise failure
+            raise _told(failure)
         if left:
             raise ScriptError("\n".join([*left, SAME_WORDS]))
 
     # -- `precompiles.ports.LanguageModel` -- #
+
+    @property
+    def vocabulary(self) -> GgufModel:
+        """Whose tokens are counted."""
+        return self._vocabulary()
 
     @property
     def profile_facts(self) -> ProfileFacts:
@@ -284,6 +289,11 @@ def _left_of(model: LanguageModel | None) -> list[str]:
         f"The script is not used up: nobody asked for {model.remaining_steps} of its steps.",
         model.report(),
     ]
+
+
+def _told(failure: Exception) -> Exception:
+    """Return a failure as a test shows it: a script's without the EVM's frames around it."""
+    return ScriptError(str(failure)) if type(failure) is ScriptError else failure
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
