@@ -19,8 +19,6 @@ from pyevm_agents.provider import AgentProvider
 from pyevm_agents.rpc.failures import execution_failed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from web3.middleware.base import Web3Middleware
     from web3.types import MakeRequestFn, RPCEndpoint, RPCResponse
 
@@ -63,8 +61,8 @@ def connected(chain: AgentChain, provider: AgentProvider) -> Web3:
     return w3
 
 
-def _once_executed(chain: AgentChain) -> Callable[[Any], Web3Middleware]:
-    """Return what makes the middleware of a chain."""
+def _once_executed(chain: AgentChain) -> type[Web3Middleware]:
+    """Return a chain's middleware."""
 
     class OnceExecuted(BufferedGasEstimateMiddleware):
         """Sends what names no gas with a block's gas, and undoes what fails."""
