@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import threading
 import unittest
-from typing import TYPE_CHECKING
 
 from pyevm_agents.models import answer, use
 from pyevm_agents.testing.case import AgentTestCase
 from pyevm_agents.testing.chain import live_chains
 from tests.pyevm_agents.testing.agents import clerk
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def result_of(case: type[AgentTestCase]) -> unittest.TestResult:

@@ -12,8 +12,6 @@ from pyevm_agents.models import answer, use
 from tests.pyevm_agents.testing.agents import clerk
 
 if TYPE_CHECKING:
-    from precompiles.ports import GenerationRequest
-    from pyevm_agents.models.scripted import Step
     from pyevm_agents.testing.chain import AgentChain
 
 
