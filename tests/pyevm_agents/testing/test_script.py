@@ -117,9 +117,7 @@ class TestList:
     def test_addresses_may_be_contracts(self, agent_chain: AgentChain) -> None:
         token = agent_chain.deploy("DemoToken", "USD Coin", "USDC", 6, 1)
         agent = clerk(agent_chain, agent_chain.deploy("TokenInfoTool"))
-        agent_chain.model.script(
-            use("TokenInfoTool", asset=token), answer(f"It is {token.address}")
-        )
+        agent_chain.model.script(use("TokenInfoTool", asset=token), answer(token.address))
         receipt = agent_chain.ask(agent, f"What is {token.address.lower()}?")
         step, last = agent_chain.steps(receipt["transactionHash"])
         assert step.observation == "USD Coin (USDC), 6 decimals"
