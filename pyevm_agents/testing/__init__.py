@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyevm_agents.models import ScriptedModel, answer, use
+    from pyevm_agents.models import ScriptedModel, again, answer, unchecked, use
     from pyevm_agents.testing.asking import agent_input
     from pyevm_agents.testing.case import AgentTestCase
     from pyevm_agents.testing.chain import AgentChain
@@ -23,7 +23,9 @@ HOMES = {
     "ModelOfTest": "pyevm_agents.testing.script",
     "ScriptedModel": "pyevm_agents.models",
     "agent_input": "pyevm_agents.testing.asking",
+    "again": "pyevm_agents.models",
     "answer": "pyevm_agents.models",
+    "unchecked": "pyevm_agents.models",
     "use": "pyevm_agents.models",
 }
 """Where each name is defined."""
@@ -34,8 +36,10 @@ __all__ = [
     "DeploymentError",
     "ModelOfTest",
     "ScriptedModel",
+    "again",
     "agent_input",
     "answer",
+    "unchecked",
     "use",
 ]
 

@@ -75,6 +75,7 @@ class ModelOfTest:
 
         self._lock = threading.RLock()
         self._rules: list[_Rule] = []
+        self._chosen: dict[object, _Rule | None] = {}
         self._rest: LanguageModel | None = None
         self._failure: Exception | None = None
         self._unraised: Exception | None = None
@@ -162,7 +163,7 @@ class ModelOfTest:
     def reset(self) -> None:
         """Forget everything: scripts, patterns, what was said, and what failed."""
         with self._lock:
-            self._rules, self._rest = [], None
+            self._rules, self._chosen, self._rest = [], {}, None
             self._failure = self._unraised = None
         self.renewed()
 
@@ -254,6 +255,8 @@ class ModelOfTest:
         with self._lock:
             question = asked(request)
             rule = self._rule(question, question.step)
+            for key in _keys(question, question.step):
+                self._chosen[key] = rule
             if rule is not None:
                 step = self._step(rule, question, request)
                 return ScriptedModel(lambda _: step, vocabulary=self.vocabulary)
@@ -267,9 +270,17 @@ class ModelOfTest:
     def _rule(self, question: Asked, step: int) -> _Rule | None:
         return next((rule for rule in self._rules if rule.matches(question, step)), None)
 
+    def _rule_then(self, question: Asked, step: int) -> _Rule | None:
+        """Return the rule of an earlier step of a run; its system message may have been another."""
+        for key in _keys(question, step):
+            if key in self._chosen:
+                return self._chosen[key]
+        return self._rule(question, step)
+
     def _step(self, rule: _Rule, question: Asked, request: GenerationRequest) -> Step:
         """Return a rule's step: the first where it is the first of the run that it matches."""
-        index = sum(self._rule(question, step) is rule for step in range(1, question.step))
+        earlier = range(1, question.step)
+        index = sum(self._rule_then(question, step) is rule for step in earlier)
         if index >= len(rule.steps) and rule.steps and isinstance(rule.steps[-1], RepeatedStep):
             index = len(rule.steps) - 1
         if index >= len(rule.steps):
@@ -280,6 +291,12 @@ class ModelOfTest:
             )
         rule.said_steps = max(rule.said_steps, index + 1)
         return rule.steps[index]
+
+
+def _keys(question: Asked, step: int) -> tuple[object, object]:
+    """Return what tells a step of a run: with its system message, and without."""
+    history = question.history[: 2 * (step - 1)]
+    return (question.opening, history), (question.question, history)
 
 
 def _numbered(rule: _Rule) -> list[str]:
