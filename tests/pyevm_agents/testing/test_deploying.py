@@ -81,7 +81,7 @@ def test_wei_go_with_it(agent_chain: AgentChain, written: Any) -> None:  # noqa:
         (reverting(selected("Error(string)", ["string"], "no")), r"reverted: Error\('no'\)"),
         (reverting(selected("Panic(uint256)", ["uint256"], 0x12)), "division by zero"),
         (
-            reverting(selected("TooSmall(uint256,bool)", ["uint256", "bool"], 5, True)),
+            reverting(selected("TooSmall(uint256,bool)", ["uint256", "bool"], 5, 1)),
             r"reverted: TooSmall\(least=5, True\)",
         ),
         (reverting(function_signature_to_4byte_selector("TooSmall(uint256,bool)")), "0x"),
