@@ -141,7 +141,7 @@ class ScriptedModel(Closing):
         step, name = self._step(request)
         try:
             return self._say(step, request)
-        except (ConfigError, ScriptError) as error:
+        except ScriptError as error:
             raise ScriptError(_refusal(name, step, request, error)) from error
 
     def report(self) -> str:
