@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyevm_agents.errors import ConfigError, EngineFault, ScriptError
 from pyevm_agents.models import RepeatedStep, ScriptedModel, unchecked
+from pyevm_agents.models.cuts import cut
 from pyevm_agents.models.prompts import Asked, asked
 from pyevm_agents.models.script_steps import described
 from pyevm_agents.models.scripted import circumstances, require_script, where
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from precompiles.ports import Generation, GenerationRequest, LanguageModel, Segment
     from pyevm_agents.models import GgufModel, ProfileFacts
     from pyevm_agents.models.script_steps import Step
+    from pyevm_agents.steps import Executing
 
 NOT_SCRIPTED = (
     "nothing is scripted for it. Say what it answers with `model.script(use(...), answer(...))`, "
@@ -73,7 +75,11 @@ class ModelOfTest:
         self.renewed: Callable[[], None] = _do_nothing
         """Is called when something else answers from now on; for a node that keeps faults."""
 
+        self.executing: Callable[[], Executing | None] = _nothing
+        """Tells which transaction asks; for a chain that executes transactions again."""
+
         self._lock = threading.RLock()
+        self._told: dict[object, Generation] = {}
         self._rules: list[_Rule] = []
         self._chosen: dict[object, _Rule | None] = {}
         self._rest: LanguageModel | None = None
@@ -212,9 +218,24 @@ class ModelOfTest:
     def generate(self, request: GenerationRequest) -> Generation:
         """Say what is scripted for this prompt.
 
+        A transaction that was mined and is executed again, for a trace, is told what it was told
+        then, whatever is scripted by now.
+
         Raises:
             ScriptError: nothing is, or the grammar does not admit it.
         """
+        executing = self.executing()
+        key = executing and (executing.transaction_hash, request.prompt_tokens, request.grammar)
+        if executing is not None and executing.is_replay and key in self._told:
+            return cut(self._told[key], request.max_tokens)
+        generation = self._generated(request)
+        if executing is not None and not executing.is_replay:
+            self._told[key] = generation
+        return generation
+
+    # -- inside -- #
+
+    def _generated(self, request: GenerationRequest) -> Generation:
         try:
             return self._answerer(request).generate(request)
         except EngineFault as error:
@@ -225,8 +246,6 @@ class ModelOfTest:
             raise ScriptError(
                 f"What answers for the model raised {type(error).__name__}: {error}"
             ) from error
-
-    # -- inside -- #
 
     def _failed(self, error: Exception) -> None:
         with self._lock:
@@ -332,3 +351,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def _do_nothing() -> None:
     """Tell nobody."""
+
+
+def _nothing() -> None:
+    """Know of no transaction."""

@@ -130,6 +130,24 @@ class TestList:
         with pytest.raises(ConfigError, match=r"^Step \d"):
             agent_chain.model.script(*steps)
 
+    def test_a_trace_of_an_earlier_transaction_says_its_own_words(
+        self, agent_chain: AgentChain, agent: Contract
+    ) -> None:
+        hashes = []
+        for text in ("first", "second"):
+            agent_chain.model.script(ADD, answer(text))
+            hashes.append(agent_chain.ask(agent, "The same")["transactionHash"].to_0x_hex())
+        agent_chain.model.script(answer("third"))
+        for transaction_hash, text in zip(hashes, ("first", "second"), strict=True):
+            tracer = {"tracer": "callTracer"}
+            trace = agent_chain.request("debug_traceTransaction", transaction_hash, tracer)
+            assert text.encode().hex() in trace["output"]
+            steps = agent_chain.request("agent_traceTransaction", transaction_hash)["steps"]
+            assert steps[-1]["answer"] == text
+        # None of it was taken from the script that stands.
+        receipt = agent_chain.ask(agent, "Something else")
+        assert answers_of(agent_chain, receipt) == ["third"]
+
 
 class TestFailures:
     """A script that does not fit fails the test, with both sides shown."""
