@@ -13,17 +13,15 @@ request that asked.
 
 from __future__ import annotations
 
-import re
 import threading
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyevm_agents.errors import ConfigError, EngineFault, ScriptError
-from pyevm_agents.models import RepeatedStep, ScriptedModel, unchecked
+from pyevm_agents.errors import EngineFault, ScriptError
+from pyevm_agents.models import ScriptedModel, unchecked
 from pyevm_agents.models.cuts import cut
-from pyevm_agents.models.prompts import Asked, asked
-from pyevm_agents.models.script_steps import described
-from pyevm_agents.models.scripted import circumstances, require_script, where
+from pyevm_agents.models.prompts import asked
+from pyevm_agents.models.scripted import circumstances, where
+from pyevm_agents.testing.patterns import Patterns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,26 +41,6 @@ SAME_WORDS = (
 )
 
 
-@dataclass(slots=True, kw_only=True)
-class _Rule:
-    """Steps for the prompts that a pattern matches."""
-
-    pattern: re.Pattern[str]
-    prompt: re.Pattern[str]
-    steps: Sequence[Step]
-    is_optional: bool
-    said_steps: int = 0
-
-    def __str__(self) -> str:
-        more = f", prompt={self.prompt.pattern!r}" if self.prompt.pattern else ""
-        return f"when({self.pattern.pattern!r}{more})"
-
-    def matches(self, question: Asked, step: int) -> bool:
-        """Whether the prompt of a step of a run is meant."""
-        told = f"{question.question}\n{question.history_up_to(step)}"
-        return bool(self.pattern.search(told) and self.prompt.search(question.up_to(step)))
-
-
 class ModelOfTest:
     """A language model that says what a test tells it to; `precompiles.ports.LanguageModel`.
 
@@ -80,8 +58,7 @@ class ModelOfTest:
 
         self._lock = threading.RLock()
         self._told: dict[object, Generation] = {}
-        self._rules: list[_Rule] = []
-        self._chosen: dict[object, _Rule | None] = {}
+        self._patterns = Patterns()
         self._rest: LanguageModel | None = None
         self._failure: Exception | None = None
         self._unraised: Exception | None = None
@@ -125,15 +102,8 @@ class ModelOfTest:
         Raises:
             ConfigError: a pattern is none, or one is no step.
         """
-        require_script(steps)
-        rule = _Rule(
-            pattern=_compiled(pattern),
-            prompt=_compiled(prompt),
-            steps=steps,
-            is_optional=is_optional,
-        )
         with self._lock:
-            self._rules.append(rule)
+            self._patterns.add(pattern, prompt, steps, is_optional=is_optional)
         self.renewed()
 
     def respond(self, function: Callable[[GenerationRequest], Step]) -> None:
@@ -169,7 +139,7 @@ class ModelOfTest:
     def reset(self) -> None:
         """Forget everything: scripts, patterns, what was said, and what failed."""
         with self._lock:
-            self._rules, self._chosen, self._rest = [], {}, None
+            self._patterns, self._rest = Patterns(), None
             self._failure = self._unraised = None
         self.renewed()
 
@@ -263,66 +233,19 @@ class ModelOfTest:
             )
 
     def _left(self) -> list[str]:
-        lines = _left_of(self._rest)
-        for rule in self._rules:
-            if rule.said_steps < len(rule.steps) and not rule.is_optional:
-                lines.append(f"{rule} has steps that nobody asked for:")
-                lines += _numbered(rule)
-        return lines
+        return [*_left_of(self._rest), *self._patterns.left()]
 
     def _answerer(self, request: GenerationRequest) -> LanguageModel:
         with self._lock:
-            question = asked(request)
-            rule = self._rule(question, question.step)
-            for key in _keys(question, question.step):
-                self._chosen[key] = rule
-            if rule is not None:
-                step = self._step(rule, question, request)
+            step = self._patterns.step(request)
+            if step is not None:
                 return ScriptedModel(lambda _: step, vocabulary=self.vocabulary)
             if self._rest is None:
                 raise ScriptError(
-                    f"The model was asked for {where(question)}, and {NOT_SCRIPTED}.\n"
+                    f"The model was asked for {where(asked(request))}, and {NOT_SCRIPTED}.\n"
                     f"{circumstances(request)}"
                 )
             return self._rest
-
-    def _rule(self, question: Asked, step: int) -> _Rule | None:
-        return next((rule for rule in self._rules if rule.matches(question, step)), None)
-
-    def _rule_then(self, question: Asked, step: int) -> _Rule | None:
-        """Return the rule of an earlier step of a run; its system message may have been another."""
-        for key in _keys(question, step):
-            if key in self._chosen:
-                return self._chosen[key]
-        return self._rule(question, step)
-
-    def _step(self, rule: _Rule, question: Asked, request: GenerationRequest) -> Step:
-        """Return a rule's step: the first where it is the first of the run that it matches."""
-        earlier = range(1, question.step)
-        index = sum(self._rule_then(question, step) is rule for step in earlier)
-        if index >= len(rule.steps) and rule.steps and isinstance(rule.steps[-1], RepeatedStep):
-            index = len(rule.steps) - 1
-        if index >= len(rule.steps):
-            raise ScriptError(
-                f"{rule} has {len(rule.steps)} steps and all were said in this run; "
-                f"{where(question)} asked for another: add a step.\nSaid:\n"
-                + "\n".join([*_numbered(rule), circumstances(request)])
-            )
-        rule.said_steps = max(rule.said_steps, index + 1)
-        return rule.steps[index]
-
-
-def _keys(question: Asked, step: int) -> tuple[object, object]:
-    """Return what tells a step of a run: with its system message, and without."""
-    history = question.history[: 2 * (step - 1)]
-    return (question.opening, history), (question.question, history)
-
-
-def _numbered(rule: _Rule) -> list[str]:
-    return [
-        f"  {index + 1}. {described(step)}" + ("" if index < rule.said_steps else " (not said)")
-        for index, step in enumerate(rule.steps)
-    ]
 
 
 def _left_of(model: LanguageModel | None) -> list[str]:
@@ -340,13 +263,6 @@ def _raise(failure: Exception | None) -> None:
         raise failure.with_traceback(None) from None
     if failure is not None:
         raise failure
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern, re.MULTILINE)
-    except re.error as error:
-        raise ConfigError(f"{pattern!r} is no regular expression: {error}") from error
 
 
 def _do_nothing() -> None:
