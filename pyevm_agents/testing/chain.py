@@ -255,13 +255,14 @@ class AgentChain:
                 with agent_chain.isolated():
                     …
 
-        What the model is told to say is not undone: tell it anew.
+        So is what the model is told to say; it fails here where it was not all said.
         """
         number, keys, mining = self.snapshot(), self.node.keys, self.node.mining
         impersonated = keys.impersonated, keys.impersonates_all
         default_account = self.w3.eth.default_account
         try:
-            yield self
+            with self.model.for_a_while():
+                yield self
         finally:
             self.revert(number)
             self._change(lambda: self.node.set_mining(mining))

@@ -42,9 +42,10 @@ class _Rule:
 class Patterns:
     """Rules, and which of them said what. One thread at a time."""
 
-    def __init__(self) -> None:
-        """Begin with none."""
-        self._rules: list[_Rule] = []
+    def __init__(self, rules: Sequence[_Rule] = ()) -> None:
+        """Begin with those of others."""
+        self._rules = [*rules]
+        self._foreign = len(rules)
         self._chosen: dict[object, _Rule | None] = {}
 
     def add(self, pattern: str, prompt: str, steps: Sequence[Step], *, is_optional: bool) -> None:
@@ -75,10 +76,14 @@ class Patterns:
             self._chosen[key] = rule
         return None if rule is None else self._next(rule, question, request)
 
+    def copy(self) -> Patterns:
+        """Return the same rules; those added to it are its own, and only they are its to tell."""
+        return Patterns(self._rules)
+
     def left(self) -> list[str]:
-        """Return in lines which steps of which rules nobody asked for."""
+        """Return in lines which steps of which of its own rules nobody asked for."""
         lines: list[str] = []
-        for rule in self._rules:
+        for rule in self._rules[self._foreign :]:
             if rule.said_steps < len(rule.steps) and not rule.is_optional:
                 lines += [f"{rule} has steps that nobody asked for:", *_numbered(rule)]
         return lines

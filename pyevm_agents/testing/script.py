@@ -14,6 +14,7 @@ request that asked.
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pyevm_agents.errors import EngineFault, ScriptError
@@ -24,7 +25,7 @@ from pyevm_agents.models.scripted import circumstances, where
 from pyevm_agents.testing.patterns import Patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from precompiles.ports import Generation, GenerationRequest, LanguageModel, Segment
     from pyevm_agents.models import GgufModel, ProfileFacts
@@ -60,6 +61,9 @@ class ModelOfTest:
         self._told: dict[object, Generation] = {}
         self._patterns = Patterns()
         self._rest: LanguageModel | None = None
+        self._outer: LanguageModel | None = None
+        """What answered when `for_a_while` began: not its to verify."""
+
         self._failure: Exception | None = None
         self._unraised: Exception | None = None
 
@@ -143,6 +147,25 @@ class ModelOfTest:
             self._failure = self._unraised = None
         self.renewed()
 
+    @contextmanager
+    def for_a_while(self) -> Iterator[None]:
+        """Verify at the end what was scripted meanwhile, and let what stood before answer again.
+
+        Where the test fails meanwhile, nothing is verified. For examples of Hypothesis, which all
+        run in one test: none of them has to do with what another one has left.
+        """
+        with self._lock:
+            before = self._patterns, self._rest, self._failure, self._outer
+            self._patterns, self._outer, self._failure = self._patterns.copy(), self._rest, None
+        try:
+            yield
+            self.verify()
+        finally:
+            with self._lock:
+                self._patterns, self._rest, self._failure, self._outer = before
+                self._unraised = None
+            self.renewed()
+
     # -- what a test looks at -- #
 
     @property
@@ -224,7 +247,7 @@ class ModelOfTest:
 
     def _answer_with(self, model: LanguageModel | None) -> None:
         with self._lock:
-            left = _left_of(self._rest)
+            left = [] if self._rest is self._outer else _left_of(self._rest)
             self._rest = model
         self.renewed()
         if left:
@@ -233,7 +256,8 @@ class ModelOfTest:
             )
 
     def _left(self) -> list[str]:
-        return [*_left_of(self._rest), *self._patterns.left()]
+        rest = [] if self._rest is self._outer else _left_of(self._rest)
+        return [*rest, *self._patterns.left()]
 
     def _answerer(self, request: GenerationRequest) -> LanguageModel:
         with self._lock:
