@@ -403,6 +403,14 @@ class TestFunctionsAndModels:
         agent_chain.model.reset()
 
 
+def test_a_client_may_set_a_script_of_its_own(agent_chain: AgentChain, agent: Contract) -> None:
+    agent_chain.request("agent_setScript", [{"answer": "by a client"}])
+    assert answers_of(agent_chain, agent_chain.ask(agent, "Go")) == ["by a client"]
+    assert agent_chain.request("agent_clearScript")
+    agent_chain.model.script(answer("by the test"))
+    assert answers_of(agent_chain, agent_chain.ask(agent, "Go")) == ["by the test"]
+
+
 class TestForAWhile:
     """`model.for_a_while`, and a chain's `isolated`."""
 
