@@ -254,14 +254,13 @@ def test_it_is_known_which_transaction_is_executed(bench: Callable[..., Bench]) 
     made = bench(answered)
     chain = made.chain
     agent = counting(made)
-    data = run_of("Go")
     assert chain.steps.executing is None
-    call = Call(to=agent, sender=OWNER, data=data)
+    call = asked(agent)
     with chain.steps.run("call"):
         chain.call(call)
     with chain.steps.run("block"):
-        made.send(agent, data)
-    record = chain.record(chain.head.block_number)
+        made.send(agent, call.data)
+    record = chain.record(chain.head)
     chain.replay(record, 0)
     chain.call(call)
     sent = record.block.transactions[0].hash
