@@ -24,6 +24,7 @@ from eth_utils import (
 )
 
 from precompiles.abi import DESCRIPTION_SELECTOR, NAME_SELECTOR
+from precompiles.spec import MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import again, answer
@@ -68,9 +69,6 @@ REFUSAL = "I'm sorry, but I can't help with that."
 LONG_CHARACTER = "\U00013000"
 """A hieroglyph. Vocabularies have no token of its own for it but one for each of its bytes, so a
 text of them has the most tokens that a text of its length can have."""
-
-MAX_THOUGHT, MAX_ANSWER = 240, 1_024
-"""Characters that the grammar admits. Source: `precompiles.spec`."""
 
 INJECTIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -249,7 +247,9 @@ def thinks_forever() -> AnswerStep:
     paid, the rest comes back. With less gas left than that the executor burns it, and the run
     reverts with nothing.
     """
-    return answer(LONG_CHARACTER * MAX_ANSWER, thought=LONG_CHARACTER * MAX_THOUGHT)
+    return answer(
+        LONG_CHARACTER * MAX_TEXT_CHARACTERS, thought=LONG_CHARACTER * MAX_THOUGHT_CHARACTERS
+    )
 
 
 def never_answers(step: Step) -> RepeatedStep:
