@@ -58,7 +58,7 @@ begun = time.perf_counter()
 import {PLUGIN}
 print(time.perf_counter() - begun)
 """
-"""Two suites differ by less than the machine's other work does; this is all that is between them."""
+"""Two suites differ by less than other programs do to them; this is all that is between them."""
 
 EMPTY_SUITE = "def test_nothing():\n    pass\n"
 
