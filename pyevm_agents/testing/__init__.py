@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyevm_agents.models import ScriptedModel, answer, use
     from pyevm_agents.testing.asking import agent_input
+    from pyevm_agents.testing.assertions import assert_agent
     from pyevm_agents.testing.case import AgentTestCase
     from pyevm_agents.testing.chain import AgentChain
     from pyevm_agents.testing.deploying import DeploymentError
@@ -24,6 +25,7 @@ HOMES = {
     "ScriptedModel": "pyevm_agents.models",
     "agent_input": "pyevm_agents.testing.asking",
     "answer": "pyevm_agents.models",
+    "assert_agent": "pyevm_agents.testing.assertions",
     "use": "pyevm_agents.models",
 }
 """Where each name is defined."""
@@ -36,6 +38,7 @@ __all__ = [
     "ScriptedModel",
     "agent_input",
     "answer",
+    "assert_agent",
     "use",
 ]
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from precompiles.text import ADDRESS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pyevm_agents.testing.addresses import AddressLike
 
 
 ADDRESS_BYTES = 20
@@ -14,7 +18,7 @@ ADDRESS_BYTES = 20
 ExpectedText: TypeAlias = "str | re.Pattern[str] | Callable[[str], object]"
 """A whole text, a pattern that is found in it, or what says whether it is right."""
 
-Expected: TypeAlias = "int | bytes | Sequence[object] | ExpectedText | object"
+Expected: TypeAlias = "AddressLike | int | Sequence[object] | ExpectedText"
 """What an argument is expected to be."""
 
 
