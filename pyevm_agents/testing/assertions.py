@@ -348,4 +348,6 @@ def _did(step: AgentStep) -> str:
 
 
 def _at_each(marks: Mapping[int, str]) -> str:
-    return "; ".join(f"at step {i + 1} {' and '.join(why.splitlines())}" for i, why in marks.items())
+    return "; ".join(
+        f"at step {i + 1} {' and '.join(why.splitlines())}" for i, why in marks.items()
+    )
