@@ -171,10 +171,10 @@ def _read(data: bytes) -> Json:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise FixtureError(f"no cassette: line {line} is not UTF-8") from error
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.startswith(CONFLICT_MARKS):
+    for number, written in enumerate(text.split("\n"), start=1):
+        if written.startswith(CONFLICT_MARKS):
             raise FixtureError(
-                f"line {number} is git's mark of a conflict ({line[:7]}): take one side whole"
+                f"line {number} is git's mark of a conflict ({written[:7]}): take one side whole"
             )
     return form.read_json(text, "cassette")
 

@@ -88,7 +88,7 @@ class RunLog:
 
     @property
     def cost(self) -> Cost:
-        """What all mined transactions cost in which agents took steps, undone ones too."""
+        """What all transactions with steps of agents cost since `begin_cost`, undone ones too."""
         return self._cost
 
     def add(self, run: AgentRun) -> None:
@@ -98,6 +98,11 @@ class RunLog:
             self._count += 1
             if run.cost is not None:
                 self._cost = sum_of((self._cost, run.cost))
+
+    def begin_cost(self) -> None:
+        """Count what is spent from now on."""
+        with self._lock:
+            self._cost = NOTHING
 
     def clear(self) -> None:
         """Begin anew."""
