@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pyevm_agents.testing.script import ModelOfTest
 
 pytest_plugins = (
-    "pyevm_agents.testing.pytest_cassettes",
-    "pyevm_agents.testing.pytest_gas",
-    "pyevm_agents.testing.pytest_reports",
+    "pyevm_agents.pytest_cassettes",
+    "pyevm_agents.pytest_gas",
+    "pyevm_agents.pytest_reports",
 )
 """What else belongs to the plugin: as light as this file."""
 
