@@ -59,9 +59,7 @@ class ToolStep:
         parts = [_python(self.tool)]
         if self.thought != DEFAULT_TOOL_THOUGHT.format(tool=self.tool):
             parts.append(f"thought={_python(self.thought)}")
-        if all(name.isidentifier() and not iskeyword(name) for name in self.arguments) and not (
-            {"thought", "arguments"} & set(self.arguments)
-        ):
+        if all(_is_keyword_name(name) for name in self.arguments):
             parts += [f"{name}={_python(value)}" for name, value in self.arguments.items()]
         else:
             named = [f"{_python(name)}: {_python(value)}" for name, value in self.arguments.items()]
@@ -102,7 +100,7 @@ class RepeatedStep:
 
     def __str__(self) -> str:
         """Return the step as Python."""
-        return f"again({described(self.step)})"
+        return f"again({_python(self.step) if isinstance(self.step, str) else self.step})"
 
 
 Step: TypeAlias = "str | ToolStep | AnswerStep | UncheckedStep | RepeatedStep"
@@ -196,6 +194,12 @@ def with_handles(text: str, handles: tuple[tuple[str, str], ...]) -> str:
     """Return a text with handles in place of the addresses that have one."""
     names = {address.lower(): handle for handle, address in handles}
     return ADDRESS.sub(lambda found: names.get(found[0].lower(), found[0]), text)
+
+
+def _is_keyword_name(name: str) -> bool:
+    """Whether Python takes a name for an argument; it reads some beyond ASCII as others."""
+    is_own = name in {"thought", "arguments"}
+    return name.isascii() and name.isidentifier() and not iskeyword(name) and not is_own
 
 
 def _python(value: Argument) -> str:

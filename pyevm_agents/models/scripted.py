@@ -223,7 +223,10 @@ class ScriptedModel(Closing):
 
 def circumstances(request: GenerationRequest) -> str:
     """Return what a prompt admits and how it ends, in lines, for messages about a script."""
-    end = asked(request).text[-SHOWN_PROMPT_CHARACTERS:]
+    prompt = asked(request).text
+    end = prompt[-SHOWN_PROMPT_CHARACTERS:]
+    if len(end) < len(prompt):
+        end = end.partition("\n")[2] or end
     lines = [offer(request), "The prompt ends:", *(f"  {line}" for line in end.split("\n"))]
     return "\n".join(line for line in lines if line)
 

@@ -5,13 +5,14 @@ llguidance judges (`ScriptedModel`); what is said here explains its verdict in a
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from precompiles.abi import ParamType
 from precompiles.react import TYPE_WORDS
 from precompiles.spec import MAX_ARRAY_ITEMS, MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
-from precompiles.text import ADDRESS, escape_line
+from precompiles.text import ADDRESS, CONTROL_CLASS
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.admitted import admitted
 from pyevm_agents.models.prompts import asked
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 SHOWN_LINES = 24
 """Tools, and addresses, that a message lists."""
 
+_CONTROL = re.compile(f"[{CONTROL_CLASS}]")
 _JSON_ESCAPES = str.maketrans("", "", "\n\r\t")
 """Control characters that a tool's text may hold: the grammar has an escape for them."""
 
@@ -51,7 +53,12 @@ def reasons(step: Step, request: GenerationRequest) -> tuple[str, ...]:
         case AnswerStep():
             return (
                 *_free("the thought", step.thought, MAX_THOUGHT_CHARACTERS, request.handles),
-                *_free("the answer", step.answer, MAX_TEXT_CHARACTERS, request.handles),
+                *_free(
+                    "the answer",
+                    step.answer.removesuffix("\n"),
+                    MAX_TEXT_CHARACTERS,
+                    request.handles,
+                ),
             )
     return ()
 
@@ -178,7 +185,7 @@ def _free(what: str, text: str, most: int, handles: Handles) -> Iterator[str]:
 
 def _text_reasons(what: str, text: str, most: int, handles: Handles) -> Iterator[str]:
     spoken = with_handles(text, handles)
-    if escape_line(spoken) != spoken:
+    if _CONTROL.search(spoken):
         yield f"{what} holds a line break or another control character: {text[:80]!r}"
     if "0x" in spoken.lower():
         at = spoken.lower().index("0x")

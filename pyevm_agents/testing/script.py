@@ -18,7 +18,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyevm_agents.errors import ConfigError, ScriptError
+from pyevm_agents.errors import ConfigError, EngineFault, ScriptError
 from pyevm_agents.models import RepeatedStep, ScriptedModel, unchecked
 from pyevm_agents.models.prompts import Asked, asked
 from pyevm_agents.models.script_steps import described
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pyevm_agents.models.script_steps import Step
 
 NOT_SCRIPTED = (
-    "The model was asked and nothing is scripted for it: say what it answers with "
-    "`model.script(use(...), answer(...))`, `model.when`, `model.respond` or `model.use_model`"
+    "nothing is scripted for it. Say what it answers with `model.script(use(...), answer(...))`, "
+    "`model.when`, `model.respond` or `model.use_model`"
 )
 SAME_WORDS = (
     "The same step of the same question gets the same words as long as a script stands, as a model "
@@ -177,8 +177,7 @@ class ModelOfTest:
         """Raise what the model failed with since this was last asked, where it did."""
         with self._lock:
             failure, self._unraised = self._unraised, None
-        if failure is not None:
-            raise _told(failure)
+        _raise(failure)
 
     def verify(self) -> None:
         """Fail where the model failed, or has something left to say.
@@ -189,8 +188,7 @@ class ModelOfTest:
         """
         with self._lock:
             failure, left = self._failure, self._left()
-        if failure is not None:
-            raise _told(failure)
+        _raise(failure)
         if left:
             raise ScriptError("\n".join([*left, SAME_WORDS]))
 
@@ -224,13 +222,21 @@ class ModelOfTest:
         """
         try:
             return self._answerer(request).generate(request)
-        except Exception as error:
-            with self._lock:
-                self._failure = self._failure or error
-                self._unraised = self._unraised or error
+        except EngineFault as error:
+            self._failed(error)
             raise
+        except Exception as error:
+            self._failed(error)
+            raise ScriptError(
+                f"What answers for the model raised {type(error).__name__}: {error}"
+            ) from error
 
     # -- inside -- #
+
+    def _failed(self, error: Exception) -> None:
+        with self._lock:
+            self._failure = self._failure or error
+            self._unraised = error
 
     def _answer_with(self, model: LanguageModel | None) -> None:
         with self._lock:
@@ -259,7 +265,8 @@ class ModelOfTest:
                 return ScriptedModel(lambda _: step, vocabulary=self.vocabulary)
             if self._rest is None:
                 raise ScriptError(
-                    f"{NOT_SCRIPTED}.\n{where(question)} asked.\n{circumstances(request)}"
+                    f"The model was asked for {where(question)}, and {NOT_SCRIPTED}.\n"
+                    f"{circumstances(request)}"
                 )
             return self._rest
 
@@ -297,9 +304,12 @@ def _left_of(model: LanguageModel | None) -> list[str]:
     ]
 
 
-def _told(failure: Exception) -> Exception:
-    """Return a failure as a test shows it: a script's without the EVM's frames around it."""
-    return ScriptError(str(failure)) if type(failure) is ScriptError else failure
+def _raise(failure: Exception | None) -> None:
+    """Raise a failure; a fault of the model's without the frames of the EVM that it passed."""
+    if isinstance(failure, EngineFault):
+        raise failure.with_traceback(None) from None
+    if failure is not None:
+        raise failure
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
