@@ -81,8 +81,12 @@ class _Failing:
         raise self._error
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare `--record`, under another name where it is taken."""
+@pytest.hookimpl(trylast=True)
+def pytest_load_initial_conftests(parser: pytest.Parser) -> None:
+    """Declare `--record`, under another name where a plugin or a conftest.py has it.
+
+    That is known from here on, and the command line is read once more after it.
+    """
     name = OTHER_RECORD if _is_taken(parser, RECORD) else RECORD
     group = parser.getgroup("agents")
     group.addoption(
@@ -200,7 +204,7 @@ def _insert(request: pytest.FixtureRequest, chain: AgentChain) -> None:
     option, mode = _option(config)
     if mode == "all" or (mode == "missing" and not path.exists()):
         slot.recorder = CassetteRecorder(path, test=item.nodeid, tell=_teller(item))
-        slot.recorder.insert(chain, _real_model(request))
+        slot.recorder.insert(chain, _real_model(request, chain))
         return
     again = f"record it with the model: pytest {option} {shlex.quote(item.nodeid)}"
     try:
@@ -245,12 +249,12 @@ def _option(config: pytest.Config) -> tuple[str, str | None]:
     return name, getattr(config.option, name)
 
 
-def _real_model(request: pytest.FixtureRequest) -> LanguageModel:
+def _real_model(request: pytest.FixtureRequest, chain: AgentChain) -> LanguageModel:
     """Return the model to record: the suite's own, else the chain's with its weights."""
     model: LanguageModel | None = request.getfixturevalue("cassette_model")
     if model is not None:
         return model
-    beginning = request.getfixturevalue("_agent_beginnings")(request)
+    beginning = chain.beginning
     weights = request.config.stash.setdefault(_WEIGHTS, {})
     if beginning not in weights:
         weights[beginning] = beginning.weights(threads=1)

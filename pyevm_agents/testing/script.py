@@ -212,7 +212,11 @@ class ModelOfTest:
         rest = self._rest
         if rest is None or isinstance(rest, ScriptedModel):
             return self.vocabulary.tokenize(segments)
-        return rest.tokenize(segments)
+        try:
+            return rest.tokenize(segments)
+        except EngineFault as error:
+            self._failed(error)
+            raise
 
     def generate(self, request: GenerationRequest) -> Generation:
         """Say what is scripted for this prompt.
