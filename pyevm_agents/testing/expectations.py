@@ -58,9 +58,8 @@ def address_of(value: object) -> str | None:
         return value.lower() if ADDRESS.fullmatch(value) else None
     if isinstance(value, bytes):
         return "0x" + value.hex() if len(value) == ADDRESS_BYTES else None
-    if isinstance(value, (int, list, tuple, re.Pattern)):
-        return None
-    return address_of(getattr(value, "address", None))
+    own = getattr(value, "address", None)
+    return address_of(own) if isinstance(own, (str, bytes)) else None
 
 
 def told(expected: object) -> str:

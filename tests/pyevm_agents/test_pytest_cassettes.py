@@ -5,37 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+from pyevm_agents.fixtures import form
+from tests.pyevm_agents.counting_suite import HEAD, INI, SAYING, import_all
+
 pytest_plugins = ["pytester"]
-
-INI = """
-[pytest]
-filterwarnings = error
-asyncio_default_fixture_loop_scope = function
-"""
-
-HEAD = """
-import pytest
-
-EXECUTOR = "0x" + "19".rjust(40, "0")
-QUESTION = "Add five"
-PROMPT = "You count.\\nBe quick."
-
-def counted(agent_chain, question=None):
-    counter = agent_chain.deploy("CounterTool")
-    agent = agent_chain.deploy(
-        "SimpleAgent", agentExecutorContract=EXECUTOR, modelId="default", name="Clerk",
-        description="Counts", inputDescription="What", basePrompt=PROMPT, tools=[counter],
-        agentMaxIterations=3,
-    )
-    agent_chain.ask(agent, question or QUESTION)
-    return counter.functions.number().call()
-"""
 
 TEST = """
 @pytest.mark.cassette
@@ -43,19 +21,16 @@ def test_counts(agent_chain):
     assert counted(agent_chain) == 5
 """
 
-STAND_IN = """
+STAND_IN = (
+    SAYING
+    + """
 import pytest
-from tests.byte_model import ByteModel
-
-USE = ' I add.\\nAction: CounterTool\\nAction Input: {"amount": 5}'
-ANSWER = " Done.\\nFinal Answer: It is 5."
 
 @pytest.fixture
 def cassette_model():
-    return ByteModel(lambda request: (
-        ANSWER if any("Observation: The" in one.text for one in request.segments) else USE
-    ))
+    return five()
 """
+)
 
 FILE = "cassettes/test_suite/test_counts.json"
 COMMAND = "pytest --record test_suite.py::test_counts"
@@ -65,12 +40,8 @@ Run = Callable[..., pytest.RunResult]
 
 @pytest.fixture(scope="module")
 def facts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pytest's cache for all suites here: the model's facts are learned once.
-
-    What is imported before a suite stays imported after it.
-    """
-    for module in ("connection", "cassettes", "reports", "prompt_diff"):
-        import_module(f"pyevm_agents.testing.{module}")
+    """Pytest's cache for all suites here: the model's facts are learned once."""
+    import_all()
     return tmp_path_factory.mktemp("cache")
 
 
@@ -206,7 +177,6 @@ def test_another_model_is_told_with_both_digests(suite: Run) -> None:
     suite(TEST, "--record").assert_outcomes(passed=1)
     other = re.sub(r'("digest": "0x)\w{8}', r"\g<1>00000000", Path(FILE).read_text())
     digests = json.loads(other)
-    form = import_module("pyevm_agents.fixtures.form")
     digests["digests"]["models"] = form.digest_of(digests["models"])
     Path(FILE).write_text(json.dumps(digests))
     result = suite(TEST)
@@ -235,9 +205,11 @@ def test_each_set_of_parameters_and_each_class_has_its_own_file(suite: Run) -> N
     """
     suite(text, "--record").assert_outcomes(passed=3)
     names = {file.name for file in Path("cassettes/test_suite").iterdir()}
-    (hashed,) = names - {"test_asks[Add-five]-6cdb8d8c.json", "named.json"} - {
-        name for name in names if name.startswith("test_asks[Add-five]")
-    }
+    (hashed,) = (
+        names
+        - {"test_asks[Add-five]-6cdb8d8c.json", "named.json"}
+        - {name for name in names if name.startswith("test_asks[Add-five]")}
+    )
     assert len(names) == 3
     assert re.fullmatch(r"test_asks\[Five,-please-a-b\]-[0-9a-f]{8}\.json", hashed)
     suite(text).assert_outcomes(passed=3)
