@@ -53,9 +53,9 @@ def _mined(transaction_hash: bytes | str, chain: AgentChain | None) -> AgentRun:
     for one in chains:
         if one.has(wanted):
             return run_of(one.computation(wanted), wanted, _gas_used(one, wanted))
-    where = f"none of {counted(len(chains), 'open chain')}" if chain is None else "the chain not"
+    whose = f"any of {counted(len(chains), 'open chain')}" if chain is None else "the chain"
     raise ConfigError(
-        f"no transaction 0x{wanted.hex()}: {where} has it in a block. Was it mined, and not undone?"
+        f"no block of {whose} has a transaction 0x{wanted.hex()}; was it mined, and not undone?"
     )
 
 

@@ -66,7 +66,7 @@ FAILS: dict[str, tuple[Callable[[], Sentence], str]] = {
     ),
     "not by one": (
         lambda: AGENT.of(INNER).used("Deploy"),
-        r"\.of\(0x0b+\)\.used\('Deploy'\) .*\n.*; this agent used Counter",
+        r"\.of\(0x[0b]+\)\.used\('Deploy'\) .*\n.*; this agent used Counter",
     ),
     "no such agent": (lambda: AGENT.of(ASSET), r"took no step; those who did: 0x0a0a.*, 0x0b0b"),
     "another argument": (
