@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,6 @@ def test_evm_gas_of_steps_is_a_part_of_the_transactions(name: str) -> None:
         assert all(gas > 10_000 for gas in of_steps)
         assert sum(of_steps) < computation.get_gas_used() - words
         # A step that uses an agent has the gas of that agent's steps in its own.
-        for outer, inner in zip(steps, steps[1:], strict=False):
+        for outer, inner in pairwise(steps):
             if inner.depth > outer.depth:
                 assert (outer.evm_gas or 0) > (inner.evm_gas or 0)
