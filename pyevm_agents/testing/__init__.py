@@ -9,10 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyevm_agents.models import ScriptedModel, answer, use
+    from pyevm_agents.models import ScriptedModel, again, answer, unchecked, use
     from pyevm_agents.testing.asking import agent_input
     from pyevm_agents.testing.assertions import assert_agent
     from pyevm_agents.testing.case import AgentTestCase
+    from pyevm_agents.testing.cassettes import cassette
     from pyevm_agents.testing.chain import AgentChain
     from pyevm_agents.testing.deploying import DeploymentError
     from pyevm_agents.testing.script import ModelOfTest
@@ -24,8 +25,11 @@ HOMES = {
     "ModelOfTest": "pyevm_agents.testing.script",
     "ScriptedModel": "pyevm_agents.models",
     "agent_input": "pyevm_agents.testing.asking",
+    "again": "pyevm_agents.models",
     "answer": "pyevm_agents.models",
     "assert_agent": "pyevm_agents.testing.assertions",
+    "cassette": "pyevm_agents.testing.cassettes",
+    "unchecked": "pyevm_agents.models",
     "use": "pyevm_agents.models",
 }
 """Where each name is defined."""
@@ -36,9 +40,12 @@ __all__ = [
     "DeploymentError",
     "ModelOfTest",
     "ScriptedModel",
+    "again",
     "agent_input",
     "answer",
     "assert_agent",
+    "cassette",
+    "unchecked",
     "use",
 ]
 

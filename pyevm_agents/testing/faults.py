@@ -16,7 +16,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from eth_abi import encode
-from eth_abi.exceptions import EncodingError
+from eth_abi.exceptions import ABITypeError, EncodingError, ParseError
+from eth_abi.grammar import normalize, parse
 from eth_utils import (
     function_signature_to_4byte_selector,
     to_checksum_address,
@@ -44,6 +45,23 @@ if TYPE_CHECKING:
     from pyevm_agents.models.script_steps import Step
     from pyevm_agents.testing.addresses import AddressLike
     from pyevm_agents.testing.chain import AgentChain
+
+__all__ = [
+    "INJECTIONS",
+    "REFUSAL",
+    "Fault",
+    "answers",
+    "changes",
+    "mend",
+    "never_answers",
+    "reenters",
+    "refuses",
+    "returns",
+    "reverts",
+    "runs_out_of_gas",
+    "thinks_forever",
+    "tool",
+]
 
 REFUSAL = "I'm sorry, but I can't help with that."
 
@@ -90,9 +108,12 @@ def reverts(
         error: a custom error's signature, such as `"Undone(uint256)"`, with its `arguments`.
 
     Raises:
-        ConfigError: there is a reason and an error, or the error takes other arguments.
+        ConfigError: there is a reason and an error, or the error is none, or takes other
+            arguments.
     """
     if error is None:
+        if arguments:
+            raise ConfigError(f"the arguments {list(arguments)} are an error's, and none is given")
         data = b"" if reason is None else _error("Error(string)", [reason])
     elif reason is None:
         data = _error(error, arguments)
@@ -116,7 +137,9 @@ def returns(data: bytes) -> Fault:
 
     What our contracts do: the run reverts with `MalformedToolResult(tool, size)` where they are no
     run ID and string; with `AsynchronousToolUnsupported(tool, runId)` where the run ID is another
-    than -1. A string that is not UTF-8 reaches the executor, which refuses it: `InvalidUtf8`.
+    than -1, as in a mebibyte of zeros. A string that is not UTF-8 reaches the executor, which
+    refuses it with the next step: `InvalidUtf8("toolResults")`. To take a mebibyte costs the tool
+    and the agent some 2.3 million gas each.
     """
     return Fault(kind=Kind.RETURN, payload=data)
 
@@ -127,8 +150,9 @@ def answers(text: str) -> Fault:
     What our contracts do: the run goes on, with the text as the observation: on one line, in plain
     tokens. An address in it becomes one that the model can name from then on, in a tool's
     arguments too, so a tool that reads strangers' words can offer theirs. A text that is too long
-    is refused with the next step: `CalldataTooLarge` beyond 64 KiB, `ContextTooLong` beyond the
-    model's context, or the gas is not enough to copy it.
+    is refused with the next step, and the run reverts: `ContextTooLong` beyond the model's context,
+    `CalldataTooLarge` beyond 64 KiB. Before that its tokens may cost more than there is: the run
+    then reverts with nothing. A mebibyte takes all gas of a block to copy.
     """
     return Fault(kind=Kind.RETURN, payload=encode(["int256", "string"], [-1, text]))
 
@@ -221,8 +245,8 @@ def thinks_forever() -> AnswerStep:
 
     What our contracts do: the executor refuses what exceeds the model's output limit, and the run
     reverts with its `OutputTooLong(limit)`. The gas of the prompt and of `limit` output tokens is
-    paid, the rest comes back. With less gas left than that the run ends out of gas at the token
-    that is not paid for.
+    paid, the rest comes back. With less gas left than that the executor burns it, and the run
+    reverts with nothing.
     """
     return answer(LONG_CHARACTER * MAX_ANSWER, thought=LONG_CHARACTER * MAX_THOUGHT)
 
@@ -230,9 +254,9 @@ def thinks_forever() -> AnswerStep:
 def never_answers(step: Step) -> RepeatedStep:
     """Use a tool again and again, to the agent's last iteration and beyond.
 
-    What our contracts do: the run reverts with `NoFinalAnswer(maxIterations)`; all but the gas is
-    as before. An agent that is out of gas, or out of the model's context, before its iterations
-    are over ends so: `ContextTooLong`.
+    What our contracts do: the run reverts with `NoFinalAnswer(maxIterations)`, having paid for each
+    step; one that is out of the model's context before that with `ContextTooLong`, one that is out
+    of gas with nothing.
 
     Input:
         step: a use of a tool, which a script says as often as the model is asked.
@@ -241,14 +265,29 @@ def never_answers(step: Step) -> RepeatedStep:
 
 
 def _error(signature: str, arguments: Sequence[object]) -> bytes:
+    """Return a custom error as revert data.
+
+    Raises:
+        ConfigError: the signature is none, or takes other arguments.
+    """
     name, opening, types = signature.partition("(")
-    if not name or not opening or not types.endswith(")"):
-        raise ConfigError(f"{signature!r} is no error's signature, such as 'Undone(uint256)'")
-    listed = types[:-1].split(",") if types != ")" else []
-    try:
-        encoded = encode(listed, arguments) if len(listed) == len(arguments) else None
-    except (EncodingError, TypeError, ValueError, OverflowError) as error:
-        raise ConfigError(f"{signature} does not take {list(arguments)}: {error}") from error
-    if encoded is None:
+    if not name.isidentifier() or not types.endswith(")"):
+        raise _no_signature(signature)
+    listed: list[str] = []
+    if types != ")":  # A tuple of nothing is none to eth_abi.
+        try:
+            parsed = parse(normalize(opening + types))  # type: ignore[no-untyped-call]
+        except ParseError as error:
+            raise _no_signature(signature) from error
+        listed = [component.to_type_str() for component in parsed.components]
+    if len(listed) != len(arguments):
         raise ConfigError(f"{signature} does not take {list(arguments)}: give one for each type")
-    return function_signature_to_4byte_selector(signature) + encoded
+    try:
+        encoded = encode(listed, arguments)
+    except (EncodingError, ABITypeError, TypeError, ValueError, OverflowError) as error:
+        raise ConfigError(f"{signature} does not take {list(arguments)}: {error}") from error
+    return function_signature_to_4byte_selector(f"{name}({','.join(listed)})") + encoded
+
+
+def _no_signature(signature: str) -> ConfigError:
+    return ConfigError(f"{signature!r} is no error's signature, such as 'Undone(uint256)'")

@@ -90,8 +90,8 @@ def take_away(chain: AgentChain, address: Address) -> None:
         code = state.get_code(original)
         if code:
             state.set_code(address, code)
-            state.set_code(original, b"")
-            state.set_code(_beside(address, "payload"), b"")
+            state.delete_account(original)
+            state.delete_account(_beside(address, "payload"))
             state.set_storage(address, USES_SLOT, 0)
 
     chain.node.do(lambda: chain.node.modify(change)).result()

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from web3 import Web3
 from web3.exceptions import ContractCustomError, ContractLogicError, Web3RPCError
 
@@ -129,6 +132,24 @@ class TestList:
     ) -> None:
         with pytest.raises(ConfigError, match=r"^Step \d"):
             agent_chain.model.script(*steps)
+
+    def test_a_trace_of_an_earlier_transaction_says_its_own_words(
+        self, agent_chain: AgentChain, agent: Contract
+    ) -> None:
+        hashes = []
+        for text in ("first", "second"):
+            agent_chain.model.script(ADD, answer(text))
+            hashes.append(agent_chain.ask(agent, "The same")["transactionHash"].to_0x_hex())
+        agent_chain.model.script(answer("third"))
+        for transaction_hash, text in zip(hashes, ("first", "second"), strict=True):
+            tracer = {"tracer": "callTracer"}
+            trace = agent_chain.request("debug_traceTransaction", transaction_hash, tracer)
+            assert text.encode().hex() in trace["output"]
+            steps = agent_chain.request("agent_traceTransaction", transaction_hash)["steps"]
+            assert steps[-1]["answer"] == text
+        # None of it was taken from the script that stands.
+        receipt = agent_chain.ask(agent, "Something else")
+        assert answers_of(agent_chain, receipt) == ["third"]
 
 
 class TestFailures:
@@ -380,6 +401,78 @@ class TestFunctionsAndModels:
             agent_chain.ask(agent, "Go")
         assert caught.value is fault
         agent_chain.model.reset()
+
+
+def test_a_client_may_set_a_script_of_its_own(agent_chain: AgentChain, agent: Contract) -> None:
+    agent_chain.request("agent_setScript", [{"answer": "by a client"}])
+    assert answers_of(agent_chain, agent_chain.ask(agent, "Go")) == ["by a client"]
+    assert agent_chain.request("agent_clearScript")
+    agent_chain.model.script(answer("by the test"))
+    assert answers_of(agent_chain, agent_chain.ask(agent, "Go")) == ["by the test"]
+
+
+class TestForAWhile:
+    """`model.for_a_while`, and a chain's `isolated`."""
+
+    def test_what_stood_before_answers_during_and_after(
+        self, agent_chain: AgentChain, agent: Contract
+    ) -> None:
+        model = agent_chain.model
+        model.when("Rule", answer("ruled"))
+        model.script(answer("one"), answer("two"))
+        with agent_chain.isolated():
+            receipt = agent_chain.ask(agent, "First")
+            assert answers_of(agent_chain, receipt) == ["one"]
+            model.when("More", answer("more"))
+            model.script(answer("inside"))
+            said = [agent_chain.ask(agent, question) for question in ("Rule", "More", "What?")]
+            assert [answers_of(agent_chain, one)[0] for one in said] == ["ruled", "more", "inside"]
+        said = [agent_chain.ask(agent, question) for question in ("First", "More")]
+        assert [answers_of(agent_chain, one)[0] for one in said] == ["one", "two"]
+
+    def test_what_is_left_of_it_fails_where_it_ends(
+        self, agent_chain: AgentChain, agent: Contract
+    ) -> None:
+        model = agent_chain.model
+        model.script(answer("one"))
+        model.when("never", answer("outside"), is_optional=True)
+        with (
+            pytest.raises(ScriptError, match=r'Left:\n  1. answer\("inside"\)'),
+            model.for_a_while(),
+        ):
+            model.script(answer("inside"))
+        with pytest.raises(ScriptError, match=r"when\('never'\)"), model.for_a_while():
+            model.when("never", answer("inside"))
+
+        def ask_for_more() -> None:
+            with model.for_a_while():
+                model.script()
+                with suppress(ScriptError):
+                    agent_chain.ask(agent, "More")
+
+        with pytest.raises(ScriptError, match="all were said"):
+            ask_for_more()
+        assert model.failure is None
+        agent_chain.ask(agent, "First")
+
+    def test_a_failure_meanwhile_is_all_that_is_told(self, agent_chain: AgentChain) -> None:
+        def fail() -> None:
+            with agent_chain.model.for_a_while():
+                agent_chain.model.script(answer("never"))
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            fail()
+
+    @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(count=st.integers(0, 4))
+    def test_examples_have_nothing_to_do_with_each_other(
+        self, agent_chain: AgentChain, agent: Contract, counter: Contract, count: int
+    ) -> None:
+        with agent_chain.isolated():
+            agent_chain.model.script(*[ADD] * count, answer("done"))
+            agent_chain.ask(agent, "Count")
+            assert counter.functions.number().call() == count
 
 
 def test_many_threads_may_ask_at_once(agent_chain: AgentChain, agent: Contract) -> None:
