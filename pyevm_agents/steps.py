@@ -304,6 +304,7 @@ class Steps:
 
     def transaction_ended(self, computation: ComputationAPI) -> None:
         """Take note of how a transaction ended."""
+        self._transaction.set(None)
         run = self._run
         if run is None or run.last is None:
             return
