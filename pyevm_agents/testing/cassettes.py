@@ -165,36 +165,46 @@ class CassettePlayer:
         )
 
 
-class _PlayedModel:
-    """One model's part of a cassette. Implements `precompiles.ports.LanguageModel`."""
+class _PlayedModel(RecordedModel):
+    """One model's part of a cassette."""
 
     def __init__(self, player: CassettePlayer, name: str) -> None:
         self._player = player
         self._name = name
         steps = player.steps_of(name)
-        self._recorded = RecordedModel(steps.values())
-        self._read = {step.segments: place for place, step in steps.items() if step.grammar is None}
-        self._said = {
+        super().__init__(steps.values())
+        self._places_read = {
+            step.segments: place for place, step in steps.items() if step.grammar is None
+        }
+        self._places_said = {
             (step.prompt_tokens, step.grammar): place
             for place, step in steps.items()
             if step.grammar is not None
         }
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
+        """Return the recorded tokens of a prompt.
+
+        Raises: CassetteError: there are none.
+        """
         try:
-            tokens = self._recorded.tokenize(segments)
+            tokens = super().tokenize(segments)
         except RecordError:
             raise self._player.unknown_prompt(self._name, segments) from None
-        if segments in self._read:
-            self._player.play(self._read[segments])
+        if segments in self._places_read:
+            self._player.play(self._places_read[segments])
         return tokens
 
     def generate(self, request: GenerationRequest) -> Generation:
-        place = self._said.get((request.prompt_tokens, request.grammar))
+        """Return what was recorded.
+
+        Raises: CassetteError: nothing was, or too little.
+        """
+        place = self._places_said.get((request.prompt_tokens, request.grammar))
         if place is None:
             raise self._unknown_words(request)
         try:
-            generation = self._recorded.generate(request)
+            generation = super().generate(request)
         except RecordError as error:
             raise self._player.error(str(error)) from None
         self._player.play(place)

@@ -21,6 +21,7 @@ from pyevm_agents.errors import EngineFault, ScriptError
 from pyevm_agents.models import ScriptedModel, unchecked
 from pyevm_agents.models.cuts import cut
 from pyevm_agents.models.prompts import asked
+from pyevm_agents.models.recorded import RecordedModel, RecordingModel
 from pyevm_agents.models.scripted import circumstances, where
 from pyevm_agents.testing.patterns import Patterns
 
@@ -205,12 +206,9 @@ class ModelOfTest:
         return self.vocabulary.profile_facts
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
-        """Return the tokens of a prompt; another model in place of a script knows its own.
-
-        So a cassette needs no vocabulary, nor the process that one takes.
-        """
+        """Return the tokens of a prompt: a cassette has or takes them, and needs no vocabulary."""
         rest = self._rest
-        if rest is None or isinstance(rest, ScriptedModel):
+        if not isinstance(rest, (RecordedModel, RecordingModel)):
             return self.vocabulary.tokenize(segments)
         try:
             return rest.tokenize(segments)

@@ -29,13 +29,18 @@ def counted(agent_chain, question=None):
 """
 
 SAYING = """
+from pyevm_agents.models.recorded import RecordingModel
 from tests.byte_model import ByteModel
 
 USE = ' I add.\\nAction: CounterTool\\nAction Input: {"amount": 5}'
 ANSWER = " Done.\\nFinal Answer: It is 5."
 
+def saying(words):
+    # What records is asked for tokens as well: no vocabulary is started for them.
+    return RecordingModel(ByteModel(words), name="bytes")
+
 def five():
-    return ByteModel(lambda request: (
+    return saying(lambda request: (
         ANSWER if any("Observation: The" in one.text for one in request.segments) else USE
     ))
 """

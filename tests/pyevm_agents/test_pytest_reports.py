@@ -89,11 +89,11 @@ def test_steps_of_what_never_ended_are_shown_as_well(suite: Run) -> None:
             return USE
 
         def test_stops(agent_chain):
-            agent_chain.model.use_model(ByteModel(said))
+            agent_chain.model.use_model(saying(said))
             counted(agent_chain)
 
         def test_reverts(agent_chain):
-            agent_chain.model.use_model(ByteModel(lambda request: USE))
+            agent_chain.model.use_model(saying(lambda request: USE))
             counted(agent_chain)
         """
     )
