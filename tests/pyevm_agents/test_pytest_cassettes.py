@@ -272,3 +272,20 @@ def test_workers_record_and_replay(
     recorded.assert_outcomes(passed=4)
     recorded.stdout.fnmatch_lines(["cassettes/test_suite/test_counts[[]3].json: written"])
     suite(four).assert_outcomes(passed=4)
+
+
+@pytest.mark.slow
+def test_the_real_model_says_again_what_the_example_holds(
+    pytester: pytest.Pytester, facts: Path
+) -> None:
+    """Recorded anew, the committed cassette is the same byte for byte."""
+    examples = Path(__file__).parents[1] / "examples"
+    pytester.makeini(f"{INI}cache_dir = {facts}\n")
+    folder = pytester.mkdir("tests").joinpath("examples")
+    folder.mkdir()
+    folder.joinpath("test_cassette.py").write_text((examples / "test_cassette.py").read_text())
+    recorded = pytester.runpytest_inprocess("--record")
+    recorded.assert_outcomes(passed=1)
+    (file,) = folder.rglob("*.json")
+    recorded.stdout.fnmatch_lines(["recording * wrote * tokens: * Action: DeployTool *"])
+    assert file.read_bytes() == (examples / file.relative_to(folder)).read_bytes()
