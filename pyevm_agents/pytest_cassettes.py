@@ -13,6 +13,7 @@ import hashlib
 import re
 import shlex
 from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -35,6 +36,10 @@ OTHER_RECORD = "--agent-record"
 
 MISSING = "=missing"
 MAX_NAME_CHARACTERS = 120
+
+COLOURS = {"-": {"red": True}, "+": {"green": True}, "@": {"cyan": True}}
+"""Of the lines of a diff, by their first character."""
+
 UNFIT = re.compile(r"[^\w.\[\]=,+-]+", re.ASCII)
 """What a file's name should not have on some system."""
 
@@ -64,6 +69,24 @@ class Slot:
             self.player.finish()
         if self.recorder is not None:
             self.has_changed = self.recorder.finish()
+
+
+class Mismatch:
+    """What does not fit a cassette, as pytest tells it: without a traceback, a diff in colours."""
+
+    def __init__(self, text: str) -> None:
+        """Tell a text; its first line is the summary."""
+        self._text = text
+        self.reprcrash = SimpleNamespace(message=text.split("\n", 1)[0])
+
+    def __str__(self) -> str:
+        """Return the text."""
+        return self._text
+
+    def toterminal(self, terminal: Any) -> None:  # noqa: ANN401 - pytest's, not public
+        """Write the text."""
+        for line in self._text.split("\n"):
+            terminal.line(line, **COLOURS.get(line[:1], {}))
 
 
 class _Failing:
@@ -169,7 +192,8 @@ def pytest_runtest_makereport(
         from pyevm_agents.testing.cassettes import CassetteError  # noqa: PLC0415 - see above
 
         if isinstance(call.excinfo.value, CassetteError):
-            report.longrepr = str(call.excinfo.value)
+            told: Any = report
+            told.longrepr = Mismatch(str(call.excinfo.value))
     if slot.has_changed is not None and report.when == "call" and report.passed:
         report.agent_cassette = [slot.name, slot.has_changed]  # type: ignore[attr-defined]
     return report

@@ -106,10 +106,23 @@ def test_a_prompt_that_changed_is_shown_as_a_diff(suite: Run) -> None:
             f"if that is right, record it with the model: {COMMAND}",
         ]
     )
+    changed.stdout.fnmatch_lines([f"FAILED test_suite.py::test_counts - {FILE}: th*"])
     told = changed.stdout.str()
     assert "You have access to" not in told
     assert "Traceback" not in told
     assert "web3" not in told.split("plugins: ")[1].split("\n", 1)[1]
+
+
+def test_a_diff_has_colours_and_junits_file_none(suite: Run) -> None:
+    suite(TEST, "--record").assert_outcomes(passed=1)
+    six = HEAD.replace("Add five", "Add six")
+    coloured = suite(TEST, "--color=yes", "--junit-xml=junit.xml", head=six).stdout.str()
+    assert re.search(r"\x1b\[31m-Question: Add five.*\x1b\[0m", coloured)
+    assert re.search(r"\x1b\[32m\+Question: Add six.*\x1b\[0m", coloured)
+    written = Path("junit.xml").read_text()
+    assert f'message="{FILE}: the prompt of step 1 of 2 is not' in written
+    assert "-Question: Add five&lt;|im_end|&gt;\n+Question: Add six" in written
+    assert "x1B" not in written
 
 
 def test_a_test_that_swallows_the_failure_fails_all_the_same(suite: Run) -> None:
