@@ -22,6 +22,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 from rich.console import Console
 from rich.table import Table
@@ -49,6 +50,15 @@ RUNNER = ("pytest==9.2.0", "pytest-xdist==3.8.0")
 WORKERS = 2
 PLUGIN = "pyevm_agents.pytest_plugin"
 WIDTH = 120
+
+TIMED_IMPORT = f"""
+import time
+import pytest
+begun = time.perf_counter()
+import {PLUGIN}
+print(time.perf_counter() - begun)
+"""
+"""Two suites differ by less than the machine's other work does; this is all that is between them."""
 
 EMPTY_SUITE = "def test_nothing():\n    pass\n"
 
@@ -78,6 +88,7 @@ def measure(options: argparse.Namespace, found: Found, console: Console) -> None
         in_process(beginning, options.rounds, found, console)
         beginning.close()
         start_up(folder / "start-up", options.starts, found, console)
+        cassette(folder / "report.xml", options.starts, found, console)
         suites(folder / "suite", options, found, console)
 
 
@@ -112,13 +123,32 @@ def start_up(folder: Path, starts: int, found: Found, console: Console) -> None:
     console.print("start-up")
     folder.mkdir()
     (folder / "test_nothing.py").write_text(EMPTY_SUITE, encoding="utf-8")
-    with_it, without = [], []
+    with_it, without, imports = [], [], []
     for _ in range(starts):
         with_it.append(run_suite(sys.executable, folder))
         without.append(run_suite(sys.executable, folder, "-p", f"no:{PLUGIN}"))
-    difference = min(with_it) - min(without)
-    found.take("a suite of one empty test, without the plugin", without)
-    found.take("the plugin in it (least of each)", [difference], START_UP_BAR_SECONDS)
+        timed = [sys.executable, "-c", TIMED_IMPORT]
+        run = subprocess.run(timed, cwd=ROOT, capture_output=True, text=True, check=True)
+        imports.append(float(run.stdout))
+    found.take("a suite of one empty test, with the plugin", with_it)
+    found.take("a suite of one empty test, without it", without)
+    found.take("what the plugin imports there", imports, START_UP_BAR_SECONDS)
+
+
+def cassette(report: Path, runs: int, found: Found, console: Console) -> None:
+    """Measure the example of a cassette, as a test that is not the first of its process."""
+    console.print("cassette")
+    first, example = (ROOT / "tests" / "examples" / f"test_{n}.py" for n in ("first", "cassette"))
+    if not example.is_file():
+        found.notes.append(f"no cassette: {example} is not there")
+        return
+    times = []
+    for _ in range(runs):
+        run_suite(sys.executable, ROOT, str(first), str(example), f"--junit-xml={report}")
+        cases = ET.parse(report).getroot().iter("testcase")  # noqa: S314 - our own file
+        told = [case.attrib for case in cases]
+        times += [float(one["time"]) for one in told if example.stem in one["classname"]]
+    found.take("a cassette test, chain and contracts included", times)
 
 
 def suites(folder: Path, options: argparse.Namespace, found: Found, console: Console) -> None:

@@ -151,8 +151,8 @@ class AgentChain:
 
         Input:  its name, as `Token` or `Token.sol:Token`, or the path of its artifact; the
                 constructor's arguments by position or name, where a contract may stand for its
-                address; who sends, the default account where None; wei; the addresses of libraries
-                by their names.
+                address, and one that is called as an option here goes by position; who sends, the
+                default account where None; wei; the addresses of libraries by their names.
         Raises: ConfigError: no such contract, or other arguments than the constructor's.
                 DeploymentError: the constructor failed.
         """

@@ -59,10 +59,14 @@ _reads: LRU[tuple[bytes, bytes], PureRead] = LRU(REMEMBERED_READS)
 
 
 def is_read(message: MessageAPI, precompiles: Container[Address]) -> bool:
-    """Whether a message is a read of the executor's that code answers."""
+    """Whether a message is a read of the executor's that code answers.
+
+    What a tool calls with DELEGATECALL for its answer looks the same, and may be remembered too.
+    """
     return (
         message.sender == EXECUTOR_ADDRESS
         and message.is_static
+        and not message.value
         and 0 < message.depth <= STACK_DEPTH_LIMIT
         and message.code_address not in precompiles
     )

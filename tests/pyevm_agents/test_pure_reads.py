@@ -147,6 +147,7 @@ def test_every_pure_instruction_is_remembered(state: StateAPI) -> None:
     [
         {"sender": OTHER},
         {"is_static": False},
+        {"value": 1, "should_transfer_value": False},
         {"kind": Executing},
     ],
 )
