@@ -24,6 +24,7 @@ from eth_utils import (
 )
 
 from precompiles.abi import DESCRIPTION_SELECTOR, NAME_SELECTOR
+from precompiles.spec import MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import again, answer
@@ -68,9 +69,6 @@ REFUSAL = "I'm sorry, but I can't help with that."
 LONG_CHARACTER = "\U00013000"
 """A hieroglyph. Vocabularies have no token of its own for it but one for each of its bytes, so a
 text of them has the most tokens that a text of its length can have."""
-
-MAX_THOUGHT, MAX_ANSWER = 240, 1_024
-"""Characters that the grammar admits. Source: `precompiles.spec`."""
 
 INJECTIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -205,7 +203,8 @@ def tool(
 ) -> None:
     """Let a tool do something else from now on.
 
-    Reading its metadata costs up to 8,000 gas more in a transaction, and using it up to 30,000.
+    In a transaction, a first step with it costs some 4,300 gas more, the first use 24,000 (a new
+    slot counts them), and each later step 3,000.
 
     Input:
         tool: its contract or address; its name, where it is one `of` an agent's tools.
@@ -248,7 +247,9 @@ def thinks_forever() -> AnswerStep:
     paid, the rest comes back. With less gas left than that the executor burns it, and the run
     reverts with nothing.
     """
-    return answer(LONG_CHARACTER * MAX_ANSWER, thought=LONG_CHARACTER * MAX_THOUGHT)
+    return answer(
+        LONG_CHARACTER * MAX_TEXT_CHARACTERS, thought=LONG_CHARACTER * MAX_THOUGHT_CHARACTERS
+    )
 
 
 def never_answers(step: Step) -> RepeatedStep:
