@@ -39,9 +39,10 @@ engine: ## Compile llama-cpp-python again, with the flags of pyproject.toml
 contracts: ## Compile the Solidity contracts into contracts/build (needs npm)
 	cd contracts && npm ci && npm run build
 
-fixtures: ## Record chain_fixtures/ anew, on the default model
+fixtures: ## Record chain_fixtures/ and the cassettes of tests anew, on the default model
 	$(UV) run pyevm-agents record --scenario all -o chain_fixtures
 	$(UV) run pyevm-agents replay chain_fixtures/*.json
+	$(UV) run pytest --record tests/examples/test_cassette.py
 
 pin: ## Resolve the dependencies anew and write the pins
 	$(UV) run --no-project scripts/pin.py

@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from pyevm_agents.testing.prepared import Prepared
     from pyevm_agents.testing.script import ModelOfTest
 
+pytest_plugins = (
+    "pyevm_agents.pytest_cassettes",
+    "pyevm_agents.pytest_gas",
+    "pyevm_agents.pytest_reports",
+)
+"""What else belongs to the plugin: as light as this file."""
+
 MODEL_MARKER = "agent_model"
 
 CACHE_FOLDER = "pyevm-agents"

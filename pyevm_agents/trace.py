@@ -51,6 +51,11 @@ class AgentStep:
 
     inference: Inference
 
+    evm_gas: int | None = None
+    """What the executor's call and that of the tool used, without the price of words: neither this
+    step's nor those of agents nested in it. The agent's own code is not in it. None where only the
+    step's words are known."""
+
     @property
     def margin(self) -> Margin | None:
         """The step's closest decision; None where the model made none, or does not tell."""
@@ -118,32 +123,46 @@ def _steps(computation: ComputationAPI, depth: int) -> Iterator[AgentStep]:
         if inference is None:
             yield from _steps(child, depth + is_agent)
             continue
-        yield _step(computation, depth, inference, children[index + 1 :])
+        yield _step(computation, depth, inference, children[index:])
 
 
 def _step(
     computation: ComputationAPI,
     depth: int,
     inference: Inference,
-    later: Sequence[ComputationAPI],
+    calls: Sequence[ComputationAPI],
 ) -> AgentStep:
+    """Put a step together from the executor's call and the agent's later ones."""
     words, result = words_of(inference), inference.result
+    used = _use_of_tool(result, calls[1:]) if isinstance(result, ToolUse) else None
     return AgentStep(
         agent=computation.msg.storage_address,
         depth=depth,
         thought=words.thought,
         action=words.action,
         action_input=words.action_input,
-        observation=_observation(result, later) if isinstance(result, ToolUse) else None,
+        observation=None if used is None else told_by_tool(used),
         answer=words.answer,
         inference=inference,
+        evm_gas=_evm_gas(calls[0]) + (0 if used is None else _evm_gas(used)),
     )
 
 
-def _observation(result: ToolUse, later: Sequence[ComputationAPI]) -> str | None:
-    """Return what the first call of the tool after the step returned."""
-    call = next((one for one in later if one.msg.to == result.tool), None)
-    return None if call is None else told_by_tool(call)
+def _use_of_tool(result: ToolUse, later: Sequence[ComputationAPI]) -> ComputationAPI | None:
+    """Return the first call of the tool after the step."""
+    return next((one for one in later if one.msg.to == result.tool), None)
+
+
+def _evm_gas(call: ComputationAPI) -> int:
+    """Return the gas of a call without the price of words, in it or below it, undone ones too."""
+    word_gas, pending = 0, [call]
+    while pending:
+        one = pending.pop()
+        inference = _inference(one)
+        if inference is not None:
+            word_gas += inference.prompt_gas + inference.output_gas
+        pending += one.children
+    return call.get_gas_used() - word_gas
 
 
 def _inference(computation: ComputationAPI) -> Inference | None:

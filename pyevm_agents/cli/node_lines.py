@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
 
-from pyevm_agents.cli.screen import shown
 from pyevm_agents.console import console_lines
 from pyevm_agents.reasons import explain
+from pyevm_agents.shown import shown
 from pyevm_agents.steps import (
     RunEnded,
     RunFaulted,

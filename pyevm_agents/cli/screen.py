@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from typing import TYPE_CHECKING, Self
 
@@ -21,22 +20,8 @@ if TYPE_CHECKING:
 QUIET_SECONDS = 0.3
 """Seconds that loading may take without a word where each word is a line of its own."""
 
-MAX_TEXT_CHARACTERS = 1_000
-"""Of one text. The trace of a transaction has them all."""
-
-STEERING = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-"""Characters that have no width or turn the direction of writing: a text could hide another."""
-
 out = Console(highlight=False)
 err = Console(highlight=False, stderr=True)
-
-
-def shown(text: str) -> str:
-    """Return a stranger's text on one line, without what steers a terminal, and not too long."""
-    text = STEERING.sub("", escape_line(text))
-    if len(text) > MAX_TEXT_CHARACTERS:
-        return f"{text[:MAX_TEXT_CHARACTERS].rstrip()} … ({len(text):,} characters)"
-    return text
 
 
 def counted(count: int, thing: str) -> str:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyevm_agents.models import ScriptedModel, again, answer, unchecked, use
     from pyevm_agents.testing.asking import agent_input
+    from pyevm_agents.testing.assertions import assert_agent
     from pyevm_agents.testing.case import AgentTestCase
+    from pyevm_agents.testing.cassettes import cassette
     from pyevm_agents.testing.chain import AgentChain
     from pyevm_agents.testing.deploying import DeploymentError
     from pyevm_agents.testing.script import ModelOfTest
@@ -25,6 +27,8 @@ HOMES = {
     "agent_input": "pyevm_agents.testing.asking",
     "again": "pyevm_agents.models",
     "answer": "pyevm_agents.models",
+    "assert_agent": "pyevm_agents.testing.assertions",
+    "cassette": "pyevm_agents.testing.cassettes",
     "unchecked": "pyevm_agents.models",
     "use": "pyevm_agents.models",
 }
@@ -39,6 +43,8 @@ __all__ = [
     "again",
     "agent_input",
     "answer",
+    "assert_agent",
+    "cassette",
     "unchecked",
     "use",
 ]

@@ -29,6 +29,7 @@ from pyevm_agents.testing.addresses import canonical
 from pyevm_agents.testing.asking import agent_input
 from pyevm_agents.testing.contracts import Artifacts
 from pyevm_agents.testing.prepared import prepared
+from pyevm_agents.testing.runs import keep_runs
 from pyevm_agents.testing.script import ModelOfTest
 from pyevm_agents.trace import agent_steps
 
@@ -85,6 +86,7 @@ class AgentChain:
         self._session = Session("test kit")
         self._mined: dict[bytes, tuple[bytes, ComputationAPI]] = {}
         self.node.watch(Watcher(mined=self._keep, undone=self._forget))
+        keep_runs(self.node)
         _live.add(self)
 
     def __enter__(self) -> Self:

@@ -21,6 +21,7 @@ from pyevm_agents.errors import EngineFault, ScriptError
 from pyevm_agents.models import ScriptedModel, unchecked
 from pyevm_agents.models.cuts import cut
 from pyevm_agents.models.prompts import asked
+from pyevm_agents.models.recorded import RecordedModel, RecordingModel
 from pyevm_agents.models.scripted import circumstances, where
 from pyevm_agents.testing.patterns import Patterns
 
@@ -205,8 +206,15 @@ class ModelOfTest:
         return self.vocabulary.profile_facts
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
-        """Return the tokens of a prompt."""
-        return self.vocabulary.tokenize(segments)
+        """Return the tokens of a prompt: a cassette has or takes them, and needs no vocabulary."""
+        rest = self._rest
+        if not isinstance(rest, (RecordedModel, RecordingModel)):
+            return self.vocabulary.tokenize(segments)
+        try:
+            return rest.tokenize(segments)
+        except EngineFault as error:
+            self._failed(error)
+            raise
 
     def generate(self, request: GenerationRequest) -> Generation:
         """Say what is scripted for this prompt.

@@ -7,13 +7,11 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from rich.console import Console
 from rich.table import Table
 
 from pyevm_agents.cli import screen
-from pyevm_agents.cli.screen import MAX_TEXT_CHARACTERS, Watch, counted, print_table, shown
+from pyevm_agents.cli.screen import Watch, counted, print_table
 from pyevm_agents.models import Progress
 
 if TYPE_CHECKING:
@@ -125,16 +123,3 @@ def test_one_is_not_many() -> None:
         "1 block",
         "1,000 blocks",
     ]
-
-
-@given(st.text() | st.text("\x1b\x00\u202e\u200b\u2028\n\r\x9b[", max_size=40))
-def test_a_strangers_text_steers_no_terminal(text: str) -> None:
-    told = shown(text)
-    assert all(one.isprintable() or one == "\t" or not one.isascii() for one in told)
-    assert not set(told) & set("\x1b\x9b\u2028\u2029\u202e\u200b\ufeff\u2066")
-    assert len(told.splitlines()) <= 1
-
-
-def test_a_long_text_is_its_beginning() -> None:
-    told = shown("x" * 5_000)
-    assert told == "x" * MAX_TEXT_CHARACTERS + " … (5,000 characters)"

@@ -1,0 +1,353 @@
+"""What an agent is expected to have done, as a sentence.
+
+    assert_agent(receipt).used("DeployTool").with_args(amount=10).then_answered("done")
+
+`used` and `answered` look for a step anywhere, what begins with `then_` at the same agent's next
+one. Each returns the sentence so far, so it can be said on. What does not hold is an
+`AssertionError` that shows every step, with a mark at those that it is about.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
+
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.testing.costs import cost_of
+from pyevm_agents.testing.expectations import address_of, is_text, is_value, told
+from pyevm_agents.testing.reports import counted, run_text
+from pyevm_agents.testing.subjects import run_about
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from pyevm_agents.testing.chain import AgentChain
+    from pyevm_agents.testing.expectations import Expected, ExpectedText
+    from pyevm_agents.testing.runs import AgentRun
+    from pyevm_agents.testing.subjects import Subject
+    from pyevm_agents.trace import AgentStep
+
+Part: TypeAlias = Literal["gas", "evm", "prompt", "output"]
+"""What gas was paid for: all of it, or one part."""
+
+START = -1
+"""The place before the first step."""
+
+
+def assert_agent(subject: Subject, chain: AgentChain | None = None) -> Sentence:
+    """Begin a sentence about what agents did in a transaction.
+
+    Input:  its receipt, as web3.py has it, or its hash, or its steps; the chain that holds it, None
+            to look in all that are open.
+    Raises: ConfigError: no chain has the transaction. AssertionError: no agent took a step in it.
+    """
+    __tracebackhide__ = True
+    run = run_about(subject, chain)
+    if not run.steps:
+        told_why = "" if run.failure is None else f"; it reverted: {run.failure}"
+        raise AssertionError(f"no agent took a step in this transaction{told_why}")
+    return Sentence(run=run, scope=tuple(range(len(run.steps))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """What was found to be true so far, and where in the run that leaves off.
+
+    Every method raises an AssertionError where what it says does not hold.
+    """
+
+    run: AgentRun
+    scope: tuple[int, ...]
+    """Indices of the steps that it is about: all agents' steps, or those of one."""
+
+    places: tuple[int, ...] = (START,)
+    """Indices of the steps that fit so far: a tool may have been used more than once."""
+
+    calls: tuple[str, ...] = ()
+    """What was said so far, as it is written."""
+
+    # -- which agent -- #
+
+    def of(self, agent: object) -> Sentence:
+        """Speak of one agent alone, from its first step on: its address or contract."""
+        __tracebackhide__ = True
+        address = address_of(agent)
+        if address is None:
+            raise ConfigError(f"{agent!r} is no address: give 0x and 40 digits, or a contract")
+        agents = ["0x" + step.agent.hex() for step in self.run.steps]
+        scope = tuple(i for i, one in enumerate(agents) if one == address)
+        call = f"of({address})"
+        if not scope:
+            took = ", ".join(dict.fromkeys(agents))
+            self._fail(call, f"this agent took no step; those who did: {took}")
+        return replace(self, scope=scope, places=(START,), calls=(*self.calls, call))
+
+    # -- tools -- #
+
+    def used(self, tool: str) -> Sentence:
+        """Expect that a tool was used, at any step."""
+        __tracebackhide__ = True
+        call = f"used({tool!r})"
+        places = [i for i in self.scope if self._step(i).action == tool]
+        if not places:
+            self._fail(call, f"{tool} was not used; {self._tools()}")
+        return self._at(call, places)
+
+    def then_used(self, tool: str) -> Sentence:
+        """Expect that the same agent's next step used a tool; at the beginning, the first step."""
+        __tracebackhide__ = True
+        call, expected = f"then_used({tool!r})", f"the use of {tool} was expected here"
+        return self._next(call, lambda step: step.action == tool, expected)
+
+    def later_used(self, tool: str) -> Sentence:
+        """Expect that a tool was used at any later step."""
+        __tracebackhide__ = True
+        call, first = f"later_used({tool!r})", min(self.places)
+        places = [i for i in self.scope if i > first and self._step(i).action == tool]
+        if not places:
+            self._fail(call, f"{tool} was not used after step {first + 1}; {self._tools()}")
+        return self._at(call, places)
+
+    def did_not_use(self, *tools: str) -> Sentence:
+        """Expect that none of these tools was used at any step, by nested agents neither."""
+        __tracebackhide__ = True
+        used = [i for i in self.scope if self._step(i).action in tools]
+        call = f"did_not_use({', '.join(map(repr, tools))})"
+        if used:
+            marks = {i: f"{self._step(i).action} was used" for i in used}
+            self._fail(call, _at_each(marks), marks)
+        return self._at(call, self.places)
+
+    def with_args(self, values: Mapping[str, Expected] = {}, /, **more: Expected) -> Sentence:
+        """Expect arguments of the tool, by name; those that are not named may be anything.
+
+        A value is an integer, a truth value, a text, a list; an address as text in any case, bytes
+        or a contract; a pattern, or a function that says whether it is right.
+        """
+        __tracebackhide__ = True
+        wanted = {**values, **more}
+        spoken = ", ".join(f"{name}={told(value)}" for name, value in wanted.items())
+        uses = self._uses("with_args")
+        found = {place: _differences(wanted, step) for place, step in uses.items()}
+        return self._where(f"with_args({spoken})", found)
+
+    def observed(self, text: ExpectedText) -> Sentence:
+        """Expect what the tool told its agent."""
+        __tracebackhide__ = True
+        uses = self._uses("observed")
+        found = {
+            place: _difference("it observed", text, it.observation) for place, it in uses.items()
+        }
+        return self._where(f"observed({told(text)})", found)
+
+    def tool_reverted(self) -> Sentence:
+        """Expect that the tool reverted."""
+        __tracebackhide__ = True
+        seen = {place: step.observation for place, step in self._uses("tool_reverted").items()}
+        found = {place: None if it is None else f"it told {it!r}" for place, it in seen.items()}
+        return self._where("tool_reverted()", found)
+
+    def thought(self, text: ExpectedText) -> Sentence:
+        """Expect what the agent thought at the step."""
+        __tracebackhide__ = True
+        if START in self.places:
+            raise ConfigError("thought(…) is about a step: begin with used(…) or answered(…)")
+        thoughts = {place: self._step(place).thought for place in self.places}
+        found = {place: _difference("it thought", text, it) for place, it in thoughts.items()}
+        return self._where(f"thought({told(text)})", found)
+
+    # -- answers -- #
+
+    def answered(self, text: ExpectedText | None = None) -> Sentence:
+        """Expect the final answer of the outermost agent, or of the one that `of` names."""
+        __tracebackhide__ = True
+        call, ends = f"answered({'' if text is None else told(text)})", self._answers()
+        if not ends:
+            self._fail(call, "it gave no final answer", {self.scope[-1]: "its last step"})
+        return self._where(call, self._unlike(text, ends))
+
+    def then_answered(self, text: ExpectedText | None = None) -> Sentence:
+        """Expect that the same agent's next step is its final answer."""
+        __tracebackhide__ = True
+        call = f"then_answered({'' if text is None else told(text)})"
+        expected = "the final answer was expected here"
+        after = self._next(call, lambda step: step.answer is not None, expected)
+        return self._where(call, self._unlike(text, after.places))
+
+    def did_not_answer(self) -> Sentence:
+        """Expect that the outermost agent, or the one that `of` names, gave no final answer."""
+        __tracebackhide__ = True
+        ends = dict.fromkeys(self._answers(), "a final answer")
+        if ends:
+            self._fail("did_not_answer()", "it gave a final answer", ends)
+        return self._at("did_not_answer()", self.places)
+
+    # -- the run as a whole -- #
+
+    def in_steps(self, count: int | None = None, *, at_most: int | None = None) -> Sentence:
+        """Expect a number of steps: of all agents, or of the one that `of` names."""
+        __tracebackhide__ = True
+        if (count is None) == (at_most is None):
+            raise ConfigError("in_steps takes either a number or at_most=…")
+        steps = len(self.scope)
+        call = f"in_steps({count if at_most is None else f'at_most={at_most}'})"
+        if steps != count if at_most is None else steps > at_most:
+            self._fail(call, f"it took {counted(steps, 'step')}")
+        return self._at(call, self.places)
+
+    def cost(self, part: Part = "gas", *, less_than: int) -> Sentence:
+        """Expect that gas is below a limit: the transaction's, or what was paid for one part.
+
+        Gas of prompts and of output is that of the agent which `of` names, where one is named.
+        """
+        __tracebackhide__ = True
+        whole = self.run.cost
+        if part in {"prompt", "output"}:
+            whole = cost_of([self._step(i) for i in self.scope], 0)
+        if whole is None:
+            raise ConfigError(
+                f"the {part} gas of these steps is not known: give assert_agent the transaction's "
+                "receipt or hash"
+            )
+        gas = {"gas": whole.gas, "evm": whole.evm, "prompt": whole.prompt, "output": whole.output}
+        if part not in gas:
+            raise ConfigError(f"no cost of {part!r}: gas has the parts {', '.join(gas)}")
+        name, cost = ("gas" if part == "gas" else f"{part} gas"), gas[part]
+        call = f"cost({'' if part == 'gas' else f'{part!r}, '}less_than={less_than:_})"
+        if cost >= less_than:
+            self._fail(call, f"it cost {cost:,} {name}: {cost - less_than + 1:,} too much")
+        return self._at(call, self.places)
+
+    def succeeded(self) -> Sentence:
+        """Expect that the transaction did not revert."""
+        __tracebackhide__ = True
+        if self.run.failure is not None:
+            self._fail("succeeded()", f"it reverted: {self.run.failure}")
+        return self._at("succeeded()", self.places)
+
+    def failed(self, reason: ExpectedText | None = None) -> Sentence:
+        """Expect that the transaction reverted, for a reason as the report says it."""
+        __tracebackhide__ = True
+        call, failure = f"failed({'' if reason is None else told(reason)})", self.run.failure
+        if failure is None:
+            self._fail(call, "it succeeded")
+        if reason is not None and not is_text(reason, failure):
+            self._fail(call, f"it reverted for another reason: {failure}")
+        return self._at(call, self.places)
+
+    # -- inside -- #
+
+    def _step(self, index: int) -> AgentStep:
+        return self.run.steps[index]
+
+    def _at(self, call: str, places: Iterable[int]) -> Sentence:
+        """Return the sentence said on, at other places."""
+        return replace(self, places=tuple(places), calls=(*self.calls, call))
+
+    def _fail(self, call: str, but: str, marks: Mapping[int, str] | None = None) -> NoReturn:
+        """Say what does not hold, and mark the steps that it is about."""
+        __tracebackhide__ = True
+        said = "".join(f".{one}" for one in (*self.calls, call))
+        trace = run_text(self.run, marks)
+        raise AssertionError(f"assert_agent(…){said} does not hold:\n{but}\n\n{trace}")
+
+    def _where(self, call: str, differences: Mapping[int, str | None]) -> Sentence:
+        """Go on at the places without a difference; fail where each has one."""
+        __tracebackhide__ = True
+        fitting = [place for place, difference in differences.items() if difference is None]
+        if not fitting:
+            marks = {place: str(difference) for place, difference in differences.items()}
+            self._fail(call, _at_each(marks), marks)
+        return self._at(call, fitting)
+
+    def _next(self, call: str, is_right: Callable[[AgentStep], bool], expected: str) -> Sentence:
+        """Go on at the next steps of the agents of the places, where they are right."""
+        __tracebackhide__ = True
+        nexts = {place: self._following(place) for place in self.places}
+        fitting = [i for i in nexts.values() if i is not None and is_right(self._step(i))]
+        if not fitting:
+            wrong = [i for i in nexts.values() if i is not None]
+            last = [place for place, following in nexts.items() if following is None]
+            but = [f"the agent took no step after step {place + 1}" for place in last]
+            but += [f"at step {i + 1} it {_did(self._step(i))}" for i in wrong]
+            marks = dict.fromkeys(last, "its last step") | dict.fromkeys(wrong, expected)
+            self._fail(call, "; ".join(but), marks)
+        return self._at(call, fitting)
+
+    def _following(self, place: int) -> int | None:
+        """Return the index of the same agent's next step in the same run."""
+        if place == START:
+            return self.scope[0]
+        here = self._step(place)
+        if here.answer is not None:
+            return None
+        for index in range(place + 1, len(self.run.steps)):
+            step = self._step(index)
+            if step.depth <= here.depth:
+                is_same = (step.depth, step.agent) == (here.depth, here.agent)
+                return index if is_same else None
+        return None
+
+    def _uses(self, call: str) -> dict[int, AgentStep]:
+        """Return the steps of the places, all of which used a tool."""
+        found = {place: self._step(place) for place in self.places if place != START}
+        if not found or any(step.action is None for step in found.values()):
+            raise ConfigError(
+                f"{call}(…) is about the use of a tool: say used(…) or then_used(…) before it"
+            )
+        return found
+
+    def _answers(self) -> list[int]:
+        depth = min(self._step(i).depth for i in self.scope)
+        ends = [i for i in self.scope if self._step(i).answer is not None]
+        return [i for i in ends if self._step(i).depth == depth]
+
+    def _unlike(self, text: ExpectedText | None, ends: Sequence[int]) -> dict[int, str | None]:
+        if text is None:
+            return dict.fromkeys(ends)
+        return {i: _difference("it answered", text, self._step(i).answer) for i in ends}
+
+    def _tools(self) -> str:
+        """Say which tools were used."""
+        names = [str(self._step(i).action) for i in self.scope if self._step(i).answer is None]
+        what = ", ".join(dict.fromkeys(names)) or "no tool"
+        return f"this agent used {what}" if self._is_narrowed else f"what was used: {what}"
+
+    @property
+    def _is_narrowed(self) -> bool:
+        return len(self.scope) < len(self.run.steps)
+
+
+def _differences(wanted: Mapping[str, object], step: AgentStep) -> str | None:
+    """Return in words which arguments are others; None where none is."""
+    given, unlike = json.loads(step.action_input or "{}"), []
+    for name, expected in wanted.items():
+        if name not in given:
+            unlike.append(f"there is no argument {name}, only {', '.join(given) or 'none at all'}")
+        elif not is_value(expected, given[name]):
+            actual = json.dumps(given[name], ensure_ascii=False)
+            unlike.append(f"{name} is {actual}, not {told(expected)}")
+    return "\n".join(unlike) or None
+
+
+def _difference(what: str, expected: ExpectedText, actual: str | None) -> str | None:
+    """Return in words how a text is another one; None where it is not."""
+    if actual is None:
+        return f"{what} nothing: the tool reverted"
+    if is_text(expected, actual):
+        return None
+    difference = f"{what} {actual!r}, not {told(expected)}"
+    if isinstance(expected, str) and expected and expected in actual:
+        difference += f" (a part of it: re.compile({expected!r}) looks for parts)"
+    return difference
+
+
+def _did(step: AgentStep) -> str:
+    return f"used {step.action}" if step.answer is None else "gave its final answer"
+
+
+def _at_each(marks: Mapping[int, str]) -> str:
+    return "; ".join(
+        f"at step {i + 1} {' and '.join(why.splitlines())}" for i, why in marks.items()
+    )

@@ -1,0 +1,252 @@
+"""A cassette's file: what models said in one test, for people to read and for git to compare.
+
+Exchanges are written as in chain fixtures (`pyevm_agents.fixtures.exchanges`); texts of several
+lines are lists of lines, so that a diff shows the lines that changed. White space and the order of
+keys mean nothing: whatever formats a repository's JSON may format cassettes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyevm_agents import __version__
+from pyevm_agents.config import DIGEST_BYTES
+from pyevm_agents.errors import ConfigError, FixtureError
+from pyevm_agents.fixtures import form
+from pyevm_agents.fixtures.exchanges import exchange_form, read_exchange
+from pyevm_agents.fixtures.node import Node
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyevm_agents.fixtures.form import Json
+    from pyevm_agents.models.recorded import Exchange
+
+FORMAT = "pyevm-agents cassette"
+VERSION = 1
+"""Raised whenever the meaning or the place of a field changes."""
+
+COMMENT = "What models said in this test. Written by pytest --record; not to be edited by hand."
+
+FIELDS = (
+    "model",
+    "prompt",
+    "isTemplate",
+    "text",
+    "generation",
+    "maxTokens",
+    "grammar",
+    "promptTokens",
+)
+"""The order of an exchange's fields: what people read comes first."""
+
+LINE_CHARACTERS = 100
+"""What is shorter stands on one line."""
+
+_LINES = re.compile(r"[^\n]*\n|[^\n]+")
+
+CONFLICT_MARKS = ("<<<<<<< ", ">>>>>>> ")
+"""What git leaves in a file that was changed on two branches."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CassetteModel:
+    """A model that said something."""
+
+    name: str
+    """As the chain's configuration has it."""
+
+    digest: bytes
+    """As `precompiles.ports.ModelProfile.digest`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cassette:
+    """What models said in a test."""
+
+    test: str
+    """The test that it was recorded for."""
+
+    models: tuple[CassetteModel, ...]
+    exchanges: tuple[Exchange, ...]
+    """Each prompt once, in the order in which they were first asked."""
+
+    tool: str = f"pyevm-agents {__version__}"
+    """Name and version of the program that recorded it."""
+
+
+def write_cassette(cassette: Cassette, path: Path) -> bool:
+    """Write a cassette's file, whole or not at all; return whether that changed it.
+
+    Raises: ConfigError: the file can't be written.
+    """
+    data = encode(cassette)
+    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        if path.is_file() and path.read_bytes() == data:
+            return False
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_bytes(data)
+        draft.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink()
+        raise ConfigError(f"{path}: can't be written: {error.strerror}") from error
+    return True
+
+
+def read_cassette(path: Path) -> Cassette:
+    """Read and check a cassette's file.
+
+    Raises: ConfigError: it can't be read, or is of another version. FixtureError: it is no
+            cassette, or was altered; the message says where.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: can't be read: {error.strerror}") from error
+    try:
+        return decode(data)
+    except (ConfigError, FixtureError) as error:
+        raise type(error)(f"{path}: {error}") from error
+
+
+def encode(cassette: Cassette) -> bytes:
+    """Return the bytes of a cassette's file."""
+    models: Json = [
+        {"name": model.name, "digest": "0x" + model.digest.hex()} for model in cassette.models
+    ]
+    steps: list[Json] = [exchange_form(one) for one in cassette.exchanges]
+    whole: Json = {
+        "_info": {
+            "format": FORMAT,
+            "version": VERSION,
+            "comment": COMMENT,
+            "test": cassette.test,
+            "filledwith": cassette.tool,
+        },
+        "models": models,
+        "steps": [_in_lines(step) for step in steps],
+        "digests": {"models": form.digest_of(models), "steps": [form.digest_of(s) for s in steps]},
+    }
+    return (_spelled(whole) + "\n").encode()
+
+
+def decode(data: bytes) -> Cassette:
+    """Return the cassette of a file's bytes.
+
+    Raises: FixtureError: it is none, or was altered. ConfigError: of another version.
+    """
+    root = Node(_read(data), "")
+    info = root["_info"]
+    if info["format"].text() != FORMAT:
+        raise FixtureError(f"no cassette: _info.format must be {FORMAT!r}")
+    version = info["version"].integer()
+    if version != VERSION:
+        raise ConfigError(
+            f"a cassette of version {version}; this program reads version {VERSION}: record it "
+            "again, or use the program that wrote it"
+        )
+    steps = [Node(_joined(step.value), step.path) for step in root["steps"].items()]
+    _check_digests(root, steps)
+    return Cassette(
+        test=info["test"].text(),
+        models=tuple(
+            CassetteModel(name=one["name"].text(), digest=one["digest"].data(DIGEST_BYTES))
+            for one in root["models"].items()
+        ),
+        exchanges=tuple(map(read_exchange, steps)),
+        tool=info["filledwith"].text(),
+    )
+
+
+def _read(data: bytes) -> Json:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise FixtureError(f"no cassette: line {line} is not UTF-8") from error
+    for number, written in enumerate(text.split("\n"), start=1):
+        if written.startswith(CONFLICT_MARKS):
+            raise FixtureError(
+                f"line {number} is git's mark of a conflict ({written[:7]}): take one side whole"
+            )
+    return form.read_json(text, "cassette")
+
+
+def _check_digests(root: Node, steps: list[Node]) -> None:
+    """Refuse what is not as it was recorded.
+
+    Raises: FixtureError: the message names the first item that was altered.
+    """
+    digests = root["digests"]
+    stated = [one.text() for one in digests["steps"].items()]
+    if len(stated) != len(steps):
+        raise FixtureError(
+            f"altered: it has {len(steps)} steps, and {len(stated)} digests of steps"
+        )
+    items = [("models", root["models"].value, digests["models"].text())]
+    items += [(step.path, step.value, digest) for step, digest in zip(steps, stated, strict=True)]
+    for place, value, digest in items:
+        if _digest(place, value) != digest:
+            raise FixtureError(f"altered: {place} does not fit its digest")
+
+
+def _digest(place: str, value: Json) -> str:
+    try:
+        return form.digest_of(value)
+    except ValueError as error:  # A number that is none, such as 1e999.
+        raise FixtureError(f"{place}: {error}") from error
+
+
+def _in_lines(value: Json) -> Json:
+    """Return a value with lists of lines in place of texts of several lines."""
+    if isinstance(value, str):
+        lines: list[Json] = [*_LINES.findall(value)]
+        return lines if len(lines) > 1 else value
+    if isinstance(value, list):
+        return [_in_lines(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _in_lines(item) for key, item in value.items()}
+    return value
+
+
+def _joined(value: Json) -> Json:
+    """Return a value with texts in place of lists of lines, the only lists of texts there are."""
+    if isinstance(value, dict):
+        return {key: _joined(item) for key, item in value.items()}
+    if not isinstance(value, list):
+        return value
+    lines = [item for item in value if isinstance(item, str)]
+    if lines and len(lines) == len(value):
+        return "".join(lines)
+    return [_joined(item) for item in value]
+
+
+def _spelled(value: Json, depth: int = 0) -> str:
+    """Return JSON whose texts stand on lines of their own, and whose lists of numbers do not."""
+    short = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if not value or not isinstance(value, (dict, list)):
+        return short
+    pad, end = "\n" + "  " * (depth + 1), "\n" + "  " * depth
+    if isinstance(value, list):
+        is_flat = not any(isinstance(item, (str, dict, list)) for item in value)
+        if is_flat or (depth > 1 and len(short) <= LINE_CHARACTERS):
+            return short
+        return "[" + ",".join(pad + _spelled(item, depth + 1) for item in value) + end + "]"
+    if depth > 1 and len(short) <= LINE_CHARACTERS:
+        return short
+    parts = (
+        f"{pad}{json.dumps(key)}: {_spelled(value[key], depth + 1)}"
+        for key in sorted(value, key=_in_order)
+    )
+    return "{" + ",".join(parts) + end + "}"
+
+
+def _in_order(key: str) -> int:
+    return FIELDS.index(key) if key in FIELDS else len(FIELDS)

@@ -1,0 +1,334 @@
+"""Cassettes: what a real model said in a test, replayed without it.
+
+    with cassette(chain, Path("cassettes/deposit.json")):              # replays it
+        ...
+    with cassette(chain, Path("cassettes/deposit.json"), record=model):  # records it anew
+        ...
+
+In pytest, `@pytest.mark.cassette` does both. A prompt that changed, a step that is never asked for
+and another model are failures: a cassette says what the model *would* say, or nothing.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from precompiles.ports import Described
+from pyevm_agents.errors import ConfigError, FixtureError, RecordError
+from pyevm_agents.fixtures.exchanges import settled
+from pyevm_agents.models import RememberingModel
+from pyevm_agents.models.recorded import RecordedModel, RecordingModel
+from pyevm_agents.testing.cassette_file import (
+    Cassette,
+    CassetteModel,
+    read_cassette,
+    write_cassette,
+)
+from pyevm_agents.testing.prompt_diff import closest, difference, end_of, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from precompiles.ports import Facts, Generation, GenerationRequest, LanguageModel, Segment
+    from pyevm_agents.models.recorded import Exchange
+    from pyevm_agents.testing.chain import AgentChain
+
+AGAIN = "record it with the model"
+"""How a cassette is made again, where nobody says it better."""
+
+
+class CassetteError(RecordError):
+    """A test does not do what its cassette holds; the message says how to record it again."""
+
+
+@contextmanager
+def cassette(
+    chain: AgentChain, path: Path, *, record: LanguageModel | None = None, test: str = ""
+) -> Iterator[None]:
+    """Answer with what a file holds, or write it: where the body raises, nothing is written.
+
+    Input:  the model to record, None to replay; the test's name, for the file.
+    Raises: CassetteError: there is no file, it was altered, or the body does not do what it holds.
+            ConfigError: it can't be written.
+    """
+    if record is None:
+        player = CassettePlayer(opened(path), str(path))
+        player.insert(chain)
+        yield
+        player.finish()
+    else:
+        recorder = CassetteRecorder(path, test=test)
+        recorder.insert(chain, record)
+        yield
+        recorder.finish()
+
+
+def opened(path: Path, *, name: str = "", again: str = AGAIN) -> Cassette:
+    """Read a cassette.
+
+    Input:  what it is called in messages, the path where nothing is said; how to record it.
+    Raises: CassetteError: there is none, or it was altered.
+    """
+    name = name or str(path)
+    if not path.is_file():
+        raise CassetteError(f"there is no cassette {name}\nto make it, {again}")
+    try:
+        return read_cassette(path)
+    except (ConfigError, FixtureError) as error:
+        what = str(error).removeprefix(f"{path}: ")
+        raise CassetteError(f"{name}: {what}\nget it from git, or {again}") from error
+
+
+class CassettePlayer:
+    """Says on one or several chains what a cassette holds."""
+
+    def __init__(self, tape: Cassette, name: str, *, again: str = AGAIN) -> None:
+        """Begin with nothing said.
+
+        Input: the cassette; what it is called and how to record it again, for messages.
+        """
+        self.tape = tape
+        self.name = name
+        self._again = again
+        self._played: set[int] = set()
+
+    def insert(self, chain: AgentChain) -> None:
+        """Answer on a chain from now on.
+
+        Raises: CassetteError: its model is not one that was recorded.
+        """
+        (profile,) = chain.chain.config.models
+        recorded = {model.name: model.digest for model in self.tape.models}
+        if recorded.get(profile.name) != profile.digest:
+            raise self.error(
+                "it was recorded with another model",
+                "\n".join(f"-{name} 0x{digest.hex()}" for name, digest in recorded.items()),
+                f"+{profile.name} 0x{profile.digest.hex()}",
+            )
+        chain.model.use_model(_PlayedModel(self, profile.name))
+
+    def finish(self) -> None:
+        """Fail where a step was not asked for.
+
+        Raises: CassetteError: it shows those steps.
+        """
+        steps = self.tape.exchanges
+        left = [index for index in range(len(steps)) if index not in self._played]
+        if not left:
+            return
+        parts = [f"{len(left)} of its {len(steps)} steps were not asked for"]
+        for index in left:
+            said = steps[index].generation
+            answer = "" if said is None else end_of(said.text)
+            parts.append(f"step {index + 1}:\n{end_of(text_of(steps[index].segments))}{answer}")
+        raise self.error(*parts)
+
+    def error(self, *parts: str) -> CassetteError:
+        """Return what does not fit, and what to do."""
+        return CassetteError("\n".join([f"{self.name}: {parts[0]}", *parts[1:], self._again_line]))
+
+    @property
+    def _again_line(self) -> str:
+        return f"if that is right, {self._again}"
+
+    # -- what the models ask -- #
+
+    def steps_of(self, model: str) -> dict[int, Exchange]:
+        """Return what a model said, by place."""
+        steps = enumerate(self.tape.exchanges)
+        return {index: step for index, step in steps if step.model == model}
+
+    def play(self, index: int) -> None:
+        """Take note that a step was asked for."""
+        self._played.add(index)
+
+    def unknown_prompt(self, model: str, segments: Sequence[Segment]) -> CassetteError:
+        """Return how a prompt differs from what was recorded."""
+        now, steps = text_of(segments), self.steps_of(model)
+        if not steps:
+            return self.error(f"{model} said nothing in it, and is asked:", end_of(now))
+        left = [index for index in steps if index not in self._played]
+        places = left or list(steps)
+        index = places[closest([text_of(steps[place].segments) for place in places], now)]
+        told = difference(text_of(steps[index].segments), now)
+        count = len(self.tape.exchanges)
+        if not left:
+            return self.error(
+                f"all of its {count} steps were said, and one more is asked for; next to step "
+                f"{index + 1}:",
+                told,
+            )
+        return self.error(
+            f"the prompt of step {index + 1} of {count} is not what was recorded", told
+        )
+
+
+class _PlayedModel(RecordedModel):
+    """One model's part of a cassette."""
+
+    def __init__(self, player: CassettePlayer, name: str) -> None:
+        self._player = player
+        self._name = name
+        steps = player.steps_of(name)
+        super().__init__(steps.values())
+        self._places_read = {
+            step.segments: place for place, step in steps.items() if step.grammar is None
+        }
+        self._places_said = {
+            (step.prompt_tokens, step.grammar): place
+            for place, step in steps.items()
+            if step.grammar is not None
+        }
+
+    def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
+        """Return the recorded tokens of a prompt.
+
+        Raises: CassetteError: there are none.
+        """
+        try:
+            tokens = super().tokenize(segments)
+        except RecordError:
+            raise self._player.unknown_prompt(self._name, segments) from None
+        if segments in self._places_read:
+            self._player.play(self._places_read[segments])
+        return tokens
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        """Return what was recorded.
+
+        Raises: CassetteError: nothing was, or too little.
+        """
+        place = self._places_said.get((request.prompt_tokens, request.grammar))
+        if place is None:
+            raise self._unknown_words(request)
+        try:
+            generation = super().generate(request)
+        except RecordError as error:
+            raise self._player.error(str(error)) from None
+        self._player.play(place)
+        return generation
+
+    def _unknown_words(self, request: GenerationRequest) -> CassetteError:
+        """Return how what may be said to a known prompt differs from what was recorded."""
+        for place, step in self._player.steps_of(self._name).items():
+            if step.prompt_tokens == request.prompt_tokens and step.grammar is not None:
+                return self._player.error(
+                    f"the prompt of step {place + 1} is the same, but what may be said to it is "
+                    "not: its grammar changed",
+                    difference(step.grammar, request.grammar),
+                )
+        return self._player.unknown_prompt(self._name, request.segments)
+
+
+class CassetteRecorder:
+    """Records what a model says on one or several chains."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        test: str = "",
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        """Begin with nothing recorded.
+
+        Input: the file to write at the end; the test's name, for the reader; who is told of steps.
+        """
+        self.path = path
+        self._test = test
+        self._tell = tell
+        self._log: list[Exchange] = []
+        self._models: dict[str, CassetteModel] = {}
+
+    def insert(self, chain: AgentChain, model: LanguageModel) -> None:
+        """Answer on a chain with a model from now on.
+
+        Raises: CassetteError: it is not the chain's.
+        """
+        config = chain.chain.config
+        (profile,) = config.models
+        facts: Facts | None = model.profile_facts if isinstance(model, Described) else None
+        if facts is not None and facts.digest != profile.digest:
+            raise CassetteError(
+                f"the model to record is 0x{facts.digest.hex()}, the chain's {profile.name} is "
+                f"0x{profile.digest.hex()}: record with the chain's"
+            )
+        self._models[profile.name] = CassetteModel(name=profile.name, digest=profile.digest)
+        told = model if self._tell is None else _ToldModel(model, self._tell)
+        remembering = RememberingModel(
+            told, digest=profile.digest, fingerprint=config.profile_fingerprint
+        )
+        chain.model.use_model(RecordingModel(remembering, name=profile.name, log=self._log))
+
+    def finish(self) -> bool:
+        """Write the file; return whether that changed it.
+
+        Raises: CassetteError: no model was asked, or one failed. ConfigError: it can't be written.
+        """
+        steps = distinct(self._log)
+        if not steps:
+            raise CassetteError(
+                f"no model was asked for anything: there is nothing for {self.path}"
+            )
+        for step in steps:
+            if step.grammar is not None and step.generation is None:
+                raise CassetteError(
+                    "the model failed over a prompt, which no cassette repeats; the prompt ends "
+                    f"with\n{end_of(text_of(step.segments))}"
+                )
+        models = tuple(self._models.values())
+        tape = Cassette(test=self._test, models=models, exchanges=steps)
+        return write_cassette(tape, self.path)
+
+
+class _ToldModel:
+    """A model of whose work somebody is told. Implements `precompiles.ports.LanguageModel`."""
+
+    def __init__(self, model: LanguageModel, tell: Callable[[str], None]) -> None:
+        self._model = model
+        self._tell = tell
+        self._steps = 0
+
+    def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
+        return self._model.tokenize(segments)
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        self._steps += 1
+        self._tell(f"step {self._steps}: reads {len(request.prompt_tokens):,} tokens")
+        generation = self._model.generate(request)
+        words = " ".join(generation.text.split())
+        self._tell(f"step {self._steps}: wrote {len(generation.tokens):,} tokens: {words}")
+        return generation
+
+
+def distinct(log: Iterable[Exchange]) -> tuple[Exchange, ...]:
+    """Return each prompt once, with the longest that was said to it, in the order first asked.
+
+    A gas estimate, a call and their transaction ask the same, under other limits.
+    """
+    said: dict[tuple[object, ...], Exchange] = {}
+    read: dict[tuple[object, ...], Exchange] = {}
+    order: dict[tuple[object, ...], None] = {}
+    for one in log:
+        prompt = (one.model, one.segments)
+        if one.grammar is None:
+            read.setdefault(prompt, one)
+            order.setdefault(prompt)
+            continue
+        key = (*prompt, one.grammar)
+        order.setdefault(key)
+        known = said.get(key)
+        if known is None or _length(one) > _length(known):
+            said[key] = one
+    worded = {(one.model, one.segments) for one in said.values()}
+    found = (said[key] if key in said else read[key] for key in order if key not in worded)
+    return tuple(map(settled, found))
+
+
+def _length(exchange: Exchange) -> tuple[bool, int]:
+    generation = exchange.generation
+    if generation is None:
+        return False, -1
+    return generation.is_complete, len(generation.tokens)

@@ -1,0 +1,156 @@
+"""What agents cost in each test of a suite, in a file that is committed: `.agent-gas-snapshot`.
+
+One line for each test, sorted, as forge's `.gas-snapshot` has it:
+
+    tests/test_wallet.py::test_deposit (gas: 3935263, evm: 345263, …, output_tokens: 72)
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.testing.costs import Cost
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+    from pathlib import Path
+
+FILE = ".agent-gas-snapshot"
+
+FIELDS = tuple(Cost.__slots__)
+
+_LINE = re.compile(r"(?P<test>.+) \((?P<parts>[a-z_]+: \d+(?:, [a-z_]+: \d+)*)\)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A number of a test that is not what it was."""
+
+    test: str
+    field: str
+    was: int
+    now: int
+
+    @property
+    def share(self) -> float:
+        """How much it changed, as a share of what it was."""
+        return abs(self.now - self.was) / self.was if self.was else float(self.now != 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A suite's costs, held against its snapshot."""
+
+    changes: tuple[Change, ...]
+    """Those beyond the tolerance."""
+
+    new: tuple[str, ...]
+    gone: tuple[str, ...]
+
+
+def read_snapshot(path: Path) -> dict[str, Cost]:
+    """Read a snapshot, test by test; one that is not there is empty.
+
+    Raises: ConfigError: a line is none of a snapshot's.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: can't be read: {error}") from error
+    lines = enumerate(text.split("\n"), start=1)
+    return dict(_read_line(path, number, line) for number, line in lines if line.strip())
+
+
+def write_snapshot(costs: Mapping[str, Cost], path: Path) -> None:
+    """Write a snapshot, whole or not at all.
+
+    Raises: ConfigError: it can't be written.
+    """
+    draft = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        draft.write_text("".join(_lines(costs)), encoding="utf-8")
+        draft.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink()
+        raise ConfigError(f"{path}: can't be written: {error.strerror}") from error
+
+
+def compare(
+    snapshot: Mapping[str, Cost],
+    costs: Mapping[str, Cost],
+    *,
+    tolerance: float = 0.0,
+    gone: Collection[str] = (),
+) -> Comparison:
+    """Hold the costs of the tests that were run against those of the snapshot.
+
+    Input: what share of a number may change; the tests that are no longer there.
+    """
+    changes = (
+        Change(test=test, field=field, was=getattr(was, field), now=getattr(costs[test], field))
+        for test, was in sorted(snapshot.items())
+        if test in costs
+        for field in FIELDS
+    )
+    return Comparison(
+        changes=tuple(one for one in changes if one.was != one.now and one.share > tolerance),
+        new=tuple(sorted(costs.keys() - snapshot.keys())),
+        gone=tuple(sorted(set(gone) & snapshot.keys())),
+    )
+
+
+def table(comparison: Comparison, costs: Mapping[str, Cost]) -> Iterator[str]:
+    """Yield the lines of what changed: what it was, what it is, and by how much."""
+    changes = comparison.changes
+    if changes:
+        rows: list[tuple[str, ...]] = [("test", "", "was", "is", "change")]
+        rows += [
+            (one.test, one.field, f"{one.was:,}", f"{one.now:,}", _percent(one)) for one in changes
+        ]
+        yield from aligned(rows, left=2)
+    for test in comparison.new:
+        yield f"new: {test}, {costs[test].gas:,} gas"
+    for test in comparison.gone:
+        yield f"gone: {test}"
+
+
+def aligned(rows: list[tuple[str, ...]], *, left: int) -> Iterator[str]:
+    """Yield the lines of a table: so many columns are texts, the others numbers."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [
+            f"{cell:<{width}}" if index < left else f"{cell:>{width}}"
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join(cells).rstrip()
+
+
+def _percent(change: Change) -> str:
+    if not change.was:
+        return "new"
+    return f"{(change.now - change.was) / change.was:+.2%}"
+
+
+def _lines(costs: Mapping[str, Cost]) -> Iterator[str]:
+    for test, cost in sorted(costs.items()):
+        parts = ", ".join(f"{field}: {number}" for field, number in asdict(cost).items())
+        yield f"{test} ({parts})\n"
+
+
+def _read_line(path: Path, number: int, line: str) -> tuple[str, Cost]:
+    match = _LINE.fullmatch(line)
+    parts = dict(part.split(": ") for part in match["parts"].split(", ")) if match else {}
+    if match is None or set(parts) != set(FIELDS):
+        raise ConfigError(
+            f"{path}, line {number}: {line[:100]!r} is no line of an agent gas snapshot; take the "
+            "file from git again, or delete it and write it anew: pytest --agent-gas-snapshot"
+        )
+    return match["test"], Cost(**{field: int(parts[field]) for field in FIELDS})

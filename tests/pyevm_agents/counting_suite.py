@@ -1,0 +1,52 @@
+"""A user's suite to run inside of a test: an agent that counts, and a byte model in its place."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+INI = """
+[pytest]
+filterwarnings = error
+asyncio_default_fixture_loop_scope = function
+"""
+
+HEAD = """
+import pytest
+
+EXECUTOR = "0x" + "19".rjust(40, "0")
+QUESTION = "Add five"
+PROMPT = "You count.\\nBe quick."
+
+def counted(agent_chain, question=None):
+    counter = agent_chain.deploy("CounterTool")
+    agent = agent_chain.deploy(
+        "SimpleAgent", agentExecutorContract=EXECUTOR, modelId="default", name="Clerk",
+        description="Counts", inputDescription="What", basePrompt=PROMPT, tools=[counter],
+        agentMaxIterations=3,
+    )
+    agent_chain.ask(agent, question or QUESTION)
+    return counter.functions.number().call()
+"""
+
+SAYING = """
+from pyevm_agents.models.recorded import RecordingModel
+from tests.byte_model import ByteModel
+
+USE = ' I add.\\nAction: CounterTool\\nAction Input: {"amount": 5}'
+ANSWER = " Done.\\nFinal Answer: It is 5."
+
+def saying(words):
+    # What records is asked for tokens as well: no vocabulary is started for them.
+    return RecordingModel(ByteModel(words), name="bytes")
+
+def five():
+    return saying(lambda request: (
+        ANSWER if any("Observation: The" in one.text for one in request.segments) else USE
+    ))
+"""
+
+
+def import_all() -> None:
+    """Import what suites need: what is imported before one stays imported after it."""
+    for module in ("connection", "cassettes", "reports", "gas_snapshot"):
+        import_module(f"pyevm_agents.testing.{module}")

@@ -1,0 +1,164 @@
+"""What a user sees of agents under a test that failed, and in JUnit's file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import dedent
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.pyevm_agents.counting_suite import HEAD, INI, SAYING, import_all
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytest_plugins = ["pytester"]
+
+Run = Callable[..., pytest.RunResult]
+
+STEPS = [
+    "*- agent steps -*",
+    "transaction 0x*: * gas (* EVM, * prompt, * output)",
+    "2 steps; * cold and * warm tokens read, 84 written",
+    "  1 0x*",
+    "    Thought      I add.",
+    "    Action       CounterTool",
+    '    Input        {"amount": 5}',
+    "    Observation  The counter is: 5",
+    "    Gas          *",
+    "  2 0x*",
+    "    Answer       It is 5.",
+]
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pytest's cache for all suites here: the model's facts are learned once."""
+    import_all()
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester, facts: Path) -> Run:
+    """Write a suite and run it."""
+    pytester.makeini(f"{INI}cache_dir = {facts}\n")
+
+    def run(text: str, *options: str) -> pytest.RunResult:
+        pytester.path.joinpath("test_suite.py").write_text(HEAD + SAYING + dedent(text))
+        return pytester.runpytest_inprocess(*options)
+
+    return run
+
+
+def test_steps_stand_under_a_test_that_failed(suite: Run) -> None:
+    result = suite(
+        """
+        def test_fails(agent_chain):
+            agent_chain.model.use_model(five())
+            assert counted(agent_chain) == 6
+        """
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(STEPS)
+
+
+def test_tests_that_pass_or_have_no_agents_are_as_ever(suite: Run) -> None:
+    result = suite(
+        """
+        def test_passes(agent_chain):
+            agent_chain.model.use_model(five())
+            assert counted(agent_chain) == 5
+
+        def test_fails_without_agents():
+            assert 1 == 2
+        """,
+        "-rA",
+    )
+    result.assert_outcomes(passed=1, failed=1)
+    assert "agent steps" not in result.stdout.str()
+
+
+def test_steps_of_what_never_ended_are_shown_as_well(suite: Run) -> None:
+    result = suite(
+        """
+        def said(request):
+            if any("Observation" in one.text[-60:] for one in request.segments):
+                raise RuntimeError("no words left")
+            return USE
+
+        def test_stops(agent_chain):
+            agent_chain.model.use_model(saying(said))
+            counted(agent_chain)
+
+        def test_reverts(agent_chain):
+            agent_chain.model.use_model(saying(lambda request: USE))
+            counted(agent_chain)
+        """
+    )
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*- agent steps -*",
+            "transaction 0x*",
+            "    Observation  The counter is: 5",
+            "   stopped: *no words left*",
+            "*- agent steps -*",
+            "transaction 0x*: * gas *",
+            "  3 0x*",
+            "   reverted: *",
+        ]
+    )
+
+
+def test_a_fixture_that_fails_shows_its_steps_and_the_last_ones_only(suite: Run) -> None:
+    result = suite(
+        """
+        @pytest.fixture
+        def busy(agent_chain):
+            agent_chain.model.use_model(five())
+            for _ in range(12):
+                counted(agent_chain)
+            raise ValueError("too busy")
+
+        def test_never(busy): pass
+        """
+    )
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["(4 earlier transactions of agents not shown)"])
+    assert result.stdout.str().count("The counter is: 5") == 8
+
+
+def test_a_terminal_with_colours_has_coloured_steps(suite: Run) -> None:
+    text = """
+        def test_fails(agent_chain):
+            agent_chain.model.use_model(five())
+            assert counted(agent_chain) == 6
+        """
+    coloured = suite(text, "--color=yes").stdout.str()
+    assert "\x1b[36m    Action       CounterTool\x1b[0m" in coloured
+    assert "\x1b[36m" not in suite(text, "--color=no").stdout.str()
+
+
+def test_junit_has_what_agents_cost(suite: Run, pytester: pytest.Pytester) -> None:
+    suite(
+        """
+        @pytest.fixture
+        def before(agent_chain):
+            agent_chain.model.use_model(five())
+            return counted(agent_chain)
+
+        def test_counts(agent_chain, before):
+            assert counted(agent_chain) == 5
+
+        def test_plain(): pass
+        """,
+        "--junit-xml=junit.xml",
+    ).assert_outcomes(passed=2)
+    counts, plain = ET.parse(pytester.path / "junit.xml").iter("testcase")  # noqa: S314 - our own
+    told = {one.attrib["name"]: int(one.attrib["value"]) for one in counts.iter("property")}
+    assert told["agent_steps"] == 2
+    assert told["agent_output_tokens"] == 84
+    assert told["agent_gas"] == sum(told[f"agent_{part}"] for part in ("evm", "prompt", "output"))
+    assert not [*plain.iter("property")]

@@ -1,0 +1,22 @@
+"""A byte model that counts to five, for agents that have a counter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.byte_model import ByteModel
+
+if TYPE_CHECKING:
+    from precompiles.ports import GenerationRequest
+
+USE = ' I add.\nAction: CounterTool\nAction Input: {"amount": 5}'
+ANSWER = " Done.\nFinal Answer: It is 5."
+
+
+def counting(request: GenerationRequest) -> str:
+    told = any("Observation: The counter" in one.text for one in request.segments)
+    return ANSWER if told else USE
+
+
+def five() -> ByteModel:
+    return ByteModel(counting)
