@@ -1,0 +1,125 @@
+"""What a prompt's grammar lets a model say, read back from its text.
+
+The grammars are those of `precompiles.grammar`. Models for tests read them: a script, to tell what
+it could have said, and an adversary, to choose from it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from precompiles.abi import ParamType
+from pyevm_agents.errors import ConfigError
+
+_ITEM_TYPES = {
+    "STRING": ParamType.STRING,
+    "address": ParamType.ADDRESS,
+    "BOOL": ParamType.BOOL,
+    "INT": ParamType.INT,
+    "UINT": ParamType.UINT,
+}
+_TO_ARRAY = ParamType.STRING_ARRAY - ParamType.STRING
+_ITEM = "|".join(_ITEM_TYPES)
+_LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
+_VALUE = re.compile(
+    rf' (?:(?P<item>{_ITEM})|(?P<no_addresses>"\[\]")'
+    rf'|"\[" \((?P<list>{_ITEM}) \(", " (?P=list)\)\{{0,\d+\}}\)\? "\]") '
+)
+_AFTER_NAME = "\nAction Input: {"
+_TOOL_RULE = re.compile(r"tool\d+")
+
+KEPT_GRAMMARS = 64
+"""Grammars whose reading is kept: a run asks for the same one in every step."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmittedParameter:
+    """A parameter of a tool."""
+
+    name: str
+    param_type: ParamType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmittedTool:
+    """A tool that may be used, with its parameters in the order in which they are said."""
+
+    name: str
+    parameters: tuple[AdmittedParameter, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    """All that a model may say in one step, but for the words of its thought and texts."""
+
+    tools: tuple[AdmittedTool, ...]
+    """The tools that may be used; not those with an address where the prompt names none."""
+
+    handles: tuple[str, ...]
+    """What an address may be: the handles of those that the prompt names. Empty where no tool asks
+    for one."""
+
+    may_answer: bool
+    """Whether the run may end here."""
+
+    def tool(self, name: str) -> AdmittedTool | None:
+        """Return the tool with a name; None where it may not be used."""
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+
+@lru_cache(maxsize=KEPT_GRAMMARS)
+def admitted(grammar: str) -> Admitted:
+    """Read a grammar of `precompiles.grammar.agent_grammar`.
+
+    Raises:
+        ConfigError: the grammar is another one.
+    """
+    rules = dict(line.split(": ", 1) for line in grammar.split("\n") if ": " in line)
+    try:
+        used = _TOOL_RULE.findall(rules.get("use", ""))
+        return Admitted(
+            tools=tuple(_tool(rules[name]) for name in used),
+            handles=tuple(
+                json.loads(json.loads(literal))
+                for literal in _LITERAL.findall(rules.get("address", ""))
+            ),
+            may_answer="answer" in rules["step"].split(" | "),
+        )
+    except (KeyError, ValueError) as error:
+        raise ConfigError(
+            f"The grammar {grammar[:200]!r} is not one of `precompiles.grammar.agent_grammar`; "
+            "pass that of an executor's request"
+        ) from error
+
+
+def _tool(rule: str) -> AdmittedTool:
+    r"""Read `"name\nAction Input: {\"first\": " UINT ", \"second\": " … "}"`."""
+    opening, position = _literal(rule, 0)
+    name, _, literal = opening.partition(_AFTER_NAME)
+    parameters: list[AdmittedParameter] = []
+    while position < len(rule):
+        value = _VALUE.match(rule, position)
+        if value is None:
+            raise ValueError(f"no value at {position} of {rule!r}")
+        spoken = literal.removeprefix(", ").removesuffix(": ")
+        parameters.append(AdmittedParameter(name=json.loads(spoken), param_type=_type(value)))
+        literal, position = _literal(rule, value.end())
+    return AdmittedTool(name=name, parameters=tuple(parameters))
+
+
+def _literal(rule: str, position: int) -> tuple[str, int]:
+    found = _LITERAL.match(rule, position)
+    if found is None:
+        raise ValueError(f"no literal at {position} of {rule!r}")
+    return str(json.loads(found[0])), found.end()
+
+
+def _type(value: re.Match[str]) -> ParamType:
+    if value["item"]:
+        return _ITEM_TYPES[value["item"]]
+    if value["list"]:
+        return ParamType(_ITEM_TYPES[value["list"]] + _TO_ARRAY)
+    return ParamType.ADDRESS_ARRAY
