@@ -1,0 +1,170 @@
+"""The model as adversary: does a contract hold, whatever its agent's model says?
+
+    @given(adversary())
+    @settings(deadline=None)
+    def test_the_purse_never_pays_more_than_its_limit(agent_chain, purse, agent, adversary):
+        with adversary.on(agent_chain, purse=purse):
+            adversary.run(agent.functions.ask("Pay Bob 10."))
+            assert paid(purse) <= 100
+
+Hypothesis chooses every step out of all that the grammar admits: any tool, any argument in range,
+any order, the final answer at any time. A failure is shrunk to the shortest run of steps with the
+simplest arguments, and printed as a script to paste into a test of its own:
+
+    model.script(use("Pay", to=accounts[1], amount=100), use("Pay", to=accounts[1], amount=1), …)
+
+Hypothesis is an extra: `pip install pyevm-agents[test]`.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+from eth_utils import to_checksum_address
+from hypothesis import currently_in_test_context, note
+from hypothesis.strategies import SearchStrategy
+
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models.adversary import AdversarialModel, Decide, following
+from pyevm_agents.testing.addresses import canonical
+from pyevm_agents.testing.choices import Steps
+from pyevm_agents.testing.pasting import script_code
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from hypothesis.internal.conjecture.data import ConjectureData
+
+    from pyevm_agents.models.adversary import Situation
+    from pyevm_agents.models.scripted import AnswerStep, Step, ToolStep
+    from pyevm_agents.testing.addresses import AddressLike
+    from pyevm_agents.testing.chain import AgentChain
+
+
+def adversary(
+    *, numbers: Sequence[int] = (), texts: Sequence[str] = ()
+) -> SearchStrategy[Adversary]:
+    """Return a strategy of models that may say anything.
+
+    What they say is drawn when they are asked, so an example is as long as its run.
+
+    Input:
+        numbers: integers to make likely, beside 0, 1, the ends of the range, and the prompt's own:
+            limits and balances that the prompt does not tell.
+        texts: texts to make likely, beside the prompt's own and those that try to inject.
+    """
+    return _Adversaries(tuple(numbers), tuple(texts))
+
+
+def saying(*steps: ToolStep | AnswerStep | str) -> Adversary:
+    """Return an adversary for `@example`: it says these steps, then that it is done."""
+    return Adversary(lambda: following(*steps))
+
+
+class Adversary:
+    """What answers for the agents of a chain: any step that the grammar admits, as it is drawn."""
+
+    def __init__(self, begin: Callable[[], Decide]) -> None:
+        """Take what begins to decide, anew for each chain that it is put on."""
+        self._begin = begin
+        self._model: AdversarialModel | None = None
+        self._chain: AgentChain | None = None
+        self._names: dict[str, str] = {}
+
+    def __repr__(self) -> str:
+        """Return what makes one: its steps are told when the test is over."""
+        return "adversary()"
+
+    @contextmanager
+    def on(self, chain: AgentChain, **names: AddressLike) -> Iterator[Self]:
+        """Answer for a chain's agents meanwhile; at the end the chain is as it was before.
+
+        What the test checks of the chain stands inside of the `with` block.
+
+        Input:
+            names: what the test calls contracts and accounts, for the script that is printed;
+                `accounts` are known.
+        """
+        model = AdversarialModel(self._begin(), vocabulary=chain.vocabulary)
+        self._model, self._chain = model, chain
+        self._names = {
+            address.lower(): f"accounts[{index}]" for index, address in enumerate(chain.accounts)
+        } | {
+            to_checksum_address(canonical(it)).lower(): _expression(name, it)
+            for name, it in names.items()
+        }
+        with _surfacing(model), chain.isolated(), chain.model.answered_by(model):
+            try:
+                yield self
+            finally:
+                if currently_in_test_context():
+                    note(self.to_script())
+
+    def run(self, function: Any, /, **transaction: Any) -> Any:  # noqa: ANN401 - web3.py is an extra
+        """Send a call of a contract's function with all of a block's gas; return its receipt.
+
+        That it reverted is an outcome, told by the receipt's `status`, and no failure of the test.
+
+        Input:
+            function: web3.py's, as `agent.functions.ask("Pay Bob 10.")`.
+            transaction: fields as web3.py has them: `value=…`; `from` goes into a dict's `**`.
+
+        Raises:
+            ConfigError: it is on no chain.
+        """
+        if self._chain is None:
+            raise ConfigError(
+                "the adversary answers on no chain yet: `with adversary.on(agent_chain):`"
+            )
+        gas = self._chain.chain.config.block_gas_limit
+        sent = function.transact({"gas": gas, **transaction})
+        return self._chain.w3.eth.get_transaction_receipt(sent)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What was said, in order."""
+        return () if self._model is None else self._model.steps
+
+    def to_script(self) -> str:
+        """Return the code that makes a test's model say the same."""
+        return script_code(self.steps, self._names)
+
+
+class _Adversaries(SearchStrategy[Adversary]):
+    """Adversaries that decide by what Hypothesis chooses."""
+
+    def __init__(self, numbers: tuple[int, ...], texts: tuple[str, ...]) -> None:
+        super().__init__()
+        self._numbers = numbers
+        self._texts = texts
+
+    def __repr__(self) -> str:
+        return "adversary()"
+
+    def do_draw(self, data: ConjectureData) -> Adversary:
+        def decide(situation: Situation) -> Step:
+            return data.draw(Steps(situation, numbers=self._numbers, texts=self._texts))
+
+        return Adversary(lambda: decide)
+
+
+@contextmanager
+def _surfacing(model: AdversarialModel) -> Iterator[None]:
+    """Raise what interrupted the model, where it was lost between the chain and the test.
+
+    Hypothesis ends an example by an exception out of a draw, and the draw is made in the middle of
+    a transaction: a node answers -32603 to what it does not know, and a test may expect failures.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if model.interruption is None or error is model.interruption:
+            raise
+        raise model.interruption from None
+    if model.interruption is not None:
+        raise model.interruption
+
+
+def _expression(name: str, value: AddressLike) -> str:
+    return name if isinstance(value, str | bytes) else f"{name}.address"

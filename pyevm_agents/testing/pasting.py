@@ -1,0 +1,112 @@
+"""What a model said, as Python code for a test: `model.script(use("Pay", to=accounts[1]), …)`."""
+
+from __future__ import annotations
+
+import keyword
+from typing import TYPE_CHECKING
+
+from precompiles.text import ADDRESS
+from pyevm_agents.models.scripted import (
+    DEFAULT_ANSWER_THOUGHT,
+    DEFAULT_TOOL_THOUGHT,
+    AnswerStep,
+    Step,
+    ToolStep,
+)
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Mapping, Sequence
+
+    from pyevm_agents.models.scripted import Argument
+
+LINE_CHARACTERS = 88
+"""A longer call gets a line for each step."""
+
+OWN_NAMES = frozenset({"tool", "thought", "arguments"})
+"""Parameters of `use` itself, so a tool's parameter of such a name goes into `arguments`."""
+
+LARGE = 2**64
+"""From here on, an integer near a power of two is written as one."""
+
+
+def script_code(steps: Sequence[Step], names: Mapping[str, str]) -> str:
+    """Return the call that makes a test's model say these steps.
+
+    Input:
+        names: the expression for each address that has one in the test, by lower-case address.
+    """
+    calls = [_step(step, names) for step in steps]
+    line = f"model.script({', '.join(calls)})"
+    if len(line) <= LINE_CHARACTERS and "\n" not in line:
+        return line
+    return "\n".join(["model.script(", *(f"    {call}," for call in calls), ")"])
+
+
+def _step(step: Step, names: Mapping[str, str]) -> str:
+    match step:
+        case ToolStep():
+            return _use(step, names)
+        case AnswerStep():
+            has_own = step.thought != DEFAULT_ANSWER_THOUGHT
+            thought = f", thought={_text(step.thought, names)}" if has_own else ""
+            return f"answer({_text(step.answer, names)}{thought})"
+        case _:
+            return _text(step, names)
+
+
+def _use(step: ToolStep, names: Mapping[str, str]) -> str:
+    parts = [repr(step.tool)]
+    if step.thought != DEFAULT_TOOL_THOUGHT.format(tool=step.tool):
+        parts.append(f"thought={_text(step.thought, names)}")
+    values = {name: _value(value, names) for name, value in step.arguments.items()}
+    if all(_is_plain(name) for name in values):
+        parts += [f"{name}={value}" for name, value in values.items()]
+    else:
+        items = ", ".join(f"{name!r}: {value}" for name, value in values.items())
+        parts.append(f"arguments={{{items}}}")
+    return f"use({', '.join(parts)})"
+
+
+def _is_plain(name: str) -> bool:
+    return name.isidentifier() and not keyword.iskeyword(name) and name not in OWN_NAMES
+
+
+def _value(value: Argument, names: Mapping[str, str]) -> str:
+    match value:
+        case bool():
+            return repr(value)
+        case int():
+            return _integer(value)
+        case str():
+            return _text(value, names)
+        case _:
+            return f"[{', '.join(_value(item, names) for item in value)}]"
+
+
+def _text(text: str, names: Mapping[str, str]) -> str:
+    """Write a text; as an f-string where it holds addresses with names."""
+    if text.lower() in names:
+        return names[text.lower()]
+    if not any(found[0].lower() in names for found in ADDRESS.finditer(text)):
+        return repr(text)
+    doubled = text.replace("{", "{{").replace("}", "}}")
+
+    def named(found: re.Match[str]) -> str:
+        name = names.get(found[0].lower())
+        return found[0] if name is None else f"{{{name}}}"
+
+    return f"f{ADDRESS.sub(named, doubled)!r}"
+
+
+def _integer(value: int) -> str:
+    """Write an integer; large ones as a power of two where they are next to one."""
+    size = abs(value)
+    if size < LARGE:
+        return repr(value)
+    for power in (size.bit_length() - 1, size.bit_length()):
+        off = size - 2**power
+        if -1 <= off <= 1:
+            text = f"2**{power}" + {-1: " - 1", 0: "", 1: " + 1"}[off]
+            return text if value > 0 else f"-({text})"
+    return repr(value)
