@@ -54,6 +54,12 @@ class MemoryRows:
             else:
                 self._rows[key] = value
 
+    def copy(self) -> MemoryRows:
+        """Return the same rows once more: what is written to one is not in the other."""
+        rows = MemoryRows()
+        rows._rows = self._rows.copy()
+        return rows
+
     def close(self) -> None:
         """Do nothing: there is nothing to let go of."""
 

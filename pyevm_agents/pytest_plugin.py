@@ -3,3 +3,156 @@
 Loaded by its entry point in every suite of an environment that has this package, so it imports
 nothing heavy before a fixture is used.
 """
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+    from contextlib import AbstractContextManager
+
+    from pyevm_agents.models import LlamaModel
+    from pyevm_agents.testing.chain import AgentChain
+    from pyevm_agents.testing.contracts import Artifacts
+    from pyevm_agents.testing.prepared import Prepared
+    from pyevm_agents.testing.script import ModelOfTest
+
+MODEL_MARKER = "agent_model"
+
+CACHE_FOLDER = "pyevm-agents"
+"""Of ours in pytest's own: a model's facts, so that a run needs no model for its genesis."""
+
+
+_CHAIN = pytest.StashKey["AgentChain"]()
+"""The chain of a test that has one."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare options."""
+    group = parser.getgroup("agents", "agent chains (pyevm-agents)")
+    group.addoption(
+        "--agent-model",
+        metavar="NAME",
+        help="model whose tokens and prices the chains have: a name or a GGUF file",
+    )
+    parser.addini(
+        "agent_model", "model whose tokens and prices agent chains have: a name or a GGUF file"
+    )
+    parser.addini(
+        "agent_artifacts",
+        "folders of compiled contracts for `deploy`; where none is given, Foundry's out/ and "
+        "Hardhat's artifacts/, upwards from the root",
+        type="paths",
+        default=[],
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare markers."""
+    config.addinivalue_line(
+        "markers",
+        f"{MODEL_MARKER}(name): the model whose tokens and prices the test's agent chain has, a "
+        "name or a GGUF file",
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Fail a test that passed and left a part of its model's script unsaid."""
+    yield
+    chain = item.stash.get(_CHAIN, None)
+    if chain is not None:
+        chain.model.verify()
+
+
+@pytest.fixture(scope="session")
+def _agent_beginnings(
+    pytestconfig: pytest.Config,
+) -> Iterator[Callable[[pytest.FixtureRequest], Prepared]]:
+    """Make what a test's chain begins with, once for each model."""
+    from pyevm_agents.testing.prepared import close_prepared, prepared  # noqa: PLC0415 - see above
+
+    cache = getattr(pytestconfig, "cache", None)
+    kept_facts = None if cache is None else cache.mkdir(CACHE_FOLDER)
+
+    def beginning(request: pytest.FixtureRequest) -> Prepared:
+        model = _wanted_model(request)
+        return prepared(model, kept_facts=kept_facts)
+
+    yield beginning
+    close_prepared()
+
+
+@pytest.fixture(scope="session")
+def _agent_artifacts(pytestconfig: pytest.Config) -> Artifacts:
+    """Find the artifacts of a run, once."""
+    from pyevm_agents.testing.contracts import Artifacts  # noqa: PLC0415 - see above
+
+    return Artifacts(pytestconfig.getini("agent_artifacts"), root=pytestconfig.rootpath)
+
+
+@pytest.fixture
+def agent_chain(
+    request: pytest.FixtureRequest,
+    _agent_beginnings: Callable[[pytest.FixtureRequest], Prepared],
+    _agent_artifacts: Artifacts,
+) -> Iterator[AgentChain]:
+    """Agent chain at a genesis of its own, with its model, accounts, blocks and time."""
+    from pyevm_agents.testing.chain import AgentChain  # noqa: PLC0415 - see above
+
+    with AgentChain(_agent_beginnings(request), artifacts=_agent_artifacts) as chain:
+        request.node.stash[_CHAIN] = chain
+        yield chain
+        del request.node.stash[_CHAIN]
+
+
+@pytest.fixture
+def w3(agent_chain: AgentChain) -> Any:  # noqa: ANN401 - a web3.Web3
+    """`web3.Web3` on the test's agent chain, in process."""
+    return agent_chain.w3
+
+
+@pytest.fixture
+def accounts(agent_chain: AgentChain) -> tuple[str, ...]:
+    """Ten funded accounts of the test's agent chain."""
+    return agent_chain.accounts
+
+
+@pytest.fixture
+def deploy(agent_chain: AgentChain) -> Callable[..., Any]:
+    """Deploy a contract by name or path: `deploy("Token", supply=10)`."""
+    return agent_chain.deploy
+
+
+@pytest.fixture
+def model(agent_chain: AgentChain) -> ModelOfTest:
+    """What answers on the test's agent chain: `model.script(use(...), answer(...))`."""
+    return agent_chain.model
+
+
+@pytest.fixture
+def as_account(agent_chain: AgentChain) -> Callable[..., AbstractContextManager[str]]:
+    """Send from any account meanwhile: `with as_account(address): ...`."""
+    return agent_chain.as_account
+
+
+def _wanted_model(request: pytest.FixtureRequest) -> str | Path | None:
+    """Return the model that a test, its run or its project chooses; None for the default one."""
+    config = request.config
+    marker = request.node.get_closest_marker(MODEL_MARKER)
+    if marker is not None:
+        if len(marker.args) != 1 or marker.kwargs:
+            raise pytest.UsageError(
+                f"the marker {MODEL_MARKER} of {request.node.nodeid} takes the name of one model"
+            )
+        wanted = marker.args[0]
+    else:
+        wanted = config.getoption("--agent-model") or config.getini("agent_model")
+    if not wanted:
+        return None
+    file = config.rootpath / wanted
+    return file if file.is_file() else wanted

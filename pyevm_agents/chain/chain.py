@@ -63,12 +63,15 @@ class Chain(ChainTrials):
         accounts: Mapping[Address, GenesisAccount] | None = None,
         rows: Rows | None = None,
         foreign: ForeignRules | None = None,
+        are_own_rows: bool = False,
     ) -> None:
         """Begin at genesis, or where the rows stand.
 
         Input:  the rules, a language model for each model name of theirs, genesis accounts; where
                 the chain is kept, in memory where None; the rules of a chain that others made,
-                which has no models.
+                which has no models; whether the rows are a copy of those of a chain that this
+                process began with the same rules and accounts: they are not held against genesis,
+                which would have to be made anew.
         Raises: ConfigError: a configured model has no language model, or one is left over; the
                 rows hold a chain of another configuration or genesis.
         """
@@ -85,7 +88,8 @@ class Chain(ChainTrials):
             header = dict(foreign.genesis_header)
             chain_class = foreign_chain(foreign.forks, config.chain_id)
         db = Database(rows if rows is not None else MemoryRows())
-        begin(db, chain_class, config, header, self.genesis_accounts)
+        if not are_own_rows:
+            begin(db, chain_class, config, header, self.genesis_accounts)
         super().__init__(config, chain_class, db)
         self.annotate: Callable[[MinedBlock], Mapping[bytes, bytes]] | None = None
         """Says what is kept about a block's transactions beside the rules, by their hashes. It is

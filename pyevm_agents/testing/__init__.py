@@ -1,1 +1,54 @@
-"""The test kit: agents in a test suite, on a real EVM with real gas."""
+"""The test kit: agents in a test suite, on a real EVM with real gas.
+
+Names are imported when they are used, so that this package costs nothing before.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyevm_agents.models import ScriptedModel, answer, use
+    from pyevm_agents.testing.asking import agent_input
+    from pyevm_agents.testing.case import AgentTestCase
+    from pyevm_agents.testing.chain import AgentChain
+    from pyevm_agents.testing.deploying import DeploymentError
+    from pyevm_agents.testing.script import ModelOfTest
+
+HOMES = {
+    "AgentChain": "pyevm_agents.testing.chain",
+    "AgentTestCase": "pyevm_agents.testing.case",
+    "DeploymentError": "pyevm_agents.testing.deploying",
+    "ModelOfTest": "pyevm_agents.testing.script",
+    "ScriptedModel": "pyevm_agents.models",
+    "agent_input": "pyevm_agents.testing.asking",
+    "answer": "pyevm_agents.models",
+    "use": "pyevm_agents.models",
+}
+"""Where each name is defined."""
+
+__all__ = [
+    "AgentChain",
+    "AgentTestCase",
+    "DeploymentError",
+    "ModelOfTest",
+    "ScriptedModel",
+    "agent_input",
+    "answer",
+    "use",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Return a name of the kit, imported now."""
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found: object = getattr(import_module(HOMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """Return the names of the kit."""
+    return sorted(__all__)

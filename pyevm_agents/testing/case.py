@@ -1,0 +1,51 @@
+"""The kit for `unittest`: a chain for each test of a class.
+
+class WalletTest(AgentTestCase):
+    def test_it_counts(self):
+        counter = self.deploy("Counter")
+"""
+
+from __future__ import annotations
+
+import unittest
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pyevm_agents.testing.chain import AgentChain
+from pyevm_agents.testing.contracts import Artifacts
+from pyevm_agents.testing.prepared import prepared
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pyevm_agents.testing.script import ModelOfTest
+
+
+class AgentTestCase(unittest.TestCase):
+    """A test case whose tests each have an agent chain. Needs no pytest."""
+
+    agent_model: ClassVar[str | Path | None] = None
+    """The model whose tokens and prices the chain has; None for the default one."""
+
+    agent_artifacts: ClassVar[Sequence[Path]] = ()
+    """Folders of compiled contracts; none: those of the folder that tests are run in."""
+
+    chain: AgentChain
+    accounts: tuple[str, ...]
+    model: ModelOfTest
+    w3: Any
+    """A `web3.Web3` on the chain."""
+
+    def setUp(self) -> None:
+        """Begin a chain."""
+        super().setUp()
+        self.chain = AgentChain(
+            prepared(self.agent_model), artifacts=Artifacts(self.agent_artifacts)
+        )
+        self.addCleanup(self.chain.close)
+        self.addCleanup(self.chain.model.verify)
+        self.accounts, self.model, self.w3 = self.chain.accounts, self.chain.model, self.chain.w3
+
+    def deploy(self, contract: str | Path, /, *arguments: object, **named: Any) -> Any:  # noqa: ANN401 - see `AgentChain.deploy`
+        """Deploy a contract by its name or path; see `AgentChain.deploy`."""
+        return self.chain.deploy(contract, *arguments, **named)

@@ -1,0 +1,308 @@
+"""One chain for one test: accounts, time, contracts, a model that says what it is told to.
+
+    with AgentChain() as chain:
+        chain.model.script(use("CounterTool", amount=1), answer("done"))
+        agent = chain.deploy("SimpleAgent", …)
+        receipt = chain.ask(agent, "Add one")
+        steps = chain.steps(receipt["transactionHash"])
+
+Time is the chain's own: block 1 is a second after genesis, each block a second after its parent,
+until a test says otherwise. So the same test makes the same blocks, hashes and gas, always.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+from weakref import WeakSet
+
+from eth_utils import to_checksum_address
+
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models import SwitchedModel
+from pyevm_agents.node import BusyError, Keys, Node
+from pyevm_agents.node.node import Watcher
+from pyevm_agents.rpc.methods import node_service
+from pyevm_agents.testing.addresses import canonical
+from pyevm_agents.testing.asking import agent_input
+from pyevm_agents.testing.contracts import Artifacts
+from pyevm_agents.testing.prepared import prepared
+from pyevm_agents.testing.script import ModelOfTest
+from pyevm_agents.trace import agent_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from eth.abc import BlockHeaderAPI, ComputationAPI
+
+    from pyevm_agents.chain import MinedBlock
+    from pyevm_agents.provider import AgentProvider
+    from pyevm_agents.testing.addresses import AddressLike
+    from pyevm_agents.testing.prepared import Prepared
+    from pyevm_agents.trace import AgentStep
+
+T = TypeVar("T")
+
+SEND_SECONDS = 3_600.0
+"""How long a send waits for its block: no client gives up here, and a real model may think."""
+
+ZERO_ADDRESS = "0x" + "00" * 20
+"""Agents that answer at once have nobody to call back."""
+
+_live: WeakSet[AgentChain] = WeakSet()
+
+
+class AgentChain:
+    """A chain at a genesis of its own, closed by `close` or at the end of `with`."""
+
+    def __init__(
+        self, beginning: Prepared | None = None, *, artifacts: Artifacts | None = None
+    ) -> None:
+        """Begin at genesis.
+
+        Input:  what to begin with, None for the default model; where `deploy` looks for contracts,
+                None for the folder of the moment and those above it.
+        Raises: ConfigError: the default model is not installed.
+        """
+        self._beginning = prepared() if beginning is None else beginning
+        self.artifacts = Artifacts() if artifacts is None else artifacts
+        """Where `deploy` looks."""
+
+        self.model = ModelOfTest(lambda: self._beginning.vocabulary)
+        """What answers: scripted by default."""
+
+        self.chain = self._beginning.chain(SwitchedModel(self.model))
+        self.node = Node(self.chain, now=self._now, keys=Keys(self._beginning.keys))
+        self.service = node_service(self.node, send_seconds=SEND_SECONDS)
+        self.accounts: tuple[str, ...] = tuple(map(to_checksum_address, self.node.keys.addresses))
+        """Ten accounts with 10,000 ETH each, those of every local network."""
+
+        self._mined: dict[bytes, tuple[bytes, ComputationAPI]] = {}
+        self.node.watch(Watcher(mined=self._keep, undone=self._forget))
+        _live.add(self)
+
+    def __enter__(self) -> Self:
+        """Return the chain."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the chain."""
+        self.close()
+
+    def close(self) -> None:
+        """End the chain and its thread; again does nothing."""
+        _live.discard(self)
+        self.node.close()
+
+    # -- web3.py -- #
+
+    @cached_property
+    def provider(self) -> AgentProvider:
+        """web3.py's provider of this chain.
+
+        Raises: ConfigError: web3.py is not installed.
+        """
+        try:
+            from pyevm_agents.provider import AgentProvider  # noqa: PLC0415 - an extra, and slow
+        except ModuleNotFoundError as error:
+            raise ConfigError(
+                f"web3.py is not installed ({error}): pip install 'pyevm-agents[test]'"
+            ) from error
+        return AgentProvider(self.service)
+
+    @cached_property
+    def w3(self) -> Any:  # noqa: ANN401 - web3.py is an extra
+        """A `web3.Web3` on this chain; the first account is its default."""
+        provider = self.provider
+        from pyevm_agents.testing.connection import connected  # noqa: PLC0415 - as above
+
+        return connected(self, provider)
+
+    # -- contracts -- #
+
+    def deploy(
+        self,
+        contract: str | Path,
+        /,
+        *arguments: object,
+        sender: AddressLike | None = None,
+        value: int = 0,
+        libraries: Mapping[str, AddressLike] | None = None,
+        **named: object,
+    ) -> Any:  # noqa: ANN401 - a web3 Contract
+        """Deploy a contract; return it as web3.py has it.
+
+        Input:  its name, as `Token` or `Token.sol:Token`, or the path of its artifact; the
+                constructor's arguments by position or name, where a contract may stand for its
+                address; who sends, the default account where None; wei; the addresses of libraries
+                by their names.
+        Raises: ConfigError: no such contract, or other arguments than the constructor's.
+                DeploymentError: the constructor failed.
+        """
+        from pyevm_agents.testing.deploying import deployed  # noqa: PLC0415 - as above
+
+        found = self.artifacts.find(contract)
+        creation = found.creation(arguments, named, libraries or {})
+        return deployed(self, found, creation, sender=sender, value_wei=value)
+
+    def ask(self, agent: Any, question: str, **transaction: object) -> Any:  # noqa: ANN401 - web3's
+        """Run an agent in a transaction; return the receipt.
+
+        Input:  an agent of the ERC, whose `run` takes one text; the text; what else its transaction
+                is to say: `gas`, `value`, `from`.
+        Raises: ContractLogicError: it reverts, and the transaction names no gas.
+        """
+        sent = agent.functions.run(agent_input(question), ZERO_ADDRESS).transact(transaction)
+        return self.w3.eth.wait_for_transaction_receipt(sent)
+
+    # -- accounts -- #
+
+    @contextmanager
+    def as_account(self, account: AddressLike) -> Iterator[str]:
+        """Send from an account meanwhile, without its key; it is the default account.
+
+        It pays for its gas: `set_balance` where it has nothing.
+        """
+        address = canonical(account)
+        keys, w3 = self.node.keys, self.w3
+        was_impersonated, before = address in keys.impersonated, w3.eth.default_account
+        self._change(lambda: keys.impersonate(address))
+        w3.eth.default_account = to_checksum_address(address)
+        try:
+            yield to_checksum_address(address)
+        finally:
+            w3.eth.default_account = before
+            if not was_impersonated:
+                self._change(lambda: keys.stop_impersonating(address))
+
+    def set_balance(self, account: AddressLike, wei: int) -> None:
+        """Give an account its balance."""
+        address = canonical(account)
+        self._change(lambda: self.node.modify(lambda state: state.set_balance(address, wei)))
+
+    # -- blocks and time -- #
+
+    def mine(self, blocks: int = 1) -> None:
+        """Make blocks of what waits."""
+
+        def work() -> None:
+            for _ in range(blocks):
+                self.node.mine()
+
+        self.node.do(work).result()
+
+    @property
+    def time(self) -> int:
+        """The latest block's time, in seconds since 1970."""
+        return self.chain.head.timestamp
+
+    def increase_time(self, seconds: int) -> None:
+        """Let the next block be so much later than the latest one."""
+        self._change(lambda: self.node.clock.increase(seconds))
+
+    def set_next_timestamp(self, seconds: int) -> None:
+        """Give the next block its time, in seconds since 1970.
+
+        Raises: ConfigError: it is not after the latest block's.
+        """
+        self._change(lambda: self.node.clock.set_next(seconds, self.time))
+
+    def _now(self) -> float:
+        """Tell the world's time as this chain has it: a second goes by with each block."""
+        head = self.chain.head
+        return self.chain.config.genesis_timestamp_seconds + head.block_number
+
+    # -- going back -- #
+
+    def snapshot(self) -> int:
+        """Keep everything as it is now; return a number for `revert`."""
+        return self._change(self.node.snapshot)
+
+    def revert(self, snapshot: int) -> None:
+        """Go back to a snapshot; it and all later ones are used up.
+
+        Raises: ConfigError: there is no such snapshot.
+        """
+        self._change(lambda: self.node.revert(snapshot))
+
+    def forget_snapshot(self, snapshot: int) -> None:
+        """Keep a snapshot no longer; later ones stay."""
+        self._change(lambda: self.node.forget_snapshot(snapshot))
+
+    @contextmanager
+    def isolated(self) -> Iterator[Self]:
+        """Undo at the end whatever the chain goes through meanwhile.
+
+        For examples of Hypothesis, which all run in one test, on one chain:
+
+            @given(amount=integers(0, 100))
+            def test_it(agent_chain, amount):
+                with agent_chain.isolated():
+                    …
+
+        What the model is told to say is not undone: tell it anew.
+        """
+        number, keys, mining = self.snapshot(), self.node.keys, self.node.mining
+        impersonated = keys.impersonated, keys.impersonates_all
+        default_account = self.w3.eth.default_account
+        try:
+            yield self
+        finally:
+            self.revert(number)
+            self._change(lambda: self.node.set_mining(mining))
+            keys.impersonated, keys.impersonates_all = impersonated
+            self.w3.eth.default_account = default_account
+
+    # -- what happened -- #
+
+    def computation(self, transaction_hash: bytes | str) -> ComputationAPI:
+        """Return what a transaction did that was mined here.
+
+        Raises: ConfigError: no block of this chain has it.
+        """
+        wanted = _hash(transaction_hash)
+        if wanted not in self._mined:
+            raise ConfigError(
+                f"no block of this chain has a transaction 0x{wanted.hex()}; its blocks have "
+                f"{len(self._mined)} transactions"
+            )
+        return self._mined[wanted][1]
+
+    def has(self, transaction_hash: bytes | str) -> bool:
+        """Say whether a block of this chain has a transaction."""
+        return _hash(transaction_hash) in self._mined
+
+    def steps(self, transaction_hash: bytes | str) -> tuple[AgentStep, ...]:
+        """Return the steps of all agents in a transaction, in order.
+
+        Raises: ConfigError: no block of this chain has it.
+        """
+        return agent_steps(self.computation(transaction_hash))
+
+    def _keep(self, mined: MinedBlock) -> None:
+        for one, computation in zip(mined.block.transactions, mined.computations, strict=True):
+            self._mined[bytes(one.hash)] = (bytes(mined.block.hash), computation)
+
+    def _forget(self, headers: list[BlockHeaderAPI]) -> None:
+        gone = {bytes(header.hash) for header in headers}
+        self._mined = {it: kept for it, kept in self._mined.items() if kept[0] not in gone}
+
+    def _change(self, work: Callable[[], T]) -> T:
+        """Change something of the node, after whatever was asked before."""
+        try:
+            return self.node.do_at_once(work)
+        except BusyError:
+            return self.node.do(work).result()
+
+
+def live_chains() -> tuple[AgentChain, ...]:
+    """Return the chains that are not closed."""
+    return tuple(_live)
+
+
+def _hash(transaction_hash: bytes | str) -> bytes:
+    if isinstance(transaction_hash, str):
+        return bytes.fromhex(transaction_hash.removeprefix("0x"))
+    return bytes(transaction_hash)

@@ -1,0 +1,87 @@
+"""web3.py on a chain in this process: each transaction is executed once, not a dozen times.
+
+web3.py asks for an estimate where a transaction names no gas. An exact one takes up to twenty runs
+where an agent looks at the gas it has left. Here such a transaction gets a block's gas and is
+mined; where it fails, its block is undone and the reason raised, as the estimate would have.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eth_utils import to_checksum_address
+from web3 import Web3
+from web3._utils.error_formatters_utils import raise_contract_logic_error_on_revert
+from web3.exceptions import ContractLogicError, Web3RPCError
+from web3.middleware.buffered_gas_estimate import BufferedGasEstimateMiddleware
+
+from pyevm_agents.rpc.failures import execution_failed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from web3.middleware.base import Web3Middleware
+    from web3.types import MakeRequestFn, RPCEndpoint, RPCResponse
+
+    from pyevm_agents.provider import AgentProvider
+    from pyevm_agents.testing.chain import AgentChain
+
+GAS_LAYER = "gas_estimate"
+"""web3.py's name for what fills in the gas of a transaction."""
+
+SEND = "eth_sendTransaction"
+
+
+def connected(chain: AgentChain, provider: AgentProvider) -> Web3:
+    """Return web3.py on a chain; its default account is the chain's first."""
+    w3 = Web3(provider)
+    w3.eth.default_account = to_checksum_address(chain.accounts[0])
+    w3.middleware_onion.replace(GAS_LAYER, _once_executed(chain))
+    return w3
+
+
+def _once_executed(chain: AgentChain) -> Callable[[Any], Web3Middleware]:
+    """Return what makes the middleware of a chain."""
+
+    class OnceExecuted(BufferedGasEstimateMiddleware):
+        """Sends what names no gas with a block's gas, and undoes what fails."""
+
+        def wrap_make_request(self, make_request: MakeRequestFn) -> MakeRequestFn:
+            """Return what answers a request."""
+            estimated = super().wrap_make_request(make_request)
+
+            def answer(method: RPCEndpoint, params: Any) -> RPCResponse:  # noqa: ANN401 - web3's
+                is_quick = chain.node.mining.is_automatic and not len(chain.node.pool)
+                if method != SEND or "gas" in params[0] or not is_quick:
+                    return estimated(method, params)
+                gas = chain.node.next_header().gas_limit
+                number = chain.snapshot()
+                response = make_request(method, ({**params[0], "gas": hex(gas)},))
+                _undo_failure(chain, number, response)
+                return response
+
+            return answer
+
+    return OnceExecuted
+
+
+def _undo_failure(chain: AgentChain, number: int, response: RPCResponse) -> None:
+    """Undo a transaction that failed, and raise why; forget the snapshot of one that did not.
+
+    Raises: ContractLogicError, Web3RPCError: as web3.py raises where an estimate fails.
+    """
+    computation = None if "error" in response else chain.computation(response["result"])
+    if computation is None or not computation.is_error:
+        chain.forget_snapshot(number)
+        return
+    why, output = computation.error, bytes(computation.output)
+    chain.revert(number)
+    error = execution_failed(why, output)
+    told: Any = {"code": error.code, "message": error.message, "data": error.data}
+    failed: RPCResponse = {"jsonrpc": "2.0", "id": 0, "error": told}
+    try:
+        raise_contract_logic_error_on_revert(failed)
+    except ContractLogicError as raised:
+        raised.add_note(error.message)  # web3.py tells a custom error in hexadecimal.
+        raise
+    raise Web3RPCError(error.message, rpc_response=failed)
