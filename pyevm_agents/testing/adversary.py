@@ -26,6 +26,7 @@ from hypothesis import currently_in_test_context, note
 from hypothesis.strategies import SearchStrategy
 
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.models import SwitchedModel
 from pyevm_agents.models.adversary import AdversarialModel, Decide, following
 from pyevm_agents.testing.addresses import canonical
 from pyevm_agents.testing.choices import Steps
@@ -94,7 +95,7 @@ class Adversary:
             to_checksum_address(canonical(it)).lower(): _expression(name, it)
             for name, it in names.items()
         }
-        with _surfacing(model), chain.isolated(), chain.model.answered_by(model):
+        with _surfacing(model), chain.isolated(), _answering(chain, model):
             try:
                 yield self
             finally:
@@ -164,6 +165,21 @@ def _surfacing(model: AdversarialModel) -> Iterator[None]:
         raise model.interruption from None
     if model.interruption is not None:
         raise model.interruption
+
+
+@contextmanager
+def _answering(chain: AgentChain, model: AdversarialModel) -> Iterator[None]:
+    """Let a model answer in place of the test's own meanwhile."""
+    before = [
+        (switched, switched.switch(model))
+        for switched in chain.chain.models.values()
+        if isinstance(switched, SwitchedModel)
+    ]
+    try:
+        yield
+    finally:
+        for switched, own in before:
+            switched.switch(own)
 
 
 def _expression(name: str, value: AddressLike) -> str:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from eth.abc import BlockHeaderAPI, ComputationAPI
 
     from pyevm_agents.chain import MinedBlock
+    from pyevm_agents.models import GgufModel
     from pyevm_agents.provider import AgentProvider
     from pyevm_agents.testing.addresses import AddressLike
     from pyevm_agents.testing.prepared import Prepared
@@ -95,6 +96,11 @@ class AgentChain:
         """End the chain and its thread; again does nothing."""
         _live.discard(self)
         self.node.close()
+
+    @property
+    def vocabulary(self) -> GgufModel:
+        """Whose tokens the words are counted in."""
+        return self._beginning.vocabulary
 
     # -- web3.py -- #
 

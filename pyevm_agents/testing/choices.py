@@ -30,10 +30,13 @@ if TYPE_CHECKING:
 ANSWER_SHARE = 0.3
 """How often a run ends where it may: runs of three steps on average."""
 
-NUMBER_SHARE = 0.5
-"""How often an integer is one of the prompt's, or next to one."""
+NUMBER_SHARE = 0.4
+"""How often an integer is one of the prompt's."""
 
-END_SHARE = 0.3
+NEXT_SHARE = 0.2
+"""How often an integer is one more than one of the prompt's."""
+
+END_SHARE = 0.2
 """How often an integer is 0, 1, or at an end of its range."""
 
 THOUGHT_SHARE = 0.1
@@ -69,12 +72,17 @@ class Integers(SearchStrategy[int]):
         """Take the range, and the numbers that the prompt has."""
         super().__init__()
         self._range = least, most
-        near = {one: None for number in numbers for one in (number, number + 1)}
-        likely = [one for one in near if least <= one <= most]
-        ends = dict.fromkeys((0, 1, least, most, most // 2 + 1))
-        self._weights = dict.fromkeys(ends, END_SHARE / len(ends))
-        for one in likely:
-            self._weights[one] = self._weights.get(one, 0.0) + NUMBER_SHARE / len(likely)
+        self._weights: dict[int, float] = {}
+        self._add((0, 1, least, most, most // 2 + 1), END_SHARE)
+        self._add(numbers, NUMBER_SHARE)
+        self._add([number + 1 for number in numbers], NEXT_SHARE)
+
+    def _add(self, numbers: Sequence[int], share: float) -> None:
+        """Share a probability among those numbers that are in the range."""
+        least, most = self._range
+        likely = [*dict.fromkeys(number for number in numbers if least <= number <= most)]
+        for number in likely:
+            self._weights[number] = self._weights.get(number, 0.0) + share / len(likely)
 
     def __repr__(self) -> str:
         """Say what it draws."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis.strategies import SearchStrategy, characters, text
 
+from precompiles.spec import MAX_NAME_CHARACTER
 from precompiles.text import CONTROL_CLASS
 
 if TYPE_CHECKING:
@@ -25,23 +26,15 @@ MAX_KNOWN = 200
 
 MAX_MADE_UP_CHARACTERS = 40
 
-_BREAKS = "\n\r\t"
 _CONTROL = re.compile(f"[{CONTROL_CLASS}]")
 _CONTROL_BUT_BREAKS = re.compile(rf"(?![\n\r\t])[{CONTROL_CLASS}]")
 _HEXADECIMAL = re.compile("0[xX]+")
 
-_LINES = text(
-    characters(exclude_categories=("Cc", "Cs"), exclude_characters="\u2028\u2029"),
+_MADE_UP = text(
+    characters(exclude_categories=("Cs",), max_codepoint=ord(MAX_NAME_CHARACTER)),
     max_size=MAX_MADE_UP_CHARACTERS,
 )
-_PAGES = text(
-    characters(
-        exclude_categories=("Cc", "Cs"),
-        exclude_characters="\u2028\u2029",
-        include_characters=_BREAKS,
-    ),
-    max_size=MAX_MADE_UP_CHARACTERS,
-)
+"""Characters that vocabularies can spell; those that no text may have are spaces in it."""
 
 
 class Texts(SearchStrategy[str]):
@@ -70,7 +63,7 @@ class Texts(SearchStrategy[str]):
         index = data.draw_integer(0, last, weights=weights | {last: MADE_UP_SHARE})
         if index < last:
             return self._known[index]
-        made_up = data.draw(_LINES if self._is_line else _PAGES)
+        made_up = data.draw(_MADE_UP)
         if data.draw_boolean(ENDLESS_SHARE):
             made_up = f"{made_up} " * self._most
         return self._sayable(made_up) or self._known[0]
