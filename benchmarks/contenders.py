@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from precompiles.ports import GenerationRequest
     from pyevm_agents.chain import Chain
-    from pyevm_agents.models.scripted import Step
+    from pyevm_agents.models.script_steps import Step
     from training.tasks import Task
 
 CONTENDERS = {

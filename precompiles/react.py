@@ -49,7 +49,7 @@ _OUTPUT = re.compile(
     rf"|Action: (?P<name>{_LINE})\nAction Input: (?P<arguments>{_JSON}))"
 )
 
-_TYPE_WORDS = {
+TYPE_WORDS = {
     ParamType.STRING: "text",
     ParamType.ADDRESS: "address",
     ParamType.BOOL: "true or false",
@@ -61,6 +61,7 @@ _TYPE_WORDS = {
     ParamType.INT_ARRAY: "list of integers",
     ParamType.UINT_ARRAY: "list of positive integers",
 }
+"""What the prompt calls the types of parameters."""
 
 _FORMAT_WITHOUT_TOOLS = """Use the following format:
 
@@ -225,7 +226,7 @@ def _describe(tool: Tool, book: AddressBook) -> str:
 def _describe_parameter(parameter: ParamDescription, book: AddressBook) -> str:
     description = escape_line(book.intern(parameter.description))
     name = json.dumps(parameter.name, ensure_ascii=False)
-    return f"{name} ({_TYPE_WORDS[parameter.param_type]}): {description}"
+    return f"{name} ({TYPE_WORDS[parameter.param_type]}): {description}"
 
 
 def _value(param_type: ParamType, value: object, book: AddressBook) -> Value:

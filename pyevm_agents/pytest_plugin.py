@@ -6,7 +6,6 @@ nothing heavy before a fixture is used.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,8 +13,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
-    from pyevm_agents.models import LlamaModel
     from pyevm_agents.testing.chain import AgentChain
     from pyevm_agents.testing.contracts import Artifacts
     from pyevm_agents.testing.prepared import Prepared
@@ -136,13 +135,14 @@ def model(agent_chain: AgentChain) -> ModelOfTest:
 
 @pytest.fixture
 def as_account(agent_chain: AgentChain) -> Callable[..., AbstractContextManager[str]]:
-    """Send from any account meanwhile: `with as_account(address): ...`."""
+    """Context manager that sends from any account meanwhile."""
     return agent_chain.as_account
 
 
 def _wanted_model(request: pytest.FixtureRequest) -> str | Path | None:
     """Return the model that a test, its run or its project chooses; None for the default one."""
     config = request.config
+    wanted: str | Path
     marker = request.node.get_closest_marker(MODEL_MARKER)
     if marker is not None:
         if len(marker.args) != 1 or marker.kwargs:

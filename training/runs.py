@@ -16,7 +16,7 @@ from precompiles.addresses import AddressBook
 from precompiles.grammar import agent_grammar
 from precompiles.metadata import Tool
 from precompiles.react import build_prompt, parse, past_steps
-from pyevm_agents.models.scripted import AnswerStep, ToolStep, render
+from pyevm_agents.models.script_steps import AnswerStep, ToolStep, render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 class Chain(ChainTrials):
     """A chain under one `ChainConfig`, with the executor precompile where it has models."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is told by its name
         self,
         config: ChainConfig,
         models: Mapping[str, LanguageModel] | None = None,

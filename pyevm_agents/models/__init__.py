@@ -8,7 +8,17 @@ from pyevm_agents.models.llama_model import GgufModel, LlamaModel, Vocabulary
 from pyevm_agents.models.memory import RememberingModel
 from pyevm_agents.models.profile_facts import ProfileFacts
 from pyevm_agents.models.progress import Progress
-from pyevm_agents.models.scripted import AnswerStep, ScriptedModel, ToolStep, answer, use
+from pyevm_agents.models.script_steps import (
+    AnswerStep,
+    RepeatedStep,
+    ToolStep,
+    UncheckedStep,
+    again,
+    answer,
+    unchecked,
+    use,
+)
+from pyevm_agents.models.scripted import ScriptedModel
 from pyevm_agents.models.store import Store
 from pyevm_agents.models.switched import SwitchedModel
 from pyevm_agents.models.work import Work
@@ -22,12 +32,16 @@ __all__ = [
     "ProfileFacts",
     "Progress",
     "RememberingModel",
+    "RepeatedStep",
     "ScriptedModel",
     "Store",
     "SwitchedModel",
     "ToolStep",
+    "UncheckedStep",
     "Vocabulary",
     "Work",
+    "again",
     "answer",
+    "unchecked",
     "use",
 ]

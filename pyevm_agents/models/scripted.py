@@ -11,125 +11,74 @@ vocabulary, so whatever it says a real model could have said, at the same gas.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from precompiles.text import ADDRESS
+from precompiles.ports import Generation, Segment
 from pyevm_agents.errors import ConfigError, ScriptError
+from pyevm_agents.models.admitted import admitted
 from pyevm_agents.models.closing import Closing
 from pyevm_agents.models.llama_model import GgufModel, Vocabulary
+from pyevm_agents.models.prompts import asked
+from pyevm_agents.models.script_steps import (
+    STEP_TYPES,
+    AnswerStep,
+    Argument,
+    RepeatedStep,
+    Step,
+    ToolStep,
+    UncheckedStep,
+    answer,
+    described,
+    render,
+    use,
+)
+from pyevm_agents.models.wrong_steps import offer, reasons
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from precompiles.ports import Generation, GenerationRequest, Segment
+    from precompiles.ports import GenerationRequest
     from pyevm_agents.models.profile_facts import ProfileFacts
+    from pyevm_agents.models.prompts import Asked
 
-Argument: TypeAlias = "str | bool | int | Sequence[str] | Sequence[bool] | Sequence[int]"
-"""What a tool takes: a text or an address, a truth value, an integer, or a list of one of them."""
-
-TOOL_FORMAT = " {thought}\nAction: {tool}\nAction Input: {arguments}"
-ANSWER_FORMAT = " {thought}\nFinal Answer: {answer}"
-"""What a model says after the prompt's `Thought:`. Source: `precompiles.react`."""
-
-DEFAULT_TOOL_THOUGHT = "I should use {tool}."
-DEFAULT_ANSWER_THOUGHT = "I now know the final answer"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolStep:
-    """A step that uses a tool."""
-
-    tool: str
-    thought: str
-    arguments: Mapping[str, Argument] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerStep:
-    """The step that ends a run."""
-
-    answer: str
-    thought: str
-
-
-Step: TypeAlias = "str | ToolStep | AnswerStep"
-"""A step of a script; a plain text is said as it stands, after the prompt's `Thought:`."""
+__all__ = [
+    "AnswerStep",
+    "Argument",
+    "Script",
+    "ScriptedModel",
+    "Step",
+    "ToolStep",
+    "answer",
+    "render",
+    "use",
+]
 
 Script: TypeAlias = "Sequence[Step] | Callable[[GenerationRequest], Step]"
 
+SHOWN_PROMPT_CHARACTERS = 400
+"""How much of a prompt's end a message shows."""
 
-def use(
-    tool: str,
-    /,
-    thought: str | None = None,
-    arguments: Mapping[str, Argument] | None = None,
-    **more: Argument,
-) -> ToolStep:
-    """Script the use of a tool.
-
-    Input:
-        tool: its name.
-        thought: what the model says first; None for a plain sentence.
-        arguments, more: the tool's arguments by name, in the order of its description. Names that
-            are no keywords, such as `thought`, go into `arguments`.
-
-    Raises:
-        ConfigError: an argument is of no type that a tool takes.
-    """
-    together = {**(arguments or {}), **more}
-    for name, value in together.items():
-        if not _is_argument(value):
-            raise ConfigError(
-                f"The argument {name}={value!r} of {tool} is of type {type(value).__name__}; a "
-                "tool takes str, int, bool or a list of one"
-            )
-    return ToolStep(
-        tool=tool,
-        thought=DEFAULT_TOOL_THOUGHT.format(tool=tool) if thought is None else thought,
-        arguments=together,
-    )
+SHOWN_QUESTION_CHARACTERS = 80
 
 
-def answer(text: str, /, *, thought: str = DEFAULT_ANSWER_THOUGHT) -> AnswerStep:
-    """Script a final answer."""
-    return AnswerStep(answer=text, thought=thought)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Which step of a list a prompt was told."""
 
-
-def _is_argument(value: object) -> bool:
-    if isinstance(value, (list, tuple)):
-        return all(isinstance(item, (str, int)) for item in value)
-    return isinstance(value, (str, int))
-
-
-def render(step: Step, handles: tuple[tuple[str, str], ...] = ()) -> str:
-    """Return the text of a step, with handles in place of the addresses that have one."""
-    match step:
-        case ToolStep():
-            arguments = {
-                name: list(value) if isinstance(value, tuple) else value
-                for name, value in step.arguments.items()
-            }
-            spoken = json.dumps(arguments, ensure_ascii=False)
-            text = TOOL_FORMAT.format(thought=step.thought, tool=step.tool, arguments=spoken)
-        case AnswerStep():
-            text = ANSWER_FORMAT.format(thought=step.thought, answer=step.answer)
-        case _:
-            text = step
-    names = {address.lower(): handle for handle, address in handles}
-    return ADDRESS.sub(lambda found: names.get(found[0].lower(), found[0]), text)
+    index: int
+    where: str
 
 
 class ScriptedModel(Closing):
     """A model that follows a script. Implements `precompiles.ports.LanguageModel`.
 
-    A script is a list, said step by step, or a function of the request. As with any model, the same
-    prompt and grammar get the same words: asking again (a gas estimate, then the transaction)
-    repeats a list's step, and only a prompt not seen before takes the next one.
+    A script is a list, said step by step, or a function of the request. A list says the same step
+    to the same place: the step of a run, by its number, of an agent that was asked the same in the
+    same words. So a gas estimate, the transaction and a call after it use a list's step once,
+    whatever the tools answered each time, and only a place not seen before takes the next one.
     """
 
     def __init__(
@@ -150,10 +99,7 @@ class ScriptedModel(Closing):
         Raises:
             ConfigError: the file is unfit, or the script is neither.
         """
-        if isinstance(script, str) or not (callable(script) or isinstance(script, Sequence)):
-            raise ConfigError(
-                f"A script is a list of steps or a function that returns one, not {script!r}"
-            )
+        require_script(script)
         self._script = script
         self._owns_vocabulary = not isinstance(vocabulary, GgufModel)
         self.vocabulary = (
@@ -161,7 +107,8 @@ class ScriptedModel(Closing):
             if isinstance(vocabulary, GgufModel)
             else Vocabulary(vocabulary, context_tokens=context_tokens)
         )
-        self._said: dict[bytes, int] = {}
+        self._places: dict[tuple[object, int], _Place] = {}
+        self._said_steps = 0
         self._lock = threading.Lock()
 
     @property
@@ -172,7 +119,9 @@ class ScriptedModel(Closing):
     @property
     def remaining_steps(self) -> int | None:
         """How many steps of a list nobody asked for yet; None for a function."""
-        return None if callable(self._script) else len(self._script) - len(self._said)
+        if callable(self._script):
+            return None
+        return len(self._script) - self._said_steps
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
         """Return the tokens of a prompt."""
@@ -182,31 +131,153 @@ class ScriptedModel(Closing):
         """Say the script's step for this prompt, in canonical tokens, by at most `max_tokens`.
 
         An end-of-generation token follows where a real model would need one. `forced_tokens` counts
-        those canonical tokens that the grammar left no choice about.
+        those canonical tokens that the grammar left no choice about. A tool's arguments are said in
+        the order of its parameters.
 
         Raises:
-            ScriptError: the script is used up, or the grammar does not admit the text.
+            ScriptError: the script is used up, or the grammar does not admit the step; the message
+                shows what it would admit.
         """
-        return self.vocabulary.follow(render(self._step(request), request.handles), request)
+        step, name = self._step(request)
+        try:
+            return self._say(step, request)
+        except (ConfigError, ScriptError) as error:
+            raise ScriptError(_refusal(name, step, request, error)) from error
+
+    def report(self) -> str:
+        """Return what was said of a list, and what is left, in lines; empty for a function."""
+        if callable(self._script):
+            return ""
+        with self._lock:
+            places = [*self._places.values()]
+        said = [
+            f"  {one.index + 1}. {described(self._script[one.index])} for {one.where}"
+            for one in places
+        ]
+        left = [
+            f"  {index + 1}. {described(step)}"
+            for index, step in enumerate(self._script)
+            if index >= self._said_steps
+        ]
+        return "\n".join(["Said:", *(said or ["  nothing"]), "Left:", *(left or ["  nothing"])])
 
     def close(self) -> None:
         """End the vocabulary's process, if this model started it."""
         if self._owns_vocabulary:
             self.vocabulary.close()
 
-    def _step(self, request: GenerationRequest) -> Step:
+    def _step(self, request: GenerationRequest) -> tuple[Step, str]:
+        """Return what is to be said, and what a message calls it."""
         script = self._script
         if callable(script):
-            return script(request)
-        tokens = b"".join(token.to_bytes(4, "big") for token in request.prompt_tokens)
-        key = hashlib.sha256(hashlib.sha256(tokens).digest() + request.grammar.encode()).digest()
-        with self._lock:
-            index = self._said.setdefault(key, len(self._said))
-            if index >= len(script):
-                del self._said[key]
+            step = script(request)
+            if not isinstance(step, STEP_TYPES):
                 raise ScriptError(
-                    f"The script has {len(script)} steps and all were said; the prompt that asked "
-                    "for another ends with "
-                    f"{''.join(segment.text for segment in request.segments)[-200:]!r}: add a step"
+                    f"The function that is the script returned {step!r} for "
+                    f"{where(asked(request))}; return a step, such as `answer(...)`"
                 )
-        return script[index]
+            return step, "The step"
+        place = self._place(script, asked(request), request)
+        return script[place], f"Step {place + 1} of the script,"
+
+    def _place(self, script: Sequence[Step], question: Asked, request: GenerationRequest) -> int:
+        """Return the index of the step for a prompt; a place not seen before takes the next one."""
+        key = (question.opening, question.step)
+        with self._lock:
+            place = self._places.get(key)
+            if place is None:
+                index = self._said_steps
+                if index and index == len(script) and isinstance(script[-1], RepeatedStep):
+                    index -= 1
+                if index < len(script):
+                    place = _Place(index=index, where=where(question))
+                    self._places[key] = place
+                    self._said_steps = index + 1
+        if place is None:
+            raise ScriptError(
+                f"The script has {len(script)} steps and all were said; "
+                f"{where(question)} asked for another: add a step.\n{self.report()}\n"
+                f"{circumstances(request)}"
+            )
+        return place.index
+
+    def _say(self, step: Step, request: GenerationRequest) -> Generation:
+        order: tuple[str, ...] = ()
+        spoken = step.step if isinstance(step, RepeatedStep) else step
+        if isinstance(spoken, ToolStep):
+            order = _order(spoken.tool, request.grammar)
+        text = render(spoken, request.handles, order=order)
+        try:
+            return self.vocabulary.follow(text, request)
+        except ScriptError:
+            if not isinstance(spoken, UncheckedStep):
+                raise
+        tokens = self.vocabulary.tokenize((Segment(text=text),))
+        return Generation(
+            text=text,
+            tokens=tokens[: request.max_tokens],
+            forced_tokens=0,
+            is_complete=len(tokens) <= request.max_tokens,
+        )
+
+
+def circumstances(request: GenerationRequest) -> str:
+    """Return what a prompt admits and how it ends, in lines, for messages about a script."""
+    prompt = asked(request).text
+    end = prompt[-SHOWN_PROMPT_CHARACTERS:]
+    if len(end) < len(prompt):
+        end = end.partition("\n")[2] or end
+    lines = [offer(request), "The prompt ends:", *(f"  {line}" for line in end.split("\n"))]
+    return "\n".join(line for line in lines if line)
+
+
+def require_script(script: object) -> None:
+    """Refuse what is no script.
+
+    Raises:
+        ConfigError: it is neither a list of steps nor a function.
+    """
+    if callable(script):
+        return
+    if isinstance(script, str) or not isinstance(script, Sequence):
+        raise ConfigError(
+            f"A script is a list of steps or a function that returns one, not {script!r}"
+        )
+    for index, step in enumerate(script):
+        if not isinstance(step, STEP_TYPES):
+            raise ConfigError(
+                f"Step {index + 1} of the script is {step!r}; a step is a text, `use(...)`, "
+                "`answer(...)`, `again(...)` or `unchecked(...)`"
+            )
+        if isinstance(step, RepeatedStep) and index < len(script) - 1:
+            raise ConfigError(
+                f"Step {index + 1} of {len(script)} is {described(step)}, which never ends; put it "
+                "last"
+            )
+
+
+def _order(tool: str, grammar: str) -> tuple[str, ...]:
+    """Return the names of a tool's parameters in order; none where it is not known."""
+    try:
+        known = admitted(grammar).tool(tool)
+    except ConfigError:
+        return ()
+    return () if known is None else tuple(one.name for one in known.parameters)
+
+
+def _refusal(name: str, step: Step, request: GenerationRequest, error: Exception) -> str:
+    found = reasons(step, request)
+    why = "; ".join(found) if found else str(error)
+    return (
+        f"{name} {described(step)} can't be said for {where(asked(request))}: {why}\n"
+        f"{circumstances(request)}"
+    )
+
+
+def where(question: Asked) -> str:
+    """Return in words which prompt it is, such as `step 2 of 'Deposit 10 USDC'`."""
+    text = question.question
+    shown = (
+        text if len(text) <= SHOWN_QUESTION_CHARACTERS else f"{text[:SHOWN_QUESTION_CHARACTERS]}…"
+    )
+    return f"step {question.step} of {shown!r}"

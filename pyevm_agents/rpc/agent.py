@@ -33,7 +33,7 @@ from pyevm_agents.trace import inferences
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyevm_agents.models.scripted import Argument, Step
+    from pyevm_agents.models.script_steps import Argument, Step
     from pyevm_agents.rpc.asked import Asked
     from pyevm_agents.rpc.context import Rpc
     from pyevm_agents.rpc.formats import Json

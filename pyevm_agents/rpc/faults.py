@@ -73,8 +73,12 @@ class Faults:
     def asked(self, method: str) -> None:
         """Forget all faults where a method changes what comes of the requests."""
         if self._until and method.startswith(RENEWING):
-            with self._lock:
-                self._until.clear()
+            self.forget()
+
+    def forget(self) -> None:
+        """Forget all faults."""
+        with self._lock:
+            self._until.clear()
 
 
 def _told(message: str) -> RpcError:

@@ -29,6 +29,10 @@ class NodeService:
         self._absent = absent
         self._faults = Faults()
 
+    def forget_faults(self) -> None:
+        """Try again from now on what the host failed on a moment ago."""
+        self._faults.forget()
+
     def is_quick(self, method: str) -> bool:
         """Whether a method answers well within a millisecond, unless it would have to wait."""
         known = self._methods.get(method)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from eth_typing import Address
-from eth_utils import is_address, is_checksum_formatted_address
-from eth_utils import to_canonical_address
+from eth_utils import is_address, is_checksum_formatted_address, to_canonical_address
 
 from pyevm_agents.errors import ConfigError
 

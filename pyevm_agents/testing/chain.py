@@ -77,6 +77,7 @@ class AgentChain:
         self.chain = self._beginning.chain(SwitchedModel(self.model))
         self.node = Node(self.chain, now=self._now, keys=Keys(self._beginning.keys))
         self.service = node_service(self.node, send_seconds=SEND_SECONDS)
+        self.model.renewed = self.service.forget_faults
         self.accounts: tuple[str, ...] = tuple(map(to_checksum_address, self.node.keys.addresses))
         """Ten accounts with 10,000 ETH each, those of every local network."""
 
@@ -111,12 +112,14 @@ class AgentChain:
         Raises: ConfigError: web3.py is not installed.
         """
         try:
-            from pyevm_agents.provider import AgentProvider  # noqa: PLC0415 - an extra, and slow
+            from pyevm_agents.testing.connection import (  # noqa: PLC0415 - an extra, and slow
+                ProviderOfTest,
+            )
         except ModuleNotFoundError as error:
             raise ConfigError(
                 f"web3.py is not installed ({error}): pip install 'pyevm-agents[test]'"
             ) from error
-        return AgentProvider(self.service)
+        return ProviderOfTest(self.service, self.model)
 
     @cached_property
     def w3(self) -> Any:  # noqa: ANN401 - web3.py is an extra

@@ -61,8 +61,8 @@ class CompiledContract:
                 f"{self.name} can't be deployed: it has no code, as interfaces and abstract "
                 "contracts"
             )
-        constructor = next((one for one in self.abi if one["type"] == "constructor"), {})
-        encoded = bound(self.name, constructor.get("inputs", ()), arguments, named)
+        constructors = [one.get("inputs", ()) for one in self.abi if one["type"] == "constructor"]
+        encoded = bound(self.name, constructors[0] if constructors else (), arguments, named)
         return self._linked(libraries) + encoded
 
     def _linked(self, libraries: Mapping[str, AddressLike]) -> bytes:

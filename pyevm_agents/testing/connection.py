@@ -15,16 +15,16 @@ from web3._utils.error_formatters_utils import raise_contract_logic_error_on_rev
 from web3.exceptions import ContractLogicError, Web3RPCError
 from web3.middleware.buffered_gas_estimate import BufferedGasEstimateMiddleware
 
+from pyevm_agents.provider import AgentProvider
 from pyevm_agents.rpc.failures import execution_failed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from web3.middleware.base import Web3Middleware
     from web3.types import MakeRequestFn, RPCEndpoint, RPCResponse
 
-    from pyevm_agents.provider import AgentProvider
+    from pyevm_agents.rpc.envelope import Service
     from pyevm_agents.testing.chain import AgentChain
+    from pyevm_agents.testing.script import ModelOfTest
 
 GAS_LAYER = "gas_estimate"
 """web3.py's name for what fills in the gas of a transaction."""
@@ -32,16 +32,37 @@ GAS_LAYER = "gas_estimate"
 SEND = "eth_sendTransaction"
 
 
+class ProviderOfTest(AgentProvider):
+    """A provider whose requests end with what the test's model failed with, where it did."""
+
+    def __init__(self, service: Service, model: ModelOfTest) -> None:
+        """Take what answers requests, and what answers agents."""
+        super().__init__(service)
+        self._model = model
+
+    def make_request(self, method: RPCEndpoint, params: Any) -> RPCResponse:  # noqa: ANN401 - web3's
+        """Answer a request.
+
+        Raises: ScriptError: a script is used up, or its step can't be said. What else a function or
+                another model raised.
+        """
+        response = super().make_request(method, params)
+        if "error" in response:
+            self._model.raise_failure()
+        return response
+
+
 def connected(chain: AgentChain, provider: AgentProvider) -> Web3:
     """Return web3.py on a chain; its default account is the chain's first."""
     w3 = Web3(provider)
     w3.eth.default_account = to_checksum_address(chain.accounts[0])
-    w3.middleware_onion.replace(GAS_LAYER, _once_executed(chain))
+    w3.middleware_onion.remove(GAS_LAYER)
+    w3.middleware_onion.inject(_once_executed(chain), GAS_LAYER, layer=0)
     return w3
 
 
-def _once_executed(chain: AgentChain) -> Callable[[Any], Web3Middleware]:
-    """Return what makes the middleware of a chain."""
+def _once_executed(chain: AgentChain) -> type[Web3Middleware]:
+    """Return a chain's middleware."""
 
     class OnceExecuted(BufferedGasEstimateMiddleware):
         """Sends what names no gas with a block's gas, and undoes what fails."""
@@ -56,7 +77,11 @@ def _once_executed(chain: AgentChain) -> Callable[[Any], Web3Middleware]:
                     return estimated(method, params)
                 gas = chain.node.next_header().gas_limit
                 number = chain.snapshot()
-                response = make_request(method, ({**params[0], "gas": hex(gas)},))
+                try:
+                    response = make_request(method, ({**params[0], "gas": hex(gas)},))
+                except BaseException:
+                    chain.forget_snapshot(number)  # The model's fault: nothing was mined.
+                    raise
                 _undo_failure(chain, number, response)
                 return response
 

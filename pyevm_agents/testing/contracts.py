@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from difflib import get_close_matches
 from functools import cached_property

@@ -10,6 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eth_typing import Address
+
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.database import MemoryRows
@@ -23,6 +25,7 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import NO_ADAPTER, LlamaModel
 from pyevm_agents.node.keys import DEFAULT_MNEMONIC, derived_keys
 from pyevm_agents.testing.remembering import RememberingVocabulary
+from pyevm_agents.testing.script import ModelOfTest
 
 if TYPE_CHECKING:
     from precompiles.ports import LanguageModel, ModelProfile
@@ -81,14 +84,14 @@ class Prepared:
         self.vocabulary.close()
 
     @cached_property
-    def _accounts(self) -> dict[bytes, GenesisAccount]:
+    def _accounts(self) -> dict[Address, GenesisAccount]:
         funded = GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)
-        return {key.public_key.to_canonical_address(): funded for key in self.keys}
+        return {Address(key.public_key.to_canonical_address()): funded for key in self.keys}
 
     @cached_property
     def _rows(self) -> MemoryRows:
         rows = MemoryRows()
-        models = {self.profile.name: self.vocabulary}
+        models = {self.profile.name: ModelOfTest(lambda: self.vocabulary)}
         Chain(self.config, models, accounts=self._accounts, rows=rows)
         return rows
 

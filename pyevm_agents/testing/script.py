@@ -1,47 +1,317 @@
-"""What answers in a test: a script, or another model. A placeholder until SCRIPT's is merged."""
+r"""What answers in a test: a script by default, and what else the test puts in its place.
+
+    model.script(use("DeployTool", asset=token, amount=10), answer("done"))
+    model.when(r"Deposit", use("DeployTool", asset=token, amount=10), answer("done"))
+    model.respond(lambda request: answer("no"))
+    model.unchecked(" I am\nbroken")
+    model.use_model(other)
+
+Patterns come first; the list, the function or the other model answers what none of them matches.
+What is not said, or asked for beyond it, fails the test: `verify` at its end, and at once the
+request that asked.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from pyevm_agents.errors import ScriptError
-from pyevm_agents.models import ScriptedModel
+from pyevm_agents.errors import ConfigError, EngineFault, ScriptError
+from pyevm_agents.models import RepeatedStep, ScriptedModel, unchecked
+from pyevm_agents.models.prompts import Asked, asked
+from pyevm_agents.models.script_steps import described
+from pyevm_agents.models.scripted import circumstances, require_script, where
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from precompiles.ports import Generation, GenerationRequest, LanguageModel, Segment
-    from pyevm_agents.models import GgufModel
-    from pyevm_agents.models.scripted import Step
+    from pyevm_agents.models import GgufModel, ProfileFacts
+    from pyevm_agents.models.script_steps import Step
+
+NOT_SCRIPTED = (
+    "nothing is scripted for it. Say what it answers with `model.script(use(...), answer(...))`, "
+    "`model.when`, `model.respond` or `model.use_model`"
+)
+SAME_WORDS = (
+    "The same step of the same question gets the same words as long as a script stands, as a model "
+    "would give them: for another run of it, call `model.script` again."
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Rule:
+    """Steps for the prompts that a pattern matches."""
+
+    pattern: re.Pattern[str]
+    prompt: re.Pattern[str]
+    steps: Sequence[Step]
+    is_optional: bool
+    said_steps: int = 0
+
+    def __str__(self) -> str:
+        more = f", prompt={self.prompt.pattern!r}" if self.prompt.pattern else ""
+        return f"when({self.pattern.pattern!r}{more})"
+
+    def matches(self, question: Asked, step: int) -> bool:
+        """Whether the prompt of a step of a run is meant."""
+        told = f"{question.question}\n{question.history_up_to(step)}"
+        return bool(self.pattern.search(told) and self.prompt.search(question.up_to(step)))
 
 
 class ModelOfTest:
-    """A language model that says what a test tells it to."""
+    """A language model that says what a test tells it to; `precompiles.ports.LanguageModel`.
 
-    def __init__(self, vocabulary_factory: Callable[[], GgufModel]) -> None:
-        """Take what gives the vocabulary that words are counted in."""
-        self._vocabulary_factory = vocabulary_factory
-        self._model: LanguageModel | None = None
+    All of it may be used in any thread: a node executes in one of its own.
+    """
 
-    def script(self, *steps: Step) -> None:
-        """Say these steps, in order."""
-        self._model = ScriptedModel(list(steps), vocabulary=self._vocabulary_factory())
+    def __init__(self, vocabulary: Callable[[], GgufModel]) -> None:
+        """Take what gives the vocabulary whose tokens are counted, when it is needed."""
+        self._vocabulary = vocabulary
+        self.renewed: Callable[[], None] = _do_nothing
+        """Is called when something else answers from now on; for a node that keeps faults."""
 
-    def use_model(self, model: LanguageModel) -> None:
-        """Let another model answer."""
-        self._model = model
+        self._lock = threading.RLock()
+        self._rules: list[_Rule] = []
+        self._rest: LanguageModel | None = None
+        self._failure: Exception | None = None
+        self._unraised: Exception | None = None
+
+    # -- what answers -- #
+
+    def script(self, *steps: Step | Sequence[Step]) -> None:
+        """Say these steps, in order, from now on.
+
+        One script is for one run of an agent, or for several that are asked different things, in
+        the order in which they are asked. The same step of the same question repeats its words: in
+        a gas estimate, the transaction and a call after it, and in a second run. For other words
+        there, call `script` again between the two; what an earlier script has left then fails.
+
+        Input:
+            steps: `use(...)`, `answer(...)`, `again(...)`, `unchecked(...)` or texts; or one list.
+
+        Raises:
+            ConfigError: one is no step.
+            ScriptError: the script before is not used up.
+        """
+        listed: list[Any] = [*steps]
+        if len(listed) == 1 and isinstance(listed[0], (list, tuple)):
+            listed = [*listed[0]]
+        self._answer_with(ScriptedModel(listed, vocabulary=self.vocabulary))
+
+    def when(
+        self, pattern: str, /, *steps: Step, prompt: str = "", is_optional: bool = False
+    ) -> None:
+        r"""Say these steps, in order, in each run that a pattern matches; the first match wins.
+
+        Input:
+            pattern: a regular expression, searched in the question and what the run has said and
+                observed so far: `r"^Deposit"`, `r"Observation: .*not enough"`. They stand there as
+                the model reads them, with handles in place of addresses.
+            steps: said from the first prompt of a run on that is matched.
+            prompt: another one, searched in all of the prompt: tells agents apart by their base
+                prompts.
+            is_optional: whether the test may end without all of them being said.
+
+        Raises:
+            ConfigError: a pattern is none, or one is no step.
+        """
+        require_script(steps)
+        rule = _Rule(
+            pattern=_compiled(pattern),
+            prompt=_compiled(prompt),
+            steps=steps,
+            is_optional=is_optional,
+        )
+        with self._lock:
+            self._rules.append(rule)
+        self.renewed()
+
+    def respond(self, function: Callable[[GenerationRequest], Step]) -> None:
+        """Say what a function returns for each request.
+
+        `pyevm_agents.models.prompts.asked(request)` has the question, the number of the step and
+        what the last tool answered. What it raises fails the test.
+
+        Raises:
+            ScriptError: the script before is not used up.
+        """
+        self._answer_with(ScriptedModel(function, vocabulary=self.vocabulary))
+
+    def unchecked(self, *texts: str) -> None:
+        """Say these texts, in order, whether the grammar admits them or not.
+
+        What the executor can't parse is a fault of the host: no block holds it, the chain is as
+        before, and the request ends with JSON-RPC's -32603.
+
+        Raises:
+            ScriptError: the script before is not used up.
+        """
+        self.script(*map(unchecked, texts))
+
+    def use_model(self, model: LanguageModel | None) -> None:
+        """Let another model answer: an adversary, a cassette, one with weights. None for nobody.
+
+        Raises:
+            ScriptError: the script before is not used up.
+        """
+        self._answer_with(model)
+
+    def reset(self) -> None:
+        """Forget everything: scripts, patterns, what was said, and what failed."""
+        with self._lock:
+            self._rules, self._rest = [], None
+            self._failure = self._unraised = None
+        self.renewed()
+
+    # -- what a test looks at -- #
+
+    @property
+    def failure(self) -> Exception | None:
+        """What the model failed with first; None where it did not."""
+        return self._failure
+
+    def raise_failure(self) -> None:
+        """Raise what the model failed with since this was last asked, where it did."""
+        with self._lock:
+            failure, self._unraised = self._unraised, None
+        _raise(failure)
+
+    def verify(self) -> None:
+        """Fail where the model failed, or has something left to say.
+
+        Raises:
+            ScriptError: shows what was said to which prompt, and what was left. What a function or
+                another model raised is raised as it is.
+        """
+        with self._lock:
+            failure, left = self._failure, self._left()
+        _raise(failure)
+        if left:
+            raise ScriptError("\n".join([*left, SAME_WORDS]))
+
+    # -- `precompiles.ports.LanguageModel` -- #
+
+    @property
+    def vocabulary(self) -> GgufModel:
+        """Whose tokens are counted."""
+        return self._vocabulary()
+
+    @property
+    def profile_facts(self) -> ProfileFacts:
+        """The facts of the model whose vocabulary is used."""
+        return self.vocabulary.profile_facts
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
         """Return the tokens of a prompt."""
-        return self._vocabulary_factory().tokenize(segments)
+        return self.vocabulary.tokenize(segments)
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """Return what is said."""
-        if self._model is None:
-            raise ScriptError("nothing is scripted")
-        return self._model.generate(request)
+        """Say what is scripted for this prompt.
 
-    def verify(self) -> None:
-        """Fail where a step was not said."""
-        if isinstance(self._model, ScriptedModel) and self._model.remaining_steps:
-            raise AssertionError(f"{self._model.remaining_steps} steps were not said")
+        Raises:
+            ScriptError: nothing is, or the grammar does not admit it.
+        """
+        try:
+            return self._answerer(request).generate(request)
+        except EngineFault as error:
+            self._failed(error)
+            raise
+        except Exception as error:
+            self._failed(error)
+            raise ScriptError(
+                f"What answers for the model raised {type(error).__name__}: {error}"
+            ) from error
+
+    # -- inside -- #
+
+    def _failed(self, error: Exception) -> None:
+        with self._lock:
+            self._failure = self._failure or error
+            self._unraised = error
+
+    def _answer_with(self, model: LanguageModel | None) -> None:
+        with self._lock:
+            left = _left_of(self._rest)
+            self._rest = model
+        self.renewed()
+        if left:
+            raise ScriptError(
+                "\n".join([*left, "It was replaced by another one: `model.reset()` drops it."])
+            )
+
+    def _left(self) -> list[str]:
+        lines = _left_of(self._rest)
+        for rule in self._rules:
+            if rule.said_steps < len(rule.steps) and not rule.is_optional:
+                lines.append(f"{rule} has steps that nobody asked for:")
+                lines += _numbered(rule)
+        return lines
+
+    def _answerer(self, request: GenerationRequest) -> LanguageModel:
+        with self._lock:
+            question = asked(request)
+            rule = self._rule(question, question.step)
+            if rule is not None:
+                step = self._step(rule, question, request)
+                return ScriptedModel(lambda _: step, vocabulary=self.vocabulary)
+            if self._rest is None:
+                raise ScriptError(
+                    f"The model was asked for {where(question)}, and {NOT_SCRIPTED}.\n"
+                    f"{circumstances(request)}"
+                )
+            return self._rest
+
+    def _rule(self, question: Asked, step: int) -> _Rule | None:
+        return next((rule for rule in self._rules if rule.matches(question, step)), None)
+
+    def _step(self, rule: _Rule, question: Asked, request: GenerationRequest) -> Step:
+        """Return a rule's step: the first where it is the first of the run that it matches."""
+        index = sum(self._rule(question, step) is rule for step in range(1, question.step))
+        if index >= len(rule.steps) and rule.steps and isinstance(rule.steps[-1], RepeatedStep):
+            index = len(rule.steps) - 1
+        if index >= len(rule.steps):
+            raise ScriptError(
+                f"{rule} has {len(rule.steps)} steps and all were said in this run; "
+                f"{where(question)} asked for another: add a step.\nSaid:\n"
+                + "\n".join([*_numbered(rule), circumstances(request)])
+            )
+        rule.said_steps = max(rule.said_steps, index + 1)
+        return rule.steps[index]
+
+
+def _numbered(rule: _Rule) -> list[str]:
+    return [
+        f"  {index + 1}. {described(step)}" + ("" if index < rule.said_steps else " (not said)")
+        for index, step in enumerate(rule.steps)
+    ]
+
+
+def _left_of(model: LanguageModel | None) -> list[str]:
+    if not isinstance(model, ScriptedModel) or not model.remaining_steps:
+        return []
+    return [
+        f"The script is not used up: nobody asked for {model.remaining_steps} of its steps.",
+        model.report(),
+    ]
+
+
+def _raise(failure: Exception | None) -> None:
+    """Raise a failure; a fault of the model's without the frames of the EVM that it passed."""
+    if isinstance(failure, EngineFault):
+        raise failure.with_traceback(None) from None
+    if failure is not None:
+        raise failure
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern, re.MULTILINE)
+    except re.error as error:
+        raise ConfigError(f"{pattern!r} is no regular expression: {error}") from error
+
+
+def _do_nothing() -> None:
+    """Tell nobody."""

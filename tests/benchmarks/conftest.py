@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from benchmarks.task_bench import TaskRun
-    from pyevm_agents.models.scripted import Step
+    from pyevm_agents.models.script_steps import Step
     from training.tasks import Task
 
 

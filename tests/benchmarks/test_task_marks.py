@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from benchmarks.task_bench import TaskRun
     from precompiles.ports import Generation, GenerationRequest
     from pyevm_agents.models import Vocabulary
-    from pyevm_agents.models.scripted import Step
+    from pyevm_agents.models.script_steps import Step
     from training.tasks import Task
 
     Play = Callable[..., TaskRun]

@@ -1,0 +1,230 @@
+r"""The steps of a script as values, and the words that a model says for them.
+
+use("DeployTool", thought="Deploy first.", asset=token, amount=10**18)
+answer("Done.")
+again(use("BalanceTool", asset=token))     # as often as the model is asked
+unchecked(" I am\\nbroken")                 # what no grammar admits, for fault injection
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from keyword import iskeyword
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+
+from eth_utils import to_checksum_address
+
+from precompiles.text import ADDRESS
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Argument: TypeAlias = "str | bool | int | Sequence[str] | Sequence[bool] | Sequence[int]"
+"""What a tool takes: a text or an address, a truth value, an integer, or a list of one of them."""
+
+TOOL_FORMAT = " {thought}\nAction: {tool}\nAction Input: {arguments}"
+ANSWER_FORMAT = " {thought}\nFinal Answer: {answer}"
+"""What a model says after the prompt's `Thought:`. Source: `precompiles.react`."""
+
+DEFAULT_TOOL_THOUGHT = "I should use {tool}."
+DEFAULT_ANSWER_THOUGHT = "I now know the final answer"
+
+ADDRESS_BYTES = 20
+
+SHOWN_CHARACTERS = 160
+"""Characters of a step that a message repeats."""
+
+
+@runtime_checkable
+class Deployed(Protocol):
+    """What stands for its address, such as a contract of web3.py's."""
+
+    @property
+    def address(self) -> object:
+        """The address, as text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStep:
+    """A step that uses a tool."""
+
+    tool: str
+    thought: str
+    arguments: Mapping[str, Argument] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """Return the step as Python."""
+        parts = [_python(self.tool)]
+        if self.thought != DEFAULT_TOOL_THOUGHT.format(tool=self.tool):
+            parts.append(f"thought={_python(self.thought)}")
+        if all(_is_keyword_name(name) for name in self.arguments):
+            parts += [f"{name}={_python(value)}" for name, value in self.arguments.items()]
+        else:
+            named = [f"{_python(name)}: {_python(value)}" for name, value in self.arguments.items()]
+            parts.append(f"arguments={{{', '.join(named)}}}")
+        return f"use({', '.join(parts)})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerStep:
+    """The step that ends a run."""
+
+    answer: str
+    thought: str
+
+    def __str__(self) -> str:
+        """Return the step as Python."""
+        is_default = self.thought == DEFAULT_ANSWER_THOUGHT
+        more = "" if is_default else f", thought={_python(self.thought)}"
+        return f"answer({_python(self.answer)}{more})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UncheckedStep:
+    """A text that is said whatever the grammar admits."""
+
+    text: str
+
+    def __str__(self) -> str:
+        """Return the step as Python."""
+        return f"unchecked({_python(self.text)})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedStep:
+    """A step that is said as often as the model is asked; the last one of a script."""
+
+    step: str | ToolStep | AnswerStep | UncheckedStep
+
+    def __str__(self) -> str:
+        """Return the step as Python."""
+        return f"again({_python(self.step) if isinstance(self.step, str) else self.step})"
+
+
+Step: TypeAlias = "str | ToolStep | AnswerStep | UncheckedStep | RepeatedStep"
+"""A step of a script; a plain text is said as it stands, after the prompt's `Thought:`."""
+
+STEP_TYPES = (str, ToolStep, AnswerStep, UncheckedStep, RepeatedStep)
+
+
+def use(
+    tool: str,
+    /,
+    thought: str | None = None,
+    arguments: Mapping[str, object] | None = None,
+    **more: object,
+) -> ToolStep:
+    """Script the use of a tool.
+
+    Input:
+        tool: its name.
+        thought: what the model says first; None for a plain sentence.
+        arguments, more: the tool's arguments by name, in any order: text, int, bool, an address as
+            text, as 20 bytes or as a contract of web3.py's, or a list of them. Names that are no
+            keywords, such as `thought`, go into `arguments`.
+
+    Raises:
+        ConfigError: an argument is of no type that a tool takes.
+    """
+    together = {**(arguments or {}), **more}
+    return ToolStep(
+        tool=tool,
+        thought=DEFAULT_TOOL_THOUGHT.format(tool=tool) if thought is None else thought,
+        arguments={name: _argument(tool, name, value) for name, value in together.items()},
+    )
+
+
+def answer(text: str, /, *, thought: str = DEFAULT_ANSWER_THOUGHT) -> AnswerStep:
+    """Script a final answer."""
+    return AnswerStep(answer=text, thought=thought)
+
+
+def again(step: Step, /) -> RepeatedStep:
+    """Script a step that is said as often as the model is asked; the last one of a script."""
+    return step if isinstance(step, RepeatedStep) else RepeatedStep(step=step)
+
+
+def unchecked(text: str, /) -> UncheckedStep:
+    """Script a text that the grammar need not admit: what a broken host would say.
+
+    Input:
+        text: all that follows the prompt's `Thought:`.
+    """
+    return UncheckedStep(text=text)
+
+
+def described(step: Step) -> str:
+    """Return a step as Python, or its beginning where it is long."""
+    text = _python(step) if isinstance(step, str) else str(step)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
+
+
+def render(
+    step: Step, handles: tuple[tuple[str, str], ...] = (), *, order: Sequence[str] = ()
+) -> str:
+    """Return the text of a step, with handles in place of the addresses that have one.
+
+    Input:
+        handles: each with its address.
+        order: the names of a tool's parameters; arguments are said in their order, others last.
+    """
+    match step:
+        case RepeatedStep():
+            return render(step.step, handles, order=order)
+        case ToolStep():
+            places = {name: place for place, name in enumerate(order)}
+            named = sorted(step.arguments.items(), key=lambda one: places.get(one[0], len(places)))
+            arguments = {
+                name: list(value) if isinstance(value, tuple) else value for name, value in named
+            }
+            spoken = json.dumps(arguments, ensure_ascii=False)
+            text = TOOL_FORMAT.format(thought=step.thought, tool=step.tool, arguments=spoken)
+        case AnswerStep():
+            text = ANSWER_FORMAT.format(thought=step.thought, answer=step.answer)
+        case UncheckedStep():
+            text = step.text
+        case _:
+            text = step
+    return with_handles(text, handles)
+
+
+def with_handles(text: str, handles: tuple[tuple[str, str], ...]) -> str:
+    """Return a text with handles in place of the addresses that have one."""
+    names = {address.lower(): handle for handle, address in handles}
+    return ADDRESS.sub(lambda found: names.get(found[0].lower(), found[0]), text)
+
+
+def _is_keyword_name(name: str) -> bool:
+    """Whether Python takes a name for an argument; it reads some beyond ASCII as others."""
+    is_own = name in {"thought", "arguments"}
+    return name.isascii() and name.isidentifier() and not iskeyword(name) and not is_own
+
+
+def _python(value: Argument) -> str:
+    """Return a value as Python, texts in the quotation marks that formatters prefer."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_python(item) for item in value)}]"
+    return repr(value)
+
+
+def _argument(tool: str, name: str, value: object) -> Argument:
+    if isinstance(value, (list, tuple)):
+        return tuple(_item(tool, name, item) for item in value)  # type: ignore[return-value]
+    return _item(tool, name, value)
+
+
+def _item(tool: str, name: str, value: object) -> str | bool | int:
+    if isinstance(value, (str, int)):
+        return value
+    if isinstance(value, bytes) and len(value) == ADDRESS_BYTES:
+        return to_checksum_address(value)
+    if isinstance(value, Deployed) and isinstance(value.address, str):
+        return value.address
+    raise ConfigError(
+        f"The argument {name}={value!r} of {tool} is of type {type(value).__name__}; a tool takes "
+        "str, int, bool, an address as 20 bytes or as a contract, or a list of one"
+    )
