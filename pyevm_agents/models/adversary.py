@@ -15,7 +15,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from pyevm_agents.models.admitted import Admitted, admitted
-from pyevm_agents.models.scripted import AnswerStep, Step, ToolStep, render
+from pyevm_agents.models.prompts import asked
+from pyevm_agents.models.script_steps import Step, answer
+from pyevm_agents.models.scripted import ScriptedModel
 
 if TYPE_CHECKING:
     from precompiles.ports import Generation, GenerationRequest, Segment
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from pyevm_agents.models.profile_facts import ProfileFacts
 
 _NUMBER = re.compile(r"(?<![\w.,])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?![\w]|[.,]\d)", re.ASCII)
+
+USED_UP = "Done"
 
 MAX_NUMBER = 2**256
 """What is larger in a prompt is no number that a tool takes."""
@@ -61,26 +65,26 @@ class Situation:
 
 
 Decide: TypeAlias = Callable[[Situation], Step]
-"""Chooses a step. Addresses are said as such, or by their handles."""
+"""Chooses a step."""
 
 
 class AdversarialModel:
     """A model that somebody decides for. Implements `precompiles.ports.LanguageModel`.
 
     As with any model, the same prompt and grammar get the same words: asking again (a gas estimate,
-    then the transaction) is no new decision. So a `ScriptedModel` with the steps that were decided,
-    in their order, says the same again.
+    then the transaction) is no new decision.
     """
 
     def __init__(self, decide: Decide, *, vocabulary: GgufModel) -> None:
         """Take who decides, and whose tokens are counted; the vocabulary stays the caller's."""
-        self.vocabulary = vocabulary
         self.interruption: BaseException | None = None
         """What was raised where a step was to be decided or said; nothing was said since. It may
         get lost between the chain and a test, which can raise it again."""
 
         self._decide = decide
+        self._model = ScriptedModel(self._step, vocabulary=vocabulary)
         self._said: dict[tuple[tuple[int, ...], str], Step] = {}
+        self._places: set[tuple[tuple[Segment, ...], int]] = set()
         self._lock = threading.Lock()
 
     @property
@@ -89,26 +93,35 @@ class AdversarialModel:
         return tuple(self._said.values())
 
     @property
+    def is_list(self) -> bool:
+        """Whether a `ScriptedModel` with a list of the steps would say the same again.
+
+        It would not where an agent was asked the same twice, was told something else by its tools,
+        and went on otherwise.
+        """
+        return len(self._places) == len(self._said)
+
+    @property
     def profile_facts(self) -> ProfileFacts:
         """The facts of the model whose vocabulary is used."""
-        return self.vocabulary.profile_facts
+        return self._model.profile_facts
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
         """Return the tokens of a prompt."""
-        return self.vocabulary.tokenize(segments)
+        return self._model.tokenize(segments)
 
     def generate(self, request: GenerationRequest) -> Generation:
         """Say what is decided for this prompt, in canonical tokens, by at most `max_tokens`.
 
         Raises:
             ScriptError: the grammar does not admit it.
-            BaseException: whatever was raised before.
+            BaseException: what `decide` raises; and from then on always what was raised first.
         """
         with self._lock:
             if self.interruption is not None:
                 raise self.interruption
             try:
-                return self.vocabulary.follow(render(self._step(request), request.handles), request)
+                return self._model.generate(request)
             except BaseException as interruption:
                 self.interruption = interruption
                 raise
@@ -117,14 +130,12 @@ class AdversarialModel:
         key = request.prompt_tokens, request.grammar
         if key not in self._said:
             self._said[key] = self._decide(Situation(request=request))
+            prompt = asked(request)
+            self._places.add((prompt.opening, prompt.step))
         return self._said[key]
 
 
-def following(*steps: ToolStep | AnswerStep | str) -> Decide:
-    """Decide for these steps, in order; when they are used up, for the final answer."""
-    left = list(steps)
-
-    def decide(_: Situation) -> Step:
-        return left.pop(0) if left else AnswerStep(answer="Done", thought="I am done.")
-
-    return decide
+def following(*steps: Step) -> Decide:
+    """Decide for these steps, in order; where they are used up, for the final answer."""
+    left = [*steps]
+    return lambda _: left.pop(0) if left else answer(USED_UP)

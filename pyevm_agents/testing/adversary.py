@@ -1,7 +1,7 @@
 """The model as adversary: does a contract hold, whatever its agent's model says?
 
+    @adversary_settings(max_examples=300)
     @given(adversary())
-    @settings(deadline=None)
     def test_the_purse_never_pays_more_than_its_limit(agent_chain, purse, agent, adversary):
         with adversary.on(agent_chain, purse=purse):
             adversary.run(agent.functions.ask("Pay Bob 10."))
@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from eth_utils import to_checksum_address
-from hypothesis import currently_in_test_context, note
+from hypothesis import HealthCheck, Phase, currently_in_test_context, note, settings
 from hypothesis.strategies import SearchStrategy
 
 from pyevm_agents.errors import ConfigError
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from hypothesis.internal.conjecture.data import ConjectureData
 
     from pyevm_agents.models.adversary import Situation
-    from pyevm_agents.models.scripted import AnswerStep, Step, ToolStep
+    from pyevm_agents.models.script_steps import Step
     from pyevm_agents.testing.addresses import AddressLike
     from pyevm_agents.testing.chain import AgentChain
 
@@ -58,9 +58,26 @@ def adversary(
     return _Adversaries(tuple(numbers), tuple(texts))
 
 
-def saying(*steps: ToolStep | AnswerStep | str) -> Adversary:
+def saying(*steps: Step) -> Adversary:
     """Return an adversary for `@example`: it says these steps, then that it is done."""
     return Adversary(lambda: following(*steps))
+
+
+def adversary_settings(**changes: Any) -> settings:  # noqa: ANN401 - those of Hypothesis
+    """Return settings for a test with an adversary, to be changed as any of Hypothesis.
+
+    A run takes its time, so there is no deadline. A chain may be of a fixture for each test, since
+    each example leaves it as it was. And no lines of code are named that only failing examples ran:
+    they are the node's, not the contract's.
+    """
+    return settings(
+        **{
+            "deadline": None,
+            "suppress_health_check": [HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+            "phases": [phase for phase in settings().phases if phase is not Phase.explain],
+            **changes,
+        }
+    )
 
 
 class Adversary:
@@ -84,8 +101,8 @@ class Adversary:
         What the test checks of the chain stands inside of the `with` block.
 
         Input:
-            names: what the test calls contracts and accounts, for the script that is printed;
-                `accounts` are known.
+            names: what the test calls contracts and accounts, for the script that is printed, as
+                `purse=purse`; `accounts` are known.
         """
         model = AdversarialModel(self._begin(), vocabulary=chain.vocabulary)
         self._model, self._chain = model, chain
@@ -128,8 +145,14 @@ class Adversary:
         return () if self._model is None else self._model.steps
 
     def to_script(self) -> str:
-        """Return the code that makes a test's model say the same."""
-        return script_code(self.steps, self._names)
+        """Return the code that says the same: `model.script(…)`.
+
+        Where one list would not, as an agent was asked the same twice and went on otherwise, it is
+        an adversary with its steps: `adversary = saying(…)`.
+        """
+        is_list = self._model is None or self._model.is_list
+        call = "model.script" if is_list else "adversary = saying"
+        return script_code(call, self.steps, self._names)
 
 
 class _Adversaries(SearchStrategy[Adversary]):
@@ -170,6 +193,7 @@ def _surfacing(model: AdversarialModel) -> Iterator[None]:
 @contextmanager
 def _answering(chain: AgentChain, model: AdversarialModel) -> Iterator[None]:
     """Let a model answer in place of the test's own meanwhile."""
+    chain.model.renewed()
     before = [
         (switched, switched.switch(model))
         for switched in chain.chain.models.values()

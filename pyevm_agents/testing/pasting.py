@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import keyword
 from typing import TYPE_CHECKING
 
 from precompiles.text import ADDRESS
-from pyevm_agents.models.scripted import (
+from pyevm_agents.models.script_steps import (
     DEFAULT_ANSWER_THOUGHT,
     DEFAULT_TOOL_THOUGHT,
     AnswerStep,
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Mapping, Sequence
 
-    from pyevm_agents.models.scripted import Argument
+    from pyevm_agents.models.script_steps import Argument
 
 LINE_CHARACTERS = 88
 """A longer call gets a line for each step."""
@@ -30,17 +31,18 @@ LARGE = 2**64
 """From here on, an integer near a power of two is written as one."""
 
 
-def script_code(steps: Sequence[Step], names: Mapping[str, str]) -> str:
-    """Return the call that makes a test's model say these steps.
+def script_code(call: str, steps: Sequence[Step], names: Mapping[str, str]) -> str:
+    """Return a call with steps, such as `model.script(use(…), answer(…))`.
 
     Input:
+        call: what is called, as `model.script`.
         names: the expression for each address that has one in the test, by lower-case address.
     """
     calls = [_step(step, names) for step in steps]
-    line = f"model.script({', '.join(calls)})"
-    if len(line) <= LINE_CHARACTERS and "\n" not in line:
+    line = f"{call}({', '.join(calls)})"
+    if len(line) <= LINE_CHARACTERS:
         return line
-    return "\n".join(["model.script(", *(f"    {call}," for call in calls), ")"])
+    return "\n".join([f"{call}(", *(f"    {call}," for call in calls), ")"])
 
 
 def _step(step: Step, names: Mapping[str, str]) -> str:
@@ -51,19 +53,21 @@ def _step(step: Step, names: Mapping[str, str]) -> str:
             has_own = step.thought != DEFAULT_ANSWER_THOUGHT
             thought = f", thought={_text(step.thought, names)}" if has_own else ""
             return f"answer({_text(step.answer, names)}{thought})"
-        case _:
+        case str():
             return _text(step, names)
+        case _:
+            return str(step)
 
 
 def _use(step: ToolStep, names: Mapping[str, str]) -> str:
-    parts = [repr(step.tool)]
+    parts = [_quoted(step.tool)]
     if step.thought != DEFAULT_TOOL_THOUGHT.format(tool=step.tool):
         parts.append(f"thought={_text(step.thought, names)}")
     values = {name: _value(value, names) for name, value in step.arguments.items()}
     if all(_is_plain(name) for name in values):
         parts += [f"{name}={value}" for name, value in values.items()]
     else:
-        items = ", ".join(f"{name!r}: {value}" for name, value in values.items())
+        items = ", ".join(f"{_quoted(name)}: {value}" for name, value in values.items())
         parts.append(f"arguments={{{items}}}")
     return f"use({', '.join(parts)})"
 
@@ -89,14 +93,19 @@ def _text(text: str, names: Mapping[str, str]) -> str:
     if text.lower() in names:
         return names[text.lower()]
     if not any(found[0].lower() in names for found in ADDRESS.finditer(text)):
-        return repr(text)
+        return _quoted(text)
     doubled = text.replace("{", "{{").replace("}", "}}")
 
     def named(found: re.Match[str]) -> str:
         name = names.get(found[0].lower())
         return found[0] if name is None else f"{{{name}}}"
 
-    return f"f{ADDRESS.sub(named, doubled)!r}"
+    return f"f{_quoted(ADDRESS.sub(named, doubled))}"
+
+
+def _quoted(text: str) -> str:
+    """Write a text with the quotation marks that formatters prefer."""
+    return json.dumps(text, ensure_ascii=False) if text.isprintable() else repr(text)
 
 
 def _integer(value: int) -> str:

@@ -31,7 +31,7 @@ _CONTROL_BUT_BREAKS = re.compile(rf"(?![\n\r\t])[{CONTROL_CLASS}]")
 _HEXADECIMAL = re.compile("0[xX]+")
 
 _MADE_UP = text(
-    characters(exclude_categories=("Cs",), max_codepoint=ord(MAX_NAME_CHARACTER)),
+    characters(codec="utf-8", max_codepoint=ord(MAX_NAME_CHARACTER)),
     max_size=MAX_MADE_UP_CHARACTERS,
 )
 """Characters that vocabularies can spell; those that no text may have are spaces in it."""
