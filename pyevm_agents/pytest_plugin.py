@@ -73,7 +73,7 @@ def _agent_beginnings(
     pytestconfig: pytest.Config,
 ) -> Iterator[Callable[[pytest.FixtureRequest], Prepared]]:
     """Make what a test's chain begins with, once for each model."""
-    from pyevm_agents.testing.prepared import close_prepared, prepared  # noqa: PLC0415 - see above
+    from pyevm_agents.testing.prepared import prepared, preparing  # noqa: PLC0415 - see above
 
     cache = getattr(pytestconfig, "cache", None)
     kept_facts = None if cache is None else cache.mkdir(CACHE_FOLDER)
@@ -82,8 +82,8 @@ def _agent_beginnings(
         model = _wanted_model(request)
         return prepared(model, kept_facts=kept_facts)
 
-    yield beginning
-    close_prepared()
+    with preparing():
+        yield beginning
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@
     @given(adversary())
     def test_the_purse_never_pays_more_than_its_limit(agent_chain, purse, agent, adversary):
         with adversary.on(agent_chain, purse=purse):
-            adversary.run(agent.functions.ask("Pay Bob 10."))
+            adversary.ask(agent, "Pay Bob 10.")
             assert paid(purse) <= 100
 
 Hypothesis chooses every step out of all that the grammar admits: any tool, any argument in range,
@@ -104,7 +104,7 @@ class Adversary:
             names: what the test calls contracts and accounts, for the script that is printed, as
                 `purse=purse`; `accounts` are known.
         """
-        model = AdversarialModel(self._begin(), vocabulary=chain.vocabulary)
+        model = AdversarialModel(self._begin(), vocabulary=chain.model.vocabulary)
         self._model, self._chain = model, chain
         self._names = {
             address.lower(): f"accounts[{index}]" for index, address in enumerate(chain.accounts)
@@ -119,25 +119,31 @@ class Adversary:
                 if currently_in_test_context():
                     note(self.to_script())
 
-    def run(self, function: Any, /, **transaction: Any) -> Any:  # noqa: ANN401 - web3.py is an extra
-        """Send a call of a contract's function with all of a block's gas; return its receipt.
+    def ask(self, agent: Any, question: str, **transaction: Any) -> Any:  # noqa: ANN401 - web3's
+        """Run an agent in a transaction with all of a block's gas; return the receipt.
 
-        That it reverted is an outcome, told by the receipt's `status`, and no failure of the test.
+        That it reverted is an outcome, told by the receipt's `status`, and fails no test.
 
         Input:
-            function: web3.py's, as `agent.functions.ask("Pay Bob 10.")`.
-            transaction: fields as web3.py has them: `value=…`; `from` goes into a dict's `**`.
+            agent, question, transaction: as `AgentChain.ask` takes them.
 
         Raises:
-            ConfigError: it is on no chain.
+            ConfigError: the adversary is on no chain.
         """
-        if self._chain is None:
-            raise ConfigError(
-                "the adversary answers on no chain yet: `with adversary.on(agent_chain):`"
-            )
-        gas = self._chain.chain.config.block_gas_limit
-        sent = function.transact({"gas": gas, **transaction})
-        return self._chain.w3.eth.get_transaction_receipt(sent)
+        return self._on().ask(agent, question, **{**self._gas, **transaction})
+
+    def run(self, function: Any, /, **transaction: Any) -> Any:  # noqa: ANN401 - web3's
+        """Call a contract's function in such a transaction; return the receipt.
+
+        Input:
+            function: web3.py's, as `wallet.functions.instruct("Deposit 10 USDC")`.
+            transaction: what else it is to say: `value`, `from`.
+
+        Raises:
+            ConfigError: the adversary is on no chain.
+        """
+        w3 = self._on().w3
+        return w3.eth.wait_for_transaction_receipt(function.transact({**self._gas, **transaction}))
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -153,6 +159,17 @@ class Adversary:
         is_list = self._model is None or self._model.is_list
         call = "model.script" if is_list else "adversary = saying"
         return script_code(call, self.steps, self._names)
+
+    @property
+    def _gas(self) -> dict[str, int]:
+        return {"gas": self._on().node.next_header().gas_limit}
+
+    def _on(self) -> AgentChain:
+        if self._chain is None:
+            raise ConfigError(
+                "the adversary answers on no chain yet: `with adversary.on(agent_chain):`"
+            )
+        return self._chain
 
 
 class _Adversaries(SearchStrategy[Adversary]):

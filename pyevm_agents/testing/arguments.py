@@ -42,7 +42,7 @@ def bound(
         if place is None:
             raise ConfigError(f"{signature} has no argument {name!r}")
         if place in places:
-            raise ConfigError(f"{signature}: {name!r} is given by position and by name")
+            raise ConfigError(f"{signature}: {name!r} is given twice")
         places[place] = value
     missing = [_declared(one) for at, one in enumerate(parameters) if at not in places]
     if missing:

@@ -24,6 +24,7 @@ from pyevm_agents.models import SwitchedModel
 from pyevm_agents.node import BusyError, Keys, Node
 from pyevm_agents.node.node import Watcher
 from pyevm_agents.rpc.methods import node_service
+from pyevm_agents.rpc.session import Session
 from pyevm_agents.testing.addresses import canonical
 from pyevm_agents.testing.asking import agent_input
 from pyevm_agents.testing.contracts import Artifacts
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from eth.abc import BlockHeaderAPI, ComputationAPI
 
     from pyevm_agents.chain import MinedBlock
-    from pyevm_agents.models import GgufModel
     from pyevm_agents.provider import AgentProvider
     from pyevm_agents.testing.addresses import AddressLike
     from pyevm_agents.testing.prepared import Prepared
@@ -67,20 +67,21 @@ class AgentChain:
                 None for the folder of the moment and those above it.
         Raises: ConfigError: the default model is not installed.
         """
-        self._beginning = prepared() if beginning is None else beginning
+        self.beginning = prepared() if beginning is None else beginning
         self.artifacts = Artifacts() if artifacts is None else artifacts
         """Where `deploy` looks."""
 
-        self.model = ModelOfTest(lambda: self._beginning.vocabulary)
+        self.model = ModelOfTest(lambda: self.beginning.vocabulary)
         """What answers: scripted by default."""
 
-        self.chain = self._beginning.chain(SwitchedModel(self.model))
-        self.node = Node(self.chain, now=self._now, keys=Keys(self._beginning.keys))
+        self.chain = self.beginning.chain(SwitchedModel(self.model))
+        self.node = Node(self.chain, now=self._now, keys=Keys(self.beginning.keys))
         self.service = node_service(self.node, send_seconds=SEND_SECONDS)
         self.model.renewed = self.service.forget_faults
         self.accounts: tuple[str, ...] = tuple(map(to_checksum_address, self.node.keys.addresses))
         """Ten accounts with 10,000 ETH each, those of every local network."""
 
+        self._session = Session("test kit")
         self._mined: dict[bytes, tuple[bytes, ComputationAPI]] = {}
         self.node.watch(Watcher(mined=self._keep, undone=self._forget))
         _live.add(self)
@@ -98,10 +99,12 @@ class AgentChain:
         _live.discard(self)
         self.node.close()
 
-    @property
-    def vocabulary(self) -> GgufModel:
-        """Whose tokens the words are counted in."""
-        return self._beginning.vocabulary
+    def request(self, method: str, *params: object) -> Any:  # noqa: ANN401 - what a method answers
+        """Answer a request of JSON-RPC: whatever the node has and web3.py does not.
+
+        Raises: RpcError: the method's error, or there is no such method.
+        """
+        return self.service.call(method, params, self._session)
 
     # -- web3.py -- #
 

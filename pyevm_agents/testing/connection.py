@@ -102,7 +102,9 @@ def _undo_failure(chain: AgentChain, number: int, response: RPCResponse) -> None
     why, output = computation.error, bytes(computation.output)
     chain.revert(number)
     error = execution_failed(why, output)
-    told: Any = {"code": error.code, "message": error.message, "data": error.data}
+    told: Any = {"code": error.code, "message": error.message}
+    if error.data is not None:
+        told["data"] = error.data
     failed: RPCResponse = {"jsonrpc": "2.0", "id": 0, "error": told}
     try:
         raise_contract_logic_error_on_revert(failed)

@@ -38,19 +38,19 @@ def deployed(
 ) -> Any:  # noqa: ANN401 - a web3 Contract
     """Deploy a contract with a block's gas; return it as web3.py has it.
 
-    Raises: DeploymentError: its constructor failed. Web3RPCError: the chain does not take the
+    Raises: DeploymentError: its constructor failed. RpcError: the chain does not take the
             transaction.
     """
     w3 = chain.w3
-    transaction = {
-        "from": w3.eth.default_account
-        if sender is None
-        else to_checksum_address(canonical(sender)),
-        "data": creation,
-        "value": value_wei,
-        "gas": chain.node.next_header().gas_limit,
-    }
-    sent = bytes(w3.eth.send_transaction(transaction))
+    sent = chain.request(
+        "eth_sendTransaction",
+        {
+            "from": to_checksum_address(canonical(sender or w3.eth.default_account)),
+            "data": "0x" + creation.hex(),
+            "value": hex(value_wei),
+            "gas": hex(chain.node.next_header().gas_limit),
+        },
+    )
     if not chain.has(sent):
         chain.mine()
     computation = chain.computation(sent)

@@ -6,6 +6,7 @@ the first test asks for a model's words; then a chain takes a copy of genesis' r
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,8 @@ from pyevm_agents.testing.remembering import RememberingVocabulary
 from pyevm_agents.testing.script import ModelOfTest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from precompiles.ports import LanguageModel, ModelProfile
 
 ACCOUNTS = 10
@@ -46,7 +49,7 @@ class Prepared:
         Raises: ConfigError: there is no such model.
         """
         self._path, self._has_adapter = _named(model)
-        self._kept_facts = kept_facts
+        self.kept_facts = kept_facts
         adapter = None if self._has_adapter else NO_ADAPTER
         self.vocabulary = RememberingVocabulary(self._path, adapter=adapter, kept_facts=kept_facts)
         """Its process starts at the first word; and for the facts, where none are kept."""
@@ -77,7 +80,7 @@ class Prepared:
     def weights(self, *, threads: int | None) -> LlamaModel:
         """Return the model itself, to be closed by who asks; it is loaded when it has to think."""
         adapter = None if self._has_adapter else NO_ADAPTER
-        return LlamaModel(self._path, adapter=adapter, threads=threads, kept_facts=self._kept_facts)
+        return LlamaModel(self._path, adapter=adapter, threads=threads, kept_facts=self.kept_facts)
 
     def close(self) -> None:
         """End the vocabulary's process; its chains have no more words."""
@@ -96,7 +99,7 @@ class Prepared:
         return rows
 
 
-_prepared: dict[tuple[str, Path | None], Prepared] = {}
+_prepared: dict[str, Prepared] = {}
 
 
 def prepared(model: Path | str | None = None, *, kept_facts: Path | None = None) -> Prepared:
@@ -104,16 +107,21 @@ def prepared(model: Path | str | None = None, *, kept_facts: Path | None = None)
 
     Raises: ConfigError: there is no such model.
     """
-    key = (str(model or DEFAULT_MODEL_NAME), kept_facts)
+    key = str(model or DEFAULT_MODEL_NAME)
     if key not in _prepared:
         _prepared[key] = Prepared(model, kept_facts=kept_facts)
     return _prepared[key]
 
 
-def close_prepared() -> None:
-    """End all vocabularies' processes; chains of before have no more words."""
-    while _prepared:
-        _prepared.popitem()[1].close()
+@contextmanager
+def preparing() -> Iterator[None]:
+    """End, at the end, the vocabularies' processes of whatever is prepared meanwhile."""
+    before = {*_prepared}
+    try:
+        yield
+    finally:
+        for key in _prepared.keys() - before:
+            _prepared.pop(key).close()
 
 
 def model_names() -> tuple[str, ...]:

@@ -8,7 +8,7 @@
 
         @rule(question=sampled_from(["Pay Bob 10.", "Pay everybody."]))
         def ask(self, question):
-            self.adversary.run(self.agent.functions.ask(question))
+            self.adversary.ask(self.agent, question)
 
         @invariant()
         def no_more_than_the_limit_is_paid(self):

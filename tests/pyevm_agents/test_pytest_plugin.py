@@ -1,0 +1,241 @@
+"""The plugin as a user's suite has it: in a process of its own, with files of its own."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).parents[2]
+
+PLAIN = """
+def test_plain():
+    assert 1 + 1 == 2
+"""
+
+HEAVY = ("eth", "web3", "llguidance", "numpy", "rlp", "eth_abi", "pyevm_agents.testing")
+
+SCRIPTED = """
+from pyevm_agents.testing import answer, use
+
+EXECUTOR = "0x" + "19".rjust(40, "0")
+
+def clerk(deploy, *tools):
+    return deploy(
+        "SimpleAgent", agentExecutorContract=EXECUTOR, modelId="default", name="Clerk",
+        description="Counts", inputDescription="What", basePrompt="You count.",
+        tools=list(tools), agentMaxIterations=3,
+    )
+"""
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pytest's cache for all suites here: the model's facts are learned once."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def suite(
+    pytester: pytest.Pytester, facts: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., pytest.RunResult]:
+    """Write a suite and run it in a process of its own, warnings as errors."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+    def run(text: str, *options: str, ini: str = "") -> pytest.RunResult:
+        pytester.makeini(f"[pytest]\nfilterwarnings = error\ncache_dir = {facts}\n{ini}")
+        pytester.makepyfile(SCRIPTED + text if "clerk" in text else text)
+        return pytester.runpytest_subprocess("-p", "no:randomly", *options)
+
+    return run
+
+
+Suite = "Callable[..., pytest.RunResult]"
+
+
+def test_a_suite_that_does_not_use_it_imports_nothing(
+    suite: Callable[..., pytest.RunResult], pytester: pytest.Pytester
+) -> None:
+    pytester.makeconftest(
+        f"""
+        import sys
+
+        def pytest_unconfigure():
+            print("IMPORTED", [name for name in {HEAVY} if name in sys.modules])
+        """
+    )
+    result = suite(PLAIN, "-s")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*IMPORTED []*"])
+
+
+def test_its_options_fixtures_and_markers_are_shown(
+    suite: Callable[..., pytest.RunResult],
+) -> None:
+    told = suite(PLAIN, "--help").stdout.str()
+    for name in ("--agent-model", "agent_model", "agent_artifacts"):
+        assert name in told
+    told = suite(PLAIN, "--fixtures").stdout.str()
+    for name in ("agent_chain", "w3", "accounts", "deploy", "model", "as_account"):
+        assert re.search(rf"^{name} -- .*pytest_plugin.py", told, re.MULTILINE), name
+    assert "@pytest.mark.agent_model(name)" in suite(PLAIN, "--markers").stdout.str()
+
+
+def test_its_fixtures_are_one_chain(suite: Callable[..., pytest.RunResult]) -> None:
+    result = suite(
+        """
+        def test_all(agent_chain, w3, accounts, deploy, model, as_account):
+            assert w3 is agent_chain.w3 and model is agent_chain.model
+            assert accounts == agent_chain.accounts == tuple(w3.eth.accounts)
+            counter = deploy("CounterTool")
+            with as_account(accounts[3]):
+                sent = counter.functions.add(3).transact()
+            assert w3.eth.get_transaction(sent)["from"] == accounts[3]
+
+        def test_begins_anew(w3):
+            assert w3.eth.block_number == 0
+        """
+    )
+    result.assert_outcomes(passed=2)
+
+
+def test_a_script_that_is_not_used_up_fails_the_test(
+    suite: Callable[..., pytest.RunResult],
+) -> None:
+    result = suite(
+        """
+        def test_unused(model):
+            model.script(answer("done"))
+
+        def test_used(agent_chain, deploy, model):
+            agent = clerk(deploy, deploy("CounterTool"))
+            model.script(use("CounterTool", amount=5), answer("done"))
+            agent_chain.ask(agent, "Add five")
+
+        def test_fails_by_itself(model):
+            model.script(answer("done"))
+            assert 1 == 2
+        """
+    )
+    result.assert_outcomes(passed=1, failed=2)
+    told = result.stdout.str()
+    assert "assert 1 == 2" in told
+    assert "ERROR" not in told
+
+
+def test_workers_share_nothing_and_each_has_a_vocabulary(
+    suite: Callable[..., pytest.RunResult],
+) -> None:
+    result = suite(
+        """
+        import os
+        import pytest
+
+        @pytest.mark.parametrize("amount", range(20))
+        def test_counts(agent_chain, deploy, model, amount):
+            counter = deploy("CounterTool")
+            agent = clerk(deploy, counter)
+            model.script(use("CounterTool", amount=amount), answer("done"))
+            agent_chain.ask(agent, "Add to it")
+            assert counter.functions.number().call() == amount
+            print("VOCABULARY", os.getpid(), agent_chain.beginning.vocabulary.engine.process_id)
+        """,
+        "-n2",
+        "-rP",
+    )
+    result.assert_outcomes(passed=20)
+    pairs = set(re.findall(r"^VOCABULARY (\d+) (\d+)$", result.stdout.str(), re.MULTILINE))
+    assert len(pairs) == len({parent for parent, _ in pairs}) == len({one for _, one in pairs}) <= 2
+    assert not any(Path("/proc", child).exists() for _, child in pairs)
+
+
+def test_coroutines_use_it(suite: Callable[..., pytest.RunResult]) -> None:
+    result = suite(
+        """
+        import pytest
+        from web3 import AsyncWeb3
+
+        @pytest.mark.asyncio
+        async def test_both_ways(agent_chain, w3, accounts, deploy):
+            from pyevm_agents.provider import AsyncAgentProvider
+
+            counter = deploy("CounterTool")
+            counter.functions.add(3).transact()
+            other = AsyncWeb3(AsyncAgentProvider(agent_chain.service))
+            assert await other.eth.block_number == 2
+            assert await other.eth.get_balance(accounts[9]) == 10_000 * 10**18
+        """,
+        ini="asyncio_default_fixture_loop_scope = function",
+    )
+    result.assert_outcomes(passed=1)
+
+
+def test_contracts_of_the_project_are_found(
+    suite: Callable[..., pytest.RunResult], pytester: pytest.Pytester
+) -> None:
+    folder = pytester.mkdir("built")
+    (folder / "Vault.json").write_text(json.dumps({"abi": [], "bytecode": "0x00"}))
+    text = """
+        def test_it(deploy):
+            assert deploy("Vault").address
+        """
+    result = suite(text)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*there is no contract 'Vault'*"])
+    suite(text, ini="agent_artifacts = built").assert_outcomes(passed=1)
+
+
+def test_another_model_is_chosen(suite: Callable[..., pytest.RunResult]) -> None:
+    text = """
+        import pytest
+
+        def test_run(agent_chain):
+            assert agent_chain.chain.config.models[0].name == "NAME"
+
+        @pytest.mark.agent_model("smollm2-135m-instruct")
+        def test_marker(agent_chain):
+            assert agent_chain.chain.config.models[0].name == "smollm2-135m-instruct"
+        """
+    base, default = "smollm2-135m-instruct", "smollm2-135m-react"
+    suite(text.replace("NAME", default)).assert_outcomes(passed=2)
+    suite(text.replace("NAME", base), f"--agent-model={base}").assert_outcomes(passed=2)
+    suite(text.replace("NAME", base), ini=f"agent_model = {base}").assert_outcomes(passed=2)
+
+
+def test_an_unknown_model_is_told(suite: Callable[..., pytest.RunResult]) -> None:
+    result = suite(
+        """
+        import pytest
+
+        def test_run(agent_chain): ...
+
+        @pytest.mark.agent_model
+        def test_marker(agent_chain): ...
+        """,
+        "--agent-model=gpt",
+    )
+    result.assert_outcomes(errors=2)
+    result.stdout.fnmatch_lines(
+        ["*there is no model 'gpt': name smollm2*", "*takes the name of one model*"]
+    )
+
+
+def test_unittest_is_run_by_it(suite: Callable[..., pytest.RunResult]) -> None:
+    result = suite(
+        """
+        from pyevm_agents.testing import AgentTestCase
+
+        class CounterTest(AgentTestCase):
+            def test_counts(self):
+                self.assertEqual(self.deploy("CounterTool").functions.number().call(), 0)
+        """
+    )
+    result.assert_outcomes(passed=1)

@@ -1,0 +1,72 @@
+"""The kit under `unittest`, without pytest."""
+
+from __future__ import annotations
+
+import threading
+import unittest
+from typing import TYPE_CHECKING
+
+from pyevm_agents.models import answer, use
+from pyevm_agents.testing.case import AgentTestCase
+from pyevm_agents.testing.chain import live_chains
+from tests.pyevm_agents.testing.agents import clerk
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def result_of(case: type[AgentTestCase]) -> unittest.TestResult:
+    result = unittest.TestResult()
+    unittest.defaultTestLoader.loadTestsFromTestCase(case).run(result)
+    return result
+
+
+def test_each_test_has_a_chain() -> None:
+    class Case(AgentTestCase):
+        def test_counts(self) -> None:
+            counter = self.deploy("CounterTool")
+            agent = clerk(self.chain, counter)
+            self.model.script(use("CounterTool", amount=5), answer("done"))
+            self.chain.ask(agent, "Add five")
+            self.assertEqual(counter.functions.number().call(), 5)
+            self.assertEqual(self.w3.eth.get_balance(self.accounts[9]), 10_000 * 10**18)
+
+        def test_begins_anew(self) -> None:
+            self.assertEqual(self.w3.eth.block_number, 0)
+
+    before = threading.active_count(), live_chains()
+    result = result_of(Case)
+    assert result.testsRun == 2
+    assert result.wasSuccessful(), result.errors + result.failures
+    assert (threading.active_count(), live_chains()) == before
+
+
+def test_a_script_that_is_not_used_up_fails() -> None:
+    class Case(AgentTestCase):
+        def test_forgets(self) -> None:
+            self.model.script(answer("done"))
+
+    before = threading.active_count()
+    assert not result_of(Case).wasSuccessful()
+    assert threading.active_count() == before
+
+
+def test_a_test_that_fails_leaves_nothing() -> None:
+    class Case(AgentTestCase):
+        def test_fails(self) -> None:
+            self.deploy("CounterTool")
+            self.fail("on purpose")
+
+    before = threading.active_count(), live_chains()
+    assert len(result_of(Case).failures) == 1
+    assert (threading.active_count(), live_chains()) == before
+
+
+def test_an_unknown_model_is_told() -> None:
+    class Case(AgentTestCase):
+        agent_model = "gpt"
+
+        def test_nothing(self) -> None: ...
+
+    [(_, told)] = result_of(Case).errors
+    assert "there is no model 'gpt'" in told

@@ -1,0 +1,72 @@
+"""What the chains of a process begin with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pyevm_agents.development import BASE_MODEL_DIGEST, BASE_MODEL_NAME, DEFAULT_MODEL_NAME
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models.gguf import default_model_path
+from pyevm_agents.testing.chain import AgentChain
+from pyevm_agents.testing.prepared import Prepared, prepared, preparing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_default_model_is_that_of_the_node(agent_chain: AgentChain) -> None:
+    profile = agent_chain.chain.config.models[0]
+    assert profile.name == DEFAULT_MODEL_NAME
+    assert profile.aliases == ("llama_model_3", "default")
+    assert profile.output_token_gas > 0
+
+
+def test_it_is_prepared_once() -> None:
+    assert prepared() is prepared(DEFAULT_MODEL_NAME)
+
+
+def test_other_models_are_named_or_are_files(tmp_path: Path) -> None:
+    with preparing():
+        base = prepared(BASE_MODEL_NAME, kept_facts=tmp_path)
+        file = prepared(default_model_path(), kept_facts=tmp_path)
+        assert base is not file
+        assert base.config.models[0].digest == file.config.models[0].digest == BASE_MODEL_DIGEST
+        with AgentChain(base) as chain:
+            assert chain.chain.config.models[0].name == BASE_MODEL_NAME
+
+
+def test_what_was_prepared_meanwhile_is_ended(tmp_path: Path) -> None:
+    with preparing():
+        base = prepared(BASE_MODEL_NAME, kept_facts=tmp_path)
+        assert base.vocabulary.text_of((1,))
+        assert base.vocabulary.engine.process_id is not None
+    assert base.vocabulary.engine.process_id is None
+    with preparing():
+        assert prepared(BASE_MODEL_NAME, kept_facts=tmp_path) is not base
+
+
+def test_facts_that_are_kept_need_no_process(tmp_path: Path) -> None:
+    Prepared(kept_facts=tmp_path).config  # noqa: B018 - learns and keeps the facts
+    again = Prepared(kept_facts=tmp_path)
+    assert again.config.models[0].name == DEFAULT_MODEL_NAME
+    assert again.vocabulary.engine.process_id is None
+
+
+def test_the_weights_have_the_same_vocabulary(tmp_path: Path) -> None:
+    beginning = Prepared(kept_facts=tmp_path)
+    with beginning.weights(threads=1) as llama:
+        assert llama.path == beginning.vocabulary.path
+        assert llama.adapter == beginning.vocabulary.adapter
+
+
+@pytest.mark.parametrize("unknown", ["gpt", "smollm", "models/none"])
+def test_an_unknown_model_is_told(unknown: str) -> None:
+    with pytest.raises(ConfigError, match=f"no model '{unknown}': name {DEFAULT_MODEL_NAME} or"):
+        Prepared(unknown)
+
+
+def test_a_file_that_is_none_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"There is no model file .*gone\.gguf"):
+        Prepared(tmp_path / "gone.gguf")
