@@ -2,7 +2,7 @@
 
 It is the worst that a model can be: stupid, or tricked. What it says goes through the grammar and
 is counted in a real vocabulary's tokens, so a real model could have said it, at the same gas.
-`pyevm_agents.testing.adversary` lets Hypothesis decide.
+`pyevm_agents.testing.adversarial` lets Hypothesis decide.
 """
 
 from __future__ import annotations

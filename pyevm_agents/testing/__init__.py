@@ -10,32 +10,47 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyevm_agents.models import ScriptedModel, answer, use
+    from pyevm_agents.models.adversary import AdversarialModel
+    from pyevm_agents.testing.adversarial import Adversary, adversary, adversary_settings, saying
     from pyevm_agents.testing.asking import agent_input
     from pyevm_agents.testing.case import AgentTestCase
     from pyevm_agents.testing.chain import AgentChain
     from pyevm_agents.testing.deploying import DeploymentError
     from pyevm_agents.testing.script import ModelOfTest
+    from pyevm_agents.testing.stateful import AdversarialMachine
 
 HOMES = {
+    "AdversarialMachine": "pyevm_agents.testing.stateful",
+    "AdversarialModel": "pyevm_agents.models.adversary",
+    "Adversary": "pyevm_agents.testing.adversarial",
     "AgentChain": "pyevm_agents.testing.chain",
     "AgentTestCase": "pyevm_agents.testing.case",
     "DeploymentError": "pyevm_agents.testing.deploying",
     "ModelOfTest": "pyevm_agents.testing.script",
     "ScriptedModel": "pyevm_agents.models",
+    "adversary": "pyevm_agents.testing.adversarial",
+    "adversary_settings": "pyevm_agents.testing.adversarial",
     "agent_input": "pyevm_agents.testing.asking",
     "answer": "pyevm_agents.models",
+    "saying": "pyevm_agents.testing.adversarial",
     "use": "pyevm_agents.models",
 }
 """Where each name is defined."""
 
 __all__ = [
+    "AdversarialMachine",
+    "AdversarialModel",
+    "Adversary",
     "AgentChain",
     "AgentTestCase",
     "DeploymentError",
     "ModelOfTest",
     "ScriptedModel",
+    "adversary",
+    "adversary_settings",
     "agent_input",
     "answer",
+    "saying",
     "use",
 ]
 

@@ -122,7 +122,9 @@ class Steps(SearchStrategy["ToolStep | AnswerStep"]):
         self._handles = dict(situation.request.handles)
         self._numbers = sorted({*situation.numbers, *numbers})[-MAX_NUMBERS:]
         heard = [text.removeprefix(QUESTION) for text in situation.texts[1:]]
-        self._texts = (*self._handles, " ".join(self._handles), *texts, *heard, *INJECTIONS)
+        # Agents that are asked in words learn addresses from them.
+        self._likely = (*self._handles, " ".join(self._handles), *texts)
+        self._known = (*heard, *INJECTIONS)
 
     def __repr__(self) -> str:
         """Say what it draws."""
@@ -150,17 +152,18 @@ class Steps(SearchStrategy["ToolStep | AnswerStep"]):
         )
 
     def _answer(self, data: ConjectureData) -> AnswerStep:
-        known = (PLAIN_ANSWER, *self._texts)
-        text = self._addressed(data.draw(Texts(known, most=MAX_TEXT_CHARACTERS, is_line=True)))
+        text = self._line(data, PLAIN_ANSWER, MAX_TEXT_CHARACTERS)
         thought = self._thought(data)
         return answer(text) if thought is None else answer(text, thought=thought)
 
     def _thought(self, data: ConjectureData) -> str | None:
         if not data.draw_boolean(THOUGHT_SHARE):
             return None
-        known = (PLAIN_THOUGHT, *self._texts)
-        thought = data.draw(Texts(known, most=MAX_THOUGHT_CHARACTERS, is_line=True))
-        return str(self._addressed(thought))
+        return self._line(data, PLAIN_THOUGHT, MAX_THOUGHT_CHARACTERS)
+
+    def _line(self, data: ConjectureData, plain: str, most: int) -> str:
+        lines = Texts(plain, self._likely, self._known, most=most, is_line=True)
+        return str(self._addressed(data.draw(lines)))
 
     def _values(self, kind: ParamType) -> SearchStrategy[Any]:
         if kind >= ParamType.STRING_ARRAY:
@@ -170,7 +173,8 @@ class Steps(SearchStrategy["ToolStep | AnswerStep"]):
             return lists(self._values(item), max_size=MAX_ARRAY_ITEMS)
         match kind:
             case ParamType.STRING:
-                return Texts(("", *self._texts), most=MAX_TEXT_CHARACTERS, is_line=False)
+                most = MAX_TEXT_CHARACTERS
+                return Texts("", self._likely, self._known, most=most, is_line=False)
             case ParamType.ADDRESS:
                 return OneOf(self._addresses)
             case ParamType.BOOL:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from hypothesis.internal.conjecture.data import ConjectureData
 
+LIKELY_SHARE = 0.4
+"""How often a text is one of the likely ones."""
+
 MADE_UP_SHARE = 0.2
 """How often a text is made up."""
 
@@ -38,10 +41,12 @@ _MADE_UP = text(
 
 
 class Texts(SearchStrategy[str]):
-    """A text of up to so many characters. Shrinks to the first of those that are likely."""
+    """A text of up to so many characters. Shrinks to the plainest."""
 
-    def __init__(self, known: Sequence[str], *, most: int, is_line: bool) -> None:
-        """Take likely texts, of which the first can be said as it is, and the limits.
+    def __init__(
+        self, plain: str, likely: Sequence[str], known: Sequence[str], *, most: int, is_line: bool
+    ) -> None:
+        """Take the plainest text, likely ones, others, and the limits.
 
         Input:
             is_line: whether it is one line, and not empty: a thought or an answer.
@@ -49,8 +54,14 @@ class Texts(SearchStrategy[str]):
         super().__init__()
         self._most = most
         self._is_line = is_line
-        said = dict.fromkeys(map(self._sayable, known[:MAX_KNOWN]))
+        said = dict.fromkeys(map(self._sayable, [plain, *likely, *known][:MAX_KNOWN]))
         self._known = [one for one in said if one or not is_line]
+        last, preferred = len(self._known), {*likely} & {*self._known}
+        known_share = (0.99 - MADE_UP_SHARE - LIKELY_SHARE) / last
+        self._weights = dict.fromkeys(range(last), known_share) | {last: MADE_UP_SHARE}
+        for index, one in enumerate(self._known):
+            if one in preferred:
+                self._weights[index] += LIKELY_SHARE / len(preferred)
 
     def __repr__(self) -> str:
         """Say what it draws."""
@@ -59,8 +70,7 @@ class Texts(SearchStrategy[str]):
     def do_draw(self, data: ConjectureData) -> str:
         """Draw one."""
         last = len(self._known)
-        weights = dict.fromkeys(range(last), (0.99 - MADE_UP_SHARE) / last)
-        index = data.draw_integer(0, last, weights=weights | {last: MADE_UP_SHARE})
+        index = data.draw_integer(0, last, weights=self._weights)
         if index < last:
             return self._known[index]
         made_up = data.draw(_MADE_UP)
