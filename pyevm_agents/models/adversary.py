@@ -44,6 +44,11 @@ class Situation:
         return admitted(self.request.grammar)
 
     @property
+    def step(self) -> int:
+        """Which step of the run this is, from 1."""
+        return asked(self.request).step
+
+    @property
     def addresses(self) -> tuple[str, ...]:
         """The checksummed addresses that the prompt names, in order of first appearance."""
         return tuple(address for _, address in self.request.handles)

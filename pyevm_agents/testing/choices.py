@@ -28,8 +28,11 @@ if TYPE_CHECKING:
     from pyevm_agents.models.adversary import Situation
     from pyevm_agents.models.script_steps import AnswerStep, ToolStep
 
-ANSWER_SHARE = 0.3
-"""How often a run ends where it may: runs of three steps on average."""
+ANSWER_SHARE = 0.4
+"""How often a run ends in a step where it may: runs of three steps on average."""
+
+FIRST_ANSWER_SHARE = 0.1
+"""How often it ends in its first step, with nothing done."""
 
 NUMBER_SHARE = 0.4
 """How often an integer is one of the prompt's."""
@@ -118,6 +121,7 @@ class Steps(SearchStrategy["ToolStep | AnswerStep"]):
         """Take the situation, and what is made likely beside what the prompt has."""
         super().__init__()
         self._admitted = situation.admitted
+        self._answer_share = FIRST_ANSWER_SHARE if situation.step == 1 else ANSWER_SHARE
         self._addresses = situation.addresses
         self._handles = dict(situation.request.handles)
         self._numbers = sorted({*situation.numbers, *numbers})[-MAX_NUMBERS:]
@@ -135,8 +139,8 @@ class Steps(SearchStrategy["ToolStep | AnswerStep"]):
         tools = self._admitted.tools
         number, most = 0 if self._admitted.may_answer else 1, len(tools)
         if number < most:
-            share = (0.99 - ANSWER_SHARE) / most
-            weights = {it: share if it else ANSWER_SHARE for it in range(number, most + 1)}
+            share = (0.99 - self._answer_share) / most
+            weights = {it: share if it else self._answer_share for it in range(number, most + 1)}
             number = data.draw_integer(number, most, weights=weights)
         return self._use(data, tools[number - 1]) if number else self._answer(data)
 

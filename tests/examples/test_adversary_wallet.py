@@ -44,7 +44,8 @@ class Wallet:
 
     def paid(self) -> int:
         """Return how many whole tokens left the purse."""
-        return 1_000 - self.usdc.functions.balanceOf(self.purse.address).call() // USDC
+        left = self.usdc.functions.balanceOf(self.purse.address).call()
+        return 1_000 - int(left) // USDC
 
     def received(self, account: int) -> int:
         return int(self.usdc.functions.balanceOf(self.chain.accounts[account]).call()) // USDC
