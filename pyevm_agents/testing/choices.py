@@ -43,6 +43,9 @@ NEXT_SHARE = 0.2
 END_SHARE = 0.2
 """How often an integer is 0, 1, or at an end of its range."""
 
+OWN_ANSWER_SHARE = 0.5
+"""How often an answer is another than the plain one."""
+
 THOUGHT_SHARE = 0.1
 """How often a thought is another than the plain one. It changes nothing but gas."""
 
@@ -156,6 +159,9 @@ class Steps(SearchStrategy["ToolStep | AnswerStep"]):
         )
 
     def _answer(self, data: ConjectureData) -> AnswerStep:
+        # One choice, as for a tool without arguments: nothing is simpler than an answer.
+        if not data.draw_boolean(OWN_ANSWER_SHARE):
+            return answer(PLAIN_ANSWER)
         text = self._line(data, PLAIN_ANSWER, MAX_TEXT_CHARACTERS)
         thought = self._thought(data)
         return answer(text) if thought is None else answer(text, thought=thought)
