@@ -73,11 +73,20 @@ class AdversarialMachine(RuleBasedStateMachine):
         super().__init__()
         cls = type(self)
         if "chain" not in vars(cls):
-            cls.chain = cls.open()
-            cls.deploy(cls.chain)
+            cls.chain = cls._opened()
         self.adversary: Adversary = current_build_context().data.draw(cls.adversaries())
         self._run = ExitStack()
         self._run.enter_context(self.adversary.on(cls.chain, **cls.names()))
+
+    @classmethod
+    def _opened(cls) -> AgentChain:
+        chain = cls.open()
+        try:
+            cls.deploy(chain)
+        except BaseException:
+            chain.close()
+            raise
+        return chain
 
     def teardown(self) -> None:
         """End a run: the chain is as before. An override calls this last."""

@@ -8,7 +8,7 @@ let it say: a payer knows an address only where its own prompt or the secretary'
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -26,6 +26,9 @@ from pyevm_agents.testing import (
     use,
 )
 
+if TYPE_CHECKING:
+    from web3.contract import Contract
+
 EXECUTOR = "0x0000000000000000000000000000000000000019"
 USDC = 10**6  # base units of one whole token
 LIMIT = 100
@@ -38,10 +41,10 @@ class Office:
     """A secretary, who asks a payer, who pays from a purse of 1,000 USDC."""
 
     chain: AgentChain
-    usdc: Any
-    purse: Any
-    payer: Any
-    secretary: Any
+    usdc: Contract
+    purse: Contract
+    payer: Contract
+    secretary: Contract
 
     def letter(self) -> str:
         """Return what somebody wrote who wants the money."""
@@ -67,8 +70,8 @@ def office(chain: AgentChain, purse_contract: str) -> Office:
     return Office(chain, usdc, purse, payer, secretary)
 
 
-def agent(chain: AgentChain, name: str, base_prompt: str, tool: Any) -> Any:  # noqa: ANN401 - a web3 Contract
-    return chain.deploy(
+def agent(chain: AgentChain, name: str, base_prompt: str, tool: Contract) -> Contract:
+    deployed: Contract = chain.deploy(
         "SimpleAgent",
         agentExecutorContract=EXECUTOR,
         modelId="default",
@@ -79,6 +82,7 @@ def agent(chain: AgentChain, name: str, base_prompt: str, tool: Any) -> Any:  # 
         tools=[tool],
         agentMaxIterations=4,
     )
+    return deployed
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ same purse with the guard in Solidity, and the same test passes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -27,6 +27,9 @@ from pyevm_agents.testing import (
     use,
 )
 
+if TYPE_CHECKING:
+    from web3.contract import Contract
+
 EXECUTOR = "0x0000000000000000000000000000000000000019"
 USDC = 10**6  # base units of one whole token
 LIMIT = 100
@@ -38,9 +41,9 @@ class Wallet:
     """An agent with a purse of 1,000 USDC."""
 
     chain: AgentChain
-    usdc: Any
-    purse: Any
-    agent: Any
+    usdc: Contract
+    purse: Contract
+    agent: Contract
 
     def paid(self) -> int:
         """Return how many whole tokens left the purse."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from eth_typing import Address
 
 from precompiles.abi import ParamDescription, ParamType
 from precompiles.grammar import agent_grammar
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 BOB = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 
 PAY = Tool(
-    address=b"\x01" * 20,
+    address=Address(b"\x01" * 20),
     name="Pay",
     description="Pays",
     parameters=(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from eth_typing import Address
 from hypothesis import find, given, settings
 from hypothesis.errors import NoSuchExample
 
@@ -32,7 +33,9 @@ def tool(name: str, *kinds: ParamType) -> Tool:
     parameters = [
         ParamDescription(param_type=kind, name=kind.name.lower(), description="") for kind in kinds
     ]
-    return Tool(address=b"\x01" * 20, name=name, description="", parameters=tuple(parameters))
+    return Tool(
+        address=Address(b"\x01" * 20), name=name, description="", parameters=tuple(parameters)
+    )
 
 
 EVERYTHING = tool("Everything", *ParamType)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis.stateful import invariant, rule, run_state_machine_as_test
-from hypothesis.strategies import SearchStrategy, sampled_from
+from hypothesis.strategies import sampled_from
 
 from pyevm_agents.testing import (
     AdversarialMachine,
@@ -17,12 +17,16 @@ from pyevm_agents.testing import (
 )
 from tests.pyevm_agents.testing.agents import clerk
 
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+    from web3.contract import Contract
+
 
 class Counting(AdversarialMachine):
     """A clerk who counts; what it counts to has a limit that each test sets."""
 
-    counter: Any
-    agent: Any
+    counter: Contract
+    agent: Contract
     limit = 2**300
     begun: list[bytes]
 
@@ -65,13 +69,13 @@ def test_each_run_begins_where_deploy_ended() -> None:
 
 def test_a_failure_is_shrunk_and_printed() -> None:
     class Limited(Counting):
-        """Fails at 10."""
+        """Fails at once."""
 
-        limit = 9
+        limit = 0
 
         @classmethod
         def adversaries(cls) -> SearchStrategy[Adversary]:
-            return adversary(numbers=[10])
+            return adversary(numbers=[1])
 
     with pytest.raises(AssertionError) as failure:
         run_state_machine_as_test(
@@ -81,7 +85,7 @@ def test_a_failure_is_shrunk_and_printed() -> None:
     told = "\n".join(failure.value.__notes__)
     assert told.count("state.ask(") == 1
     assert "state.wait()" not in told
-    assert 'model.script(use("CounterTool", amount=10), answer("Done"))' in told
+    assert 'model.script(use("CounterTool", amount=1), answer("Done"))' in told
     assert Limited.chain is not Counting.__dict__.get("chain")
     Limited.chain.close()
 
@@ -96,4 +100,3 @@ def test_a_machine_that_deploys_nothing_says_so() -> None:
 
     with pytest.raises(NotImplementedError, match="Empty deploys nothing"):
         run_state_machine_as_test(Empty, settings=adversary_settings(max_examples=1))
-    Empty.chain.close()
