@@ -132,6 +132,7 @@ class Steps(SearchStrategy["ToolStep | AnswerStep"]):
         # Agents that are asked in words learn addresses from them.
         self._likely = (*self._handles, " ".join(self._handles), *texts)
         self._known = (*heard, *INJECTIONS)
+        self._made: dict[ParamType | str, SearchStrategy[Any]] = {}
 
     def __repr__(self) -> str:
         """Say what it draws."""
@@ -172,10 +173,17 @@ class Steps(SearchStrategy["ToolStep | AnswerStep"]):
         return self._line(data, PLAIN_THOUGHT, MAX_THOUGHT_CHARACTERS)
 
     def _line(self, data: ConjectureData, plain: str, most: int) -> str:
-        lines = Texts(plain, self._likely, self._known, most=most, is_line=True)
-        return str(self._addressed(data.draw(lines)))
+        if plain not in self._made:
+            lines = Texts(plain, self._likely, self._known, most=most, is_line=True)
+            self._made[plain] = lines
+        return str(self._addressed(data.draw(self._made[plain])))
 
     def _values(self, kind: ParamType) -> SearchStrategy[Any]:
+        if kind not in self._made:
+            self._made[kind] = self._make(kind)
+        return self._made[kind]
+
+    def _make(self, kind: ParamType) -> SearchStrategy[Any]:
         if kind >= ParamType.STRING_ARRAY:
             item = ParamType(kind - ParamType.STRING_ARRAY)
             if item is ParamType.ADDRESS and not self._addresses:

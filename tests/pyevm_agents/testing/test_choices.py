@@ -15,7 +15,6 @@ from precompiles.grammar import agent_grammar
 from precompiles.metadata import Tool
 from precompiles.ports import GenerationRequest, Segment
 from precompiles.react import parse
-from precompiles.spec import MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
 from pyevm_agents.models import AnswerStep, ScriptedModel, ToolStep, Vocabulary, answer, use
 from pyevm_agents.models.adversary import Situation
 from pyevm_agents.testing.choices import Steps
@@ -71,7 +70,7 @@ def vocabulary() -> Iterator[Vocabulary]:
 
 
 def test_whatever_is_chosen_can_be_said_and_is_understood(vocabulary: Vocabulary) -> None:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=40, deadline=None)
     @given(Steps(SITUATION, numbers=(7,), texts=("a 0x text\u2028",)))
     def test_it(step: ToolStep | AnswerStep) -> None:
         model = ScriptedModel([step], vocabulary=vocabulary)
@@ -163,15 +162,6 @@ def test_arguments_get_as_simple_as_a_failure_allows(
     if name == "string" and simplest == "Pay Bob 10.":
         simplest = f"Pay {BOB} 10."  # `Bob` is a handle: a script has the address.
     assert chosen(name, condition) == simplest
-
-
-def test_texts_are_as_long_as_they_may_be() -> None:
-    long = found(
-        lambda it: isinstance(it, AnswerStep) and len(it.answer) > MAX_TEXT_CHARACTERS // 2
-    )
-    assert isinstance(long, AnswerStep)
-    assert len(long.answer) == MAX_TEXT_CHARACTERS
-    assert len(found(lambda it: len(it.thought) > 200).thought) == MAX_THOUGHT_CHARACTERS
 
 
 def test_what_a_tool_told_is_said_again() -> None:
