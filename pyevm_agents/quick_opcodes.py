@@ -23,6 +23,8 @@ WORD = 2**256
 MAX = WORD - 1
 WORD_BITS, WORD_BYTES = 256, 32
 STACK_LIMIT = 1_024
+MAX_QUICK_BYTES = 2**32
+"""Memory beyond it costs more gas than any block has: py-evm refuses it."""
 
 
 def with_quick(opcodes: dict[int, OpcodeAPI]) -> dict[int, OpcodeAPI]:
@@ -76,6 +78,12 @@ TWO_TO_ONE: dict[int, Callable[[int, int], int]] = {
     op.SHR: lambda shift, a: a >> shift if shift < WORD_BITS else 0,
 }
 """What is made of the two on top of the stack, the top first."""
+
+
+def _memory_gas(size_bytes: int) -> int:
+    """Return the price of a memory of so many bytes, whole words. Source: yellow paper, 9.1."""
+    words = size_bytes // WORD_BYTES
+    return 3 * words + words * words // 512
 
 
 def _number(item: int | bytes) -> int:
@@ -273,11 +281,17 @@ def _mstore(slow: Any) -> Quick:
         if left < 0 or len(items) < 2:  # noqa: PLR2004 - what it takes
             return slow(computation)
         at = _number(items[-1])
-        if at + WORD_BYTES > len(memory):  # It grows, which has a price.
-            return slow(computation)
+        held = memory._bytes
+        if at + WORD_BYTES > len(held):  # It grows, which has a price.
+            size = (at + 2 * WORD_BYTES - 1) // WORD_BYTES * WORD_BYTES
+            left -= _memory_gas(size) - _memory_gas(len(held))
+            if left < 0 or size > MAX_QUICK_BYTES:
+                return slow(computation)
+            memory.extend(at, WORD_BYTES)
+            held = memory._bytes
         meter.gas_remaining = left
         items.pop()
-        memory.write(at, WORD_BYTES, _number(items.pop()).to_bytes(WORD_BYTES, "big"))
+        held[at : at + WORD_BYTES] = _number(items.pop()).to_bytes(WORD_BYTES, "big")
         return None
 
     return quick

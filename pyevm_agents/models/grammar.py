@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
@@ -30,6 +31,9 @@ SHOWN_ALTERNATIVES = 8
 SHOWN_CHARACTERS = 300
 """Characters of any one text that an error repeats."""
 
+
+KEPT_GRAMMARS = 64
+"""Compiled grammars that are kept for scripts: a step of an agent has one, with its tools in it."""
 
 STEP_LEXER_FUEL = 10_000_000
 """Work that llguidance's lexer may do between two masks, some 14,000 a millisecond. Its own limit
@@ -81,6 +85,7 @@ class Guide:
         self.cutter = cutter
         self._ends = vocabulary.end_tokens()
         self.canonical = CanonicalText(vocabulary, cutter)
+        self._compiled: OrderedDict[str, llguidance.LLMatcher] = OrderedDict()
 
     @cached_property
     def _tokenizer(self) -> llguidance.LLTokenizer:
@@ -191,7 +196,7 @@ class Guide:
             GrammarError: llguidance refuses the grammar.
             ScriptError: the grammar does not admit the text, or asks for more.
         """
-        matcher = self.start(grammar)
+        matcher = self._fresh(grammar)
         tokens = tokens_of_data(self.vocabulary, self.cutter, text)
         if b"".join(map(self.vocabulary.piece, tokens)) != text.encode():
             raise ScriptError(
@@ -224,6 +229,19 @@ class Guide:
             forced_tokens=min(forced_tokens, len(tokens)),
             is_complete=is_complete,
         )
+
+    def _fresh(self, grammar: str) -> llguidance.LLMatcher:
+        """Return a matcher at its start: a copy of one that nobody uses, compiled once.
+
+        Compiling takes some 2 ms, most of what a scripted step does; scripts say many steps under
+        one grammar.
+        """
+        compiled = self._compiled.get(grammar)
+        if compiled is None:
+            compiled = self._compiled[grammar] = self.start(grammar)
+            while len(self._compiled) > KEPT_GRAMMARS:
+                self._compiled.popitem(last=False)
+        return compiled.deep_copy()
 
     def text_of(self, tokens: list[int]) -> str:
         """Return the text of tokens, without end tokens and without half a character at the end."""

@@ -72,7 +72,12 @@ def simulated_vm(vm_class: type[VM], rules: Rules) -> type[SimulatedVM]:
     computation_class = type(
         "SimulatedComputation",
         (SimulatedComputation, plain),
-        {"rules": rules, "_precompiles": rules.precompiles, "opcodes": opcodes},
+        {
+            "rules": rules,
+            "_precompiles": rules.precompiles,
+            "opcodes": opcodes,
+            "remembers_reads": False,
+        },
     )
     executor_class = type(
         "SimulatedTransactionExecutor",

@@ -7,6 +7,7 @@ asks for the same ones over and over: a call and its transaction, one agent in m
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from pyevm_agents.models import Vocabulary
@@ -40,12 +41,36 @@ class RememberingVocabulary(Vocabulary):
         self._followed: OrderedDict[tuple[str, str], Generation] = OrderedDict()
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
-        """Return the tokens of a prompt; see `GgufModel.tokenize`."""
+        """Return the tokens of a prompt; see `GgufModel.tokenize`.
+
+        A prompt that goes on where another one ended asks for the rest of it alone: each segment is
+        tokenised by itself. What comes before the first is then what an empty prompt has.
+        """
         known = self._tokens.get(segments)
         if known is None:
-            known = super().tokenize(segments)
+            done, tokens = self._begun(segments)
+            rest = super().tokenize(segments[done:])
+            known = tokens + rest[len(self._empty) if done else 0 :]
             _keep(self._tokens, segments, known)
         return known
+
+    @cached_property
+    def _empty(self) -> tuple[int, ...]:
+        """The tokens of an empty prompt: that of the beginning of a text, or none."""
+        return super().tokenize(())
+
+    def _begun(self, segments: tuple[Segment, ...]) -> tuple[int, tuple[int, ...]]:
+        """Return how many segments another prompt began with too, and their tokens.
+
+        All others are data: a template could itself begin with what begins a text.
+        """
+        for done in range(len(segments) - 1, 0, -1):
+            if segments[done].is_template:
+                break
+            tokens = self._tokens.get(segments[:done])
+            if tokens is not None:
+                return done, tokens
+        return 0, ()
 
     def follow(self, text: str, request: GenerationRequest) -> Generation:
         """Say a given text as a model would have said it; see `GgufModel.follow`.

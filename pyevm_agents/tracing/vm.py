@@ -82,6 +82,7 @@ class _Tape:
 
 class _TracedMixin(AgentComputation):
     tape: ClassVar[_Tape]
+    remembers_reads = False
 
     def __init__(
         self, state: StateAPI, message: MessageAPI, transaction_context: TransactionContextAPI

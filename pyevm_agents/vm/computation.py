@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from eth.vm.forks.prague.computation import PragueComputation
 from eth_utils.toolz import merge
@@ -11,6 +11,7 @@ from eth_utils.toolz import merge
 from pyevm_agents.deep_calls import at_depth, with_calls
 from pyevm_agents.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
 from pyevm_agents.opcodes import PRAGUE_OPCODES
+from pyevm_agents.vm.pure_reads import PureRead, WatchedCode, is_read, remember, remembered
 from pyevm_agents.vm.watched_state import WatchedState
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ class AgentComputation(PragueComputation):
     least_gas_at_store: int | None = None
     """The least gas that was left when a SSTORE of its own began; None where none did."""
 
+    remembers_reads: ClassVar[bool] = True
+    """Whether reads that come to the same always are executed once. Not where instructions are
+    watched, or mean something else."""
+
     inference: Inference | None = None
     """Set on a call of the executor that ran to its end."""
 
@@ -47,6 +52,8 @@ class AgentComputation(PragueComputation):
         """Begin to execute a message."""
         super().__init__(state, message, transaction_context)
         if message.code:
+            if self.remembers_reads and is_read(message, self.precompiles):
+                self.code = WatchedCode(message.code)
             code: Any = self.code
             code.valid_positions, code.invalid_positions = _positions(message.code)
 
@@ -67,9 +74,24 @@ class AgentComputation(PragueComputation):
             state.watcher.call_returned(self, child_computation)
 
     def generate_child_computation(self, child_msg: MessageAPI) -> ComputationAPI:
-        """Execute a call of this one's."""
+        """Execute a call of this one's; a read of the executor's is executed where it is new."""
+        is_repeated = self.remembers_reads and is_read(child_msg, self.precompiles)
+        read = remembered(child_msg) if is_repeated else None
+        if read is not None:
+            return self._done(child_msg, read)
         call = partial(super().generate_child_computation, child_msg)
-        return at_depth(child_msg.depth, call)
+        child = at_depth(child_msg.depth, call)
+        if is_repeated:
+            remember(child_msg, child)
+        return child
+
+    def _done(self, child_msg: MessageAPI, read: PureRead) -> ComputationAPI:
+        """Return a call as it ends by what is known of it."""
+        self.state.touch_account(child_msg.storage_address)
+        with type(self)(self.state, child_msg, self.transaction_context) as child:
+            child.consume_gas(read.used_gas, reason="a read that is known")
+            child.output = read.output
+        return child
 
     # What follows is what py-evm finds out by recursion, too deep for some Pythons.
 

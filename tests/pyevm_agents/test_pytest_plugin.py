@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from textwrap import dedent
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 pytest_plugins = ["pytester"]
 
@@ -19,6 +18,12 @@ ROOT = Path(__file__).parents[2]
 PLAIN = """
 def test_plain():
     assert 1 + 1 == 2
+"""
+
+INI = """
+[pytest]
+filterwarnings = error
+asyncio_default_fixture_loop_scope = function
 """
 
 HEAVY = ("eth", "web3", "llguidance", "numpy", "rlp", "eth_abi", "pyevm_agents.testing")
@@ -39,30 +44,57 @@ def clerk(deploy, *tools):
 
 @pytest.fixture(scope="module")
 def facts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pytest's cache for all suites here: the model's facts are learned once."""
+    """Pytest's cache for all suites here: the model's facts are learned once.
+
+    What is imported before a suite stays imported after it.
+    """
+    import_module("pyevm_agents.testing.connection")
     return tmp_path_factory.mktemp("cache")
 
 
+Run = Callable[..., pytest.RunResult]
+
+
 @pytest.fixture
-def suite(
-    pytester: pytest.Pytester, facts: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., pytest.RunResult]:
-    """Write a suite and run it in a process of its own, warnings as errors."""
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+def written(pytester: pytest.Pytester, facts: Path) -> Callable[[str, str], None]:
+    """Write a suite whose warnings are errors."""
+
+    def write(text: str, ini: str) -> None:
+        pytester.makeini(f"{INI}cache_dir = {facts}\n{ini}")
+        pytester.makepyfile(SCRIPTED + dedent(text) if "clerk" in text else text)
+
+    return write
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester, written: Callable[[str, str], None]) -> Run:
+    """Write a suite and run it in this process, where all is imported."""
 
     def run(text: str, *options: str, ini: str = "") -> pytest.RunResult:
-        pytester.makeini(f"[pytest]\nfilterwarnings = error\ncache_dir = {facts}\n{ini}")
-        pytester.makepyfile(SCRIPTED + text if "clerk" in text else text)
-        return pytester.runpytest_subprocess("-p", "no:randomly", *options)
+        written(text, ini)
+        return pytester.runpytest_inprocess(*options)
 
     return run
 
 
-Suite = "Callable[..., pytest.RunResult]"
+@pytest.fixture
+def fresh(
+    pytester: pytest.Pytester,
+    written: Callable[[str, str], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Run:
+    """Write a suite and run it in a process of its own."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+    def run(text: str, *options: str, ini: str = "") -> pytest.RunResult:
+        written(text, ini)
+        return pytester.runpytest_subprocess(*options)
+
+    return run
 
 
 def test_a_suite_that_does_not_use_it_imports_nothing(
-    suite: Callable[..., pytest.RunResult], pytester: pytest.Pytester
+    fresh: Run, pytester: pytest.Pytester
 ) -> None:
     pytester.makeconftest(
         f"""
@@ -72,13 +104,13 @@ def test_a_suite_that_does_not_use_it_imports_nothing(
             print("IMPORTED", [name for name in {HEAVY} if name in sys.modules])
         """
     )
-    result = suite(PLAIN, "-s")
+    result = fresh(PLAIN, "-s")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*IMPORTED []*"])
 
 
 def test_its_options_fixtures_and_markers_are_shown(
-    suite: Callable[..., pytest.RunResult],
+    suite: Run,
 ) -> None:
     told = suite(PLAIN, "--help").stdout.str()
     for name in ("--agent-model", "agent_model", "agent_artifacts"):
@@ -89,7 +121,7 @@ def test_its_options_fixtures_and_markers_are_shown(
     assert "@pytest.mark.agent_model(name)" in suite(PLAIN, "--markers").stdout.str()
 
 
-def test_its_fixtures_are_one_chain(suite: Callable[..., pytest.RunResult]) -> None:
+def test_its_fixtures_are_one_chain(suite: Run) -> None:
     result = suite(
         """
         def test_all(agent_chain, w3, accounts, deploy, model, as_account):
@@ -108,7 +140,7 @@ def test_its_fixtures_are_one_chain(suite: Callable[..., pytest.RunResult]) -> N
 
 
 def test_a_script_that_is_not_used_up_fails_the_test(
-    suite: Callable[..., pytest.RunResult],
+    suite: Run,
 ) -> None:
     result = suite(
         """
@@ -132,9 +164,9 @@ def test_a_script_that_is_not_used_up_fails_the_test(
 
 
 def test_workers_share_nothing_and_each_has_a_vocabulary(
-    suite: Callable[..., pytest.RunResult],
+    fresh: Run,
 ) -> None:
-    result = suite(
+    result = fresh(
         """
         import os
         import pytest
@@ -157,7 +189,7 @@ def test_workers_share_nothing_and_each_has_a_vocabulary(
     assert not any(Path("/proc", child).exists() for _, child in pairs)
 
 
-def test_coroutines_use_it(suite: Callable[..., pytest.RunResult]) -> None:
+def test_coroutines_use_it(suite: Run) -> None:
     result = suite(
         """
         import pytest
@@ -172,15 +204,12 @@ def test_coroutines_use_it(suite: Callable[..., pytest.RunResult]) -> None:
             other = AsyncWeb3(AsyncAgentProvider(agent_chain.service))
             assert await other.eth.block_number == 2
             assert await other.eth.get_balance(accounts[9]) == 10_000 * 10**18
-        """,
-        ini="asyncio_default_fixture_loop_scope = function",
+        """
     )
     result.assert_outcomes(passed=1)
 
 
-def test_contracts_of_the_project_are_found(
-    suite: Callable[..., pytest.RunResult], pytester: pytest.Pytester
-) -> None:
+def test_contracts_of_the_project_are_found(suite: Run, pytester: pytest.Pytester) -> None:
     folder = pytester.mkdir("built")
     (folder / "Vault.json").write_text(json.dumps({"abi": [], "bytecode": "0x00"}))
     text = """
@@ -193,7 +222,7 @@ def test_contracts_of_the_project_are_found(
     suite(text, ini="agent_artifacts = built").assert_outcomes(passed=1)
 
 
-def test_another_model_is_chosen(suite: Callable[..., pytest.RunResult]) -> None:
+def test_another_model_is_chosen(suite: Run) -> None:
     text = """
         import pytest
 
@@ -210,7 +239,7 @@ def test_another_model_is_chosen(suite: Callable[..., pytest.RunResult]) -> None
     suite(text.replace("NAME", base), ini=f"agent_model = {base}").assert_outcomes(passed=2)
 
 
-def test_an_unknown_model_is_told(suite: Callable[..., pytest.RunResult]) -> None:
+def test_an_unknown_model_is_told(suite: Run) -> None:
     result = suite(
         """
         import pytest
@@ -228,7 +257,7 @@ def test_an_unknown_model_is_told(suite: Callable[..., pytest.RunResult]) -> Non
     )
 
 
-def test_unittest_is_run_by_it(suite: Callable[..., pytest.RunResult]) -> None:
+def test_unittest_is_run_by_it(suite: Run) -> None:
     result = suite(
         """
         from pyevm_agents.testing import AgentTestCase

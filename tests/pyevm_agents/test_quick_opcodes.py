@@ -113,6 +113,23 @@ def test_they_compute_what_py_evms_compute(
     assert left(Quick, state, program, b"", 100) == left(Plain, state, program, b"", 100)
 
 
+places = st.integers(0, 300) | st.sampled_from([31, 32, 33, 23_000, 2**20, 2**32, 2**256 - 32])
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    at=st.lists(places, max_size=6),
+    is_bytes=st.booleans(),
+    gas=st.integers(0, 200) | st.sampled_from([5_000, 10_000_000]),
+)
+def test_memory_grows_at_py_evms_price(
+    *, state: StateAPI, at: list[int], is_bytes: bool, gas: int
+) -> None:
+    word = b"\x30" if is_bytes else push(7)
+    program = b"".join(word + push(place) + b"\x52" for place in at) + b"\x59"
+    assert left(Quick, state, program, b"", gas) == left(Plain, state, program, b"", gas)
+
+
 def test_what_is_quick_has_its_name_and_price() -> None:
     for code in QUICK_CODES:
         quick: Any = QUICK[code]

@@ -36,5 +36,5 @@ def test_what_is_none_is_refused(wrong: object) -> None:
 
 
 def test_a_failing_checksum_is_refused() -> None:
-    with pytest.raises(ConfigError, match="checksum of 0xF39F.* does not fit"):
+    with pytest.raises(ConfigError, match=r"checksum of 0xF39F.* does not fit"):
         canonical("0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266")

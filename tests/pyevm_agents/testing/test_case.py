@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import threading
 import unittest
-from typing import TYPE_CHECKING
 
 from pyevm_agents.models import answer, use
 from pyevm_agents.testing.case import AgentTestCase
 from pyevm_agents.testing.chain import live_chains
 from tests.pyevm_agents.testing.agents import clerk
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def result_of(case: type[AgentTestCase]) -> unittest.TestResult:
@@ -28,11 +24,11 @@ def test_each_test_has_a_chain() -> None:
             agent = clerk(self.chain, counter)
             self.model.script(use("CounterTool", amount=5), answer("done"))
             self.chain.ask(agent, "Add five")
-            self.assertEqual(counter.functions.number().call(), 5)
-            self.assertEqual(self.w3.eth.get_balance(self.accounts[9]), 10_000 * 10**18)
+            assert counter.functions.number().call() == 5
+            assert self.w3.eth.get_balance(self.accounts[9]) == 10_000 * 10**18
 
         def test_begins_anew(self) -> None:
-            self.assertEqual(self.w3.eth.block_number, 0)
+            assert self.w3.eth.block_number == 0
 
     before = threading.active_count(), live_chains()
     result = result_of(Case)

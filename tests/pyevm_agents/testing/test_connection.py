@@ -12,8 +12,7 @@ from pyevm_agents.models import answer, use
 from tests.pyevm_agents.testing.agents import clerk
 
 if TYPE_CHECKING:
-    from precompiles.ports import GenerationRequest
-    from pyevm_agents.models.scripted import Step
+    from pyevm_agents.steps import Event
     from pyevm_agents.testing.chain import AgentChain
 
 
@@ -30,10 +29,10 @@ def test_a_receipt_is_there_at_once(agent_chain: AgentChain, counter: Any) -> No
 
 
 def test_a_send_without_gas_is_executed_once(agent_chain: AgentChain, counter: Any) -> None:  # noqa: ANN401
-    runs = []
+    runs: list[Event] = []
     agent = clerk(agent_chain, counter)
     agent_chain.model.script(use("CounterTool", amount=5), answer("done"))
-    agent_chain.chain.steps.listen(lambda event: runs.append(event))
+    agent_chain.chain.steps.listen(runs.append)
     agent_chain.ask(agent, "Add five")
     kinds = {event.place.purpose for event in runs}
     assert kinds == {"block"}

@@ -65,7 +65,7 @@ def test_two_of_a_name_are_refused_with_both(project: Path) -> None:
     assert "\n  Old.sol:Minter  (" in str(raised.value)
     assert "\n  Token.sol:Minter  (" in str(raised.value)
     assert artifacts.find("Old.sol:Minter").file == project / "out" / "Old.sol" / "Minter.json"
-    with pytest.raises(ConfigError, match="no contract 'en.sol:Minter'"):
+    with pytest.raises(ConfigError, match=r"no contract 'en\.sol:Minter'"):
         artifacts.find("en.sol:Minter")
 
 

@@ -34,7 +34,7 @@ def reverting(data: bytes) -> str:
     return f"0x60{size}600c60003960{size}6000fd{data.hex()}"
 
 
-def selected(signature: str, types: list[str], *values: object) -> bytes:
+def selected(signature: str, types: list[str], values: list[object]) -> bytes:
     return function_signature_to_4byte_selector(signature) + encode(types, values)
 
 
@@ -78,10 +78,10 @@ def test_wei_go_with_it(agent_chain: AgentChain, written: Any) -> None:  # noqa:
     ("code", "told"),
     [
         (reverting(b""), "its constructor reverted: no reason given"),
-        (reverting(selected("Error(string)", ["string"], "no")), r"reverted: Error\('no'\)"),
-        (reverting(selected("Panic(uint256)", ["uint256"], 0x12)), "division by zero"),
+        (reverting(selected("Error(string)", ["string"], ["no"])), r"reverted: Error\('no'\)"),
+        (reverting(selected("Panic(uint256)", ["uint256"], [0x12])), "division by zero"),
         (
-            reverting(selected("TooSmall(uint256,bool)", ["uint256", "bool"], 5, True)),
+            reverting(selected("TooSmall(uint256,bool)", ["uint256", "bool"], [5, True])),
             r"reverted: TooSmall\(least=5, True\)",
         ),
         (reverting(function_signature_to_4byte_selector("TooSmall(uint256,bool)")), "0x"),

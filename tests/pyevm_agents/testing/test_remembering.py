@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from precompiles.ports import GenerationRequest, Segment
 from pyevm_agents.errors import ScriptError
@@ -60,6 +62,46 @@ def test_tokens_are_asked_for_once(
     wanted = plain.tokenize(SEGMENTS)
     assert [vocabulary.tokenize(SEGMENTS) for _ in range(3)] == [wanted] * 3
     assert asked == ["tokenize"]
+
+
+def test_a_prompt_that_goes_on_asks_for_its_end(
+    vocabulary: RememberingVocabulary, plain: Vocabulary, asked: list[str]
+) -> None:
+    longer = (*SEGMENTS, Segment(text=" and all"), Segment(text="\nObservation: 5"))
+    vocabulary.tokenize(SEGMENTS)
+    assert vocabulary.tokenize(longer) == plain.tokenize(longer)
+    assert len(asked) == 3  # The first prompt, an empty one once, the rest.
+    vocabulary.tokenize((*longer, Segment(text="!")))
+    assert len(asked) == 4
+
+
+PIECES = st.lists(
+    st.builds(Segment, text=st.text("ab<>|", max_size=3), is_template=st.booleans()), max_size=6
+)
+
+
+@pytest.mark.parametrize("beginning", [(), (0,)])
+@given(prompts=st.lists(PIECES, max_size=6))
+def test_prompts_have_the_tokens_of_the_vocabulary(
+    beginning: tuple[int, ...], prompts: list[list[Segment]]
+) -> None:
+    def tokenize(_: Vocabulary, segments: tuple[Segment, ...]) -> tuple[int, ...]:
+        # A template's "<" is the token that begins a text; data has none.
+        tokens = [
+            0 if one.is_template and letter == "<" else ord(letter)
+            for one in segments
+            for letter in one.text
+        ]
+        has_it = tuple(tokens[:1]) == beginning
+        return (*(() if has_it else beginning), *tokens)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Vocabulary, "tokenize", tokenize)
+        vocabulary = RememberingVocabulary()
+        for prompt in prompts:
+            for end in range(len(prompt) + 1):
+                segments = tuple(prompt[:end])
+                assert vocabulary.tokenize(segments) == tokenize(vocabulary, segments)
 
 
 def test_a_text_is_followed_once(

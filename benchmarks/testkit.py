@@ -1,0 +1,212 @@
+"""How fast is the test kit, beside the EVM's part of it and beside eth-tester with a stub?
+
+    python -m benchmarks.testkit [--quick] [--rounds 20] [--json FILE] [--peers FOLDER]
+
+Times are of the wall clock, medians over the rounds. "New words" are said to prompts that the
+process has tokens of, through grammars that it has compiled; "first" is the first run of its
+process, which starts that of the vocabulary. The EVM's part is the same transaction with every
+answer known. eth-tester's tests deploy `MockExecutor` and set its answer: a test of the same
+contract without tokens, prompts, grammars or their gas. It is installed from PyPI into a folder
+that is kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.testkit_cases import (
+    ETH_TESTER_SUITE,
+    EXECUTOR,
+    ONE_STEP_SUITE,
+    FiveSteps,
+    set_up,
+    write_suite,
+)
+from pyevm_agents.testing.prepared import Prepared
+
+ROOT = Path(__file__).resolve().parent.parent
+
+SET_UP_BAR_SECONDS = 0.010
+SCRIPTED_BAR_SECONDS = 0.200
+SCRIPTED_BAR_SHARE = 1.3
+SUITE_BAR_SECONDS = 60.0
+START_UP_BAR_SECONDS = 0.020
+
+PEER = ("eth-tester[py-evm]==0.14.0b1", "web3==8.0.0", "pyunormalize==17.0.0")
+RUNNER = ("pytest==9.2.0", "pytest-xdist==3.8.0")
+WORKERS = 2
+PLUGIN = "pyevm_agents.pytest_plugin"
+WIDTH = 120
+
+EMPTY_SUITE = "def test_nothing():\n    pass\n"
+
+
+@dataclass(slots=True)
+class Found:
+    """What was measured: each row's samples, in seconds, and what it has to be."""
+
+    rows: dict[str, list[float]] = field(default_factory=dict)
+    bars: dict[str, float] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def take(self, row: str, samples: list[float], bar: float | None = None) -> float:
+        """Add a row; return its median."""
+        self.rows[row] = samples
+        if bar is not None:
+            self.bars[row] = bar
+        return statistics.median(samples)
+
+
+def measure(options: argparse.Namespace, found: Found, console: Console) -> None:
+    """Measure everything."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        beginning = Prepared(kept_facts=folder / "facts")
+        _ = beginning.config  # Learns the facts once; a project's runs have them in pytest's cache.
+        in_process(beginning, options.rounds, found, console)
+        beginning.close()
+        start_up(folder / "start-up", options.starts, found, console)
+        suites(folder / "suite", options, found, console)
+
+
+def in_process(beginning: Prepared, rounds: int, found: Found, console: Console) -> None:
+    """Measure a chain's set-up, and a run of five steps with its EVM's part."""
+    console.print("chains")
+    found.take("set-up and teardown of a chain, first", [set_up(beginning)])
+    times = [set_up(beginning) for _ in range(5 * rounds)]
+    found.take("set-up and teardown of a chain", times, SET_UP_BAR_SECONDS)
+    console.print("five steps")
+    case = FiveSteps(beginning)
+    found.take("five scripted steps, first", [case.scripted("First")])
+    new_words, known, evm = [], [], []
+    for number in range(rounds):  # In turns: another program's load is shared alike.
+        new_words.append(case.scripted(f"Round {number}"))
+        known.append(case.scripted(f"Round {number}"))
+        evm += case.stored(f"Round {number}", 1)
+    case.close()
+    said = found.take("five scripted steps, new words", new_words, SCRIPTED_BAR_SECONDS)
+    again = found.take("five scripted steps, said before", known)
+    alone = found.take("the EVM's part of them", evm)
+    for told, seconds in (("new words", said), ("said before", again)):
+        share = seconds / alone
+        met = "✓" if share <= SCRIPTED_BAR_SHARE else "✗"
+        found.notes.append(
+            f"five steps, {told}: {share:.2f} of the EVM's part; bar {SCRIPTED_BAR_SHARE} {met}"
+        )
+
+
+def start_up(folder: Path, starts: int, found: Found, console: Console) -> None:
+    """Measure what the plugin costs a suite that does not use it."""
+    console.print("start-up")
+    folder.mkdir()
+    (folder / "test_nothing.py").write_text(EMPTY_SUITE, encoding="utf-8")
+    with_it, without = [], []
+    for _ in range(starts):
+        with_it.append(run_suite(sys.executable, folder))
+        without.append(run_suite(sys.executable, folder, "-p", f"no:{PLUGIN}"))
+    difference = min(with_it) - min(without)
+    found.take("a suite of one empty test, without the plugin", without)
+    found.take("the plugin in it (least of each)", [difference], START_UP_BAR_SECONDS)
+
+
+def suites(folder: Path, options: argparse.Namespace, found: Found, console: Console) -> None:
+    """Measure suites of one-step tests, ours and eth-tester's."""
+    count, both = options.count, ("-n", str(WORKERS))
+    ours = folder / "ours"
+    write_suite(ours, ONE_STEP_SUITE, count=count, executor=EXECUTOR)
+    run_suite(sys.executable, ours, "-k", "[0]")  # Fills pytest's cache.
+    theirs = folder / "eth-tester"
+    build = ROOT / "contracts" / "build"
+    write_suite(theirs, ETH_TESTER_SUITE, count=count, build=str(build))
+    python = peer(options.peers)
+    bar = SUITE_BAR_SECONDS * count / 1_000
+    for name, program, where in (("the kit", sys.executable, ours), ("eth-tester", python, theirs)):
+        for how, arguments in (("one process", ()), (f"xdist -n {WORKERS}", both)):
+            row = f"{count:,} one-step tests, {name}, {how}"
+            console.print(row)
+            is_barred = name == "the kit" and arguments == both
+            found.take(row, [run_suite(program, where, *arguments)], bar if is_barred else None)
+
+
+def run_suite(python: str, folder: Path, *arguments: str) -> float:
+    """Run a folder's tests in a process of its own; return how long it took.
+
+    Raises: RuntimeError: a test failed.
+    """
+    command = [python, "-m", "pytest", "-q", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    begun = time.perf_counter()
+    run = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    seconds = time.perf_counter() - begun
+    if run.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{run.stdout[-4_000:]}{run.stderr}")
+    return seconds
+
+
+def peer(folder: Path) -> str:
+    """Return the Python of an environment with eth-tester, made where it is not there."""
+    environment = folder.resolve() / "eth-tester-suite"
+    python = environment / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "-q", *PEER, *RUNNER], check=True)
+    return str(python)
+
+
+def show(found: Found, console: Console) -> None:
+    """Print what was found."""
+    table = Table("milliseconds", "median", "least", "most", "bar", title="test kit")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for row, samples in found.rows.items():
+        median, bar = statistics.median(samples), found.bars.get(row)
+        verdict = "" if bar is None else f"{bar * 1e3:,.0f} {'✓' if median <= bar else '✗'}"
+        figures = (median, min(samples), max(samples))
+        table.add_row(row, *(f"{1e3 * seconds:,.1f}" for seconds in figures), verdict)
+    console.print(table)
+    for note in found.notes:
+        console.print(note)
+
+
+def main() -> int:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=20, help="runs of five steps")
+    parser.add_argument("--count", type=int, default=1_000, help="one-step tests of a suite")
+    parser.add_argument("--starts", type=int, default=10, help="runs of an empty suite")
+    parser.add_argument("--quick", action="store_true", help="a tenth of it, to try it out")
+    parser.add_argument("--peers", type=Path, default=Path("build/peers"), help="folder of peers")
+    parser.add_argument("--json", type=Path, help="write all samples to this file as well")
+    options = parser.parse_args()
+    for name in ("rounds", "count", "starts"):
+        if getattr(options, name) < 1:
+            parser.error(f"--{name} is {getattr(options, name)}; it must be at least 1")
+        if options.quick:
+            setattr(options, name, max(1, getattr(options, name) // 10))
+    found = Found()
+    measure(options, found, Console(stderr=True))
+    show(found, Console(width=None if sys.stdout.isatty() else WIDTH))
+    if options.json is not None:
+        form = {"rows": found.rows, "bars": found.bars, "notes": found.notes}
+        options.json.write_text(json.dumps(form, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

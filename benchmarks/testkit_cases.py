@@ -1,0 +1,187 @@
+"""What `benchmarks.testkit` times: chains, a five-step agent, and the same with nothing to say."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from pyevm_agents.models import SwitchedModel, answer, use
+from pyevm_agents.testing import AgentChain
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from precompiles.ports import Generation, GenerationRequest, LanguageModel, Segment
+    from pyevm_agents.models.scripted import AnswerStep, ToolStep
+    from pyevm_agents.testing.prepared import Prepared
+
+EXECUTOR = "0x0000000000000000000000000000000000000019"
+TOOLS = ("CounterTool", "EchoTool", "TokenInfoTool")
+STEPS = 5
+
+
+class StoredModel:
+    """A model that has nothing to work out: it says again what it heard once."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        """Listen to a model."""
+        self._model = model
+        self._tokens: dict[tuple[Segment, ...], tuple[int, ...]] = {}
+        self._said: dict[tuple[tuple[int, ...], str], Generation] = {}
+
+    def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
+        """Return the tokens of a prompt."""
+        if segments not in self._tokens:
+            self._tokens[segments] = self._model.tokenize(segments)
+        return self._tokens[segments]
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        """Return what was said to this prompt."""
+        key = (request.prompt_tokens, request.grammar)
+        if key not in self._said:
+            self._said[key] = self._model.generate(request)
+        return self._said[key]
+
+
+def set_up(beginning: Prepared) -> float:
+    """Make a chain with web3.py on it and close it; return how long it took."""
+    begun = time.perf_counter()
+    with AgentChain(beginning) as chain:
+        _ = chain.w3
+    return time.perf_counter() - begun
+
+
+class FiveSteps:
+    """A chain with an agent of three tools, asked for five steps."""
+
+    def __init__(self, beginning: Prepared) -> None:
+        """Deploy it."""
+        self.chain = AgentChain(beginning)
+        tools = [self.chain.deploy(name) for name in TOOLS]
+        self.agent: Any = self.chain.deploy(
+            "SimpleAgent",
+            agentExecutorContract=EXECUTOR,
+            modelId="default",
+            name="Clerk",
+            description="Counts for you",
+            inputDescription="What to count",
+            basePrompt="You count what you are told to.",
+            tools=tools,
+            agentMaxIterations=STEPS,
+        )
+        self._snapshot = self.chain.snapshot()
+
+    def scripted(self, words: str) -> float:
+        """Run it by a script, with these words in its thoughts; return how long it took."""
+        self._begin_anew()
+        return self._timed(script(words))
+
+    def stored(self, words: str, repeats: int) -> list[float]:
+        """Run it by a script, and then with every answer known: return how long these took."""
+        (switch,) = self.chain.chain.models.values()
+        assert isinstance(switch, SwitchedModel)  # noqa: S101 - as an AgentChain has it
+        self._begin_anew()
+        stored = StoredModel(self.chain.model)
+        own, switch.own = switch.own, stored
+        switch.switch(None)
+        try:
+            self._timed(script(words))
+            times = []
+            for _ in range(repeats):
+                self._begin_anew()
+                times.append(self._timed(()))
+        finally:
+            switch.own = own
+            switch.switch(None)
+        return times
+
+    def _begin_anew(self) -> None:
+        self.chain.revert(self._snapshot)
+        self._snapshot = self.chain.snapshot()
+
+    def _timed(self, steps: tuple[ToolStep | AnswerStep, ...]) -> float:
+        begun = time.perf_counter()
+        if steps:
+            self.chain.model.script(*steps)
+        receipt = self.chain.ask(self.agent, "Add to the counter", gas=30_000_000)
+        seconds = time.perf_counter() - begun
+        steps_made = len(self.chain.steps(receipt["transactionHash"]))
+        if receipt["status"] != 1 or steps_made != STEPS:
+            raise RuntimeError(f"the run ended after {steps_made} steps: {receipt}")
+        return seconds
+
+    def close(self) -> None:
+        """Close the chain."""
+        self.chain.close()
+
+
+def script(words: str) -> tuple[ToolStep | AnswerStep, ...]:
+    """Return five steps that say these words."""
+    uses = [use("CounterTool", thought=f"{words}, {n}", amount=n + 1) for n in range(STEPS - 1)]
+    return (*uses, answer(f"{words}, done"))
+
+
+ONE_STEP_SUITE = """
+import pytest
+from pyevm_agents.testing import answer
+
+@pytest.mark.parametrize("number", range({count}))
+def test_one_step(agent_chain, deploy, model, number):
+    agent = deploy(
+        "SimpleAgent", agentExecutorContract="{executor}", modelId="default", name="Clerk",
+        description="Answers", inputDescription="What", basePrompt="You answer.", tools=[],
+        agentMaxIterations=1,
+    )
+    model.script(answer(f"It is {{number}}"))
+    receipt = agent_chain.ask(agent, f"What is {{number}}?", gas=10_000_000)
+    assert receipt["status"] == 1
+"""
+"""A thousand tests in which everything that is said is new."""
+
+ETH_TESTER_SUITE = """
+import json
+from pathlib import Path
+
+import pytest
+from eth_abi import encode
+from web3 import EthereumTesterProvider, Web3
+
+BUILD = Path({build!r})
+NOBODY = "0x" + "00" * 20
+
+@pytest.fixture
+def w3():
+    w3 = Web3(EthereumTesterProvider())
+    w3.eth.default_account = w3.eth.accounts[0]
+    return w3
+
+def deploy(w3, name, *arguments):
+    form = json.loads((BUILD / f"{{name}}.json").read_text())
+    contract = w3.eth.contract(abi=form["abi"], bytecode=form["bytecode"])
+    sent = contract.constructor(*arguments).transact()
+    address = w3.eth.wait_for_transaction_receipt(sent)["contractAddress"]
+    return w3.eth.contract(address=address, abi=form["abi"])
+
+@pytest.mark.parametrize("number", range({count}))
+def test_one_step(w3, number):
+    executor = deploy(w3, "MockExecutor")
+    result = (True, f"It is {{number}}", NOBODY, ([], b""), "")
+    executor.functions.willReturn(result).transact()
+    agent = deploy(
+        w3, "SimpleAgent", executor.address, "default", "Clerk", "Answers", "What", "You answer.",
+        [], 1,
+    )
+    asked = encode(["string"], [f"What is {{number}}?"])
+    sent = agent.functions.run(([(0, asked)], asked), NOBODY).transact({{"gas": 10_000_000}})
+    assert w3.eth.wait_for_transaction_receipt(sent)["status"] == 1
+"""
+"""The same with a stub in the executor's place, as web3.py's documentation sets a test up."""
+
+
+def write_suite(folder: Path, suite: str, **values: object) -> None:
+    """Write a suite of tests into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "test_one_step.py").write_text(suite.format(**values), encoding="utf-8")
+    (folder / "pytest.ini").write_text(
+        "[pytest]\nasyncio_default_fixture_loop_scope = function\n", encoding="utf-8"
+    )
