@@ -54,6 +54,11 @@ class ParamType(IntEnum):
         """The Solidity type, such as `uint256[]`."""
         return _ABI_TYPES[self]
 
+    @property
+    def words(self) -> str:
+        """What a prompt calls the type, such as `list of positive integers`."""
+        return _WORDS[self]
+
 
 _ABI_TYPES = {
     ParamType.STRING: "string",
@@ -66,6 +71,19 @@ _ABI_TYPES = {
     ParamType.BOOL_ARRAY: "bool[]",
     ParamType.INT_ARRAY: "int256[]",
     ParamType.UINT_ARRAY: "uint256[]",
+}
+
+_WORDS = {
+    ParamType.STRING: "text",
+    ParamType.ADDRESS: "address",
+    ParamType.BOOL: "true or false",
+    ParamType.INT: "integer",
+    ParamType.UINT: "positive integer",
+    ParamType.STRING_ARRAY: "list of texts",
+    ParamType.ADDRESS_ARRAY: "list of addresses",
+    ParamType.BOOL_ARRAY: "list of true or false",
+    ParamType.INT_ARRAY: "list of integers",
+    ParamType.UINT_ARRAY: "list of positive integers",
 }
 
 Value: TypeAlias = str | bool | int | list[str] | list[bool] | list[int]

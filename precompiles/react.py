@@ -49,20 +49,6 @@ _OUTPUT = re.compile(
     rf"|Action: (?P<name>{_LINE})\nAction Input: (?P<arguments>{_JSON}))"
 )
 
-TYPE_WORDS = {
-    ParamType.STRING: "text",
-    ParamType.ADDRESS: "address",
-    ParamType.BOOL: "true or false",
-    ParamType.INT: "integer",
-    ParamType.UINT: "positive integer",
-    ParamType.STRING_ARRAY: "list of texts",
-    ParamType.ADDRESS_ARRAY: "list of addresses",
-    ParamType.BOOL_ARRAY: "list of true or false",
-    ParamType.INT_ARRAY: "list of integers",
-    ParamType.UINT_ARRAY: "list of positive integers",
-}
-"""What the prompt calls the types of parameters."""
-
 _FORMAT_WITHOUT_TOOLS = """Use the following format:
 
 Question: the input question you must answer
@@ -226,7 +212,7 @@ def _describe(tool: Tool, book: AddressBook) -> str:
 def _describe_parameter(parameter: ParamDescription, book: AddressBook) -> str:
     description = escape_line(book.intern(parameter.description))
     name = json.dumps(parameter.name, ensure_ascii=False)
-    return f"{name} ({TYPE_WORDS[parameter.param_type]}): {description}"
+    return f"{name} ({parameter.param_type.words}): {description}"
 
 
 def _value(param_type: ParamType, value: object, book: AddressBook) -> Value:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from precompiles.ports import Generation, Segment
 from pyevm_agents.errors import ConfigError, ScriptError
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AnswerStep",
     "Argument",
+    "Counting",
     "Script",
     "ScriptedModel",
     "Step",
@@ -62,6 +63,15 @@ SHOWN_PROMPT_CHARACTERS = 400
 """How much of a prompt's end a message shows."""
 
 SHOWN_QUESTION_CHARACTERS = 80
+
+
+@runtime_checkable
+class Counting(Protocol):
+    """A model without weights, which counts its words in the tokens of another one."""
+
+    @property
+    def vocabulary(self) -> GgufModel:
+        """Whose tokens they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +151,7 @@ class ScriptedModel(Closing):
         step, name = self._step(request)
         try:
             return self._say(step, request)
-        except (ConfigError, ScriptError) as error:
+        except ScriptError as error:
             raise ScriptError(_refusal(name, step, request, error)) from error
 
     def report(self) -> str:

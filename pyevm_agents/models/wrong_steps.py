@@ -10,7 +10,6 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from precompiles.abi import ParamType
-from precompiles.react import TYPE_WORDS
 from precompiles.spec import MAX_ARRAY_ITEMS, MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
 from precompiles.text import ADDRESS, CONTROL_CLASS
 from pyevm_agents.errors import ConfigError
@@ -81,7 +80,7 @@ def offer(request: GenerationRequest) -> str:
 
 def signature(tool: AdmittedTool) -> str:
     """Return a tool with its parameters, such as `DeployTool(asset: address)`."""
-    parameters = ", ".join(f"{one.name}: {TYPE_WORDS[one.param_type]}" for one in tool.parameters)
+    parameters = ", ".join(f"{one.name}: {one.param_type.words}" for one in tool.parameters)
     return f"{tool.name}({parameters})"
 
 
@@ -111,7 +110,7 @@ def _tool_reasons(step: ToolStep, request: GenerationRequest) -> Iterator[str]:
             yield f"{step.tool} has no parameter {name!r}{_meant(name, types)}"
     for name, param_type in types.items():
         if name not in step.arguments:
-            yield f"the argument {name!r} is missing: {TYPE_WORDS[param_type]}"
+            yield f"the argument {name!r} is missing: {param_type.words}"
         else:
             yield from _value_reasons(name, param_type, step.arguments[name], request.handles)
 
@@ -133,7 +132,7 @@ def _value_reasons(
     if param_type < ParamType.STRING_ARRAY:
         yield from _item_reasons(name, param_type, value, handles)
     elif not isinstance(value, (list, tuple)):
-        yield f"{name}={value!r} is no {TYPE_WORDS[param_type]}"
+        yield f"{name}={value!r} is no {param_type.words}"
     else:
         if len(value) > MAX_ARRAY_ITEMS:
             yield f"{name} has {len(value)} items, at most {MAX_ARRAY_ITEMS}"
@@ -151,7 +150,7 @@ def _item_reasons(
         ParamType.BOOL: isinstance(value, bool),
     }.get(param_type, isinstance(value, int) and not isinstance(value, bool))
     if not is_right:
-        yield f"{name}={value!r} is no {TYPE_WORDS[param_type]}"
+        yield f"{name}={value!r} is no {param_type.words}"
     elif isinstance(value, str) and param_type is ParamType.ADDRESS:
         yield from _address_reasons(name, value, handles)
     elif isinstance(value, str):
@@ -160,7 +159,7 @@ def _item_reasons(
     elif param_type in _RANGES and isinstance(value, int):
         least, most, words = _RANGES[param_type]
         if not least <= value <= most:
-            yield f"{name}={value} is no {TYPE_WORDS[param_type]}: {words}"
+            yield f"{name}={value} is no {param_type.words}: {words}"
 
 
 def _address_reasons(name: str, value: str, handles: Handles) -> Iterator[str]:

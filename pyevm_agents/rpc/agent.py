@@ -10,6 +10,7 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import RememberingModel, ScriptedModel, SwitchedModel, answer, use
 from pyevm_agents.models.llama_model import GgufModel
 from pyevm_agents.models.recorded import RecordedModel, RecordingModel
+from pyevm_agents.models.scripted import Counting
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.agent_trace import trace_json
 from pyevm_agents.rpc.asked import asked
@@ -216,7 +217,7 @@ def _weights_of(switch: SwitchedModel) -> GgufModel:
                 model = model.model
             case RecordedModel():
                 model = model.beyond
-            case ScriptedModel():
+            case Counting():
                 model = model.vocabulary
             case _:
                 raise RpcError(

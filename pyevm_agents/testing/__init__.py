@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyevm_agents.models import ScriptedModel, answer, use
+    from pyevm_agents.models import ScriptedModel, again, answer, unchecked, use
     from pyevm_agents.models.adversary import AdversarialModel
     from pyevm_agents.testing.adversarial import Adversary, adversary, adversary_settings, saying
     from pyevm_agents.testing.asking import agent_input
@@ -31,8 +31,10 @@ HOMES = {
     "adversary": "pyevm_agents.testing.adversarial",
     "adversary_settings": "pyevm_agents.testing.adversarial",
     "agent_input": "pyevm_agents.testing.asking",
+    "again": "pyevm_agents.models",
     "answer": "pyevm_agents.models",
     "saying": "pyevm_agents.testing.adversarial",
+    "unchecked": "pyevm_agents.models",
     "use": "pyevm_agents.models",
 }
 """Where each name is defined."""
@@ -48,9 +50,11 @@ __all__ = [
     "ScriptedModel",
     "adversary",
     "adversary_settings",
+    "again",
     "agent_input",
     "answer",
     "saying",
+    "unchecked",
     "use",
 ]
 

@@ -78,6 +78,7 @@ class AgentChain:
         self.node = Node(self.chain, now=self._now, keys=Keys(self.beginning.keys))
         self.service = node_service(self.node, send_seconds=SEND_SECONDS)
         self.model.renewed = self.service.forget_faults
+        self.model.executing = lambda: self.chain.steps.executing
         self.accounts: tuple[str, ...] = tuple(map(to_checksum_address, self.node.keys.addresses))
         """Ten accounts with 10,000 ETH each, those of every local network."""
 
@@ -254,13 +255,14 @@ class AgentChain:
                 with agent_chain.isolated():
                     …
 
-        What the model is told to say is not undone: tell it anew.
+        So is what the model is told to say; it fails here where it was not all said.
         """
         number, keys, mining = self.snapshot(), self.node.keys, self.node.mining
         impersonated = keys.impersonated, keys.impersonates_all
         default_account = self.w3.eth.default_account
         try:
-            yield self
+            with self.model.for_a_while():
+                yield self
         finally:
             self.revert(number)
             self._change(lambda: self.node.set_mining(mining))

@@ -13,23 +13,24 @@ request that asked.
 
 from __future__ import annotations
 
-import re
 import threading
-from dataclasses import dataclass
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pyevm_agents.errors import ConfigError, EngineFault, ScriptError
-from pyevm_agents.models import RepeatedStep, ScriptedModel, unchecked
-from pyevm_agents.models.prompts import Asked, asked
-from pyevm_agents.models.script_steps import described
-from pyevm_agents.models.scripted import circumstances, require_script, where
+from pyevm_agents.errors import EngineFault, ScriptError
+from pyevm_agents.models import ScriptedModel, unchecked
+from pyevm_agents.models.cuts import cut
+from pyevm_agents.models.prompts import asked
+from pyevm_agents.models.scripted import circumstances, where
+from pyevm_agents.testing.patterns import Patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from precompiles.ports import Generation, GenerationRequest, LanguageModel, Segment
     from pyevm_agents.models import GgufModel, ProfileFacts
     from pyevm_agents.models.script_steps import Step
+    from pyevm_agents.steps import Executing
 
 NOT_SCRIPTED = (
     "nothing is scripted for it. Say what it answers with `model.script(use(...), answer(...))`, "
@@ -39,26 +40,6 @@ SAME_WORDS = (
     "The same step of the same question gets the same words as long as a script stands, as a model "
     "would give them: for another run of it, call `model.script` again."
 )
-
-
-@dataclass(slots=True, kw_only=True)
-class _Rule:
-    """Steps for the prompts that a pattern matches."""
-
-    pattern: re.Pattern[str]
-    prompt: re.Pattern[str]
-    steps: Sequence[Step]
-    is_optional: bool
-    said_steps: int = 0
-
-    def __str__(self) -> str:
-        more = f", prompt={self.prompt.pattern!r}" if self.prompt.pattern else ""
-        return f"when({self.pattern.pattern!r}{more})"
-
-    def matches(self, question: Asked, step: int) -> bool:
-        """Whether the prompt of a step of a run is meant."""
-        told = f"{question.question}\n{question.history_up_to(step)}"
-        return bool(self.pattern.search(told) and self.prompt.search(question.up_to(step)))
 
 
 class ModelOfTest:
@@ -73,9 +54,16 @@ class ModelOfTest:
         self.renewed: Callable[[], None] = _do_nothing
         """Is called when something else answers from now on; for a node that keeps faults."""
 
+        self.executing: Callable[[], Executing | None] = _nothing
+        """Tells which transaction asks; for a chain that executes transactions again."""
+
         self._lock = threading.RLock()
-        self._rules: list[_Rule] = []
+        self._told: dict[object, Generation] = {}
+        self._patterns = Patterns()
         self._rest: LanguageModel | None = None
+        self._outer: LanguageModel | None = None
+        """What answered when `for_a_while` began: not its to verify."""
+
         self._failure: Exception | None = None
         self._unraised: Exception | None = None
 
@@ -118,15 +106,8 @@ class ModelOfTest:
         Raises:
             ConfigError: a pattern is none, or one is no step.
         """
-        require_script(steps)
-        rule = _Rule(
-            pattern=_compiled(pattern),
-            prompt=_compiled(prompt),
-            steps=steps,
-            is_optional=is_optional,
-        )
         with self._lock:
-            self._rules.append(rule)
+            self._patterns.add(pattern, prompt, steps, is_optional=is_optional)
         self.renewed()
 
     def respond(self, function: Callable[[GenerationRequest], Step]) -> None:
@@ -162,9 +143,28 @@ class ModelOfTest:
     def reset(self) -> None:
         """Forget everything: scripts, patterns, what was said, and what failed."""
         with self._lock:
-            self._rules, self._rest = [], None
+            self._patterns, self._rest = Patterns(), None
             self._failure = self._unraised = None
         self.renewed()
+
+    @contextmanager
+    def for_a_while(self) -> Iterator[None]:
+        """Verify at the end what was scripted meanwhile, and let what stood before answer again.
+
+        Where the test fails meanwhile, nothing is verified. For examples of Hypothesis, which all
+        run in one test: none of them has to do with what another one has left.
+        """
+        with self._lock:
+            before = self._patterns, self._rest, self._failure, self._outer
+            self._patterns, self._outer, self._failure = self._patterns.copy(), self._rest, None
+        try:
+            yield
+            self.verify()
+        finally:
+            with self._lock:
+                self._patterns, self._rest, self._failure, self._outer = before
+                self._unraised = None
+            self.renewed()
 
     # -- what a test looks at -- #
 
@@ -211,9 +211,24 @@ class ModelOfTest:
     def generate(self, request: GenerationRequest) -> Generation:
         """Say what is scripted for this prompt.
 
+        A transaction that was mined and is executed again, for a trace, is told what it was told
+        then, whatever is scripted by now.
+
         Raises:
             ScriptError: nothing is, or the grammar does not admit it.
         """
+        executing = self.executing()
+        key = executing and (executing.transaction_hash, request.prompt_tokens, request.grammar)
+        if executing is not None and executing.is_replay and key in self._told:
+            return cut(self._told[key], request.max_tokens)
+        generation = self._generated(request)
+        if executing is not None and not executing.is_replay:
+            self._told[key] = generation
+        return generation
+
+    # -- inside -- #
+
+    def _generated(self, request: GenerationRequest) -> Generation:
         try:
             return self._answerer(request).generate(request)
         except EngineFault as error:
@@ -225,8 +240,6 @@ class ModelOfTest:
                 f"What answers for the model raised {type(error).__name__}: {error}"
             ) from error
 
-    # -- inside -- #
-
     def _failed(self, error: Exception) -> None:
         with self._lock:
             self._failure = self._failure or error
@@ -234,7 +247,7 @@ class ModelOfTest:
 
     def _answer_with(self, model: LanguageModel | None) -> None:
         with self._lock:
-            left = _left_of(self._rest)
+            left = [] if self._rest is self._outer else _left_of(self._rest)
             self._rest = model
         self.renewed()
         if left:
@@ -243,50 +256,20 @@ class ModelOfTest:
             )
 
     def _left(self) -> list[str]:
-        lines = _left_of(self._rest)
-        for rule in self._rules:
-            if rule.said_steps < len(rule.steps) and not rule.is_optional:
-                lines.append(f"{rule} has steps that nobody asked for:")
-                lines += _numbered(rule)
-        return lines
+        rest = [] if self._rest is self._outer else _left_of(self._rest)
+        return [*rest, *self._patterns.left()]
 
     def _answerer(self, request: GenerationRequest) -> LanguageModel:
         with self._lock:
-            question = asked(request)
-            rule = self._rule(question, question.step)
-            if rule is not None:
-                step = self._step(rule, question, request)
+            step = self._patterns.step(request)
+            if step is not None:
                 return ScriptedModel(lambda _: step, vocabulary=self.vocabulary)
             if self._rest is None:
                 raise ScriptError(
-                    f"The model was asked for {where(question)}, and {NOT_SCRIPTED}.\n"
+                    f"The model was asked for {where(asked(request))}, and {NOT_SCRIPTED}.\n"
                     f"{circumstances(request)}"
                 )
             return self._rest
-
-    def _rule(self, question: Asked, step: int) -> _Rule | None:
-        return next((rule for rule in self._rules if rule.matches(question, step)), None)
-
-    def _step(self, rule: _Rule, question: Asked, request: GenerationRequest) -> Step:
-        """Return a rule's step: the first where it is the first of the run that it matches."""
-        index = sum(self._rule(question, step) is rule for step in range(1, question.step))
-        if index >= len(rule.steps) and rule.steps and isinstance(rule.steps[-1], RepeatedStep):
-            index = len(rule.steps) - 1
-        if index >= len(rule.steps):
-            raise ScriptError(
-                f"{rule} has {len(rule.steps)} steps and all were said in this run; "
-                f"{where(question)} asked for another: add a step.\nSaid:\n"
-                + "\n".join([*_numbered(rule), circumstances(request)])
-            )
-        rule.said_steps = max(rule.said_steps, index + 1)
-        return rule.steps[index]
-
-
-def _numbered(rule: _Rule) -> list[str]:
-    return [
-        f"  {index + 1}. {described(step)}" + ("" if index < rule.said_steps else " (not said)")
-        for index, step in enumerate(rule.steps)
-    ]
 
 
 def _left_of(model: LanguageModel | None) -> list[str]:
@@ -306,12 +289,9 @@ def _raise(failure: Exception | None) -> None:
         raise failure
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern, re.MULTILINE)
-    except re.error as error:
-        raise ConfigError(f"{pattern!r} is no regular expression: {error}") from error
-
-
 def _do_nothing() -> None:
     """Tell nobody."""
+
+
+def _nothing() -> None:
+    """Know of no transaction."""

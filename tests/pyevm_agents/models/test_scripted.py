@@ -6,7 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from eth_typing import Address
 
+from precompiles.abi import ParamDescription, ParamType
+from precompiles.grammar import agent_grammar
+from precompiles.metadata import Tool
+from precompiles.ports import Segment
 from pyevm_agents.errors import ConfigError, ScriptError
 from pyevm_agents.models import (
     AnswerStep,
@@ -14,7 +19,9 @@ from pyevm_agents.models import (
     ScriptedModel,
     ToolStep,
     Vocabulary,
+    again,
     answer,
+    unchecked,
     use,
 )
 from pyevm_agents.models.scripted import render
@@ -24,6 +31,15 @@ if TYPE_CHECKING:
     from tests.pyevm_agents.models.conftest import MakeRequest
 
 ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
+DEPLOY = Tool(
+    address=Address(bytes(20)),
+    name="DeployTool",
+    description="",
+    parameters=(
+        ParamDescription(param_type=ParamType.ADDRESS, name="asset", description=""),
+        ParamDescription(param_type=ParamType.UINT, name="amount", description=""),
+    ),
+)
 HANDLES = (("addr1", ADDRESS), ("USDC", "0x" + "11" * 20))
 
 
@@ -186,3 +202,85 @@ def test_an_error_about_a_long_text_is_short(
         with pytest.raises(ScriptError) as caught:
             ScriptedModel([text], vocabulary=vocabulary).generate(make_request(max_tokens=60_000))
         assert len(str(caught.value)) < 4_000, text[:20]
+
+
+def test_arguments_are_said_in_the_order_of_the_grammar(
+    vocabulary: Vocabulary, make_request: MakeRequest
+) -> None:
+    step = use("DeployTool", amount=5, asset=ADDRESS)
+    with ScriptedModel([step], vocabulary=vocabulary) as model:
+        said = model.generate(make_request(grammar=agent_grammar((DEPLOY,), ("addr1",)))).text
+    assert said.endswith('{"asset": "addr1", "amount": 5}')
+
+
+def test_a_refusal_names_step_prompt_and_what_could_be_said(
+    vocabulary: Vocabulary, make_request: MakeRequest
+) -> None:
+    request = make_request("Deploy", grammar=agent_grammar((DEPLOY,), ("addr1",)))
+    with (
+        ScriptedModel([use("DeployTool", asset="addr1")], vocabulary=vocabulary) as model,
+        pytest.raises(ScriptError) as caught,
+    ):
+        model.generate(request)
+    assert str(caught.value).startswith(
+        'Step 1 of the script, use("DeployTool", asset="addr1") can\'t be said for step 1 of '
+        "'Deploy': the argument 'amount' is missing: positive integer\n"
+        "It could have said:\n"
+        "  DeployTool(asset: address, amount: positive integer)\n"
+        "  or a final answer\n"
+        "with these addresses, which the prompt names:\n"
+        f"  addr1 = {ADDRESS}\n"
+        "The prompt ends:\n"
+    )
+    assert isinstance(caught.value.__cause__, ScriptError)  # llguidance's own words
+
+
+def test_a_place_is_the_step_of_a_run_whatever_was_observed(
+    vocabulary: Vocabulary, make_request: MakeRequest
+) -> None:
+    def later(request: GenerationRequest, observation: str) -> GenerationRequest:
+        more = (Segment(text=" x"), Segment(text=f"\nObservation: {observation}\nThought:"))
+        return replace(request, segments=(*request.segments, *more))
+
+    first = make_request("Go")
+    script = [answer("1"), answer("2"), answer("3")]
+    with ScriptedModel(script, vocabulary=vocabulary) as model:
+        asked = [first, later(first, "a"), first, later(first, "b"), later(later(first, "a"), "c")]
+        said = [model.generate(request).text[-1] for request in asked]
+        assert said == ["1", "2", "1", "2", "3"]
+        assert model.report().endswith("  3. answer(\"3\") for step 3 of 'Go'\nLeft:\n  nothing")
+
+
+def test_the_last_step_may_be_said_again_and_again(
+    vocabulary: Vocabulary, make_request: MakeRequest
+) -> None:
+    with ScriptedModel([answer("1"), again(answer("2"))], vocabulary=vocabulary) as model:
+        assert model.remaining_steps == 2
+        said = [model.generate(make_request(str(number))).text[-1] for number in range(4)]
+        assert said == ["1", "2", "2", "2"]
+        assert model.remaining_steps == 0
+    with pytest.raises(ConfigError, match=r"Step 1 of 2 is again.*, which never ends; put it last"):
+        ScriptedModel([again(answer("1")), answer("2")], vocabulary=vocabulary)
+
+
+def test_what_the_grammar_excludes_is_said_unchecked(
+    vocabulary: Vocabulary, make_request: MakeRequest
+) -> None:
+    texts = ("no thought at all", " Hm.\nFinal Answer: fine", "long " * 50)
+    with ScriptedModel([unchecked(text) for text in texts], vocabulary=vocabulary) as model:
+        said = [model.generate(make_request(str(number), max_tokens=20)) for number in range(3)]
+    assert [one.text for one in said] == list(texts)
+    assert [one.is_complete for one in said] == [True, True, False]
+    assert [len(one.tokens) for one in said] == [4, 9, 20]
+    # What the grammar does admit has the end token that a model would need.
+    with ScriptedModel([texts[1]], vocabulary=vocabulary) as model:
+        assert model.generate(make_request()).tokens == said[1].tokens
+
+
+def test_a_function_that_returns_no_step_is_told(
+    vocabulary: Vocabulary, make_request: MakeRequest
+) -> None:
+    model = ScriptedModel(lambda _: 7, vocabulary=vocabulary)  # type: ignore[arg-type, return-value]
+    with pytest.raises(ScriptError, match=r"returned 7 for step 1 of 'Deploy 25 USDC\.'; return"):
+        model.generate(make_request())
+    assert model.report() == ""

@@ -174,8 +174,9 @@ def test_a_tools_arguments_may_come_in_any_order(given_order: list[str]) -> None
         (
             use("DeployTool", asset=UNKNOWN, amount=-1),
             (
-                f"asset={UNKNOWN} is no address that the agent knows: the base prompt, the prompt or a "
-                "tool's result must have shown it; amount=-1 is no positive integer: 0 to 2**256 - 1"
+                f"asset={UNKNOWN} is no address that the agent knows: the base prompt, the prompt "
+                "or a tool's result must have shown it; "
+                "amount=-1 is no positive integer: 0 to 2**256 - 1"
             ),
         ),
         (use("DeployTool", asset="pool", amount=True), "asset='pool' is no address"),

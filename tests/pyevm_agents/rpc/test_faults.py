@@ -61,3 +61,10 @@ def test_what_is_more_than_its_parameters_is_tried_again() -> None:
 
 def test_methods_that_are_not_tried_again_exist() -> None:
     assert set(all_methods()) >= TRYING
+
+
+def test_all_are_forgotten_where_somebody_knows_better() -> None:
+    faults = Faults(Clock())
+    faults.noted(*CALL, FAULT)
+    faults.forget()
+    faults.require_none(*CALL)

@@ -118,7 +118,7 @@ def test_what_is_asked_may_say_its_gas(agent_chain: AgentChain, counter: Any) ->
     receipt = agent_chain.ask(agent, "Add five", gas=100_000)
     assert receipt["status"] == 0
     assert agent_chain.computation(receipt["transactionHash"]).is_error
-    agent_chain.model.script()
+    agent_chain.model.reset()
 
 
 def test_a_transaction_that_is_not_there_is_told(agent_chain: AgentChain) -> None:
@@ -253,7 +253,7 @@ def test_examples_are_undone(agent_chain: AgentChain, counter: Any, amount: int)
 def test_without_web3_it_is_told_what_to_install(
     agent_chain: AgentChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "pyevm_agents.provider", None)
+    monkeypatch.setitem(sys.modules, "pyevm_agents.testing.connection", None)
     assert agent_chain.request("eth_blockNumber") == "0x0"
     with pytest.raises(ConfigError, match=r"web3.py is not installed .*pyevm-agents\[test\]"):
         _ = agent_chain.w3
