@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pyevm_agents.models.adversary import Decide, Situation
     from pyevm_agents.models.script_steps import Step
 
-quick = adversary_settings(max_examples=300, derandomize=True)
-
 
 @pytest.fixture
 def counter(agent_chain: AgentChain) -> Contract:
@@ -42,7 +40,7 @@ def test_a_failure_is_as_short_as_it_can_be_and_printed(
 ) -> None:
     lengths = set()
 
-    @quick
+    @adversary_settings(max_examples=300, derandomize=True)
     @given(adversary())
     def never_exceeds_thirteen(adversary: Adversary) -> None:
         with adversary.on(agent_chain):
@@ -253,19 +251,18 @@ def test_assumptions_hold_where_the_test_makes_them(
 
 
 def test_numbers_and_texts_of_the_test_are_likely(agent_chain: AgentChain, agent: Contract) -> None:
-    code = 91_234_567
+    wanted = {"91234567", "sesame"}
+    said: set[str] = set()
 
-    @quick
-    @given(adversary(numbers=[code], texts=["sesame"]))
+    @adversary_settings(max_examples=60, derandomize=True)
+    @given(adversary(numbers=[91_234_567], texts=["sesame"]))
     def test_it(adversary: Adversary) -> None:
         with adversary.on(agent_chain):
             adversary.ask(agent, "Add 7.")
-            assert use("CounterTool", amount=code) not in adversary.steps or (
-                answer("sesame") not in adversary.steps
-            )
+        said.update(one for one in wanted if one in adversary.to_script())
 
-    with pytest.raises(AssertionError):
-        test_it()
+    test_it()
+    assert said == wanted
 
 
 def test_settings_are_those_of_hypothesis_and_can_be_changed() -> None:
