@@ -39,6 +39,9 @@ HOMES = {
 }
 """Where each name is defined."""
 
+EXTRAS = frozenset({"hypothesis", "web3"})
+"""What some of them need beside this package."""
+
 __all__ = [
     "AdversarialMachine",
     "AdversarialModel",
@@ -63,7 +66,16 @@ def __getattr__(name: str) -> object:
     """Return a name of the kit, imported now."""
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(import_module(HOMES[name]), name)
+    try:
+        module = import_module(HOMES[name])
+    except ModuleNotFoundError as error:
+        if error.name in EXTRAS:
+            raise ImportError(
+                f"{name} needs {error.name}, which is not installed: "
+                "pip install 'pyevm-agents[test]'"
+            ) from error
+        raise
+    found: object = getattr(module, name)
     globals()[name] = found
     return found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -272,3 +274,15 @@ def test_settings_are_those_of_hypothesis_and_can_be_changed() -> None:
     assert adversary_settings().deadline is None
     assert adversary_settings().max_examples == settings().max_examples
     assert repr(adversary()) == "adversary()"
+
+
+def test_without_hypothesis_it_says_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['hypothesis'] = None; from pyevm_agents.testing import AgentChain\n"
+        "try: from pyevm_agents.testing import adversary\n"
+        "except ImportError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == (
+        "adversary needs hypothesis, which is not installed: pip install 'pyevm-agents[test]'\n"
+    )
