@@ -278,7 +278,8 @@ def test_settings_are_those_of_hypothesis_and_can_be_changed() -> None:
 
 def test_without_hypothesis_it_says_what_to_install() -> None:
     code = (
-        "import sys; sys.modules['hypothesis'] = None; from pyevm_agents.testing import AgentChain\n"
+        "import sys; sys.modules['hypothesis'] = None\n"
+        "from pyevm_agents.testing import AgentChain\n"
         "try: from pyevm_agents.testing import adversary\n"
         "except ImportError as error: print(error)"
     )
