@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyevm_agents.models import ScriptedModel, again, answer, unchecked, use
+    from pyevm_agents.models.adversary import AdversarialModel
+    from pyevm_agents.testing.adversarial import Adversary, adversary, adversary_settings, saying
     from pyevm_agents.testing.asking import agent_input
     from pyevm_agents.testing.assertions import assert_agent
     from pyevm_agents.testing.case import AgentTestCase
@@ -17,34 +19,50 @@ if TYPE_CHECKING:
     from pyevm_agents.testing.chain import AgentChain
     from pyevm_agents.testing.deploying import DeploymentError
     from pyevm_agents.testing.script import ModelOfTest
+    from pyevm_agents.testing.stateful import AdversarialMachine
 
 HOMES = {
+    "AdversarialMachine": "pyevm_agents.testing.stateful",
+    "AdversarialModel": "pyevm_agents.models.adversary",
+    "Adversary": "pyevm_agents.testing.adversarial",
     "AgentChain": "pyevm_agents.testing.chain",
     "AgentTestCase": "pyevm_agents.testing.case",
     "DeploymentError": "pyevm_agents.testing.deploying",
     "ModelOfTest": "pyevm_agents.testing.script",
     "ScriptedModel": "pyevm_agents.models",
+    "adversary": "pyevm_agents.testing.adversarial",
+    "adversary_settings": "pyevm_agents.testing.adversarial",
     "agent_input": "pyevm_agents.testing.asking",
     "again": "pyevm_agents.models",
     "answer": "pyevm_agents.models",
     "assert_agent": "pyevm_agents.testing.assertions",
     "cassette": "pyevm_agents.testing.cassettes",
+    "saying": "pyevm_agents.testing.adversarial",
     "unchecked": "pyevm_agents.models",
     "use": "pyevm_agents.models",
 }
 """Where each name is defined."""
 
+EXTRAS = frozenset({"hypothesis", "web3"})
+"""What some of them need beside this package."""
+
 __all__ = [
+    "AdversarialMachine",
+    "AdversarialModel",
+    "Adversary",
     "AgentChain",
     "AgentTestCase",
     "DeploymentError",
     "ModelOfTest",
     "ScriptedModel",
+    "adversary",
+    "adversary_settings",
     "again",
     "agent_input",
     "answer",
     "assert_agent",
     "cassette",
+    "saying",
     "unchecked",
     "use",
 ]
@@ -54,7 +72,16 @@ def __getattr__(name: str) -> object:
     """Return a name of the kit, imported now."""
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(import_module(HOMES[name]), name)
+    try:
+        module = import_module(HOMES[name])
+    except ModuleNotFoundError as error:
+        if error.name in EXTRAS:
+            raise ImportError(
+                f"{name} needs {error.name}, which is not installed: "
+                "pip install 'pyevm-agents[test]'"
+            ) from error
+        raise
+    found: object = getattr(module, name)
     globals()[name] = found
     return found
 
