@@ -79,27 +79,24 @@ contract ReplayAgentExecutor is EtchedExecutor {
 
     bytes[] private record_;
     mapping(bytes32 request => uint256 stepAndOne) private stepOf;
+    mapping(uint256 step => uint256) private gasOf;
     mapping(uint256 step => bool) private isReplayed;
 
     // -- the record -- //
 
     /// @notice Adds a step. One that is there already is not added again.
-    function record(RecordedStep memory step) public {
+    function record(RecordedStep memory step) external {
         AddressBook.Book memory book = AddressBook.collect(step.basePrompt, step.prompt, step.toolResults);
         bytes32 key = keccak256(abi.encode(_fields(step, book)));
         bytes memory encoded = abi.encode(step);
         uint256 other = stepOf[key];
         if (other == 0) {
+            gasOf[record_.length] = step.promptGas + step.outputGas;
             record_.push(encoded);
             stepOf[key] = record_.length;
         } else if (!_saysTheSame(step, abi.decode(record_[other - 1], (RecordedStep)))) {
             revert ContradictoryRecord(record_.length, other - 1);
         }
-    }
-
-    /// @notice Adds steps.
-    function record(RecordedStep[] memory added) external {
-        for (uint256 i = 0; i < added.length; i++) record(added[i]);
     }
 
     /// @notice Returns how many different steps were recorded.
@@ -144,9 +141,8 @@ contract ReplayAgentExecutor is EtchedExecutor {
     }
 
     function _stepTaken(uint256 step) internal override {
-        RecordedStep memory taken = abi.decode(record_[step], (RecordedStep));
         replayedSteps++;
-        inferenceGas += taken.promptGas + taken.outputGas;
+        inferenceGas += gasOf[step];
         isReplayed[step] = true;
     }
 

@@ -23,8 +23,8 @@ abstract contract EtchedExecutor is IERCAgentExecutor, IAgentExecutorErrors {
     uint256 private constant MAX_REASON_BYTES = 1_024;
     uint256 private constant METADATA_READ_GAS = 2_000_000;
 
-    /// @dev Gas of a write to storage, with room for two of them.
-    uint256 private constant WRITE_GAS = 80_000;
+    /// @dev Gas of three writes to storage, the most that a note takes, and what is around them.
+    uint256 private constant NOTE_GAS = 100_000;
 
     struct Tool {
         IERCAgentTool source;
@@ -57,8 +57,8 @@ abstract contract EtchedExecutor is IERCAgentExecutor, IAgentExecutorErrors {
 
     /// @notice Notes that a step was taken, unless this is a static call, in which nothing can be noted.
     function _note(uint256 step) internal returns (bool isNoted) {
-        if (gasleft() < 2 * WRITE_GAS) revert TooLittleGas(gasleft());
-        (isNoted,) = address(this).call{gas: WRITE_GAS}(abi.encodeCall(this.noteStep, (step)));
+        if (gasleft() < 2 * NOTE_GAS) revert TooLittleGas(gasleft());
+        (isNoted,) = address(this).call{gas: NOTE_GAS}(abi.encodeCall(this.noteStep, (step)));
     }
 
     /// @notice Returns the number of steps that a run has taken.
