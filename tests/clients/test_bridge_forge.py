@@ -1,0 +1,90 @@
+"""The Foundry project of tests/examples: agents in `forge test`, with executors of Solidity."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pyevm_agents.cli import main
+from tests.clients.foundry_project import FailedError, Foundry
+from tests.clients.packages import HERE, installed, node_program
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "tests" / "examples" / "foundry"
+
+
+@pytest.fixture(scope="module")
+def forge(tmp_path_factory: pytest.TempPathFactory) -> Foundry:
+    """The example, with our contracts in `lib` and npm's compiler."""
+    node_program()
+    made = tmp_path_factory.mktemp("example")
+    shutil.copytree(EXAMPLE, made, dirs_exist_ok=True)
+    shutil.copy(HERE / "foundry" / "solc", made)
+    (made / "node_modules").symlink_to(installed("foundry"))
+    leave = shutil.ignore_patterns("node_modules", "build")
+    shutil.copytree(ROOT / "contracts", made / "lib" / "contracts", ignore=leave)
+    forge = Foundry("forge", "", made, FOUNDRY_SOLC="./solc", FOUNDRY_OFFLINE="true")
+    del forge.environment["ETH_RPC_URL"]
+    return forge
+
+
+def test_the_example_passes(forge: Foundry) -> None:
+    told = forge("test")
+    assert "7 tests passed, 0 failed" in told
+    assert "Compiler run successful!" in told
+
+
+def test_a_script_that_does_not_fit_fails_with_the_reason(forge: Foundry) -> None:
+    """What forge shows of our typed errors: names, steps and what there would have been."""
+    test = forge.folder / "test" / "Mistakes.t.sol"
+    test.write_text(MISTAKES)
+    with pytest.raises(FailedError) as caught:
+        forge("test", "--match-contract", "Mistakes")
+    told = str(caught.value)
+    offered = "DeployTool, WithdrawTool, ViewBalanceTool, TokenInfoTool"
+    assert f'ToolNotOffered(0, "BuyTool", "{offered}")' in told
+    assert 'WrongArguments(0, "DeployTool", "(address asset, uint256 amount)", 0x' in told
+    assert 'ScriptNotUsedUp(1, 2, "answer: Never.")' in told
+    test.unlink()
+
+
+def test_the_library_in_the_example_is_what_the_command_writes(tmp_path: Path) -> None:
+    made = tmp_path / "WalletReplay.sol"
+    told = CliRunner().invoke(main, ["export-replay", "--fixture", "wallet", "-o", str(made)])
+    assert told.exit_code == 0, told.output
+    assert made.read_text() == (EXAMPLE / "test" / "WalletReplay.sol").read_text()
+
+
+MISTAKES = """
+pragma solidity ^0.8.20;
+
+import {AgentScript} from "@pyevm-agents/contracts/test/AgentScript.sol";
+import {Wallet} from "./Wallet.sol";
+
+contract MistakesTest is Wallet {
+    function setUp() public {
+        AgentScript.install();
+        deployWallet();
+    }
+
+    function test_NoSuchTool() public {
+        AgentScript.use("BuyTool", abi.encode(usdc, 10));
+        agent.instruct("Buy");
+    }
+
+    function test_OneArgumentTooFew() public {
+        AgentScript.use("DeployTool", abi.encode(usdc));
+        agent.instruct("Deposit");
+    }
+
+    function test_AStepLeft() public {
+        AgentScript.answer("Done.");
+        AgentScript.answer("Never.");
+        agent.instruct("Deposit");
+        AgentScript.assertDone();
+    }
+}
+"""
