@@ -5,20 +5,18 @@ The same genesis, the same signed transactions: then every account's storage mus
 
 from __future__ import annotations
 
-import json
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from click.testing import CliRunner
 from eth_abi import decode, encode
 
 from pyevm_agents.artifacts import artifact
-from pyevm_agents.cli import main
 from pyevm_agents.fixtures import record_state
 from pyevm_agents.fixtures.shipped import shipped_fixture
 from tests.clients.anvil_node import running_anvil
 from tests.contracts.artifact_files import artifact_file
+from tests.contracts.recorded_steps import exported, record_argument
 from tests.pyevm_agents.cli.agent_node import AgentNode
 
 if TYPE_CHECKING:
@@ -83,19 +81,6 @@ def answer_in(receipt: Any) -> str:  # noqa: ANN401 - JSON
     return str(answer)
 
 
-def abi_tuple(components: list[dict[str, Any]], value: dict[str, Any]) -> tuple[Any, ...]:
-    """Return a struct's values in the order of its ABI, as ethers takes them from JSON."""
-    return tuple(abi_value(one, value[one["name"]]) for one in components)
-
-
-def abi_value(component: dict[str, Any], value: Any) -> Any:  # noqa: ANN401 - JSON
-    if component["type"] == "tuple[]":
-        return [abi_tuple(component["components"], one) for one in value]
-    if component["type"] == "bytes[]":
-        return [bytes.fromhex(one[2:]) for one in value]
-    return value
-
-
 def test_a_script_does_on_anvil_what_it_does_here(anvil: RunningNode) -> None:
     ours = AgentNode()
     sent = ours.ask("eth_sendTransaction", ours.instruction())
@@ -144,18 +129,14 @@ def require_state(node: RunningNode, accounts: Mapping[Address, GenesisAccount])
 
 
 def test_a_recorded_run_does_on_anvil_what_the_real_model_did(anvil: RunningNode) -> None:
-    told = CliRunner().invoke(main, ["export-replay", "--fixture", "wallet", "--format", "json"])
-    assert told.exit_code == 0, told.output
-    (replay,) = json.loads(told.stdout).values()
+    replay = exported("wallet")
     fixture = shipped_fixture("wallet")
     for address, account in fixture.pre.items():
         put_account(anvil, "0x" + address.hex(), account)
     put(anvil, "ReplayAgentExecutor")
     contract = artifact("ReplayAgentExecutor")
-    (record,) = (one for one in contract.abi if one.get("name") == "record")
-    (struct,) = record["inputs"]
     for step in replay["steps"]:
-        tell(anvil, contract.call("record", abi_tuple(struct["components"], step)))
+        tell(anvil, contract.call("record", record_argument(step)))
 
     receipts = [
         repeat(anvil, transaction.encode())

@@ -11,12 +11,20 @@ from eth_utils import keccak, to_checksum_address
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from precompiles.abi import ParamType
 from precompiles.react import GrammarViolationError
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.models import answer, use
 from pyevm_agents.models.scripted import render
 from tests.contracts.plain_evm import decode_error
+from tests.contracts.spoken import (
+    ADDRESSES,
+    ALL_NAMED,
+    ARGUMENTS,
+    PARAMETERS,
+    PROMPTS,
+    TEXTS,
+    encoded,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,20 +38,6 @@ if TYPE_CHECKING:
     MakeBench = Callable[..., Bench]
 
 PRECOMPILE = bytes(19) + b"\x19"
-ADDRESSES = [to_checksum_address(keccak(bytes([n]))[:20]) for n in range(5)]
-PARAMETERS = {
-    "Pay": {"asset": ParamType.ADDRESS, "amount": ParamType.UINT},
-    "Note It": {"text": ParamType.STRING, "offset": ParamType.INT, "is_urgent": ParamType.BOOL},
-    "Many": {
-        "texts": ParamType.STRING_ARRAY,
-        "to": ParamType.ADDRESS_ARRAY,
-        "flags": ParamType.BOOL_ARRAY,
-        "ints": ParamType.INT_ARRAY,
-        "uints": ParamType.UINT_ARRAY,
-        "addr1": ParamType.STRING,
-    },
-    "Nothing": {},
-}
 REASONING = "Thought: Pay.\nAction: Pay\nAction Input: {}"
 
 
@@ -107,55 +101,6 @@ def both(bench: MakeBench) -> Both:
     return made
 
 
-def encoded(tool: str, arguments: dict[str, Any]) -> bytes:
-    types = [kind.abi_type for kind in PARAMETERS[tool].values()]
-    return encode(types, list(arguments.values()))
-
-
-# -- what it says -- #
-
-LETTERS = st.sampled_from(list("aZ09 ._-=\"\\\n\r\t,:{}[]0xX") + ["é", "→", "🦉", "\x7f", "\x85", "\u2028"])
-WORDS = st.one_of(
-    st.sampled_from(["addr1", "addr2", "USDC", "x-1.y", "0x", "true", "0X1", *ADDRESSES]),
-    st.text(LETTERS, max_size=6),
-)
-TEXTS = st.lists(WORDS, max_size=6).map(" ".join)
-SPOKEN = st.one_of(st.sampled_from(ADDRESSES), st.text(LETTERS, max_size=5)).map(str)
-
-
-def spelled(address: str) -> st.SearchStrategy[str]:
-    """Write an address in one of the ways that people do; the last one fails its checksum."""
-    swapped = address[:2] + address[2:].swapcase()
-    return st.sampled_from([address, address.lower(), "0x" + address[2:].upper(), swapped])
-
-
-ANY_ADDRESS = st.sampled_from(ADDRESSES).flatmap(spelled)
-NAMES = st.sampled_from(["USDC", "addr1", "addr2", "x-1.y", "-no", "7", "true", "a0xb", "n" * 33])
-LINES = st.one_of(
-    st.builds("{} = {}".format, NAMES, ANY_ADDRESS),
-    st.builds("\t{}={} \r".format, NAMES, ANY_ADDRESS),
-    st.builds("Pay {}, not {}.".format, ANY_ADDRESS, ANY_ADDRESS),
-    st.builds("a{} {}b 0{}".format, ANY_ADDRESS, ANY_ADDRESS, ANY_ADDRESS),
-    TEXTS,
-)
-PROMPTS = st.lists(LINES, max_size=5).map("\n".join)
-VALUES: dict[ParamType, st.SearchStrategy[Any]] = {
-    ParamType.STRING: TEXTS,
-    ParamType.ADDRESS: st.sampled_from(ADDRESSES),
-    ParamType.BOOL: st.booleans(),
-    ParamType.INT: st.integers(-(2**255), 2**255 - 1),
-    ParamType.UINT: st.integers(0, 2**256 - 1),
-}
-VALUES |= {
-    ParamType(kind + ParamType.STRING_ARRAY): st.lists(item, max_size=4)
-    for kind, item in list(VALUES.items())
-}
-ARGUMENTS = st.sampled_from(list(PARAMETERS)).flatmap(
-    lambda tool: st.tuples(
-        st.just(tool),
-        st.fixed_dictionaries({one: VALUES[kind] for one, kind in PARAMETERS[tool].items()}),
-    )
-)
 SETTINGS = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -164,11 +109,11 @@ SETTINGS = settings(max_examples=40, suppress_health_check=[HealthCheck.function
 def test_says_of_a_tool_what_the_precompile_says(
     both: Both, base_prompt: str, prompt: str, results: list[str], data: st.DataObject
 ) -> None:
-    tool, drawn = data.draw(ARGUMENTS)
-    arguments = {name: drawn[name] for name in PARAMETERS[tool]}
+    tool, arguments = data.draw(ARGUMENTS)
     thought = data.draw(st.one_of(st.none(), TEXTS.filter(bool)))
     both.script(use(tool, thought, arguments), tool, encoded(tool, arguments))
-    both.require_same(both.request(base_prompt, prompt, results))
+    named = data.draw(st.one_of(ALL_NAMED, st.just("")))
+    both.require_same(both.request(base_prompt, prompt, [named, *results]))
 
 
 @SETTINGS
@@ -178,3 +123,137 @@ def test_answers_what_the_precompile_answers(
 ) -> None:
     both.script(answer(text))
     both.require_same(both.request(base_prompt, prompt))
+
+
+# -- what it refuses, and what it says besides -- #
+
+
+def result_of(computation: ComputationAPI) -> Any:  # noqa: ANN401 - an AgentIterationResult
+    assert not computation.is_error, decode_error(computation.output)
+    return artifact("IERCAgentExecutor").result("runNextIteration", computation.output)
+
+
+def test_says_steps_in_their_order_and_counts_them(both: Both) -> None:
+    for text in ("One.", "Two."):
+        both.tell("answer", text, "")
+    request = both.request("", "Go")
+    receipt, first = both.bench.send(both.executor, request)
+    assert receipt.state_root == b"\x01"
+    assert result_of(first)[1] == "One."
+    assert decode_error(both.bench.call(both.executor, DONE).output) == (
+        "ScriptNotUsedUp", 1, 2, "answer: Two.",
+    )  # fmt: skip
+    assert result_of(both.bench.send(both.executor, request)[1])[1] == "Two."
+    assert not both.bench.call(both.executor, DONE).is_error
+    assert both.refusal(request) == ("ScriptUsedUp", 2, "Go", 0)
+    assert both.refusal(both.request("", "Go", ["was"])) == ("ScriptUsedUp", 2, "Go", 1)
+
+
+DONE = artifact("ScriptedAgentExecutor").call("assertDone")
+STATICCALL = 1
+
+
+def test_a_static_call_takes_the_step_that_the_run_has_come_to(both: Both) -> None:
+    for text in ("One.", "Two."):
+        both.tell("answer", text, "")
+    caller = both.bench.deploy("Caller")
+    for results, said in (([], "One."), (["was"], "Two."), ([], "One.")):
+        data = both.request("", "Go", results)
+        call = artifact("Caller").call("forward", STATICCALL, both.executor, 0, 0, data)
+        success, output = artifact("Caller").result("forward", both.bench.call(caller, call).output)
+        assert success
+        assert artifact("IERCAgentExecutor").result("runNextIteration", output)[1] == said
+
+
+def test_refuses_a_tool_that_is_not_on_offer(both: Both) -> None:
+    both.tell("use", "pay", b"", "")
+    offered = "Pay, Note It, Many, Nothing"
+    assert both.refusal(both.request("", "")) == ("ToolNotOffered", 0, "pay", offered)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        encode(["address"], [ADDRESSES[0]]),
+        encode(["address", "uint256", "bool"], [ADDRESSES[0], 1, True]),
+        encode(["uint256", "uint256"], [2**160, 1]),
+        b"",
+        b"\0" * 63,
+    ],
+    ids=["few", "many", "no address", "none", "short"],
+)
+def test_refuses_arguments_of_another_tool(both: Both, arguments: bytes) -> None:
+    both.tell("use", "Pay", arguments, "")
+    name, step, tool, expected, shown = both.refusal(both.request("", ", ".join(ADDRESSES)))
+    assert (name, step, tool) == ("WrongArguments", 0, "Pay")
+    assert (expected, shown) == ("(address asset, uint256 amount)", arguments)
+
+
+MANY = encode(
+    ["string[]", "address[]", "bool[]", "int256[]", "uint256[]", "string"],
+    [["a", "bc"], [ADDRESSES[0]], [True], [-1], [1], "text"],
+)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(position=st.integers(0, len(MANY) - 1), byte=st.integers(1, 255))
+def test_arguments_with_an_altered_byte_never_end_without_a_reason(
+    both: Both, position: int, byte: int
+) -> None:
+    altered = bytearray(MANY)
+    altered[position] ^= byte
+    both.tell("clear")
+    both.tell("use", "Many", bytes(altered), "")
+    computation = both.ask(both.request("", ADDRESSES[0]))
+    if computation.is_error:
+        assert decode_error(computation.output)[0] in {"WrongArguments", "NotSayable"}
+    else:
+        _, together = result_of(computation)[3]
+        assert together == altered
+
+
+def test_gives_and_fails_with_what_no_model_says(both: Both) -> None:
+    both.tell("giveResult", b"garbage")
+    assert both.ask(both.request("", "")).output == b"garbage"
+    both.tell("clear")
+    both.tell("fail", bytes.fromhex("f9c0bab4"))
+    assert both.refusal(both.request("", "")) == ("ReentrantMetadata",)
+
+
+@pytest.mark.parametrize(
+    ("reasoning", "results"),
+    [
+        ([], ["was"]),
+        (["", REASONING], ["", "was"]),
+        (["Thought: Pay."], ["was"]),
+        (["Thought: a\nAction: b\nAction Input: {}\n"], ["was"]),
+        ([REASONING, "Thought: \nAction: b\nAction Input: {}"], ["was", "is"]),
+    ],
+)
+def test_refuses_histories_as_the_precompile_does(
+    both: Both, reasoning: list[str], results: list[str]
+) -> None:
+    both.tell("answer", "Done.", "")
+    request = artifact("IERCAgentExecutor").call(
+        "runNextIteration", "bytes", "", both.tools, reasoning, results, "Go"
+    )
+    expected = both.bench.call(PRECOMPILE, request)
+    assert expected.is_error
+    assert both.refusal(request) == decode_error(expected.output)
+
+
+def test_refuses_tools_as_the_precompile_does(both: Both) -> None:
+    both.tell("answer", "Done.", "")
+    pay = both.tools[0]
+    for tools in ([pay, pay], [bytes(20)], [pay] * 65, [both.executor]):
+        both.tools = tools
+        request = both.request("", "")
+        expected = decode_error(both.bench.call(PRECOMPILE, request).output)
+        told = both.refusal(request)
+        assert told[:3] == expected[:3]
+
+
+def test_has_no_other_functions_than_the_precompile(both: Both) -> None:
+    for data in (b"", b"\x01", b"\x01\x02\x03\x04\x05"):
+        told = decode_error(both.bench.call(both.executor, data).output)
+        assert told == decode_error(both.bench.call(PRECOMPILE, data).output)

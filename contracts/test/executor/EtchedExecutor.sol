@@ -35,7 +35,7 @@ abstract contract EtchedExecutor is IERCAgentExecutor, IAgentExecutorErrors {
 
     /// @notice The precompile knows no other function than `runNextIteration`; neither does this.
     fallback() external {
-        revert UnknownSelector(msg.data.length < 4 ? bytes4(0) : msg.sig);
+        revert UnknownSelector(msg.sig);
     }
 
     /// @dev Reverts without data where the bytes are no InputDescription: `_readTool` calls it to find out.
