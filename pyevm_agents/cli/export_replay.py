@@ -50,7 +50,9 @@ def _hashes(_context: click.Context, _argument: click.Parameter, value: tuple[st
     return value
 
 
-@click.command("export-replay", short_help="Write a run for test suites of any EVM.", epilog=EXAMPLES)
+@click.command(
+    "export-replay", short_help="Write a run for test suites of any EVM.", epilog=EXAMPLES
+)
 @click.argument("transactions", nargs=-1, metavar="TX…", callback=_hashes)
 @rpc_option
 @click.option(

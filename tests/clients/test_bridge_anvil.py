@@ -77,7 +77,9 @@ def logs_of(receipt: Any) -> list[Any]:  # noqa: ANN401 - JSON
 
 def answer_in(receipt: Any) -> str:  # noqa: ANN401 - JSON
     """Return the answer that the agent logged at the end of a run."""
-    *_, answer = decode(["address", "string[]", "string"], bytes.fromhex(receipt["logs"][-1]["data"][2:]))
+    *_, answer = decode(
+        ["address", "string[]", "string"], bytes.fromhex(receipt["logs"][-1]["data"][2:])
+    )
     return str(answer)
 
 

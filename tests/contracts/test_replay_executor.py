@@ -12,7 +12,7 @@ from eth_utils import (
     is_checksum_formatted_address,
     to_checksum_address,
 )
-from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from precompiles.react import GrammarViolationError
@@ -199,38 +199,61 @@ class Said:
         return self.words
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(base_prompt=PROMPTS, prompt=PROMPTS, named=ALL_NAMED, data=st.data())
-def test_says_of_other_addresses_what_the_model_would_have_said(
-    bench: MakeBench, base_prompt: str, prompt: str, named: str, data: st.DataObject
-) -> None:
-    said = Said(
-        data.draw(
-            st.one_of(TEXTS.map(answer), ARGUMENTS.map(lambda told: use(told[0], None, told[1])))
-        )
-    )
-    made = bench(said)
-    tools = [deploy_tool(made, name) for name in PARAMETERS]
-    texts = (base_prompt, prompt, named)
+@dataclass
+class Elsewhere:
+    """A chain with the precompile, an executor of Solidity, and tools."""
 
-    def request(*texts: str) -> bytes:
+    bench: Bench
+    said: Said
+    executor: Address
+    tools: list[Address]
+
+    def request(self, texts: tuple[str, ...]) -> bytes:
         base_prompt, prompt, result = texts
-        arguments = ("bytes", base_prompt, tools, [REASONING, ""], [result, ""], prompt)
+        arguments = ("bytes", base_prompt, self.tools, [REASONING, ""], [result, ""], prompt)
         return artifact("IERCAgentExecutor").call("runNextIteration", *arguments)
 
+
+@pytest.fixture
+def chain(bench: MakeBench) -> Elsewhere:
+    said = Said(answer(""))
+    made = bench(said)
+    tools = [deploy_tool(made, name) for name in PARAMETERS]
+    return Elsewhere(made, said, made.deploy("ReplayAgentExecutor"), tools)
+
+
+STEPS = st.one_of(TEXTS.map(answer), ARGUMENTS.map(lambda told: use(told[0], None, told[1])))
+
+
+@pytest.mark.parametrize("examples", [8, pytest.param(200, marks=pytest.mark.slow)])
+def test_says_of_other_addresses_what_the_model_would_have_said(
+    chain: Elsewhere, examples: int
+) -> None:
+    @settings(max_examples=examples)
+    @given(texts=st.tuples(PROMPTS, PROMPTS, ALL_NAMED), step=STEPS)
+    def check(texts: tuple[str, str, str], step: Step) -> None:
+        require_same_words(chain, texts, step)
+
+    check()
+
+
+def require_same_words(chain: Elsewhere, texts: tuple[str, str, str], step: Step) -> None:
+    chain.said.step, chain.said.words = step, ""
     try:
-        recorded = made.call(PRECOMPILE, request(*texts))
+        recorded = chain.bench.call(PRECOMPILE, chain.request(texts))
     except GrammarViolationError:
         reject()
-    executor = made.deploy("ReplayAgentExecutor")
-    step = recorded_step(texts, tools, recorded.output)
-    receipt, _ = made.send(executor, artifact("ReplayAgentExecutor").call("record", step))
+    before = chain.bench.chain.snapshot()
+    record = recorded_step(texts, chain.tools, recorded.output)
+    call = artifact("ReplayAgentExecutor").call("record", record)
+    receipt, _ = chain.bench.send(chain.executor, call)
     assert receipt.state_root == b"\x01"
 
-    asked = request(*map(elsewhere, texts))
-    expected = made.call(PRECOMPILE, asked)
+    asked = chain.request(tuple(map(elsewhere, texts)))
+    expected = chain.bench.call(PRECOMPILE, asked)
     assert expected.output
-    assert made.call(executor, asked).output == expected.output
+    assert chain.bench.call(chain.executor, asked).output == expected.output
+    chain.bench.chain.revert(before)
 
 
 def deploy_tool(made: Bench, name: str) -> Address:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_abi import decode, encode
 from eth_utils import keccak, to_checksum_address
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from precompiles.react import GrammarViolationError
@@ -101,28 +101,37 @@ def both(bench: MakeBench) -> Both:
     return made
 
 
-SETTINGS = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+EXAMPLES = pytest.mark.parametrize("examples", [12, pytest.param(300, marks=pytest.mark.slow)])
 
 
-@SETTINGS
-@given(base_prompt=PROMPTS, prompt=PROMPTS, results=st.lists(PROMPTS, max_size=2), data=st.data())
-def test_says_of_a_tool_what_the_precompile_says(
-    both: Both, base_prompt: str, prompt: str, results: list[str], data: st.DataObject
-) -> None:
-    tool, arguments = data.draw(ARGUMENTS)
-    thought = data.draw(st.one_of(st.none(), TEXTS.filter(bool)))
-    both.script(use(tool, thought, arguments), tool, encoded(tool, arguments))
-    named = data.draw(st.one_of(ALL_NAMED, st.just("")))
-    both.require_same(both.request(base_prompt, prompt, [named, *results]))
+@EXAMPLES
+def test_says_of_a_tool_what_the_precompile_says(both: Both, examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(
+        texts=st.tuples(PROMPTS, PROMPTS, st.one_of(ALL_NAMED, st.just(""))),
+        told=ARGUMENTS,
+        thought=st.one_of(st.none(), TEXTS.filter(bool)),
+    )
+    def check(
+        texts: tuple[str, str, str], told: tuple[str, dict[str, Any]], thought: str | None
+    ) -> None:
+        base_prompt, prompt, result = texts
+        tool, arguments = told
+        both.script(use(tool, thought, arguments), tool, encoded(tool, arguments))
+        both.require_same(both.request(base_prompt, prompt, [result]))
+
+    check()
 
 
-@SETTINGS
-@given(base_prompt=PROMPTS, prompt=PROMPTS, text=TEXTS)
-def test_answers_what_the_precompile_answers(
-    both: Both, base_prompt: str, prompt: str, text: str
-) -> None:
-    both.script(answer(text))
-    both.require_same(both.request(base_prompt, prompt))
+@EXAMPLES
+def test_answers_what_the_precompile_answers(both: Both, examples: int) -> None:
+    @settings(max_examples=examples)
+    @given(base_prompt=PROMPTS, prompt=PROMPTS, text=TEXTS)
+    def check(base_prompt: str, prompt: str, text: str) -> None:
+        both.script(answer(text))
+        both.require_same(both.request(base_prompt, prompt))
+
+    check()
 
 
 # -- what it refuses, and what it says besides -- #
@@ -195,21 +204,25 @@ MANY = encode(
 )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(position=st.integers(0, len(MANY) - 1), byte=st.integers(1, 255))
+@EXAMPLES
 def test_arguments_with_an_altered_byte_never_end_without_a_reason(
-    both: Both, position: int, byte: int
+    both: Both, examples: int
 ) -> None:
-    altered = bytearray(MANY)
-    altered[position] ^= byte
-    both.tell("clear")
-    both.tell("use", "Many", bytes(altered), "")
-    computation = both.ask(both.request("", ADDRESSES[0]))
-    if computation.is_error:
-        assert decode_error(computation.output)[0] in {"WrongArguments", "NotSayable"}
-    else:
-        _, together = result_of(computation)[3]
-        assert together == altered
+    @settings(max_examples=examples)
+    @given(position=st.integers(0, len(MANY) - 1), byte=st.integers(1, 255))
+    def check(position: int, byte: int) -> None:
+        altered = bytearray(MANY)
+        altered[position] ^= byte
+        both.tell("clear")
+        both.tell("use", "Many", bytes(altered), "")
+        computation = both.ask(both.request("", ADDRESSES[0]))
+        if computation.is_error:
+            assert decode_error(computation.output)[0] in {"WrongArguments", "NotSayable"}
+        else:
+            _, together = result_of(computation)[3]
+            assert together == altered
+
+    check()
 
 
 def test_gives_and_fails_with_what_no_model_says(both: Both) -> None:
