@@ -15,7 +15,7 @@ from precompiles.text import escape_line
 from pyevm_agents import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pyevm_agents.replays import Replay, ReplayStep, ReplayTool
 
@@ -32,14 +32,16 @@ _HEAD = """\
 pragma solidity ^0.8.20;
 
 import {{IERCAgentTool}} from "{contracts}/interfaces/IERCAgentTool.sol";
-import {{RecordedStep, RecordedTool, ReplayAgentExecutor}} from "{contracts}/test/ReplayAgentExecutor.sol";
+import {{
+    RecordedStep, RecordedTool, ReplayAgentExecutor
+}} from "{contracts}/test/ReplayAgentExecutor.sol";
 
 /// @title What a model said, to be said again in any EVM: `AgentReplay.install(); {name}.load();`
 library {name} {{
     /// @notice How many steps were recorded.
     uint256 internal constant STEPS = {steps};
 
-    /// @notice Gas that their prompts and words cost where they were recorded; an EVM without the model charges none.
+    /// @notice Gas that their prompts and words cost. It was charged where they were recorded.
     uint256 internal constant INFERENCE_GAS = {gas};
 """
 
@@ -98,10 +100,9 @@ class _Library:
         yield "}\n"
 
     def _step(self, number: int, step: ReplayStep) -> Iterable[str]:
-        tokens = step.tokens
         yield f"""
     /// @notice Step {step.number} of transaction {step.transaction},
-    ///   by agent {step.agent}: {tokens["cold"]} tokens read cold, {tokens["warm"]} warm, {tokens["output"]} written.
+    ///   by agent {step.agent}: {_counted(step.tokens)}.
     function step{number}() internal pure returns (RecordedStep memory step) {{
         step.modelId = {self._text(step.model_id)};
         step.basePrompt = {self._text(step.base_prompt)};
@@ -175,6 +176,11 @@ def _character(character: str) -> str:
     if code <= _LAST_OF_FOUR_DIGITS:
         return f"\\u{code:04x}"
     return "".join(f"\\x{byte:02x}" for byte in character.encode())
+
+
+def _counted(tokens: Mapping[str, int]) -> str:
+    read = f"{tokens['cold']} tokens read cold, {tokens['warm']} warm"
+    return f"{read}, {tokens['output']} written"
 
 
 def _comment(text: str) -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pyevm_agents.cli.remote import Remote
+    from pyevm_agents.replays import ReplayStep
 
     Ask = Callable[..., Any]
 
@@ -84,6 +85,7 @@ def _hashes(_context: click.Context, _argument: click.Parameter, value: tuple[st
 def export_replay(  # noqa: PLR0913 - one for each option
     transactions: tuple[str, ...],
     remote: Remote,
+    *,
     fixture: str | None,
     form: str | None,
     output: Path | None,
@@ -121,12 +123,12 @@ def export_replay(  # noqa: PLR0913 - one for each option
     err.print(f"{escape(str(output))}: {counted(len(steps), 'step')}, {told_gas}", soft_wrap=True)
 
 
-def _recorded(ask: Ask, transactions: tuple[str, ...]) -> tuple[Any, ...]:
+def _recorded(ask: Ask, transactions: tuple[str, ...]) -> tuple[ReplayStep, ...]:
     """Return the steps of all transactions.
 
     Raises: AgentsError: there is none.
     """
-    steps = []
+    steps: list[ReplayStep] = []
     for transaction in transactions:
         trace = ask("agent_traceTransaction", transaction)
         steps += recorded_steps(ask("debug_traceTransaction", transaction, TRACER), trace)

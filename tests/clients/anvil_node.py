@@ -22,7 +22,7 @@ LISTENING = re.compile(r"Listening on (127\.0\.0\.1:\d+)")
 @contextmanager
 def running_anvil(folder: Path, *options: str) -> Iterator[RunningNode]:
     """Run anvil for as long as somebody talks to it; what it says lies in the folder."""
-    command = [foundry_program("anvil", "anvil"), "--port", "0", *options]
+    command = [str(foundry_program("anvil", "anvil")), "--port", "0", *options]
     log = folder / "anvil.log"
     with log.open("w") as said:
         process = subprocess.Popen(command, stdout=said, stderr=said, env=without_colours())

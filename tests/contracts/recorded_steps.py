@@ -26,8 +26,8 @@ def exported(fixture: str) -> dict[str, Any]:
 
 def record_argument(step: dict[str, Any]) -> tuple[Any, ...]:
     """Return a step of an export as the ABI's struct, by its names, as ethers and viem do."""
-    contract = artifact("ReplayAgentExecutor")
-    (record,) = (one for one in contract.abi if one.get("name") == "record")
+    abi: Any = artifact("ReplayAgentExecutor").abi
+    (record,) = (one for one in abi if one.get("name") == "record")
     (struct,) = record["inputs"]
     return _struct(struct["components"], step)
 

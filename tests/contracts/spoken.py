@@ -28,7 +28,7 @@ PARAMETERS = {
 }
 """Tools by name, with every type of parameter among them."""
 
-ODD = st.sampled_from(list('"\\\n\r\t\0\x7f\x85 {}[]') + ["\u2028", "0x", "0X1", "é", "→", "🦉"])
+ODD = st.sampled_from([*'"\\\n\r\t\0\x7f\x85 {}[]', "\u2028", "0x", "0X1", "é", "→", "🦉"])
 PLAIN = st.sampled_from(["addr1", "addr2", "USDC", "x-1.y", "true", "7", "a.", "-b", *ADDRESSES])
 _WORDS = st.lists(PLAIN, min_size=1, max_size=5).map(" ".join)
 TEXTS = st.one_of(_WORDS, _WORDS, _WORDS, st.lists(st.one_of(PLAIN, ODD), max_size=5).map("".join))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from precompiles.react import GrammarViolationError
+from precompiles.spec import EXECUTOR_ADDRESS
 from precompiles.text import ADDRESS
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.models import answer, use
@@ -33,12 +33,13 @@ from tests.contracts.spoken import (
 )
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable
 
     from eth_typing import Address
 
     from precompiles.ports import GenerationRequest
-    from pyevm_agents.models import Step
+    from pyevm_agents.models.scripted import Step
     from tests.conftest import Bench
     from tests.contracts.plain_evm import Contract, Evm
 
@@ -49,12 +50,12 @@ ASKING = "You ask other agents. Ask Counting Agent to add a number to the counte
 
 
 REASONING = "Thought: Pay.\nAction: Pay\nAction Input: {}"
-PRECOMPILE = bytes(19) + b"\x19"
+PRECOMPILE = EXECUTOR_ADDRESS
 
 
 @dataclass
 class Nested:
-    """The agents of `chain_fixtures/nested.json`, elsewhere; what is said of them can be changed."""
+    """The agents of `chain_fixtures/nested.json`, elsewhere, or with other texts."""
 
     evm: Evm
     executor: Contract
@@ -106,7 +107,7 @@ def inner(error: RevertedError) -> tuple[object, ...]:
     """Return the error that a nested agent's run ended with."""
     name, _, reason = error.error
     assert name == "ToolCallFailed"
-    return decode_error(bytes(reason))  # type: ignore[call-overload, no-any-return]
+    return decode_error(bytes(reason))  # type: ignore[call-overload]
 
 
 def test_a_result_that_was_not_recorded_is_refused(nested: Nested) -> None:
@@ -151,7 +152,12 @@ def test_tells_another_prompt_and_another_number_of_tools(nested: Nested) -> Non
 
 def test_tells_a_run_that_goes_on_for_longer(nested: Nested) -> None:
     nested.run()
-    request = ("llama_model_3", ASKING, [], ["Thought: a\nAction: b\nAction Input: {}"] * 5)
+    request: tuple[object, ...] = (
+        "llama_model_3",
+        ASKING,
+        [],
+        ["Thought: a\nAction: b\nAction Input: {}"] * 5,
+    )
     arguments = (*request, ["was"] * 5, "Please add 7")
     with pytest.raises(RevertedError) as caught:
         nested.executor("runNextIteration", *arguments)
@@ -225,7 +231,7 @@ def chain(bench: MakeBench) -> Elsewhere:
 STEPS = st.one_of(TEXTS.map(answer), ARGUMENTS.map(lambda told: use(told[0], None, told[1])))
 
 
-@pytest.mark.parametrize("examples", [8, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [5, pytest.param(200, marks=pytest.mark.slow)])
 def test_says_of_other_addresses_what_the_model_would_have_said(
     chain: Elsewhere, examples: int
 ) -> None:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from eth_abi import decode, encode
-from eth_utils import keccak, to_checksum_address
+from eth_abi import encode
+from eth_typing import Address
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from precompiles.react import GrammarViolationError
+from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.models import answer, use
 from pyevm_agents.models.scripted import render
@@ -30,14 +31,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from eth.abc import ComputationAPI
-    from eth_typing import Address
 
-    from pyevm_agents.models import Step
+    from pyevm_agents.models.scripted import Step
     from tests.conftest import Bench
 
     MakeBench = Callable[..., Bench]
 
-PRECOMPILE = bytes(19) + b"\x19"
+PRECOMPILE = EXECUTOR_ADDRESS
 REASONING = "Thought: Pay.\nAction: Pay\nAction Input: {}"
 
 
@@ -92,11 +92,11 @@ class Both:
 
 @pytest.fixture
 def both(bench: MakeBench) -> Both:
-    made = Both(bench(lambda request: render(made.step, request.handles)), b"", [])
-    made.executor = made.bench.deploy("ScriptedAgentExecutor")
+    chain = bench(lambda request: render(made.step, request.handles))
+    made: Both = Both(chain, chain.deploy("ScriptedAgentExecutor"), [])
     for name, parameters in PARAMETERS.items():
         described = [(kind, one, f"the {one}") for one, kind in parameters.items()]
-        tool = made.bench.deploy("ScriptedTool", name, "A tool", described, bytes(20), "Done", [])
+        tool = chain.deploy("ScriptedTool", name, "A tool", described, bytes(20), "Done", [])
         made.tools.append(tool)
     return made
 
@@ -258,7 +258,7 @@ def test_refuses_histories_as_the_precompile_does(
 def test_refuses_tools_as_the_precompile_does(both: Both) -> None:
     both.tell("answer", "Done.", "")
     pay = both.tools[0]
-    for tools in ([pay, pay], [bytes(20)], [pay] * 65, [both.executor]):
+    for tools in ([pay, pay], [Address(bytes(20))], [pay] * 65, [both.executor]):
         both.tools = tools
         request = both.request("", "")
         expected = decode_error(both.bench.call(PRECOMPILE, request).output)

@@ -4,14 +4,16 @@
 pragma solidity ^0.8.20;
 
 import {IERCAgentTool} from "@pyevm-agents/contracts/interfaces/IERCAgentTool.sol";
-import {RecordedStep, RecordedTool, ReplayAgentExecutor} from "@pyevm-agents/contracts/test/ReplayAgentExecutor.sol";
+import {
+    RecordedStep, RecordedTool, ReplayAgentExecutor
+} from "@pyevm-agents/contracts/test/ReplayAgentExecutor.sol";
 
 /// @title What a model said, to be said again in any EVM: `AgentReplay.install(); WalletReplay.load();`
 library WalletReplay {
     /// @notice How many steps were recorded.
     uint256 internal constant STEPS = 4;
 
-    /// @notice Gas that their prompts and words cost where they were recorded; an EVM without the model charges none.
+    /// @notice Gas that their prompts and words cost. It was charged where they were recorded.
     uint256 internal constant INFERENCE_GAS = 5950400;
 
     string private constant TEXT_1 = "You are an agent deployed on an EVM blockchain, responsible for managing a user's wallet. The wallet's owner will give you instructions in simple terms, and your goal is to execute the instructions from the user, given the list of tools you can use.\n\nUSDC = 0x5FbDB2315678afecb367f032d93F642f64180aa3\nDAI = 0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512";
