@@ -244,8 +244,9 @@ contract ReplayAgentExecutor is EtchedExecutor {
                 // The number of steps decides which step of a run is meant.
                 if (Bytes.equal(bytes(fields[j].text), bytes(asked[j].text))) same += j == 1 ? asked.length : 1;
             }
-            // Of equals the last: where a run goes on for longer, that is its last step.
-            if (same >= most) (most, closest, recorded) = (same, i, fields);
+            // Of equals the first; where a run goes on for longer than any, its last step.
+            bool isLonger = !Bytes.equal(bytes(fields[1].text), bytes(asked[1].text));
+            if (same > most || (same == most && isLonger)) (most, closest, recorded) = (same, i, fields);
         }
         for (uint256 j = 0; j < recorded.length && j < asked.length; j++) {
             if (!Bytes.equal(bytes(recorded[j].text), bytes(asked[j].text))) {
