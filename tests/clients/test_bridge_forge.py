@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from pyevm_agents.cli import main
+from tests.clients.anvil_node import running_anvil
 from tests.clients.foundry_project import FailedError, Foundry
-from tests.clients.packages import HERE, installed, node_program
+from tests.clients.packages import HERE, foundry_program, installed, node_program
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "tests" / "examples" / "foundry"
+PAGE = (ROOT / "docs" / "solidity-bridge.md").read_text()
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+DOCUMENTED_URL = "http://127.0.0.1:8545"
+COMMANDS_SECONDS = 240
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +64,37 @@ def test_the_library_in_the_example_is_what_the_command_writes(tmp_path: Path) -
     told = CliRunner().invoke(main, ["export-replay", "--fixture", "wallet", "-o", str(made)])
     assert told.exit_code == 0, told.output
     assert made.read_text() == (EXAMPLE / "test" / "WalletReplay.sol").read_text()
+
+
+def test_the_page_shows_what_is_in_the_examples() -> None:
+    sources = [*EXAMPLE.rglob("*.sol"), HERE / "hardhat" / "scripts" / "bridge.mjs"]
+    shown = "\n".join(path.read_text() for path in sources)
+    for language, code in BLOCKS:
+        if language in {"solidity", "js"}:
+            assert "\n".join(line.strip() for line in code.splitlines()) in "\n".join(
+                line.strip() for line in shown.splitlines()
+            ), code
+
+
+def test_the_commands_of_the_page_run_on_anvil(forge: Foundry, tmp_path: Path) -> None:
+    for name in ("script", "src"):
+        shutil.copytree(HERE / "foundry" / name, forge.folder / name)
+    (commands,) = [code for language, code in BLOCKS if language == "sh"]
+    programs = [foundry_program(name).parent for name in ("cast", "forge")]
+    path = os.pathsep.join([*map(str, programs), os.environ["PATH"]])
+    with running_anvil(tmp_path) as anvil:
+        ended = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", commands.replace(DOCUMENTED_URL, anvil.url)],
+            cwd=forge.folder,
+            env={**forge.environment, "PATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=COMMANDS_SECONDS,
+        )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert '"Done."' in ended.stdout
+    assert re.search(r"status +1 \(success\)", ended.stdout)
 
 
 MISTAKES = """
