@@ -16,6 +16,9 @@ abstract contract EtchedExecutor is IERCAgentExecutor, IAgentExecutorErrors {
     /// @notice Less gas is left than it takes to note that a step was taken.
     error TooLittleGas(uint256 gasLeft);
 
+    /// @notice Somebody else than the executor itself tried to note a step.
+    error NotTheExecutor(address caller);
+
     uint256 private constant MAX_TOOLS = 64;
     uint256 private constant MAX_PARAMETERS = 32;
     uint256 private constant MAX_NAME_BYTES = 64;
@@ -49,7 +52,7 @@ abstract contract EtchedExecutor is IERCAgentExecutor, IAgentExecutorErrors {
 
     /// @dev Notes that a step was taken. Fails in a static call: `_note` calls it to find out.
     function noteStep(uint256 step) external {
-        require(msg.sender == address(this), "only the executor itself");
+        if (msg.sender != address(this)) revert NotTheExecutor(msg.sender);
         _stepTaken(step);
     }
 
