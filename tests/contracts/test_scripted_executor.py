@@ -16,7 +16,7 @@ from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.models import answer, use
 from pyevm_agents.models.scripted import render
-from tests.contracts.plain_evm import decode_error
+from tests.contracts.plain_evm import ZERO, decode_error, reverts, text_input
 from tests.contracts.spoken import (
     ADDRESSES,
     ALL_NAMED,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.models.scripted import Step
     from tests.conftest import Bench
+    from tests.contracts.plain_evm import Contract, Evm
 
     MakeBench = Callable[..., Bench]
 
@@ -270,3 +271,41 @@ def test_has_no_other_functions_than_the_precompile(both: Both) -> None:
     for data in (b"", b"\x01", b"\x01\x02\x03\x04\x05"):
         told = decode_error(both.bench.call(both.executor, data).output)
         assert told == decode_error(both.bench.call(PRECOMPILE, data).output)
+
+
+# -- with agents -- #
+
+
+def test_one_script_is_for_nested_agents_too(evm: Evm) -> None:
+    executor, counter = evm.deploy("ScriptedAgentExecutor"), evm.deploy("CounterTool")
+    texts = ("Does things", "what to do", "You count.")
+    inner = deploy_agent(evm, executor, "Inner", texts, counter)
+    outer = deploy_agent(evm, executor, "Outer", texts, inner)
+    executor("use", "Inner", encode(["string"], ["add 7"]), "")
+    executor("use", "CounterTool", encode(["uint256"], [7]), "")
+    executor("answer", "Added 7.", "")
+    executor("answer", "It is done.", "")
+
+    assert outer("run", text_input("Please add 7"), ZERO) == (-1, "It is done.")
+
+    assert counter("number") == 7
+    executor("assertDone")
+
+
+def test_a_run_that_reverts_gives_its_steps_back(evm: Evm) -> None:
+    executor, counter = evm.deploy("ScriptedAgentExecutor"), evm.deploy("CounterTool")
+    agent = deploy_agent(evm, executor, "Agent", ("Does things", "what to do", ""), counter)
+    executor("use", "CounterTool", encode(["uint256"], [7]), "")
+    with reverts("ScriptUsedUp", 1, "Add", 1):
+        agent("run", text_input("Add"), ZERO)
+    assert (executor("usedSteps"), counter("number")) == (0, 0)
+    executor("answer", "Done.", "")
+    assert agent("run", text_input("Add"), ZERO) == (-1, "Done.")
+    assert counter("number") == 7
+
+
+def deploy_agent(
+    evm: Evm, executor: Contract, name: str, texts: tuple[str, str, str], tool: Contract
+) -> Contract:
+    arguments = (executor.address, "any", name, *texts, [tool.address], 3)
+    return evm.deploy("SimpleAgent", *arguments)
