@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from eth_abi import encode
@@ -9,6 +10,10 @@ from eth_utils import keccak, to_checksum_address
 from hypothesis import strategies as st
 
 from precompiles.abi import ParamType
+from tests.byte_model import PROFILE
+
+TALKATIVE = replace(PROFILE, max_output_tokens=8_192)
+"""A model whose words are never too many: an executor of Solidity counts none."""
 
 ADDRESSES = [to_checksum_address(keccak(bytes([n]))[:20]) for n in range(5)]
 OTHER_ADDRESSES = [to_checksum_address(keccak(bytes([n]))[:20]) for n in range(5, 10)]

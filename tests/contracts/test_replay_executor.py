@@ -29,6 +29,7 @@ from tests.contracts.spoken import (
     OTHER_ADDRESSES,
     PARAMETERS,
     PROMPTS,
+    TALKATIVE,
     TEXTS,
 )
 
@@ -223,7 +224,7 @@ class Elsewhere:
 @pytest.fixture
 def chain(bench: MakeBench) -> Elsewhere:
     said = Said(answer(""))
-    made = bench(said)
+    made = bench(said, profile=TALKATIVE)
     tools = [deploy_tool(made, name) for name in PARAMETERS]
     return Elsewhere(made, said, made.deploy("ReplayAgentExecutor"), tools)
 

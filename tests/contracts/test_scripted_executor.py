@@ -23,6 +23,7 @@ from tests.contracts.spoken import (
     ARGUMENTS,
     PARAMETERS,
     PROMPTS,
+    TALKATIVE,
     TEXTS,
     encoded,
 )
@@ -93,7 +94,7 @@ class Both:
 
 @pytest.fixture
 def both(bench: MakeBench) -> Both:
-    chain = bench(lambda request: render(made.step, request.handles))
+    chain = bench(lambda request: render(made.step, request.handles), profile=TALKATIVE)
     made: Both = Both(chain, chain.deploy("ScriptedAgentExecutor"), [])
     for name, parameters in PARAMETERS.items():
         described = [(kind, one, f"the {one}") for one, kind in parameters.items()]
