@@ -10,6 +10,8 @@ from eth_utils import keccak, to_checksum_address
 from hypothesis import strategies as st
 
 from precompiles.abi import ParamType
+from precompiles.text import ADDRESS
+from pyevm_agents.models.scripted import Step, ToolStep, render
 from tests.byte_model import PROFILE
 
 TALKATIVE = replace(PROFILE, max_output_tokens=8_192)
@@ -86,3 +88,21 @@ def encoded(tool: str, arguments: dict[str, Any]) -> bytes:
     """Return what Solidity's `abi.encode` makes of a tool's arguments."""
     types = [kind.abi_type for kind in PARAMETERS[tool].values()]
     return encode(types, list(arguments.values()))
+
+
+def words_of(step: Step, handles: tuple[tuple[str, str], ...]) -> str:
+    """Return the words of a step, with handles in texts before JSON escapes what is around them."""
+    names = {address: handle for handle, address in handles}
+
+    def spoken(value: Any) -> Any:  # noqa: ANN401 - an argument
+        if isinstance(value, list):
+            return [spoken(item) for item in value]
+        if not isinstance(value, str):
+            return value
+        return ADDRESS.sub(lambda found: names.get(found[0], found[0]), value)
+
+    if isinstance(step, ToolStep):
+        step = replace(
+            step, arguments={name: spoken(value) for name, value in step.arguments.items()}
+        )
+    return render(step, handles)

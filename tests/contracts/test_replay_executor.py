@@ -19,7 +19,6 @@ from precompiles.spec import EXECUTOR_ADDRESS
 from precompiles.text import ADDRESS
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.models import answer, use
-from pyevm_agents.models.scripted import render
 from tests.contracts.plain_evm import ZERO, RevertedError, decode_error, reverts, text_input
 from tests.contracts.recorded_steps import exported, record_argument
 from tests.contracts.spoken import (
@@ -31,6 +30,7 @@ from tests.contracts.spoken import (
     PROMPTS,
     TALKATIVE,
     TEXTS,
+    words_of,
 )
 
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ class Said:
     words: str = ""
 
     def __call__(self, request: GenerationRequest) -> str:
-        self.words = self.words or render(self.step, request.handles)
+        self.words = self.words or words_of(self.step, request.handles)
         return self.words
 
 

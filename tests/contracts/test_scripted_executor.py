@@ -15,7 +15,6 @@ from precompiles.react import GrammarViolationError
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.models import answer, use
-from pyevm_agents.models.scripted import render
 from tests.contracts.plain_evm import ZERO, decode_error, reverts, text_input
 from tests.contracts.spoken import (
     ADDRESSES,
@@ -26,6 +25,7 @@ from tests.contracts.spoken import (
     TALKATIVE,
     TEXTS,
     encoded,
+    words_of,
 )
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Both:
 
 @pytest.fixture
 def both(bench: MakeBench) -> Both:
-    chain = bench(lambda request: render(made.step, request.handles), profile=TALKATIVE)
+    chain = bench(lambda request: words_of(made.step, request.handles), profile=TALKATIVE)
     made: Both = Both(chain, chain.deploy("ScriptedAgentExecutor"), [])
     for name, parameters in PARAMETERS.items():
         described = [(kind, one, f"the {one}") for one, kind in parameters.items()]
