@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "demo": "demo",
     "estimate": "agents",
+    "export-replay": "export_replay",
     "models": "agents",
     "node": "node",
     "record": "record",
@@ -67,7 +68,8 @@ class AgentsGroup(click.Group):
         file = COMMANDS.get(cmd_name)
         if file is None:
             return None
-        command: click.Command = getattr(_imported(f"pyevm_agents.cli.{file}"), cmd_name)
+        module = _imported(f"pyevm_agents.cli.{file}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
     def make_context(

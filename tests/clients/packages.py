@@ -60,11 +60,15 @@ def node_program() -> str:
     return found
 
 
-def foundry_program(name: str) -> Path:
-    """Return a program of Foundry's: npm's package has it ready-made for each platform."""
+def foundry_program(name: str, tool: str = "foundry") -> Path:
+    """Return a program of Foundry's: npm's package has it ready-made for each platform.
+
+    Input:
+        tool: whose lock file names the package.
+    """
     machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     package = f"@foundry-rs/{name}-{platform.system().lower()}-{machine}"
-    program = installed("foundry") / package / "bin" / name
+    program = installed(tool) / package / "bin" / name
     if not program.is_file():
         pytest.skip(f"npm has no {package}")
     return program

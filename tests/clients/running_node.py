@@ -36,7 +36,8 @@ class RunningNode:
 
     def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - whatever it answers
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        request = urllib.request.Request(self.url, json.dumps(body).encode())  # noqa: S310 - a loopback address
+        headers = {"Content-Type": "application/json"}  # anvil insists.
+        request = urllib.request.Request(self.url, json.dumps(body).encode(), headers)  # noqa: S310 - a loopback address
         with urllib.request.urlopen(request, timeout=ANSWER_SECONDS) as told:  # noqa: S310 - as above
             answer = json.load(told)
         if "error" in answer:

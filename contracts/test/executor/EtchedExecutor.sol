@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: CC0-1.0
+pragma solidity ^0.8.20;
+
+import {IAgentExecutorErrors} from "../../interfaces/IAgentExecutorErrors.sol";
+import {IERCAgentExecutor} from "../../interfaces/IERCAgentExecutor.sol";
+import {IERCAgentTool} from "../../interfaces/IERCAgentTool.sol";
+import {AbiString} from "../../libraries/AbiString.sol";
+import {Bytes} from "./Bytes.sol";
+
+/// @title What an executor made of Solidity has in common with the precompile, whatever it then answers
+/// @notice It reads histories and tools as the precompile does and refuses with the same typed errors; the words of
+///   their reasons may be others. Unlike the precompile it has no model: it takes any model ID, counts no tokens,
+///   doesn't check UTF-8, and costs the gas of an EVM.
+/// @dev No constructor and no immutables: its runtime code is put at an address, with empty storage.
+abstract contract EtchedExecutor is IERCAgentExecutor, IAgentExecutorErrors {
+    /// @notice Less gas is left than it takes to note that a step was taken.
+    error TooLittleGas(uint256 gasLeft);
+
+    /// @notice Somebody else than the executor itself tried to note a step.
+    error NotTheExecutor(address caller);
+
+    uint256 private constant MAX_TOOLS = 64;
+    uint256 private constant MAX_PARAMETERS = 32;
+    uint256 private constant MAX_NAME_BYTES = 64;
+    uint256 private constant MAX_METADATA_BYTES = 16_384;
+    uint256 private constant MAX_REASON_BYTES = 1_024;
+    uint256 private constant METADATA_READ_GAS = 2_000_000;
+
+    /// @dev Gas of three writes to storage, the most that a note takes, and what is around them.
+    uint256 private constant NOTE_GAS = 100_000;
+
+    struct Tool {
+        IERCAgentTool source;
+        string name;
+        string description;
+        IERCAgentTool.ParamDescription[] parameters;
+    }
+
+    /// @notice The precompile knows no other function than `runNextIteration`; neither does this.
+    fallback() external {
+        revert UnknownSelector(msg.sig);
+    }
+
+    /// @dev Reverts without data where the bytes are no InputDescription: `_readTool` calls it to find out.
+    function decodeInputDescription(bytes calldata data)
+        external
+        pure
+        returns (IERCAgentTool.InputDescription memory)
+    {
+        return abi.decode(data, (IERCAgentTool.InputDescription));
+    }
+
+    /// @dev Notes that a step was taken. Fails in a static call: `_note` calls it to find out.
+    function noteStep(uint256 step) external {
+        if (msg.sender != address(this)) revert NotTheExecutor(msg.sender);
+        _stepTaken(step);
+    }
+
+    function _stepTaken(uint256 step) internal virtual;
+
+    /// @notice Notes that a step was taken, unless this is a static call, in which nothing can be noted.
+    function _note(uint256 step) internal returns (bool isNoted) {
+        if (gasleft() < 2 * NOTE_GAS) revert TooLittleGas(gasleft());
+        (isNoted,) = address(this).call{gas: NOTE_GAS}(abi.encodeCall(this.noteStep, (step)));
+    }
+
+    /// @notice Returns the number of steps that a run has taken.
+    function _countSteps(string[] memory agentReasoning, string[] memory toolResults)
+        internal
+        pure
+        returns (uint256 steps)
+    {
+        steps = agentReasoning.length;
+        if (steps != toolResults.length) revert HistoryLengthMismatch(steps, toolResults.length);
+        while (steps > 0 && bytes(agentReasoning[steps - 1]).length + bytes(toolResults[steps - 1]).length == 0) {
+            steps--;
+        }
+        for (uint256 i = 0; i < steps; i++) {
+            if (bytes(agentReasoning[i]).length == 0) revert MalformedHistory(i, "agentReasoning is empty");
+            if (!_isReasoning(bytes(agentReasoning[i]))) {
+                revert MalformedHistory(i, "agentReasoning is not the lines Thought, Action and Action Input");
+            }
+        }
+    }
+
+    /// @notice Reads the metadata of every tool.
+    function _readTools(IERCAgentTool[] memory addresses) internal view returns (Tool[] memory tools) {
+        if (addresses.length > MAX_TOOLS) revert TooManyTools(addresses.length, MAX_TOOLS);
+        tools = new Tool[](addresses.length);
+        for (uint256 i = 0; i < addresses.length; i++) {
+            tools[i] = _readTool(addresses[i]);
+            for (uint256 j = 0; j < i; j++) {
+                if (Bytes.equal(bytes(tools[j].name), bytes(tools[i].name))) revert DuplicateToolName(tools[i].name);
+            }
+        }
+    }
+
+    function _readTool(IERCAgentTool source) private view returns (Tool memory tool) {
+        tool.source = source;
+        tool.name = _readText(source, IERCAgentTool.name.selector);
+        _checkName(source, IERCAgentTool.name.selector, tool.name);
+        tool.description = _readText(source, IERCAgentTool.description.selector);
+        bytes4 selector = IERCAgentTool.inputDescription.selector;
+        bytes memory told = _read(source, selector);
+        try this.decodeInputDescription(told) returns (IERCAgentTool.InputDescription memory input) {
+            tool.parameters = input.paramDescriptions;
+        } catch {
+            revert MalformedToolMetadata(address(source), selector, "not an InputDescription");
+        }
+        if (tool.parameters.length > MAX_PARAMETERS) {
+            revert MalformedToolMetadata(address(source), selector, "more than 32 parameters");
+        }
+        for (uint256 i = 0; i < tool.parameters.length; i++) {
+            string memory name = tool.parameters[i].name;
+            _checkName(source, selector, name);
+            for (uint256 j = 0; j < i; j++) {
+                if (Bytes.equal(bytes(tool.parameters[j].name), bytes(name))) {
+                    revert DuplicateParameterName(address(source), name);
+                }
+            }
+        }
+    }
+
+    function _checkName(IERCAgentTool source, bytes4 selector, string memory name) private pure {
+        uint256 size = bytes(name).length;
+        if (size == 0 || size > MAX_NAME_BYTES) {
+            revert MalformedToolMetadata(address(source), selector, "a name must be of 1 to 64 bytes");
+        }
+    }
+
+    function _readText(IERCAgentTool source, bytes4 selector) private view returns (string memory) {
+        bytes memory told = _read(source, selector);
+        if (!AbiString.isAt(told, 0)) revert MalformedToolMetadata(address(source), selector, "not a string");
+        return abi.decode(told, (string));
+    }
+
+    function _read(IERCAgentTool source, bytes4 selector) private view returns (bytes memory told) {
+        if (address(source).code.length == 0) revert ToolWithoutCode(address(source));
+        bool success;
+        (success, told) = address(source).staticcall{gas: METADATA_READ_GAS}(abi.encodeWithSelector(selector));
+        if (!success) {
+            if (told.length > MAX_REASON_BYTES) told = Bytes.slice(told, 0, MAX_REASON_BYTES);
+            revert ToolMetadataFailed(address(source), selector, told);
+        }
+        if (told.length > MAX_METADATA_BYTES) {
+            revert ToolMetadataTooLarge(address(source), selector, told.length, MAX_METADATA_BYTES);
+        }
+    }
+
+    /// @dev A thought, an action and an action input, a line each.
+    function _isReasoning(bytes memory text) private pure returns (bool) {
+        uint256 first = _endOfLine(text, 0);
+        uint256 second = _endOfLine(text, first + 1);
+        return first < text.length && second < text.length && _endOfLine(text, second + 1) == text.length
+            && _startsWith(text, 0, first, "Thought: ") && _startsWith(text, first + 1, second, "Action: ")
+            && _startsWith(text, second + 1, text.length, "Action Input: {") && text[text.length - 1] == "}";
+    }
+
+    function _endOfLine(bytes memory text, uint256 position) private pure returns (uint256) {
+        while (position < text.length && text[position] != "\n") position++;
+        return position;
+    }
+
+    function _startsWith(bytes memory text, uint256 start, uint256 end, bytes memory beginning)
+        private
+        pure
+        returns (bool)
+    {
+        uint256 behind = start + beginning.length;
+        return behind < end && Bytes.equal(Bytes.slice(text, start, behind), beginning);
+    }
+}

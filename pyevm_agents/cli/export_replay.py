@@ -1,0 +1,163 @@
+"""`pyevm-agents export-replay`: a recorded run, to be said again in any EVM."""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.markup import escape
+
+from pyevm_agents.cli.remote import rpc_option
+from pyevm_agents.cli.screen import counted, err
+from pyevm_agents.cli.trace import HASH
+from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.fixtures import open_chain
+from pyevm_agents.fixtures.shipped import shipped_fixture, shipped_fixtures
+from pyevm_agents.node import Node
+from pyevm_agents.replay_library import CONTRACTS, solidity_form
+from pyevm_agents.replays import Replay, json_form, recorded_steps
+from pyevm_agents.rpc.methods import node_service
+from pyevm_agents.rpc.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyevm_agents.cli.remote import Remote
+    from pyevm_agents.replays import ReplayStep
+
+    Ask = Callable[..., Any]
+
+NAME = re.compile("[A-Za-z_$][A-Za-z0-9_$]*")
+DEFAULT_NAME = "AgentRun"
+FORMATS = {"sol": ".sol", "json": ".json"}
+TRACER = {"tracer": "callTracer"}
+
+EXAMPLES = """\b
+Examples:
+  pyevm-agents export-replay 0xd574…c3dd -o test/WalletReplay.sol
+  pyevm-agents export-replay 0xd574…c3dd 0x18e2…90aa --format json -o replays/wallet.json
+  pyevm-agents export-replay --fixture wallet -o test/WalletReplay.sol
+"""
+
+
+def _hashes(_context: click.Context, _argument: click.Parameter, value: tuple[str, ...]) -> Any:  # noqa: ANN401 - click's
+    for one in value:
+        if not HASH.fullmatch(one):
+            raise click.BadParameter(f"{one!r} is no hash of a transaction: 0x and 64 digits")
+    return value
+
+
+@click.command(
+    "export-replay", short_help="Write a run for test suites of any EVM.", epilog=EXAMPLES
+)
+@click.argument("transactions", nargs=-1, metavar="TX…", callback=_hashes)
+@rpc_option
+@click.option(
+    "--fixture",
+    metavar="NAME",
+    help="Take a recorded chain in place of a node: one that comes with this package "
+    f"({', '.join(shipped_fixtures())}), or a file. Without TX, all that agents did on it.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([*FORMATS]),
+    help="A Solidity library, or JSON.  [default: what the file's name says, else sol]",
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to write it."
+)
+@click.option(
+    "--name",
+    help="What the library is called.  [default: as the file, else AgentRun]",
+)
+@click.option(
+    "--contracts",
+    default=CONTRACTS,
+    show_default=True,
+    metavar="FOLDER",
+    help="Where the library imports our contracts from.",
+)
+def export_replay(  # noqa: PLR0913 - one for each option
+    transactions: tuple[str, ...],
+    remote: Remote,
+    *,
+    fixture: str | None,
+    form: str | None,
+    output: Path | None,
+    name: str | None,
+    contracts: str,
+) -> None:
+    """Write what agents did in the transactions of hash TX for `ReplayAgentExecutor.sol`.
+
+    Recorded on a real model here, said again in any EVM: `forge test`, anvil, Hardhat. The gas
+    that inference cost is written beside each step; the other EVM does not charge it.
+    """
+    form = form or _form_of(output)
+    name = name or _name_of(output)
+    if not NAME.fullmatch(name):
+        raise click.UsageError(f"{name!r} is no name of a library; give one with --name")
+    if not transactions and fixture is None:
+        raise click.UsageError("Nothing to export; name a transaction, or a chain with --fixture")
+    if fixture is None:
+        steps = _recorded(remote.ask, transactions)
+        source = "Recorded on a node of pyevm-agents."
+    else:
+        with _opened(fixture) as (ask, told):
+            steps = _recorded(ask, transactions or told)
+        source = f"Recorded on the chain {fixture!r}."
+    replay = Replay(name=name, source=source, steps=steps)
+    text = json_form(replay) if form == "json" else solidity_form(replay, contracts=contracts)
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{output}: can't be written: {error.strerror}") from error
+    told_gas = f"{replay.inference_gas:,} gas of inference"
+    err.print(f"{escape(str(output))}: {counted(len(steps), 'step')}, {told_gas}", soft_wrap=True)
+
+
+def _recorded(ask: Ask, transactions: tuple[str, ...]) -> tuple[ReplayStep, ...]:
+    """Return the steps of all transactions.
+
+    Raises: AgentsError: there is none.
+    """
+    steps: list[ReplayStep] = []
+    for transaction in transactions:
+        trace = ask("agent_traceTransaction", transaction)
+        steps += recorded_steps(ask("debug_traceTransaction", transaction, TRACER), trace)
+    if not steps:
+        raise AgentsError("No agent took a step there; `pyevm-agents trace TX` shows what one did")
+    return tuple(steps)
+
+
+@contextmanager
+def _opened(fixture: str) -> Iterator[tuple[Ask, tuple[str, ...]]]:
+    """Open a recorded chain; give what answers requests of it, and the transactions with agents."""
+    recorded = shipped_fixture(fixture)
+    node = Node(open_chain(recorded), now=time.time)
+    session, service = Session("in process"), node_service(node)
+    places = dict.fromkeys((step.block, step.transaction) for step in recorded.steps)
+    hashes = tuple(
+        "0x" + recorded.blocks[block - 1].transactions[index].hash.hex() for block, index in places
+    )
+    try:
+        yield lambda method, *params: service.call(method, list(params), session), hashes
+    finally:
+        session.close()
+        node.close()
+
+
+def _form_of(output: Path | None) -> str:
+    suffix = "" if output is None else output.suffix
+    return next((form for form, ending in FORMATS.items() if ending == suffix), "sol")
+
+
+def _name_of(output: Path | None) -> str:
+    return DEFAULT_NAME if output is None else output.name.split(".")[0]

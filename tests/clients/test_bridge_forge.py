@@ -1,0 +1,129 @@
+"""The Foundry project of tests/examples: agents in `forge test`, with executors of Solidity."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from pyevm_agents.cli import main
+from tests.clients.anvil_node import running_anvil
+from tests.clients.foundry_project import FailedError, Foundry
+from tests.clients.packages import HERE, foundry_program, installed, node_program
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "tests" / "examples" / "foundry"
+PAGE = (ROOT / "docs" / "solidity-bridge.md").read_text()
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+DOCUMENTED_URL = "http://127.0.0.1:8545"
+COMMANDS_SECONDS = 240
+
+
+@pytest.fixture(scope="module")
+def forge(tmp_path_factory: pytest.TempPathFactory) -> Foundry:
+    """The example, with our contracts in `lib` and npm's compiler."""
+    node_program()
+    made = tmp_path_factory.mktemp("example")
+    shutil.copytree(EXAMPLE, made, dirs_exist_ok=True)
+    shutil.copy(HERE / "foundry" / "solc", made)
+    (made / "node_modules").symlink_to(installed("foundry"))
+    leave = shutil.ignore_patterns("node_modules", "build")
+    shutil.copytree(ROOT / "contracts", made / "lib" / "contracts", ignore=leave)
+    forge = Foundry("forge", "", made, FOUNDRY_SOLC="./solc", FOUNDRY_OFFLINE="true")
+    del forge.environment["ETH_RPC_URL"]
+    return forge
+
+
+def test_the_example_passes(forge: Foundry) -> None:
+    told = forge("test")
+    assert "7 tests passed, 0 failed" in told
+    assert "Compiler run successful!" in told
+
+
+def test_a_script_that_does_not_fit_fails_with_the_reason(forge: Foundry) -> None:
+    """What forge shows of our typed errors: names, steps and what there would have been."""
+    test = forge.folder / "test" / "Mistakes.t.sol"
+    test.write_text(MISTAKES)
+    with pytest.raises(FailedError) as caught:
+        forge("test", "--match-contract", "Mistakes")
+    told = str(caught.value)
+    offered = "DeployTool, WithdrawTool, ViewBalanceTool, TokenInfoTool"
+    assert f'ToolNotOffered(0, "BuyTool", "{offered}")' in told
+    assert 'WrongArguments(0, "DeployTool", "(address asset, uint256 amount)", 0x' in told
+    assert 'ScriptNotUsedUp(1, 2, "answer: Never.")' in told
+    test.unlink()
+
+
+def test_the_library_in_the_example_is_what_the_command_writes(tmp_path: Path) -> None:
+    made = tmp_path / "WalletReplay.sol"
+    told = CliRunner().invoke(main, ["export-replay", "--fixture", "wallet", "-o", str(made)])
+    assert told.exit_code == 0, told.output
+    assert made.read_text() == (EXAMPLE / "test" / "WalletReplay.sol").read_text()
+
+
+def test_the_page_shows_what_is_in_the_examples() -> None:
+    sources = [*EXAMPLE.rglob("*.sol"), HERE / "hardhat" / "scripts" / "bridge.mjs"]
+    shown = "\n".join(path.read_text() for path in sources)
+    for language, code in BLOCKS:
+        if language in {"solidity", "js"}:
+            assert "\n".join(line.strip() for line in code.splitlines()) in "\n".join(
+                line.strip() for line in shown.splitlines()
+            ), code
+
+
+def test_the_commands_of_the_page_run_on_anvil(forge: Foundry, tmp_path: Path) -> None:
+    for name in ("script", "src"):
+        shutil.copytree(HERE / "foundry" / name, forge.folder / name)
+    (commands,) = [code for language, code in BLOCKS if language == "sh"]
+    programs = [foundry_program(name).parent for name in ("cast", "forge")]
+    path = os.pathsep.join([*map(str, programs), os.environ["PATH"]])
+    with running_anvil(tmp_path) as anvil:
+        ended = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", commands.replace(DOCUMENTED_URL, anvil.url)],
+            cwd=forge.folder,
+            env={**forge.environment, "PATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=COMMANDS_SECONDS,
+        )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert '"Done."' in ended.stdout
+    assert re.search(r"status +1 \(success\)", ended.stdout)
+
+
+MISTAKES = """
+pragma solidity ^0.8.20;
+
+import {AgentScript} from "@pyevm-agents/contracts/test/AgentScript.sol";
+import {Wallet} from "./Wallet.sol";
+
+contract MistakesTest is Wallet {
+    function setUp() public {
+        AgentScript.install();
+        deployWallet();
+    }
+
+    function test_NoSuchTool() public {
+        AgentScript.use("BuyTool", abi.encode(usdc, 10));
+        agent.instruct("Buy");
+    }
+
+    function test_OneArgumentTooFew() public {
+        AgentScript.use("DeployTool", abi.encode(usdc));
+        agent.instruct("Deposit");
+    }
+
+    function test_AStepLeft() public {
+        AgentScript.answer("Done.");
+        AgentScript.answer("Never.");
+        agent.instruct("Deposit");
+        AgentScript.assertDone();
+    }
+}
+"""

@@ -1,0 +1,35 @@
+"""Agents on Hardhat's own network, with an executor of Solidity put at 0x19 by `setCode`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from click.testing import CliRunner
+
+from pyevm_agents.cli import main
+from tests.clients.hardhat_project import Project
+from tests.clients.packages import installed
+
+if TYPE_CHECKING:
+    import pytest
+
+ARTIFACTS = Path(__file__).parents[2] / "contracts" / "build"
+
+
+def test_a_script_and_a_recorded_run(tmp_path_factory: pytest.TempPathFactory) -> None:
+    project = Project(tmp_path_factory.mktemp("hardhat"), installed("hardhat"))
+    recorded = project.folder / "wallet.json"
+    command = ["export-replay", "--fixture", "wallet", "-o", str(recorded)]
+    assert CliRunner().invoke(main, command).exit_code == 0
+
+    told = project.run_alone("bridge.mjs", ARTIFACTS=str(ARTIFACTS), REPLAY=str(recorded))
+
+    assert told["scripted"] == ["Deposited.", "10000000"]
+    replayed = told["replayed"]
+    # The contracts are elsewhere than the recorded ones, and the model says so.
+    assert replayed["said"] == [
+        f"Done: deposit 10 {replayed['usdc']} into the pool.",
+        "The balance is: 510.",
+    ]
+    assert replayed["inferenceGas"] == "5950400"

@@ -1,0 +1,123 @@
+"""`export-replay`, of a node that runs and of chains in files."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from pyevm_agents.cli import main
+from tests.pyevm_agents.cli.agent_node import AgentNode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from click.testing import Result
+
+HASH = "0x" + "12" * 32
+
+
+class Commands:
+    """A node that is served, a transaction of an agent on it, and the command."""
+
+    def __init__(self, node: AgentNode, url: str) -> None:
+        self.url = url
+        self.sent = str(node.ask("eth_sendTransaction", node.instruction()))
+        plain = node.instruction() | {"to": "0x" + "11" * 20, "data": "0x"}
+        self.plain = str(node.ask("eth_sendTransaction", plain))
+
+    def run(self, *words: object) -> Result:
+        command = ["export-replay", *map(str, words), "--rpc", self.url]
+        return CliRunner().invoke(main, command)
+
+    def said(self, *words: object) -> str:
+        told = self.run(*words)
+        assert told.exit_code == 0, told.output
+        return told.stdout
+
+
+@pytest.fixture(scope="module")
+def commands() -> Iterator[Commands]:
+    node = AgentNode()
+    with node.served() as url:
+        yield Commands(node, url)
+    node.node.close()
+
+
+def test_prints_a_library(commands: Commands) -> None:
+    told = commands.said(commands.sent)
+    assert "library AgentRun {" in told
+    assert "Recorded on a node of pyevm-agents." in told
+    assert 'step.answer = "Done.";' in told
+
+
+def test_prints_json(commands: Commands) -> None:
+    told = json.loads(commands.said(commands.sent, "--format", "json", "--name", "Deposit"))
+    steps = told["Deposit"]["steps"]
+    assert [step["isFinalAnswer"] for step in steps] == [False, True]
+    assert {step["transaction"] for step in steps} == {commands.sent}
+
+
+def test_writes_a_file_of_the_form_and_the_name_that_its_own_says(
+    commands: Commands, tmp_path: Path
+) -> None:
+    library, record = tmp_path / "Deposit.t.sol", tmp_path / "deposit.json"
+    told = commands.run(commands.sent, "-o", library)
+    assert told.stdout == ""
+    assert "Deposit.t.sol: 2 steps, " in told.stderr.replace("\n", "")
+    assert "library Deposit {" in library.read_text()
+    commands.said(commands.sent, "-o", record)
+    assert list(json.loads(record.read_text())) == ["deposit"]
+
+
+def test_several_transactions_make_one_replay(commands: Commands) -> None:
+    told = commands.said(commands.sent, commands.plain, "--contracts", "../lib/agents")
+    assert "STEPS = 2;" in told
+    assert 'from "../lib/agents/test/ReplayAgentExecutor.sol"' in told
+
+
+def test_a_recorded_chain_takes_the_place_of_a_node(commands: Commands) -> None:
+    nested = json.loads(commands.said("--fixture", "nested", "--format", "json"))["AgentRun"]
+    agents = [step["agent"] for step in nested["steps"]]
+    assert agents == [agents[0], agents[1], agents[1], agents[0]]
+    assert nested["_info"]["comment"] == "Recorded on the chain 'nested'."
+    wallet = json.loads(commands.said("--fixture", "wallet", "--format", "json"))["AgentRun"]
+    first, *_, last = [step["transaction"] for step in wallet["steps"]]
+    assert first != last
+    one = json.loads(commands.said(last, "--fixture", "wallet", "--format", "json"))["AgentRun"]
+    assert {step["transaction"] for step in one["steps"]} == {last}
+
+
+@pytest.mark.parametrize(
+    ("words", "told", "status"),
+    [
+        ((), "Nothing to export; name a transaction", 2),
+        (("0x12",), "'0x12' is no hash of a transaction", 2),
+        ((HASH, "--name", "a b"), "'a b' is no name of a library", 2),
+        ((HASH, "-o", "9lives.sol"), "'9lives' is no name of a library", 2),
+        (("--fixture", "nothing"), "no chain 'nothing': name one of", 2),
+        ((HASH,), HASH, 1),
+    ],
+)
+def test_says_what_is_wrong(
+    commands: Commands, words: tuple[str, ...], told: str, status: int
+) -> None:
+    ended = commands.run(*words)
+    assert ended.exit_code == status, ended.output
+    assert told in " ".join(ended.stderr.split())
+
+
+def test_a_transaction_without_agents_has_nothing_to_export(commands: Commands) -> None:
+    ended = commands.run(commands.plain)
+    assert ended.exit_code == 1
+    assert "No agent took a step there" in ended.stderr
+
+
+def test_a_file_that_cannot_be_written_is_named(commands: Commands, tmp_path: Path) -> None:
+    missing = tmp_path / "none" / "Run.sol"
+    ended = commands.run(commands.sent, "-o", missing)
+    assert ended.exit_code == 2
+    assert "can't be written: No such file" in " ".join(ended.stderr.split())
