@@ -176,9 +176,8 @@ def render(
         case ToolStep():
             places = {name: place for place, name in enumerate(order)}
             named = sorted(step.arguments.items(), key=lambda one: places.get(one[0], len(places)))
-            arguments = {
-                name: list(value) if isinstance(value, tuple) else value for name, value in named
-            }
+            # Before JSON's escapes: a letter of one is no neighbour of the address behind it.
+            arguments = {name: _with_handles_in(value, handles) for name, value in named}
             spoken = json.dumps(arguments, ensure_ascii=False)
             text = TOOL_FORMAT.format(thought=step.thought, tool=step.tool, arguments=spoken)
         case AnswerStep():
@@ -194,6 +193,12 @@ def with_handles(text: str, handles: tuple[tuple[str, str], ...]) -> str:
     """Return a text with handles in place of the addresses that have one."""
     names = {address.lower(): handle for handle, address in handles}
     return ADDRESS.sub(lambda found: names.get(found[0].lower(), found[0]), text)
+
+
+def _with_handles_in(value: Argument, handles: tuple[tuple[str, str], ...]) -> Argument:
+    if isinstance(value, (list, tuple)):
+        return [with_handles(one, handles) if isinstance(one, str) else one for one in value]
+    return with_handles(value, handles) if isinstance(value, str) else value
 
 
 def _is_keyword_name(name: str) -> bool:

@@ -40,7 +40,7 @@ class AgentComputation(PragueComputation):
     """The least gas that was left when a SSTORE of its own began; None where none did."""
 
     left_to_caller: int = 0
-    """The gas that its caller kept for itself when it called."""
+    """The gas that its caller had kept for itself when it called."""
 
     remembers_reads: ClassVar[bool] = True
     """Whether reads that come to the same always are executed once. Not where instructions are
@@ -72,30 +72,24 @@ class AgentComputation(PragueComputation):
     def add_child_computation(self, child_computation: ComputationAPI) -> None:
         """Take what a call returned; tell who watches."""
         super().add_child_computation(child_computation)
+        child_computation.left_to_caller = self.get_gas_remaining()  # type: ignore[attr-defined]
         state = self.state
         if isinstance(state, WatchedState) and state.watcher is not None:
             state.watcher.call_returned(self, child_computation)
 
     def generate_child_computation(self, child_msg: MessageAPI) -> ComputationAPI:
         """Execute a call of this one's; a read of the executor's is executed where it is new."""
-        kept = self.get_gas_remaining()
-        child = self._child(child_msg)
-        child.left_to_caller = kept
-        return child
-
-    def _child(self, child_msg: MessageAPI) -> AgentComputation:
         is_repeated = self.remembers_reads and is_read(child_msg, self.precompiles)
         read = remembered(child_msg) if is_repeated else None
         if read is not None:
             return self._done(child_msg, read)
         call = partial(super().generate_child_computation, child_msg)
         child = at_depth(child_msg.depth, call)
-        assert isinstance(child, AgentComputation)  # noqa: S101 - as whoever called it
         if is_repeated:
             remember(child_msg, child)
         return child
 
-    def _done(self, child_msg: MessageAPI, read: PureRead) -> AgentComputation:
+    def _done(self, child_msg: MessageAPI, read: PureRead) -> ComputationAPI:
         """Return a call as it ends by what is known of it."""
         self.state.touch_account(child_msg.storage_address)
         child = type(self)(self.state, child_msg, self.transaction_context)

@@ -273,6 +273,7 @@ def test_a_project_may_have_an_option_of_that_name(suite: Run, pytester: pytest.
     missing.stdout.fnmatch_lines(["*pytest --agent-record test_suite.py::test_other"])
 
 
+@pytest.mark.slow
 def test_workers_record_and_replay(
     suite: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

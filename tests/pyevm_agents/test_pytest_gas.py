@@ -199,6 +199,7 @@ def test_the_summary_is_shown_where_it_is_asked_for(suite: Run) -> None:
         )
 
 
+@pytest.mark.slow
 def test_workers_tell_what_their_tests_cost(
     suite: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

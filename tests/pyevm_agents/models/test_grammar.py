@@ -27,7 +27,7 @@ def told(guide: Guide, text: str, grammar: str) -> Output | str:
         return str(error)
 
 
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(data=st.data())
 def test_a_grammar_that_was_followed_before_is_as_new(guide: Guide, data: st.DataObject) -> None:
     size = guide.vocabulary.vocabulary_tokens

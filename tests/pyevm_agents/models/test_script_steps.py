@@ -116,3 +116,12 @@ def test_steps_are_values() -> None:
     assert use("T", a=1) == ToolStep(tool="T", thought="I should use T.", arguments={"a": 1})
     assert answer("x") == AnswerStep(answer="x", thought="I now know the final answer")
     assert unchecked("x") == UncheckedStep(text="x")
+
+
+def test_an_address_behind_a_line_break_in_a_text_is_said_as_its_handle() -> None:
+    """JSON writes a line break as two characters, the second of which is a letter."""
+    address = "0x" + "Ab" * 20
+    step = use("Tell", text=f"To\n{address}\t{address}", all=[f"\n{address}"])
+    assert render(step, (("bob", address),)).endswith(
+        '{"text": "To\\nbob\\tbob", "all": ["\\nbob"]}'
+    )
