@@ -30,6 +30,7 @@ from eth_utils import keccak
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.bytecode import bytecode_kept
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
@@ -335,7 +336,10 @@ def main() -> int:
         make(given.make, given.blocks)
         return 0
     console = Console()
-    with tempfile.TemporaryDirectory(prefix="endurance-", dir=given.folder) as folder:
+    with (
+        bytecode_kept(),
+        tempfile.TemporaryDirectory(prefix="endurance-", dir=given.folder) as folder,
+    ):
         options = Options(blocks=given.blocks, folder=Path(folder), json=given.json)
         found = measure(options, Console(stderr=True))
     if given.json is not None:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.bytecode import bytecode_kept
 from benchmarks.node_asks import (
     CALL,
     ESTIMATE,
@@ -296,7 +297,8 @@ def main() -> int:
     if options.count % SENDERS:
         parser.error(f"--count is {options.count}; it must be a multiple of {SENDERS}")
     options.peers = options.peers.resolve()
-    found = measure(options, Console(stderr=True))
+    with bytecode_kept():
+        found = measure(options, Console(stderr=True))
     show(found, Console(width=None if sys.stdout.isatty() else WIDTH))
     if options.json is not None:
         options.json.write_text(json.dumps(as_json(found), indent=1) + "\n", encoding="utf-8")
