@@ -27,6 +27,7 @@ from xml.etree import ElementTree as ET
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.bytecode import bytecode_kept
 from benchmarks.testkit_cases import (
     ETH_TESTER_SUITE,
     EXECUTOR,
@@ -46,6 +47,9 @@ SUITE_BAR_SECONDS = 60.0
 START_UP_BAR_SECONDS = 0.020
 
 PEER = ("eth-tester[py-evm]==0.14.0b1", "web3==8.0.0", "pyunormalize==17.0.0")
+PEER_TESTS = 200
+"""Of eth-tester at most: 1,000 would be eight minutes."""
+
 RUNNER = ("pytest==9.2.0", "pytest-xdist==3.8.0")
 WORKERS = 2
 PLUGIN = "pyevm_agents.pytest_plugin"
@@ -153,18 +157,22 @@ def cassette(report: Path, runs: int, found: Found, console: Console) -> None:
 
 def suites(folder: Path, options: argparse.Namespace, found: Found, console: Console) -> None:
     """Measure suites of one-step tests, ours and eth-tester's."""
-    count, both = options.count, ("-n", str(WORKERS))
+    both = "-n", str(WORKERS)
+    count, their_count = options.count, min(options.count, PEER_TESTS)
     ours = folder / "ours"
     write_suite(ours, ONE_STEP_SUITE, count=count, executor=EXECUTOR)
     run_suite(sys.executable, ours, "-k", "[0]")  # Fills pytest's cache.
     theirs = folder / "eth-tester"
     build = ROOT / "contracts" / "build"
-    write_suite(theirs, ETH_TESTER_SUITE, count=count, build=str(build))
+    write_suite(theirs, ETH_TESTER_SUITE, count=their_count, build=str(build))
     python = peer(options.peers)
     bar = SUITE_BAR_SECONDS * count / 1_000
-    for name, program, where in (("the kit", sys.executable, ours), ("eth-tester", python, theirs)):
+    for name, program, where, tests in (
+        ("the kit", sys.executable, ours, count),
+        ("eth-tester", python, theirs, their_count),
+    ):
         for how, arguments in (("one process", ()), (f"xdist -n {WORKERS}", both)):
-            row = f"{count:,} one-step tests, {name}, {how}"
+            row = f"{tests:,} one-step tests, {name}, {how}"
             console.print(row)
             is_barred = name == "the kit" and arguments == both
             found.take(row, [run_suite(program, where, *arguments)], bar if is_barred else None)
@@ -230,7 +238,8 @@ def main() -> int:
         if options.quick:
             setattr(options, name, max(1, getattr(options, name) // 10))
     found = Found()
-    measure(options, found, Console(stderr=True))
+    with bytecode_kept():
+        measure(options, found, Console(stderr=True))
     show(found, Console(width=None if sys.stdout.isatty() else WIDTH))
     if options.json is not None:
         form = {"rows": found.rows, "bars": found.bars, "notes": found.notes}
