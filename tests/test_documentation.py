@@ -1,0 +1,46 @@
+"""What README and docs/testing.md tell a stranger to write passes as it stands there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+pytest_plugins = ["pytester"]
+
+
+@pytest.fixture(autouse=True)
+def _suite(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+
+
+def block_with(page: str, told: str) -> str:
+    blocks = BLOCK.findall((ROOT / page).read_text("utf-8"))
+    return next(block for block in blocks if told in block)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/testing.md"])
+def test_the_first_test_passes(pytester: pytest.Pytester, page: str) -> None:
+    pytester.makepyfile(test_clerk=block_with(page, "def test_the_clerk_adds"))
+    pytester.runpytest_inprocess().assert_outcomes(passed=1)
+
+
+def test_what_the_page_says_of_failures_is_so(pytester: pytest.Pytester) -> None:
+    page = block_with("docs/testing.md", "def test_the_clerk_adds")
+    pytester.makepyfile(test_clerk=page.replace("with_args(amount=5)", "with_args(amount=6)"))
+    run = pytester.runpytest_inprocess()
+    run.assert_outcomes(failed=1)
+    run.stdout.fnmatch_lines(["*agent steps*", "*CounterTool*"])
+    pytester.makepyfile(test_clerk=page.replace('use("CounterTool"', 'use("Counter"'))
+    run = pytester.runpytest_inprocess()
+    run.assert_outcomes(failed=1)
+    run.stdout.fnmatch_lines(["*CounterTool(amount:*"])
+
+
+def test_the_class_for_unittest_passes(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_class=block_with("docs/testing.md", "class ClerkTest"))
+    pytester.runpytest_inprocess().assert_outcomes(passed=1)
