@@ -232,7 +232,7 @@ def chain(bench: MakeBench) -> Elsewhere:
 STEPS = st.one_of(TEXTS.map(answer), ARGUMENTS.map(lambda told: use(told[0], None, told[1])))
 
 
-@pytest.mark.parametrize("examples", [5, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [5, pytest.param(25, marks=pytest.mark.slow)])
 def test_says_of_other_addresses_what_the_model_would_have_said(
     chain: Elsewhere, examples: int
 ) -> None:
