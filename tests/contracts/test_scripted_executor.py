@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_abi import encode
 from eth_typing import Address
-from hypothesis import given, settings
+from eth_utils import function_abi_to_4byte_selector
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from precompiles.react import GrammarViolationError
@@ -212,17 +213,22 @@ def test_arguments_with_an_altered_byte_never_end_without_a_reason(
 ) -> None:
     @settings(max_examples=examples)
     @given(position=st.integers(0, len(MANY) - 1), byte=st.integers(1, 255))
+    @example(position=MANY.index(b"text"), byte=0x80)  # no UTF-8
     def check(position: int, byte: int) -> None:
         altered = bytearray(MANY)
         altered[position] ^= byte
         both.tell("clear")
         both.tell("use", "Many", bytes(altered), "")
         computation = both.ask(both.request("", ADDRESSES[0]))
+        # What is said may be no UTF-8, so it is not decoded.
         if computation.is_error:
-            assert decode_error(computation.output)[0] in {"WrongArguments", "NotSayable"}
+            assert computation.output[:4] in {
+                function_abi_to_4byte_selector(one)
+                for one in artifact("ScriptedAgentExecutor").abi
+                if one["type"] == "error" and one["name"] in {"WrongArguments", "NotSayable"}
+            }
         else:
-            _, together = result_of(computation)[3]
-            assert together == altered
+            assert bytes(altered) in computation.output
 
     check()
 
