@@ -20,7 +20,7 @@ def _suite(pytester: pytest.Pytester) -> None:
 
 def block_with(page: str, told: str) -> str:
     blocks = BLOCK.findall((ROOT / page).read_text("utf-8"))
-    return next(block for block in blocks if told in block)
+    return str(next(block for block in blocks if told in block))
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/testing.md"])
