@@ -89,7 +89,7 @@ def demo(  # noqa: PLR0913 - one for each option
     no_store: bool,
     as_json: bool,
 ) -> None:
-    """Run a wallet agent on a real local model, in one transaction.
+    """Run a wallet agent on a real model, in one transaction.
 
     Deploys two tokens, a liquidity pool, tools and the wallet's agent; sends the instruction;
     shows each step the agent took, what moved and what it cost. Then a run whose second step

@@ -52,7 +52,7 @@ store_option = click.option(
 
 @click.group()
 def store() -> None:
-    """Show, check or clear the generations that were computed before."""
+    """Show, check or clear what was generated before."""
 
 
 @store.command(short_help="Show its size, its models and its hit rate.")
