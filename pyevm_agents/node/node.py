@@ -25,7 +25,7 @@ from pyevm_agents.node.clock import Settings as ClockSettings
 from pyevm_agents.node.keys import Keys
 from pyevm_agents.node.mining import Mining, Ticker
 from pyevm_agents.node.pool import Pool, PoolError
-from pyevm_agents.node.turns import Turns
+from pyevm_agents.node.turns import BusyError, Turns
 from pyevm_agents.transactions import blob_base_fee, blobs_of
 
 if TYPE_CHECKING:
@@ -145,6 +145,13 @@ class Node:
         Raises: BusyError: something else is under way, or was asked before; nothing was done.
         """
         return self._turns.do_at_once(work)
+
+    def change(self, work: Callable[[], T]) -> T:
+        """Do such a thing after whatever was asked before, at once where that is nothing."""
+        try:
+            return self.do_at_once(work)
+        except BusyError:
+            return self.do(work).result()
 
     def watch(self, watcher: Watcher) -> Callable[[], None]:
         """Tell somebody what happens; return what ends that."""

@@ -57,8 +57,9 @@ class Rpc:
 
         Raises: WouldWaitError: something is under way, and this thread may not wait.
         """
+        if self.may_wait:
+            return self.node.change(work)
         try:
             return self.node.do_at_once(work)
-        except BusyError:
-            self.require_patience()
-        return self.node.do(work).result()
+        except BusyError as error:
+            raise WouldWaitError from error

@@ -21,7 +21,7 @@ from eth_utils import to_checksum_address
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import SwitchedModel
-from pyevm_agents.node import BusyError, Keys, Node
+from pyevm_agents.node import Keys, Node
 from pyevm_agents.node.node import Watcher
 from pyevm_agents.rpc.methods import node_service
 from pyevm_agents.rpc.session import Session
@@ -34,7 +34,7 @@ from pyevm_agents.testing.script import ModelOfTest
 from pyevm_agents.trace import agent_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from eth.abc import BlockHeaderAPI, ComputationAPI
@@ -183,19 +183,19 @@ class AgentChain:
         address = canonical(account)
         keys, w3 = self.node.keys, self.w3
         was_impersonated, before = address in keys.impersonated, w3.eth.default_account
-        self._change(lambda: keys.impersonate(address))
+        self.node.change(lambda: keys.impersonate(address))
         w3.eth.default_account = to_checksum_address(address)
         try:
             yield to_checksum_address(address)
         finally:
             w3.eth.default_account = before
             if not was_impersonated:
-                self._change(lambda: keys.stop_impersonating(address))
+                self.node.change(lambda: keys.stop_impersonating(address))
 
     def set_balance(self, account: AddressLike, wei: int) -> None:
         """Give an account its balance."""
         address = canonical(account)
-        self._change(lambda: self.node.modify(lambda state: state.set_balance(address, wei)))
+        self.node.change(lambda: self.node.modify(lambda state: state.set_balance(address, wei)))
 
     # -- blocks and time -- #
 
@@ -215,14 +215,14 @@ class AgentChain:
 
     def increase_time(self, seconds: int) -> None:
         """Let the next block be so much later than the latest one."""
-        self._change(lambda: self.node.clock.increase(seconds))
+        self.node.change(lambda: self.node.clock.increase(seconds))
 
     def set_next_timestamp(self, seconds: int) -> None:
         """Give the next block its time, in seconds since 1970.
 
         Raises: ConfigError: it is not after the latest block's.
         """
-        self._change(lambda: self.node.clock.set_next(seconds, self.time))
+        self.node.change(lambda: self.node.clock.set_next(seconds, self.time))
 
     def _now(self) -> float:
         """Tell the world's time as this chain has it: a second goes by with each block."""
@@ -233,18 +233,18 @@ class AgentChain:
 
     def snapshot(self) -> int:
         """Keep everything as it is now; return a number for `revert`."""
-        return self._change(self.node.snapshot)
+        return self.node.change(self.node.snapshot)
 
     def revert(self, snapshot: int) -> None:
         """Go back to a snapshot; it and all later ones are used up.
 
         Raises: ConfigError: there is no such snapshot.
         """
-        self._change(lambda: self.node.revert(snapshot))
+        self.node.change(lambda: self.node.revert(snapshot))
 
     def forget_snapshot(self, snapshot: int) -> None:
         """Keep a snapshot no longer; later ones stay."""
-        self._change(lambda: self.node.forget_snapshot(snapshot))
+        self.node.change(lambda: self.node.forget_snapshot(snapshot))
 
     @contextmanager
     def isolated(self) -> Iterator[Self]:
@@ -267,7 +267,7 @@ class AgentChain:
                 yield self
         finally:
             self.revert(number)
-            self._change(lambda: self.node.set_mining(mining))
+            self.node.change(lambda: self.node.set_mining(mining))
             keys.impersonated, keys.impersonates_all = impersonated
             self.w3.eth.default_account = default_account
 
@@ -304,13 +304,6 @@ class AgentChain:
     def _forget(self, headers: list[BlockHeaderAPI]) -> None:
         gone = {bytes(header.hash) for header in headers}
         self._mined = {it: kept for it, kept in self._mined.items() if kept[0] not in gone}
-
-    def _change(self, work: Callable[[], T]) -> T:
-        """Change something of the node, after whatever was asked before."""
-        try:
-            return self.node.do_at_once(work)
-        except BusyError:
-            return self.node.do(work).result()
 
 
 def live_chains() -> tuple[AgentChain, ...]:
