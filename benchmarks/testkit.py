@@ -1,25 +1,26 @@
 """How fast is the test kit, beside the EVM's part of it and beside eth-tester with a stub?
 
     python -m benchmarks.testkit [--quick] [--rounds 20] [--json FILE] [--peers FOLDER]
+    python -m benchmarks.testkit --only adversary --seeds 20
+    python -m benchmarks.testkit --only start-up --starts 40
 
-Times are of the wall clock, medians over the rounds. "New words" are said to prompts that the
-process has tokens of, through grammars that it has compiled; "first" is the first run of its
-process, which starts that of the vocabulary. The EVM's part is the same transaction with every
-answer known. eth-tester's tests deploy `MockExecutor` and set its answer: a test of the same
-contract without tokens, prompts, grammars or their gas. It is installed from PyPI into a folder
-that is kept.
+Times are of the wall clock where nothing else is said, medians over the rounds. "New words" are
+said to prompts that the process has tokens of, through grammars that it has compiled; "first" is
+the first run of its process, which starts that of the vocabulary. The EVM's part is the same
+transaction with every answer known. The adversary looks for what breaks the wallet of
+`tests/examples`, once from each seed. eth-tester's tests deploy `MockExecutor` and set its answer:
+a test of the same contract without tokens, prompts, grammars or their gas. It is installed from
+PyPI into a folder that is kept.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -27,7 +28,9 @@ from xml.etree import ElementTree as ET
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import testkit_start
 from benchmarks.bytecode import bytecode_kept
+from benchmarks.testkit_adversary import HUNT_BAR_SECONDS, STEPS_BAR, hunt
 from benchmarks.testkit_cases import (
     ETH_TESTER_SUITE,
     EXECUTOR,
@@ -36,9 +39,8 @@ from benchmarks.testkit_cases import (
     set_up,
     write_suite,
 )
+from benchmarks.testkit_start import ROOT, run_suite
 from pyevm_agents.testing.prepared import Prepared
-
-ROOT = Path(__file__).resolve().parent.parent
 
 SET_UP_BAR_SECONDS = 0.010
 SCRIPTED_BAR_SECONDS = 0.200
@@ -52,19 +54,7 @@ PEER_TESTS = 200
 
 RUNNER = ("pytest==9.2.0", "pytest-xdist==3.8.0")
 WORKERS = 2
-PLUGIN = "pyevm_agents.pytest_plugin"
 WIDTH = 120
-
-TIMED_IMPORT = f"""
-import time
-import pytest
-begun = time.perf_counter()
-import {PLUGIN}
-print(time.perf_counter() - begun)
-"""
-"""Two suites differ by less than other programs do to them; this is all that is between them."""
-
-EMPTY_SUITE = "def test_nothing():\n    pass\n"
 
 
 @dataclass(slots=True)
@@ -83,17 +73,47 @@ class Found:
         return statistics.median(samples)
 
 
+PARTS = ("chains", "start-up", "cassette", "suites", "adversary")
+
+
 def measure(options: argparse.Namespace, found: Found, console: Console) -> None:
-    """Measure everything."""
+    """Measure everything, or what is asked for."""
+    wanted = options.only or PARTS
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         beginning = Prepared(kept_facts=folder / "facts")
         _ = beginning.config  # Learns the facts once; a project's runs have them in pytest's cache.
-        in_process(beginning, options.rounds, found, console)
+        if "chains" in wanted:
+            in_process(beginning, options.rounds, found, console)
+        if "adversary" in wanted:
+            hunts(beginning, options.seeds, found, console)
         beginning.close()
-        start_up(folder / "start-up", options.starts, found, console)
-        cassette(folder / "report.xml", options.starts, found, console)
-        suites(folder / "suite", options, found, console)
+        if "start-up" in wanted:
+            start_up(folder / "start-up", options.starts, found, console)
+        if "cassette" in wanted:
+            cassette(folder / "report.xml", options.starts, found, console)
+        if "suites" in wanted:
+            suites(folder / "suite", options, found, console)
+
+
+def hunts(beginning: Prepared, seeds: int, found: Found, console: Console) -> None:
+    """Let the adversary look for what breaks the example, from so many seeds."""
+    console.print("adversary")
+    made = []
+    for number in range(seeds):
+        made.append(hunt(beginning, number))
+        console.print(str(made[-1]), soft_wrap=True)
+    row = "the broken example, found and shrunk"
+    found.take(row, [one.seconds for one in made], HUNT_BAR_SECONDS)
+    found.take(
+        "the same, processor time of the test's process", [one.processor_seconds for one in made]
+    )
+    met, longest = sum(one.is_met for one in made), max(one.seconds for one in made)
+    found.notes.append(
+        f"adversary: {met} of {seeds} seeds found it in {HUNT_BAR_SECONDS:.0f} s, in at most "
+        f"{STEPS_BAR} steps; the longest took {longest:.1f} s, the longest script has "
+        f"{max(one.steps for one in made)} steps {'✓' if met == seeds else '✗'}"
+    )
 
 
 def in_process(beginning: Prepared, rounds: int, found: Found, console: Console) -> None:
@@ -125,18 +145,14 @@ def in_process(beginning: Prepared, rounds: int, found: Found, console: Console)
 def start_up(folder: Path, starts: int, found: Found, console: Console) -> None:
     """Measure what the plugin costs a suite that does not use it."""
     console.print("start-up")
-    folder.mkdir()
-    (folder / "test_nothing.py").write_text(EMPTY_SUITE, encoding="utf-8")
-    with_it, without, imports = [], [], []
-    for _ in range(starts):
-        with_it.append(run_suite(sys.executable, folder))
-        without.append(run_suite(sys.executable, folder, "-p", f"no:{PLUGIN}"))
-        timed = [sys.executable, "-c", TIMED_IMPORT]
-        run = subprocess.run(timed, cwd=ROOT, capture_output=True, text=True, check=True)
-        imports.append(float(run.stdout))
-    found.take("a suite of one empty test, with the plugin", with_it)
-    found.take("a suite of one empty test, without it", without)
-    found.take("what the plugin imports there", imports, START_UP_BAR_SECONDS)
+    with_it, without = testkit_start.starts(folder, starts)
+    found.take("processor time of an empty suite, with the plugin", with_it)
+    found.take("processor time of an empty suite, without it", without)
+    imports = found.take("what the plugin imports there", testkit_start.imports(starts))
+    hooks = testkit_start.hooks(folder, max(1, starts // 4))
+    found.take("what its hooks do there", hooks)
+    row = "both: what the plugin adds to a start"
+    found.take(row, [imports + one for one in hooks], START_UP_BAR_SECONDS)
 
 
 def cassette(report: Path, runs: int, found: Found, console: Console) -> None:
@@ -175,24 +191,9 @@ def suites(folder: Path, options: argparse.Namespace, found: Found, console: Con
             row = f"{tests:,} one-step tests, {name}, {how}"
             console.print(row)
             is_barred = name == "the kit" and arguments == both
-            found.take(row, [run_suite(program, where, *arguments)], bar if is_barred else None)
-
-
-def run_suite(python: str, folder: Path, *arguments: str) -> float:
-    """Run a folder's tests in a process of its own; return how long it took.
-
-    Raises: RuntimeError: a test failed.
-    """
-    command = [python, "-m", "pytest", "-q", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    begun = time.perf_counter()
-    run = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    seconds = time.perf_counter() - begun
-    if run.returncode:
-        raise RuntimeError(f"{' '.join(command)} failed:\n{run.stdout[-4_000:]}{run.stderr}")
-    return seconds
+            found.take(
+                row, [run_suite(program, where, *arguments).seconds], bar if is_barred else None
+            )
 
 
 def peer(folder: Path) -> str:
@@ -227,12 +228,16 @@ def main() -> int:
     )
     parser.add_argument("--rounds", type=int, default=20, help="runs of five steps")
     parser.add_argument("--count", type=int, default=1_000, help="one-step tests of a suite")
-    parser.add_argument("--starts", type=int, default=10, help="runs of an empty suite")
+    parser.add_argument("--starts", type=int, default=20, help="runs of an empty suite")
+    parser.add_argument("--seeds", type=int, default=5, help="seeds of the adversary")
+    parser.add_argument(
+        "--only", action="append", choices=PARTS, metavar="PART", help=f"one of {', '.join(PARTS)}"
+    )
     parser.add_argument("--quick", action="store_true", help="a tenth of it, to try it out")
     parser.add_argument("--peers", type=Path, default=Path("build/peers"), help="folder of peers")
     parser.add_argument("--json", type=Path, help="write all samples to this file as well")
     options = parser.parse_args()
-    for name in ("rounds", "count", "starts"):
+    for name in ("rounds", "count", "starts", "seeds"):
         if getattr(options, name) < 1:
             parser.error(f"--{name} is {getattr(options, name)}; it must be at least 1")
         if options.quick:

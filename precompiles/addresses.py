@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from eth_utils import is_checksum_formatted_address, to_checksum_address
+from eth_utils import is_checksum_formatted_address, keccak
 
 from precompiles.spec import MAX_ADDRESSES, MAX_HANDLE_CHARACTERS
 from precompiles.text import ADDRESS
@@ -36,12 +36,7 @@ class AddressBook:
 
     def __init__(self, base_prompt: str, others: Iterable[str]) -> None:
         """Collect the addresses of the base prompt, and of the other texts in their order."""
-        addresses: dict[str, None] = {}
-        for text in (base_prompt, *others):
-            for match in ADDRESS.finditer(text):
-                address = _checked(match[0])
-                if address is not None and len(addresses) < MAX_ADDRESSES:
-                    addresses[address] = None
+        addresses = _first_addresses((base_prompt, *others))
         names = _named_by(base_prompt)
         taken = set(names.values())
         self._handles: dict[str, str] = {}
@@ -54,6 +49,7 @@ class AddressBook:
                     handle = f"addr{number}"
             self._handles[address] = handle
         self._addresses = {handle: address for address, handle in self._handles.items()}
+        self._checksummed = {address.lower(): address for address in self._handles}
 
     @property
     def handles(self) -> tuple[tuple[str, str], ...]:
@@ -68,7 +64,12 @@ class AddressBook:
         """Put handles in place of the addresses in a text."""
 
         def handle(match: re.Match[str]) -> str:
-            return self._handles.get(_checked(match[0]) or "", match[0])
+            # Looked up by value first: a checksum costs 20 times as much, a text may have 1,500.
+            spelled = match[0]
+            address = self._checksummed.get(spelled.lower())
+            if address is None or (spelled != address and is_checksum_formatted_address(spelled)):
+                return spelled
+            return self._handles[address]
 
         return ADDRESS.sub(handle, text)
 
@@ -91,12 +92,32 @@ class AddressBook:
         return _WORD.sub(lambda match: self._addresses.get(match[0], match[0]), text)
 
 
+def _first_addresses(texts: Iterable[str]) -> dict[str, None]:
+    """Return the checksummed addresses of texts in order of appearance, those that get handles."""
+    addresses: dict[str, None] = {}
+    for text in texts:
+        for match in ADDRESS.finditer(text):
+            address = _checked(match[0])
+            if address is not None:
+                addresses[address] = None
+                if len(addresses) == MAX_ADDRESSES:
+                    return addresses
+    return addresses
+
+
 def _checked(text: str) -> str | None:
     """Return the checksummed form of an address, None where its own checksum fails."""
-    checksummed = to_checksum_address(text)
+    checksummed = _checksummed(text)
     if is_checksum_formatted_address(text) and text != checksummed:
         return None
     return checksummed
+
+
+def _checksummed(text: str) -> str:
+    """Return the EIP-55 form of an address, some ten times as fast as `to_checksum_address`."""
+    digits = text[2:].lower()
+    pairs = zip(digits, keccak(text=digits).hex(), strict=False)
+    return "0x" + "".join(digit.upper() if nibble > "7" else digit for digit, nibble in pairs)
 
 
 def _named_by(base_prompt: str) -> dict[str, str]:

@@ -21,13 +21,8 @@ from precompiles.metadata import is_reading_metadata, read_tools
 from precompiles.ports import GenerationRequest
 from precompiles.react import build_prompt, parse, past_steps
 from precompiles.refusals import Refusal
-from precompiles.spec import (
-    EXECUTOR_ADDRESS,
-    MAX_CALLDATA_BYTES,
-    MAX_TOOLS,
-    calldata_gas,
-    grammar_gas,
-)
+from precompiles.schedule import DEFAULT_SCHEDULE
+from precompiles.spec import EXECUTOR_ADDRESS, MAX_CALLDATA_BYTES, MAX_TOOLS
 from precompiles.warm import WarmPrompt
 
 if TYPE_CHECKING:
@@ -37,6 +32,7 @@ if TYPE_CHECKING:
 
     from precompiles.abi import FinalAnswer, IterationRequest, ToolUse
     from precompiles.ports import Generation, LanguageModel, Margin, ModelProfile, Segment
+    from precompiles.schedule import Schedule
 
     Begin = Callable[[ComputationAPI, "Prompted"], None]
     Record = Callable[[ComputationAPI, "Inference"], None]
@@ -82,15 +78,17 @@ class Executor:
         self,
         models: Sequence[tuple[ModelProfile, LanguageModel]],
         *,
+        schedule: Schedule = DEFAULT_SCHEDULE,
         begin: Begin = discard,
         record: Record = discard,
     ) -> None:
         """Serve `models`, each under its name, its aliases and its `0x` SHA-256 digest.
 
-        Input:  the models; who is told of each call before its model is asked, and once it has
-                answered.
+        Input:  the models; what is charged beside their tokens; who is told of each call before
+                its model is asked, and once it has answered.
         Raises: ValueError: two models share a name.
         """
+        self._schedule = schedule
         self._begin = begin
         self._record = record
         self._models: dict[str, tuple[ModelProfile, LanguageModel]] = {}
@@ -105,8 +103,8 @@ class Executor:
 
         Input:  calldata of `runNextIteration`, see `precompiles.abi.decode_request`.
         Output: an `AgentIterationResult`, see `precompiles.abi.encode_result`.
-        Gas:    `spec.calldata_gas`, metadata reads, `spec.grammar_gas`, prompt tokens at the
-                model's cold and warm prices, output tokens at its output price.
+        Gas:    `Schedule.calldata_gas`, metadata reads, `Schedule.grammar_gas`, prompt tokens at
+                the model's cold and warm prices, output tokens at its output price.
         Raises: Revert with a typed error (`refusals.REFUSALS`); OutOfGas; whatever a faulty host
                 raises, which is no VMError.
         """
@@ -121,17 +119,18 @@ class Executor:
         # DECODE
         _check_call(computation)
         calldata = bytes(computation.msg.data)
-        computation.consume_gas(calldata_gas(len(calldata)), reason="Executor calldata")
+        gas = self._schedule.calldata_gas(len(calldata))
+        computation.consume_gas(gas, reason="Executor calldata")
         request = decode_request(calldata)
         profile, model = self._model(request.model_id)
         steps = past_steps(request)
         if len(request.tools) > MAX_TOOLS:
             raise Refusal("TooManyTools", len(request.tools), MAX_TOOLS)
-        tools = read_tools(computation, request.tools)
+        tools = read_tools(computation, request.tools, self._schedule)
 
         # GAS
         parameter_count = sum(len(tool.parameters) for tool in tools)
-        gas = grammar_gas(len(tools), parameter_count)
+        gas = self._schedule.grammar_gas(len(tools), parameter_count)
         computation.consume_gas(gas, reason="Executor tools")
         book = _address_book(request)
         segments = build_prompt(request, steps, tools, book, profile)

@@ -1,8 +1,8 @@
 """What a tool says of itself: `name()`, `description()`, `inputDescription()`, read by the chain.
 
-Each read is a metered `STATICCALL` at its real EVM cost, with at most `METADATA_READ_GAS`. While
-one runs, the executor refuses to be called (`ReentrantMetadata`), so a tool's metadata can't
-start an inference.
+Each read is a metered `STATICCALL` at its real EVM cost, with at most the gas that the chain's
+schedule grants it. While one runs, the executor refuses to be called (`ReentrantMetadata`), so a
+tool's metadata can't start an inference.
 
 Source: ERC, executor pseudocode; EIP-150, EIP-2929, EIP-7702; architecture, decision 6.
 """
@@ -30,13 +30,11 @@ from precompiles.abi import (
 from precompiles.refusals import Refusal
 from precompiles.spec import (
     EXECUTOR_ADDRESS,
-    INPUT_BYTE_GAS,
     MAX_METADATA_BYTES,
     MAX_NAME_BYTES,
     MAX_NAME_CHARACTER,
     MAX_PARAMETERS,
     MAX_REASON_BYTES,
-    METADATA_READ_GAS,
 )
 from precompiles.text import escape_line
 
@@ -45,6 +43,8 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from eth.abc import ComputationAPI
+
+    from precompiles.schedule import Schedule
 
     T = TypeVar("T")
 
@@ -62,20 +62,22 @@ class Tool:
     parameters: tuple[ParamDescription, ...]
 
 
-def read_tools(computation: ComputationAPI, addresses: Sequence[Address]) -> tuple[Tool, ...]:
+def read_tools(
+    computation: ComputationAPI, addresses: Sequence[Address], schedule: Schedule
+) -> tuple[Tool, ...]:
     """Read the metadata of every tool, in order.
 
-    Gas:    per read: the account's access, what the tool burns, `INPUT_BYTE_GAS` a byte returned.
+    Gas:    per read: the account's access, what the tool burns, `Schedule.metadata_gas`.
     Raises: Refusal: ToolWithoutCode, ToolMetadataFailed, ToolMetadataTooLarge,
             MalformedToolMetadata, DuplicateToolName, DuplicateParameterName, CallDepthExceeded.
-            OutOfGas: a read fails with less than `METADATA_READ_GAS` to burn.
+            OutOfGas: a read fails with less than the schedule's `metadata_read_gas` to burn.
     """
     if addresses and computation.msg.depth + 1 > STACK_DEPTH_LIMIT:
         raise Refusal("CallDepthExceeded")
     _set_reading(computation, reading=True)
     tools: dict[str, Tool] = {}
     for address in addresses:
-        tool = _read_tool(computation, address)
+        tool = _read_tool(computation, address, schedule)
         if tool.name in tools:
             raise Refusal("DuplicateToolName", tool.name)
         tools[tool.name] = tool
@@ -93,12 +95,12 @@ def _set_reading(computation: ComputationAPI, *, reading: bool) -> None:
     computation.state.set_transient_storage(EXECUTOR_ADDRESS, _READING_SLOT, flag)
 
 
-def _read_tool(computation: ComputationAPI, address: Address) -> Tool:
-    name = _read(computation, address, NAME_SELECTOR, decode_string)
+def _read_tool(computation: ComputationAPI, address: Address, schedule: Schedule) -> Tool:
+    name = _read(computation, schedule, address, NAME_SELECTOR, decode_string)
     _check_name(address, NAME_SELECTOR, name)
-    description = _read(computation, address, DESCRIPTION_SELECTOR, decode_string)
+    description = _read(computation, schedule, address, DESCRIPTION_SELECTOR, decode_string)
     selector = INPUT_DESCRIPTION_SELECTOR
-    parameters = _read(computation, address, selector, decode_input_description)
+    parameters = _read(computation, schedule, address, selector, decode_input_description)
     if len(parameters) > MAX_PARAMETERS:
         reason = f"{len(parameters)} parameters, at most {MAX_PARAMETERS}"
         raise Refusal("MalformedToolMetadata", address, selector, reason)
@@ -125,10 +127,14 @@ def _check_name(address: Address, selector: bytes, name: str) -> None:
 
 
 def _read(
-    computation: ComputationAPI, address: Address, selector: bytes, decode: Callable[[bytes], T]
+    computation: ComputationAPI,
+    schedule: Schedule,
+    address: Address,
+    selector: bytes,
+    decode: Callable[[bytes], T],
 ) -> T:
-    data = _static_call(computation, address, selector)
-    computation.consume_gas(INPUT_BYTE_GAS * len(data), reason="Executor metadata bytes")
+    data = _static_call(computation, schedule.metadata_read_gas, address, selector)
+    computation.consume_gas(schedule.metadata_gas(len(data)), reason="Executor metadata bytes")
     try:
         return decode(data)
     except MalformedAbiError as error:
@@ -137,13 +143,15 @@ def _read(
         raise Refusal("MalformedToolMetadata", address, selector, "invalid UTF-8") from error
 
 
-def _static_call(computation: ComputationAPI, address: Address, selector: bytes) -> bytes:
-    """Call a tool as `STATICCALL` would, and return what it returns."""
+def _static_call(
+    computation: ComputationAPI, most_gas: int, address: Address, selector: bytes
+) -> bytes:
+    """Call a tool as `STATICCALL` would with at most `most_gas`, and return what it returns."""
     code, delegate = _load_code(computation, address)
     if not code:
         raise Refusal("ToolWithoutCode", address)
     gas_left = computation.get_gas_remaining()
-    granted_gas = min(METADATA_READ_GAS, gas_left - gas_left // 64)
+    granted_gas = min(most_gas, gas_left - gas_left // 64)
     computation.consume_gas(granted_gas, reason="Executor metadata read")
     message = computation.prepare_child_message(
         gas=granted_gas,
@@ -160,7 +168,7 @@ def _static_call(computation: ComputationAPI, address: Address, selector: bytes)
     if child.should_return_gas:
         computation.return_gas(child.get_gas_remaining())
     if child.is_error:
-        if granted_gas < METADATA_READ_GAS:
+        if granted_gas < most_gas:
             # More gas might have made it succeed: that is a matter of gas, not of the tool.
             raise OutOfGas(f"Executor metadata read: {granted_gas} gas was not enough")
         reason = bytes(child.output[:MAX_REASON_BYTES])

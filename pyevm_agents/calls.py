@@ -128,6 +128,13 @@ def override(state: StateAPI, accounts: Mapping[Address, AccountOverride]) -> No
 class CallTransaction(SpoofTransaction):
     """A call as a transaction, whose copy at another price shares all that it is made of."""
 
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - py-evm's
+        """Return what it says, or its target, and keep it: neither changes."""
+        if name.startswith("__"):  # What copies and pickles ask for.
+            raise AttributeError(name)
+        value = vars(self)[name] = super().__getattr__(name)
+        return value
+
     def copy(self, **changes: Any) -> CallTransaction:  # noqa: ANN401 - py-evm's
         """Return it with other values in some fields."""
         if changes.keys() != {"gas_price"}:

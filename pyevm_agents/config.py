@@ -18,9 +18,12 @@ from eth_utils import keccak
 
 from precompiles import spec
 from precompiles.ports import ModelProfile
+from precompiles.schedule import DEFAULT_SCHEDULE, Schedule
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from precompiles.ports import Facts
 
 DEFAULT_CHAIN_ID = 31_337
@@ -36,6 +39,9 @@ storage of cancun at least."""
 
 MIN_BLOCK_GAS_LIMIT = 5_000
 """Gas of the smallest block. Source: yellow paper, 4.4.4."""
+
+MAX_PRICE_GAS = 2**63 - 1
+"""Gas of the dearest price: whole numbers beyond it are none to many readers of JSON."""
 
 DIGEST_BYTES = 32
 """Bytes of a SHA-256 digest."""
@@ -61,13 +67,6 @@ _LIMITS = (
     "MAX_REASON_BYTES",
     "PROMPT_BLOCK_TOKENS",
     "WARM_PREFIXES",
-)
-_SCHEDULE = (
-    "EXECUTOR_BASE_GAS",
-    "INPUT_BYTE_GAS",
-    "METADATA_READ_GAS",
-    "TOOL_GAS",
-    "PARAMETER_GAS",
 )
 
 
@@ -99,6 +98,9 @@ class ChainConfig:
     profile_fingerprint: str = ""
     """Which build and settings of the inference engine give this chain's results."""
 
+    schedule: Schedule = DEFAULT_SCHEDULE
+    """What the executor charges beside its models' tokens."""
+
     def __post_init__(self) -> None:
         """Check what genesis could not take back."""
         _check_kinds(self)
@@ -116,6 +118,7 @@ class ChainConfig:
                 f"base fee {self.base_fee_wei} wei, genesis at {self.genesis_timestamp_seconds} s: "
                 "neither can be negative"
             )
+        _check_schedule(self.schedule)
         for model in self.models:
             _check_model(model)
         names = [name for model in self.models for name in (model.name, *model.aliases)]
@@ -129,18 +132,18 @@ class ChainConfig:
         for model in form["models"]:
             model["digest"] = "0x" + model["digest"].hex()
         form["limits"] = {name: getattr(spec, name) for name in _LIMITS}
-        form["schedule"] = {name: getattr(spec, name) for name in _SCHEDULE}
+        form["schedule"] = {name.upper(): gas for name, gas in form["schedule"].items()}
         return json.dumps(form, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
     @classmethod
     def from_json(cls, text: str) -> ChainConfig:
         """Return the configuration of a canonical JSON form.
 
-        Raises: ConfigError: it is none, or of a version with other limits or another schedule.
+        Raises: ConfigError: it is none, or of a version with other limits.
         """
         try:
             form = json.loads(text)
-            limits, schedule = form.pop("limits"), form.pop("schedule")
+            limits, schedule = form.pop("limits"), _schedule_of(form.pop("schedule"))
             models = [
                 ModelProfile(
                     **model
@@ -151,18 +154,17 @@ class ChainConfig:
                 )
                 for model in form.pop("models")
             ]
-            config = cls(models=tuple(models), **form)
+            config = cls(models=tuple(models), schedule=schedule, **form)
         except (KeyError, TypeError, AttributeError, RecursionError, ValueError) as error:
             if isinstance(error, ConfigError):
                 raise
             raise ConfigError(f"no configuration of a chain: {error!r}") from error
-        for constants in (limits, schedule):
-            for name, value in constants.items():
-                if getattr(spec, name, None) != value:
-                    raise ConfigError(
-                        f"the chain has {name} = {value!r}, this version "
-                        f"{getattr(spec, name, None)!r}: use the version that made the chain"
-                    )
+        for name, value in limits.items():
+            if getattr(spec, name, None) != value:
+                raise ConfigError(
+                    f"the chain has {name} = {value!r}, this version "
+                    f"{getattr(spec, name, None)!r}: use the version that made the chain"
+                )
         if config.to_json() != text:
             stated, own = json.loads(text), json.loads(config.to_json())
             other = next((name for name in own if stated[name] != own[name]), "its spelling")
@@ -204,7 +206,7 @@ def check_fits(config: ChainConfig, profile: ModelProfile, facts: Facts) -> None
         )
 
 
-def _check_kinds(form: ChainConfig | ModelProfile) -> None:
+def _check_kinds(form: ChainConfig | ModelProfile | Schedule) -> None:
     """Refuse a number or a text that is none: JSON could bring one here, and genesis would fail."""
     kinds = {"int": (int, "a whole number"), "str": (str, "a text")}
     for each in dataclasses.fields(form):
@@ -212,6 +214,39 @@ def _check_kinds(form: ChainConfig | ModelProfile) -> None:
         kind, described = kinds.get(str(each.type), (object, ""))
         if not isinstance(value, kind) or isinstance(value, bool):
             raise ConfigError(f"{each.name} is {value!r}: must be {described}")
+
+
+def _schedule_of(form: Mapping[str, int]) -> Schedule:
+    """Return the schedule of a configuration's JSON form, where its names are in capitals."""
+    names = {each.name.upper(): each.name for each in dataclasses.fields(Schedule)}
+    for name, gas in form.items():
+        if name not in names:
+            raise ConfigError(
+                f"the chain has {name} = {gas!r}, this version no such price: use the version that "
+                "made the chain"
+            )
+    return Schedule(**{names[name]: gas for name, gas in form.items()})
+
+
+def _check_schedule(schedule: Schedule) -> None:
+    """Refuse a price that is none.
+
+    None may be 0 either: each pays for work of the host that a caller can ask for again and again,
+    and a metadata read that may burn nothing could never succeed.
+    """
+    if not isinstance(schedule, Schedule):
+        raise ConfigError(
+            f"schedule is a {type(schedule).__name__}: must be a `precompiles.schedule.Schedule`; "
+            "what a file says is put in with `ScheduleFile.applied_to`"
+        )
+    _check_kinds(schedule)
+    for each in dataclasses.fields(schedule):
+        gas = getattr(schedule, each.name)
+        if not 1 <= gas <= MAX_PRICE_GAS:
+            raise ConfigError(
+                f"schedule: {each.name} is {gas}; choose from 1 to 2^63 - 1 gas, as nothing that a "
+                "call makes the executor do is free"
+            )
 
 
 def _check_model(model: ModelProfile) -> None:
@@ -230,8 +265,9 @@ def _check_model(model: ModelProfile) -> None:
             f"its context of {model.context_tokens}"
         )
     prices = (model.cold_prompt_token_gas, model.warm_prompt_token_gas, model.output_token_gas)
-    if min(prices) < 1 or model.warm_prompt_token_gas > model.cold_prompt_token_gas:
+    is_payable = min(prices) >= 1 and max(prices) <= MAX_PRICE_GAS
+    if not is_payable or model.warm_prompt_token_gas > model.cold_prompt_token_gas:
         raise ConfigError(
-            f"model {model.name}: prices {prices} (cold, warm, output): each at least 1 gas, "
-            "and warm at most cold"
+            f"model {model.name}: prices {prices} (cold, warm, output): each at least 1 gas and at "
+            "most 2^63 - 1, and warm at most cold"
         )

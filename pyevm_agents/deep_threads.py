@@ -6,12 +6,24 @@ A thread gets the stack size that holds in the process when it starts, so thread
 from __future__ import annotations
 
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _starting = threading.Lock()
+
+
+@contextmanager
+def stacks_of(stack_bytes: int) -> Iterator[None]:
+    """Give threads that are started meanwhile a stack of this size; nobody else starts one deep."""
+    with _starting:
+        before = threading.stack_size(stack_bytes)
+        try:
+            yield
+        finally:
+            threading.stack_size(before)
 
 
 def start_thread(run: Callable[[], object], *, name: str, stack_bytes: int) -> None:
@@ -19,9 +31,5 @@ def start_thread(run: Callable[[], object], *, name: str, stack_bytes: int) -> N
 
     Raises: RuntimeError: the system gives no thread.
     """
-    with _starting:
-        before = threading.stack_size(stack_bytes)
-        try:
-            threading.Thread(target=run, name=name, daemon=True).start()
-        finally:
-            threading.stack_size(before)
+    with stacks_of(stack_bytes):
+        threading.Thread(target=run, name=name, daemon=True).start()

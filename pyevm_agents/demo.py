@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.chain import Chain
     from pyevm_agents.models import GgufModel
+    from pyevm_agents.schedule_file import ScheduleFile
 
 DEFAULT_INSTRUCTION = "Deposit 10 USDC into the pool"
 
@@ -231,13 +232,16 @@ ATOMIC_SCRIPT = (
 """The pool has 500 DAI of the wallet's, so the second tool reverts, and with it the first."""
 
 
-def atomic_run(vocabulary: GgufModel) -> tuple[WalletDemo, DemoRun]:
+def atomic_run(
+    vocabulary: GgufModel, *, schedule: ScheduleFile | None = None
+) -> tuple[WalletDemo, DemoRun]:
     """Run a wallet whose second tool reverts, on a chain of its own with a scripted model.
 
-    Input:  the model whose tokens, chat template and grammar the script goes through.
+    Input:  the model whose tokens, chat template and grammar the script goes through; what
+            inference costs, None for the default prices.
     """
     model = ScriptedModel(ATOMIC_SCRIPT, vocabulary=vocabulary)
-    wallet = WalletDemo(development_chain(model, model.profile_facts))
+    wallet = WalletDemo(development_chain(model, model.profile_facts, schedule=schedule))
     return wallet, wallet.run(ATOMIC_INSTRUCTION)
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from precompiles.ports import LanguageModel
     from pyevm_agents.models import ProfileFacts, Store
+    from pyevm_agents.schedule_file import ScheduleFile
 
 ALIASES = ("llama_model_3", "default")
 """Names under which contracts find a development chain's model, whatever it is. The first is the
@@ -127,7 +128,11 @@ def model_profile(facts: ProfileFacts, *, aliases: tuple[str, ...] = ALIASES) ->
 
 
 def development_chain(
-    model: LanguageModel, facts: ProfileFacts, *, store: Store | None = None
+    model: LanguageModel,
+    facts: ProfileFacts,
+    *,
+    store: Store | None = None,
+    schedule: ScheduleFile | None = None,
 ) -> Chain:
     """Return a chain with this model at 0x19 and the development account funded.
 
@@ -135,17 +140,35 @@ def development_chain(
 
     Input:
         store: where; None for as long as the chain is used.
+        schedule: what inference costs; None for the default prices.
+
+    Raises:
+        ConfigError: the schedule is not for this model.
     """
     model = RememberingModel(model, digest=facts.digest, fingerprint=facts.fingerprint, store=store)
-    return funded_chain(model, facts, model_profile(facts))
+    return funded_chain(model, facts, model_profile(facts), schedule=schedule)
 
 
-def funded_chain(model: LanguageModel, facts: ProfileFacts, profile: ModelProfile) -> Chain:
+def funded_chain(
+    model: LanguageModel,
+    facts: ProfileFacts,
+    profile: ModelProfile,
+    *,
+    schedule: ScheduleFile | None = None,
+) -> Chain:
     """Return a chain with this model under this profile and the development account funded.
 
     Nothing is remembered: each call asks the model.
+
+    Input:
+        schedule: what inference costs; None for the profile's prices and the default ones.
+
+    Raises:
+        ConfigError: the schedule is not for this model.
     """
     config = ChainConfig(models=(profile,), profile_fingerprint=facts.fingerprint)
+    if schedule is not None:
+        config = schedule.applied_to(config)
     accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
     return Chain(config, {profile.name: model}, accounts=accounts)
 

@@ -13,10 +13,11 @@ import hashlib
 import re
 import shlex
 from contextlib import nullcontext
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from pyevm_agents.pytest_messages import Message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -36,9 +37,6 @@ OTHER_RECORD = "--agent-record"
 
 MISSING = "=missing"
 MAX_NAME_CHARACTERS = 120
-
-COLOURS = {"-": {"red": True}, "+": {"green": True}, "@": {"cyan": True}}
-"""Of the lines of a diff, by their first character."""
 
 UNFIT = re.compile(r"[^\w.\[\]=,+-]+", re.ASCII)
 """What a file's name should not have on some system."""
@@ -69,24 +67,6 @@ class Slot:
             self.player.finish()
         if self.recorder is not None:
             self.has_changed = self.recorder.finish()
-
-
-class Mismatch:
-    """What does not fit a cassette, as pytest tells it: without a traceback, a diff in colours."""
-
-    def __init__(self, text: str) -> None:
-        """Tell a text; its first line is the summary."""
-        self._text = text
-        self.reprcrash = SimpleNamespace(message=text.split("\n", 1)[0])
-
-    def __str__(self) -> str:
-        """Return the text."""
-        return self._text
-
-    def toterminal(self, terminal: Any) -> None:  # noqa: ANN401 - pytest's, not public
-        """Write the text."""
-        for line in self._text.split("\n"):
-            terminal.line(line, **COLOURS.get(line[:1], {}))
 
 
 class _Failing:
@@ -193,7 +173,7 @@ def pytest_runtest_makereport(
 
         if isinstance(call.excinfo.value, CassetteError):
             told: Any = report
-            told.longrepr = Mismatch(str(call.excinfo.value))
+            told.longrepr = Message(str(call.excinfo.value))
     if slot.has_changed is not None and report.when == "call" and report.passed:
         report.agent_cassette = [slot.name, slot.has_changed]  # type: ignore[attr-defined]
     return report
@@ -280,9 +260,9 @@ def _real_model(request: pytest.FixtureRequest, chain: AgentChain) -> LanguageMo
         return model
     beginning = chain.beginning
     weights = request.config.stash.setdefault(_WEIGHTS, {})
-    if beginning not in weights:
-        weights[beginning] = beginning.weights(threads=1)
-    loaded: LanguageModel = weights[beginning]
+    if beginning.vocabulary not in weights:  # One model, under whatever schedules.
+        weights[beginning.vocabulary] = beginning.weights()
+    loaded: LanguageModel = weights[beginning.vocabulary]
     return loaded
 
 

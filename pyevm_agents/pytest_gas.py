@@ -197,8 +197,8 @@ class Gas:
         return file in files and test not in self.collected
 
     def _told(self) -> Iterator[str]:
+        from pyevm_agents.shown import counted  # noqa: PLC0415 - see above
         from pyevm_agents.testing.gas_snapshot import table  # noqa: PLC0415 - see above
-        from pyevm_agents.testing.reports import counted  # noqa: PLC0415 - see above
 
         comparison = self._comparison
         if comparison is not None:
@@ -209,7 +209,8 @@ class Gas:
             count = len(self._costs.keys() - self._varying)
             yield f"{self._path.name}: has the {counted(count, 'test')} of this run"
         elif comparison is not None and not comparison.gone:
-            yield f"{self._path.name}: as it says"
+            within = f", within {self._tolerance:g}" if self._tolerance else ""
+            yield f"{self._path.name}: as it says{within}"
 
     def _summary(self) -> Iterator[str]:
         from pyevm_agents.testing.gas_snapshot import aligned  # noqa: PLC0415 - see above

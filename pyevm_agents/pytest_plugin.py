@@ -6,28 +6,28 @@ nothing heavy before a fixture is used.
 
 from __future__ import annotations
 
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pyevm_agents import pytest_cassettes, pytest_gas, pytest_reports
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
+    from pyevm_agents.schedule_file import ScheduleFile
     from pyevm_agents.testing.chain import AgentChain
     from pyevm_agents.testing.contracts import Artifacts
     from pyevm_agents.testing.prepared import Prepared
     from pyevm_agents.testing.script import ModelOfTest
 
-pytest_plugins = (
-    "pyevm_agents.pytest_cassettes",
-    "pyevm_agents.pytest_gas",
-    "pyevm_agents.pytest_reports",
-)
+PARTS = (pytest_cassettes, pytest_gas, pytest_reports)
 """What else belongs to the plugin: as light as this file."""
 
 MODEL_MARKER = "agent_model"
+SCHEDULE_MARKER = "agent_schedule"
 
 CACHE_FOLDER = "pyevm-agents"
 """Of ours in pytest's own: a model's facts, so that a run needs no model for its genesis."""
@@ -37,13 +37,28 @@ _CHAIN = pytest.StashKey["AgentChain"]()
 """The chain of a test that has one."""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare options."""
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare options, and register the parts.
+
+    For each name in `pytest_plugins` pytest would read the metadata of all that is installed.
+    """
+    for part in PARTS:
+        if not pluginmanager.has_plugin(part.__name__):
+            pluginmanager.register(part, part.__name__)
     group = parser.getgroup("agents", "agent chains (pyevm-agents)")
     group.addoption(
         "--agent-model",
         metavar="NAME",
         help="model whose tokens and prices the chains have: a name or a GGUF file",
+    )
+    group.addoption(
+        "--agent-schedule",
+        metavar="FILE",
+        help="schedule of the chains: a JSON file that says what inference costs",
+    )
+    parser.addini(
+        "agent_schedule",
+        "schedule of agent chains: a JSON file that says what inference costs, from the root",
     )
     parser.addini(
         "agent_model", "model whose tokens and prices agent chains have: a name or a GGUF file"
@@ -64,6 +79,11 @@ def pytest_configure(config: pytest.Config) -> None:
         f"{MODEL_MARKER}(name): the model whose tokens and prices the test's agent chain has, a "
         "name or a GGUF file",
     )
+    config.addinivalue_line(
+        "markers",
+        f"{SCHEDULE_MARKER}(file): what inference costs on the test's agent chain, a schedule's "
+        "file or a `ScheduleFile`",
+    )
 
 
 @pytest.hookimpl(wrapper=True)
@@ -79,15 +99,15 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 def _agent_beginnings(
     pytestconfig: pytest.Config,
 ) -> Iterator[Callable[[pytest.FixtureRequest], Prepared]]:
-    """Make what a test's chain begins with, once for each model."""
+    """Make what a test's chain begins with, once for each model and schedule."""
     from pyevm_agents.testing.prepared import prepared, preparing  # noqa: PLC0415 - see above
 
     cache = getattr(pytestconfig, "cache", None)
     kept_facts = None if cache is None else cache.mkdir(CACHE_FOLDER)
 
     def beginning(request: pytest.FixtureRequest) -> Prepared:
-        model = _wanted_model(request)
-        return prepared(model, kept_facts=kept_facts)
+        model, schedule = _wanted_model(request), _wanted_schedule(request)
+        return prepared(model, schedule=schedule, kept_facts=kept_facts)
 
     with preparing():
         yield beginning
@@ -149,17 +169,35 @@ def as_account(agent_chain: AgentChain) -> Callable[..., AbstractContextManager[
 def _wanted_model(request: pytest.FixtureRequest) -> str | Path | None:
     """Return the model that a test, its run or its project chooses; None for the default one."""
     config = request.config
-    wanted: str | Path
-    marker = request.node.get_closest_marker(MODEL_MARKER)
-    if marker is not None:
-        if len(marker.args) != 1 or marker.kwargs:
-            raise pytest.UsageError(
-                f"the marker {MODEL_MARKER} of {request.node.nodeid} takes the name of one model"
-            )
-        wanted = marker.args[0]
-    else:
+    wanted: str | Path | None = _marked(request, MODEL_MARKER, "the name of one model")
+    if wanted is None:
         wanted = config.getoption("--agent-model") or config.getini("agent_model")
     if not wanted:
         return None
     file = config.rootpath / wanted
     return file if file.is_file() else wanted
+
+
+def _wanted_schedule(request: pytest.FixtureRequest) -> ScheduleFile | Path | None:
+    """Return the schedule that a test, its run or its project chooses; None for the default one."""
+    config = request.config
+    marked: ScheduleFile | Path | str | None = _marked(request, SCHEDULE_MARKER, "one schedule")
+    if marked is not None:
+        return config.rootpath / marked if isinstance(marked, str | PurePath) else marked
+    if told := config.getoption("--agent-schedule"):
+        return Path(config.invocation_params.dir, told)  # As the shell completes it.
+    written = config.getini("agent_schedule")
+    return config.rootpath / written if written else None
+
+
+def _marked(request: pytest.FixtureRequest, name: str, wanted: str) -> Any:  # noqa: ANN401 - whatever is in a marker
+    """Return what a test's marker says, None where it has none.
+
+    Raises: pytest.UsageError: it says more or less than one thing.
+    """
+    marker = request.node.get_closest_marker(name)
+    if marker is None:
+        return None
+    if len(marker.args) != 1 or marker.kwargs:
+        raise pytest.UsageError(f"the marker {name} of {request.node.nodeid} takes {wanted}")
+    return marker.args[0]

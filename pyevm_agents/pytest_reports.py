@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pyevm_agents.pytest_messages import Message, is_refusal, leave_kit_out, summary_of
+
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from pyevm_agents.testing.costs import Cost  # noqa: F401 - of what is stashed
-    from pyevm_agents.testing.runs import RunLog
+    from pyevm_agents.testing.runs import AgentRun, RunLog
 
 SECTION = "agent steps"
 """The title of what stands under a failed test."""
@@ -67,14 +69,16 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Put agents' steps under a test that failed, and their cost beside one that passed."""
+    refusal = _refusal(item, call)
+    has_frames = refusal is None or leave_kit_out(refusal.tb, item.config.rootpath)
     report = yield
+    if report.failed and refusal is not None:
+        _tell_refusal(report, refusal.value, has_frames=has_frames)
     log = _log()
     if log is None:
         return report
-    if report.failed and log.count:
-        from pyevm_agents.testing.reports import runs_text  # noqa: PLC0415 - see above
-
-        report.sections.append((SECTION, runs_text(log.runs, log.count)))
+    if report.failed:
+        _add_steps(report, call, log)
     cost = item.stash.get(_COST, None)
     if call.when == "call" and report.passed and cost is not None:
         is_varying = bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
@@ -82,6 +86,38 @@ def pytest_runtest_makereport(
         told: Any = report
         told.agent_cost, told.agent_varies = asdict(cost), is_varying
     return report
+
+
+def _refusal(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> pytest.ExceptionInfo[BaseException] | None:
+    """Return what the kit refused; None where it did not, or all frames are wanted."""
+    failure = call.excinfo
+    if failure is None or item.config.getoption("fulltrace", default=False):
+        return None
+    return failure if is_refusal(failure.value) else None
+
+
+def _tell_refusal(report: pytest.TestReport, error: BaseException, *, has_frames: bool) -> None:
+    """Tell what was refused, in the summary's line too: a class's name leaves no room there."""
+    crash: Any = getattr(report.longrepr, "reprcrash", None)
+    if not has_frames:
+        report.longrepr = Message(str(error))  # type: ignore[assignment]
+    elif crash is not None:
+        crash.message = summary_of(error)
+
+
+def _add_steps(report: pytest.TestReport, call: pytest.CallInfo[None], log: RunLog) -> None:
+    """Put agents' steps under a test that failed, but for the run that its failure shows."""
+    from pyevm_agents.testing.assertions import SHOWN_RUN  # noqa: PLC0415 - see above
+    from pyevm_agents.testing.reports import runs_text  # noqa: PLC0415 - see above
+
+    error = None if call.excinfo is None else call.excinfo.value
+    shown: AgentRun | None = getattr(error, SHOWN_RUN, None)
+    runs = [one for one in log.runs if shown is None or not one.is_of(shown)]
+    count = log.count - len(log.runs) + len(runs)
+    if count:
+        report.sections.append((SECTION, runs_text(runs, count)))
 
 
 class Colours:

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from eth.constants import GAS_SHA3WORD
 from eth.vm import opcode_values as op
+from eth_hash.auto import keccak
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 WORD = 2**256
 MAX = WORD - 1
+SIGN = 2**255
+"""The bit that says less than zero: turned round, numbers with a sign compare as others do."""
+
 WORD_BITS, WORD_BYTES = 256, 32
 STACK_LIMIT = 1_024
 MAX_QUICK_BYTES = 2**32
@@ -41,6 +46,9 @@ def _quick(opcodes: dict[int, Any]) -> Iterator[tuple[int, OpcodeAPI]]:
         op.MLOAD: _mload,
         op.MSTORE: _mstore,
         op.CALLDATALOAD: _calldataload,
+        op.CALLDATASIZE: _pushed(lambda computation: len(computation.msg.data)),
+        op.CALLVALUE: _pushed(lambda computation: computation.msg.value),
+        op.SHA3: _sha3,
         op.PUSH0: lambda slow: _push(slow, 0),
     }
     makers |= {code: _one_to_one(apply) for code, apply in ONE_TO_ONE.items()}
@@ -70,6 +78,8 @@ TWO_TO_ONE: dict[int, Callable[[int, int], int]] = {
     op.DIV: lambda a, b: a // b if b else 0,
     op.LT: lambda a, b: 1 if a < b else 0,
     op.GT: lambda a, b: 1 if a > b else 0,
+    op.SLT: lambda a, b: 1 if a ^ SIGN < b ^ SIGN else 0,
+    op.SGT: lambda a, b: 1 if a ^ SIGN > b ^ SIGN else 0,
     op.EQ: lambda a, b: 1 if a == b else 0,
     op.AND: lambda a, b: a & b,
     op.OR: lambda a, b: a | b,
@@ -148,6 +158,26 @@ def _push(slow: Any, size: int) -> Quick:
         return None
 
     return quick
+
+
+def _pushed(tell: Callable[[Any], int]) -> Callable[[Any], Quick]:
+    """Return what makes an opcode that puts a number on the stack."""
+
+    def make(slow: Any) -> Quick:
+        cost = slow.gas_cost
+
+        def quick(computation: Any) -> object:
+            meter, items = computation._gas_meter, computation._stack.values
+            left = meter.gas_remaining - cost
+            if left < 0 or len(items) >= STACK_LIMIT:
+                return slow(computation)
+            meter.gas_remaining = left
+            items.append(tell(computation))
+            return None
+
+        return quick
+
+    return make
 
 
 def _dup(slow: Any, number: int) -> Quick:
@@ -309,6 +339,26 @@ def _calldataload(slow: Any) -> Quick:
         at = _number(items[-1])
         word = bytes(computation.msg.data[at : at + WORD_BYTES])
         items[-1] = int.from_bytes(word.ljust(WORD_BYTES, b"\0"), "big")
+        return None
+
+    return quick
+
+
+def _sha3(slow: Any) -> Quick:
+    cost = slow.gas_cost
+
+    def quick(computation: Any) -> object:
+        meter, items = computation._gas_meter, computation._stack.values
+        memory = computation._memory
+        if len(items) < 2:  # noqa: PLR2004 - what it takes
+            return slow(computation)
+        at, size = _number(items[-1]), _number(items[-2])
+        left = meter.gas_remaining - cost - GAS_SHA3WORD * ((size + WORD_BYTES - 1) // WORD_BYTES)
+        if left < 0 or at + size > len(memory):  # It grows, which has a price.
+            return slow(computation)
+        meter.gas_remaining = left
+        items.pop()
+        items[-1] = keccak(memory.read_bytes(at, size))
         return None
 
     return quick

@@ -6,6 +6,7 @@ Agents wrap the reason of a failing tool in their own, so reasons nest; they are
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
 
 from eth_abi import decode
 from eth_abi.exceptions import DecodingError
@@ -13,6 +14,11 @@ from eth_utils import function_signature_to_4byte_selector, to_checksum_address
 from eth_utils.abi import get_abi_input_names, get_abi_input_types
 
 from pyevm_agents.artifacts import artifact, artifact_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from eth_typing import ABIElement, ABIError
 
 PANICS = {
     0x00: "a check of the compiler",
@@ -30,6 +36,11 @@ PANICS = {
 
 SOLIDITY_ERRORS = {"Error": ("string",), "Panic": ("uint256",)}
 
+Known: TypeAlias = "tuple[str, tuple[str, ...], tuple[str, ...]]"
+"""An error: its name, and its arguments' names and types."""
+
+_learned: dict[bytes, Known] = {}
+
 
 def explain(data: bytes) -> str:
     """Return what revert data says, such as `ToolCallFailed(tool=0x…, reason=Undone(…))`.
@@ -38,7 +49,8 @@ def explain(data: bytes) -> str:
     """
     if not data:
         return "no reason given"
-    known = _known_errors().get(bytes(data[:4]))
+    selector = bytes(data[:4])
+    known = _known_errors().get(selector) or _learned.get(selector)
     if known is None:
         return "0x" + data.hex()
     name, names, types = known
@@ -55,20 +67,34 @@ def explain(data: bytes) -> str:
     return f"{name}({', '.join(shown)})"
 
 
+def learn_errors(abi: Iterable[ABIElement]) -> None:
+    """Let `explain` know a contract's errors from now on, in all of this process."""
+    for element in abi:
+        if element["type"] == "error":
+            selector, error = _declared(element)
+            _learned[selector] = error
+
+
 @cache
-def _known_errors() -> dict[bytes, tuple[str, tuple[str, ...], tuple[str, ...]]]:
-    known: dict[bytes, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+def _known_errors() -> dict[bytes, Known]:
+    known: dict[bytes, Known] = {
         _selector(name, types): (name, ("",), types) for name, types in SOLIDITY_ERRORS.items()
     }
     for contract in artifact_names():
         for element in artifact(contract).abi:
             if element["type"] == "error":
-                types = tuple(get_abi_input_types(element))
-                names = tuple(name or "" for name in get_abi_input_names(element))
-                known[_selector(element["name"], types)] = (element["name"], names, types)
+                selector, error = _declared(element)
+                known[selector] = error
     return known
 
 
+def _declared(element: ABIError) -> tuple[bytes, Known]:
+    types = tuple(get_abi_input_types(element))
+    names = tuple(name or "" for name in get_abi_input_names(element))
+    return _selector(element["name"], types), (element["name"], names, types)
+
+
+@cache
 def _selector(name: str, types: tuple[str, ...]) -> bytes:
     return function_signature_to_4byte_selector(f"{name}({','.join(types)})")
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.fixtures import Fixture
     from pyevm_agents.models import ProfileFacts
+    from pyevm_agents.schedule_file import ScheduleFile
 
 
 COUNTING_PROMPT = "You count. Use CounterTool to add a number to the counter."
@@ -49,35 +50,40 @@ class Scenario:
     """A chain to record, and what it shows."""
 
     comment: str
-    make: Callable[[LanguageModel, ProfileFacts], Chain]
+    make: Callable[[Chain], Chain]
+    """From a chain to build on, whose model does what the scenario is about, to that to record."""
 
 
 def record_scenario(
-    name: str, model: LanguageModel, facts: ProfileFacts, *, source: str
+    name: str,
+    model: LanguageModel,
+    facts: ProfileFacts,
+    *,
+    source: str,
+    schedule: ScheduleFile | None = None,
 ) -> Fixture:
     """Return the fixture of a scenario.
 
     Input:  one of `SCENARIOS`; the model, and what it says of itself; where its words come from,
-            for the reader.
-    Raises: ConfigError: no such scenario. FixtureError: the model did not do what the scenario is
-            about. EngineFault: it failed.
+            for the reader; what inference costs there, None for the default prices.
+    Raises: ConfigError: no such scenario, or the schedule is not for the model. FixtureError: the
+            model did not do what the scenario is about. EngineFault: it failed.
     """
     if name not in SCENARIOS:
         raise ConfigError(f"no scenario {name!r}; there are {', '.join(SCENARIOS)}")
     scenario = SCENARIOS[name]
-    chain = scenario.make(model, facts)
+    chain = scenario.make(development_chain(model, facts, schedule=schedule))
     return record_chain(chain, name=name, comment=f"{scenario.comment} {source}")
 
 
-def _wallet(model: LanguageModel, facts: ProfileFacts) -> Chain:
-    chain, agent = _wallet_genesis(model, facts)
+def _wallet(building: Chain) -> Chain:
+    chain, agent = _wallet_genesis(building)
     mined = [_instruct(chain, agent, instruction) for instruction in INSTRUCTIONS]
     _require(all(one.computations[0].is_success for one in mined), "the wallet's agent reverted")
     return chain
 
 
-def _nested(model: LanguageModel, facts: ProfileFacts) -> Chain:
-    building = development_chain(model, facts)
+def _nested(building: Chain) -> Chain:
     owner = Account(building)
     counter = owner.deploy(artifact("CounterTool").creation())
     counting = _agent(owner, "Counting Agent", "Adds to the counter", COUNTING_PROMPT, [counter])
@@ -89,8 +95,7 @@ def _nested(model: LanguageModel, facts: ProfileFacts) -> Chain:
     return chain
 
 
-def _rollback(model: LanguageModel, facts: ProfileFacts) -> Chain:
-    building = development_chain(model, facts)
+def _rollback(building: Chain) -> Chain:
     owner = Account(building)
     counter = owner.deploy(artifact("CounterTool").creation())
     hasty = _agent(owner, "Hasty Agent", "Counts once", COUNTING_PROMPT, [counter], iterations=1)
@@ -103,8 +108,8 @@ def _rollback(model: LanguageModel, facts: ProfileFacts) -> Chain:
     return chain
 
 
-def _out_of_gas(model: LanguageModel, facts: ProfileFacts) -> Chain:
-    chain, agent = _wallet_genesis(model, facts)
+def _out_of_gas(building: Chain) -> Chain:
+    chain, agent = _wallet_genesis(building)
     data = artifact("WalletAgent").call("instruct", INSTRUCTIONS[0])
     ask = _Probe(chain, Call(to=agent, sender=OWNER, data=data))
     most = chain.config.block_gas_limit
@@ -176,8 +181,8 @@ SCENARIOS = {
 """By name: also the names of the files."""
 
 
-def _wallet_genesis(model: LanguageModel, facts: ProfileFacts) -> tuple[Chain, Address]:
-    wallet = WalletDemo(development_chain(model, facts))
+def _wallet_genesis(building: Chain) -> tuple[Chain, Address]:
+    wallet = WalletDemo(building)
     return _with_genesis(wallet.chain), wallet.agent
 
 

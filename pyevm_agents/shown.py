@@ -19,3 +19,8 @@ def shown(text: str, max_characters: int = MAX_SHOWN_CHARACTERS) -> str:
     if len(text) > max_characters:
         return f"{text[:max_characters].rstrip()} … ({len(text):,} characters)"
     return text
+
+
+def counted(count: int, thing: str) -> str:
+    """Return a number of things in words."""
+    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"

@@ -111,7 +111,13 @@ def agent_steps(computation: ComputationAPI) -> tuple[AgentStep, ...]:
 
 
 def inferences(computation: ComputationAPI) -> tuple[Inference, ...]:
-    """Return what every finished call of the executor in a transaction did, in order."""
+    """Return what every finished call of the executor in a transaction did, in order.
+
+    That of a transaction to the executor itself too, which is no agent's step.
+    """
+    own = _inference(computation)
+    if own is not None:
+        return (own,)
     return tuple(step.inference for step in agent_steps(computation))
 
 

@@ -12,6 +12,7 @@ from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
 from hypothesis import settings
 
+from precompiles.schedule import DEFAULT_SCHEDULE
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI, ReceiptAPI
 
     from precompiles.ports import GenerationRequest, ModelProfile
+    from precompiles.schedule import Schedule
 
 # A loaded machine makes single examples slow; pytest's own limit on a test's time is enough.
 settings.register_profile("tests", deadline=None, print_blob=True)
@@ -137,11 +139,12 @@ def bench() -> Callable[..., Bench]:
         script: Iterable[str] | Callable[[GenerationRequest], str] = (),
         *,
         profile: ModelProfile = PROFILE,
+        schedule: Schedule = DEFAULT_SCHEDULE,
         block_gas_limit: int = 30_000_000,
         codes: Mapping[Address, bytes] | None = None,
     ) -> Bench:
         model = ByteModel(script)
-        config = ChainConfig(models=(profile,), block_gas_limit=block_gas_limit)
+        config = ChainConfig(models=(profile,), schedule=schedule, block_gas_limit=block_gas_limit)
         accounts = {
             OWNER: GenesisAccount(balance_wei=10**30),
             STRANGER: GenesisAccount(balance_wei=10**30),

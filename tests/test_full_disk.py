@@ -112,7 +112,7 @@ def test_a_node_on_a_full_disk_says_so_and_goes_on_when_there_is_room(tmp_path: 
                 error = answer["error"]
                 break
             sent.append(answer["result"])
-        assert error["code"] == -32603
+        assert error["code"] == -32002
         assert "can't be written" in error["message"]
         assert error["data"] == {"retry": False}
         assert int(connection.ask("eth_blockNumber"), 16) == len(sent) > 1

@@ -15,8 +15,8 @@ interface IAgentExecutorErrors {
     /// @notice The executor was entered by DELEGATECALL or CALLCODE. Use CALL or STATICCALL.
     error DelegateCallNotAllowed();
 
-    /// @notice The calldata doesn't start with a selector that the executor knows (bytes4(0) where it is shorter
-    ///   than four bytes). Call `IERCAgentExecutor.runNextIteration`.
+    /// @notice The calldata doesn't start with a selector that the executor knows. `selector` is its first four
+    ///   bytes, with zeros in place of those that it doesn't have. Call `IERCAgentExecutor.runNextIteration`.
     error UnknownSelector(bytes4 selector);
 
     /// @notice The calldata is larger than the executor reads. Shorten the prompts or the history.

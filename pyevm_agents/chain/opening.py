@@ -17,7 +17,7 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.genesis import genesis_state
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from eth.typing import HeaderParams
     from eth_typing import Address
@@ -79,7 +79,7 @@ def executor_of(
         facts = model.profile_facts if isinstance(model, Described) else None
         if facts is not None:
             check_fits(config, profile, facts)
-    return Executor(pairs, begin=steps.begins, record=steps.answered)
+    return Executor(pairs, schedule=config.schedule, begin=steps.begins, record=steps.answered)
 
 
 def _require_config(db: Database, config: ChainConfig) -> None:
@@ -111,7 +111,24 @@ def _require_genesis(
 
 
 def _difference(stated: str, own: str) -> str:
-    """Name the first entry in which two configurations differ."""
+    """Name the first entry in which two configurations differ; of models, what differs in them."""
     one, other = json.loads(stated), json.loads(own)
-    name = next((n for n in sorted(one.keys() | other.keys()) if one.get(n) != other.get(n)), "")
-    return f"{name} is {json.dumps(one.get(name))} there and {json.dumps(other.get(name))} here"
+    name = _first_that_differs(one, other)
+    if name != "models":
+        return f"{name} is {json.dumps(one.get(name))} there and {json.dumps(other.get(name))} here"
+    there, here = _called(one["models"]), _called(other["models"])
+    if there != here:
+        return f"its models are {there} there and {here} here"
+    model, same = next((a, b) for a, b in zip(one[name], other[name], strict=True) if a != b)
+    name = _first_that_differs(model, same)
+    told = f"{json.dumps(model.get(name))} there and {json.dumps(same.get(name))} here"
+    return f"{name} of model {model['name']} is {told}"
+
+
+def _first_that_differs(one: Mapping[str, object], other: Mapping[str, object]) -> str:
+    return next((n for n in sorted(one.keys() | other.keys()) if one.get(n) != other.get(n)), "")
+
+
+def _called(models: Sequence[Mapping[str, str]]) -> str:
+    """Return which models there are."""
+    return ", ".join(f"{one['name']} {one['digest'][:18]}…" for one in models) or "none"

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from eth.constants import GAS_TX
 from eth.vm.chain_context import ChainContext
+from eth.vm.forks.prague.constants import STANDARD_TOKEN_COST, TOTAL_COST_FLOOR_PER_TOKEN
 from eth_typing import Address
+from lru import LRU
 
 from pyevm_agents.calls import BlockOverride, CallResult, override, spoofed
 from pyevm_agents.chain.reading import ChainReader
 from pyevm_agents.chain.records import BlockSettings
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.estimation import Trial, least_gas
-from pyevm_agents.vm import AgentState, floor_gas
+from pyevm_agents.vm import AgentComputation, AgentState, NotShortError, floor_gas
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +36,21 @@ if TYPE_CHECKING:
     from pyevm_agents.chain.records import Record
 
 
+SHORT_GAS = 10_000
+"""Gas of code for a call that is to be short. Of the instructions that call nobody, the slowest for
+their price take some milliseconds for that."""
+
+SHORT_DATA_BYTES = 4_096
+"""Calldata of such a call."""
+
+MAX_GAS_OF_A_BYTE = STANDARD_TOKEN_COST * TOTAL_COST_FLOOR_PER_TOKEN
+"""The most that a byte of calldata costs (EIP-7623)."""
+
+SELECTOR_BYTES = 4
+NOT_SHORT = 1_024
+"""How many functions are remembered whose calls were not short."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _WithoutFee:
     """A header whose copy asks for no fee."""
@@ -45,6 +64,11 @@ class ChainTrials(ChainReader):
     """Executes what no block will hold, and keeps nothing; in any thread, but for what says so."""
 
     _last_without_fee: _WithoutFee | None = None
+
+    @cached_property
+    def _not_short(self) -> LRU[tuple[Address | None, bytes], None]:
+        """Functions whose calls were not short of late."""
+        return LRU(NOT_SHORT)
 
     def next_header(
         self, settings: BlockSettings | None = None, *, parent: BlockHeaderAPI | None = None
@@ -110,7 +134,41 @@ class ChainTrials(ChainReader):
         """
         state = self._trial_state(call, header, overrides, block, trace)
         gas = state.gas_limit if call.gas is None else call.gas
-        transaction = self._spoofed(state, call, gas)
+        return self._executed(state, self._spoofed(state, call, gas))
+
+    def call_if_short(self, call: Call, *, header: BlockHeaderAPI) -> CallResult | None:
+        """Execute a message as `call` does, if that takes some milliseconds at most; else None.
+
+        It gets little gas, and may call nobody. Where it ends by itself, and did not look at what
+        gas it had, it ends so with any gas: what is returned is what `call` would. Which contracts
+        have answered no before is remembered, so that they are not tried in vain.
+
+        Raises: ValidationError: see `call`.
+        """
+        key = (call.to, call.data[:SELECTOR_BYTES])
+        is_plain = call.to is not None and not call.authorizations and not call.access_list
+        if not is_plain or len(call.data) > SHORT_DATA_BYTES or key in self._not_short:
+            return None
+        state = self._trial_state(call, header, None, None)
+        if not isinstance(state, AgentState):
+            return None
+        if call.to in state.computation_class.get_precompiles():
+            return None
+        state.calls_nobody = True
+        gas = GAS_TX + MAX_GAS_OF_A_BYTE * len(call.data) + SHORT_GAS
+        most = state.gas_limit if call.gas is None else call.gas
+        transaction = self._spoofed(state, call, min(gas, most))
+        try:
+            result = self._executed(state, transaction)
+        except NotShortError:
+            result = None
+        if result is None or _hangs_on_gas(result):
+            if transaction.gas == gas:  # Else it was the caller who gave it so little.
+                self._not_short[key] = None
+            return None
+        return result
+
+    def _executed(self, state: StateAPI, transaction: SignedTransactionAPI) -> CallResult:
         computation = state.costless_execute_transaction(transaction)
         return CallResult(
             output=bytes(computation.output),
@@ -229,6 +287,13 @@ class ChainTrials(ChainReader):
 
     def _spoofed(self, state: StateAPI, call: Call, gas: int) -> SignedTransactionAPI:
         return spoofed(call, self.transaction_builder, nonce=state.get_nonce(call.sender), gas=gas)
+
+
+def _hangs_on_gas(result: CallResult) -> bool:
+    """Whether a call that called nobody may end otherwise with more gas."""
+    computation = result.computation
+    assert isinstance(computation, AgentComputation)  # noqa: S101 - the only one an AgentState has
+    return computation.saw_gas or (result.error is not None and result.error.burns_gas)
 
 
 def _base_fee(header: BlockHeaderAPI) -> int | None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 COMMANDS = {
+    "bench": "bench",
     "demo": "demo",
     "estimate": "agents",
     "export-replay": "export_replay",

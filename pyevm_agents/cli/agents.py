@@ -10,11 +10,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from pyevm_agents.cli.remote import Remote, json_option, print_json, rpc_option
-from pyevm_agents.cli.screen import counted, out, print_table
+from pyevm_agents.cli.screen import out, print_table
 from pyevm_agents.rpc.codec import decode
 from pyevm_agents.rpc.errors import RpcError
 from pyevm_agents.rpc.limits import Limits
-from pyevm_agents.shown import shown
+from pyevm_agents.shown import counted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

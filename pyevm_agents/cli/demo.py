@@ -16,8 +16,9 @@ from precompiles.text import escape_line
 from pyevm_agents.cli.adapters import adapter_option
 from pyevm_agents.cli.folders import facts_folder
 from pyevm_agents.cli.margins import closest_decision
+from pyevm_agents.cli.prices import schedule_option
 from pyevm_agents.cli.record import described_file, require_place
-from pyevm_agents.cli.screen import Watch, counted, out, print_table
+from pyevm_agents.cli.screen import Watch, out, print_table
 from pyevm_agents.cli.store import store_of_run, store_option
 from pyevm_agents.demo import (
     DEFAULT_INSTRUCTION,
@@ -29,6 +30,7 @@ from pyevm_agents.demo import (
 from pyevm_agents.development import development_chain
 from pyevm_agents.fixtures import record_chain, write_fixture
 from pyevm_agents.models import LlamaModel
+from pyevm_agents.shown import counted
 from pyevm_agents.trace import closest_step
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.demo import Balances, DemoRun
     from pyevm_agents.models import Adapter
+    from pyevm_agents.schedule_file import ScheduleFile
 
 
 AMOUNT = re.compile(r"\b(amount|balance|needed)=(\d+)")
@@ -68,6 +71,7 @@ MAX_SHOWN_CHARACTERS = 1_000
     help="Threads of the engine. They change the time, never the result.  "
     "[default: the number of cores, at most 4]",
 )
+@schedule_option
 @store_option
 @click.option("--no-store", is_flag=True, help="Compute everything now, and keep nothing.")
 @click.option(
@@ -85,6 +89,7 @@ def demo(  # noqa: PLR0913 - one for each option
     threads: int | None,
     store_path: Path | None,
     *,
+    schedule: ScheduleFile | None,
     record_path: Path | None,
     no_store: bool,
     as_json: bool,
@@ -115,7 +120,7 @@ def demo(  # noqa: PLR0913 - one for each option
     ):
         facts = model.profile_facts
         watch.say("deploying tokens, pool, tools and the wallet's agent")
-        chain = development_chain(model, facts, store=store)
+        chain = development_chain(model, facts, store=store, schedule=schedule)
         wallet = WalletDemo(chain)
         started = time.monotonic()
         run = wallet.run(prompt)
@@ -138,7 +143,7 @@ def demo(  # noqa: PLR0913 - one for each option
             out.print(
                 f"\n[dim]{hits} of {len(run.steps)} generations from the store {store.path}[/]"
             )
-        print_atomicity(*atomic_run(model))
+        print_atomicity(*atomic_run(model, schedule=schedule))
 
 
 def print_run(run: DemoRun, wallet: WalletDemo, model: Mapping[str, str], seconds: float) -> None:

@@ -12,7 +12,7 @@ import click
 from rich.markup import escape
 
 from pyevm_agents.cli.remote import rpc_option
-from pyevm_agents.cli.screen import counted, err
+from pyevm_agents.cli.screen import err
 from pyevm_agents.cli.trace import HASH
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.fixtures import open_chain
@@ -22,6 +22,7 @@ from pyevm_agents.replay_library import CONTRACTS, solidity_form
 from pyevm_agents.replays import Replay, json_form, recorded_steps
 from pyevm_agents.rpc.methods import node_service
 from pyevm_agents.rpc.session import Session
+from pyevm_agents.shown import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

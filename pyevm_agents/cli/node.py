@@ -19,7 +19,7 @@ from pyevm_agents.cli.folders import facts_folder
 from pyevm_agents.cli.genesis_file import GenesisFile, read_genesis
 from pyevm_agents.cli.node_chain import WEI, Beginning, Begun, Rules
 from pyevm_agents.cli.node_run import NodeRun, Output
-from pyevm_agents.cli.prices import Prices, schedule_option
+from pyevm_agents.cli.prices import schedule_option
 from pyevm_agents.cli.state_files import read_state, require_writable
 from pyevm_agents.cli.store import store_of_run, store_option
 from pyevm_agents.config import (
@@ -39,6 +39,7 @@ from pyevm_agents.server import ServerOptions
 if TYPE_CHECKING:
     from pyevm_agents.fixtures import Fixture
     from pyevm_agents.models import Adapter
+    from pyevm_agents.schedule_file import ScheduleFile
 
 DEFAULT_BALANCE_ETHER = 10_000
 DEFAULT_PORT = 8_545
@@ -52,9 +53,9 @@ EXCLUDED = {
     "no_mining": ("block_time", "mixed_mining"),
     "quiet": ("json_logs",),
     "state_path": ("load_path", "dump_path"),
-    "no_model": ("model_path", "adapter", "threads", "prices"),
+    "no_model": ("model_path", "adapter", "threads", "schedule"),
     "fixture": (
-        *("chain_id", "gas_limit", "base_fee", "timestamp", "fork", "prices", "genesis"),
+        *("chain_id", "gas_limit", "base_fee", "timestamp", "fork", "schedule", "genesis"),
         *("load_path", "state_path"),
     ),
 }
@@ -67,6 +68,7 @@ Examples:
   pyevm-agents node --fixture wallet_agent       # a wallet's agent, ready to be asked
   pyevm-agents node --state chain.json           # load at the start, dump at the end
   pyevm-agents node --schedule cold=600,output=1000
+  pyevm-agents node --schedule schedule.json
 """
 
 
@@ -209,7 +211,7 @@ def node(  # noqa: PLR0913 - one for each option
     timestamp: int | None,
     fork: str,
     genesis: GenesisFile,
-    prices: Prices,
+    schedule: ScheduleFile | None,
     fixture: Fixture | None,
     model_path: str | None,
     adapter: Adapter,
@@ -250,7 +252,7 @@ def node(  # noqa: PLR0913 - one for each option
         base_fee=told.get("base_fee", base_fee),
         timestamp=told.get("timestamp", timestamp),
         fork=fork,
-        prices=prices,
+        schedule=schedule,
     )
     run = NodeRun(Output.of(is_quiet=quiet, is_json=json_logs))
 

@@ -13,10 +13,8 @@ from precompiles import spec
 from pyevm_agents.cli.screen import out
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from precompiles.ports import ModelProfile
     from pyevm_agents.cli.node_chain import Begun
+    from pyevm_agents.config import ChainConfig
     from pyevm_agents.node import Node
 
 WEI = 10**18
@@ -25,7 +23,7 @@ WEI = 10**18
 def print_banner(node: Node, begun: Begun, url: str) -> None:
     """Say what there is, and where."""
     _print_accounts(node)
-    _print_agents(begun, node.chain.config.models)
+    _print_agents(begun, node.chain.config)
     config = node.chain.config
     out.print("\n[bold]Chain[/]\n")
     out.print(f"  id        {config.chain_id}")
@@ -66,22 +64,23 @@ def _print_accounts(node: Node) -> None:
         out.print(f"  ({index}) {node.keys.key_of(address)}")
 
 
-def _print_agents(begun: Begun, models: Sequence[ModelProfile]) -> None:
+def _print_agents(begun: Begun, config: ChainConfig) -> None:
     out.print("\n[bold]Agents[/]\n")
-    if not models:
+    if not config.models:
         out.print("  none: a plain chain, without a precompile at 0x19")
         return
     out.print(f"  executor  {to_checksum_address(spec.EXECUTOR_ADDRESS)}")
-    for profile in models:
+    for profile in config.models:
         out.print(f"  model     {escape(profile.name)}, also {escape(', '.join(profile.aliases))}")
         out.print(f"            [dim]sha256 {profile.digest.hex()[:32]}…[/]")
         out.print(
             f"  gas       a token: {profile.cold_prompt_token_gas:,} read, "
             f"{profile.warm_prompt_token_gas:,} read again, {profile.output_token_gas:,} written"
         )
+        own = config.schedule
         out.print(
-            f"            a call: {spec.EXECUTOR_BASE_GAS:,}, a byte: {spec.INPUT_BYTE_GAS}, "
-            f"a tool: {spec.TOOL_GAS:,}, a parameter: {spec.PARAMETER_GAS:,}"
+            f"            a call: {own.executor_base_gas:,}, a byte: {own.input_byte_gas:,}, "
+            f"a tool: {own.tool_gas:,}, a parameter: {own.parameter_gas:,}"
         )
     for address in begun.agents:
         out.print(f"  deployed  {to_checksum_address(address)}")

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pyevm_agents.chain import Chain, kept_config
-from pyevm_agents.cli.prices import with_prices
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.development import model_profile
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel, RememberingModel, SwitchedModel
+from pyevm_agents.schedule_file import ScheduleFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from precompiles.ports import LanguageModel
     from pyevm_agents.chain import GenesisAccount
-    from pyevm_agents.cli.prices import Prices
     from pyevm_agents.database import Rows
     from pyevm_agents.fixtures import Fixture
     from pyevm_agents.models import Store
@@ -39,7 +38,8 @@ class Rules:
     base_fee: int
     timestamp: int | None
     fork: str
-    prices: Prices
+    schedule: ScheduleFile | None
+    """What inference costs; None for what the chain that is kept has, or a new one by default."""
 
     def config(self, rows: Rows) -> ChainConfig:
         """Return the rules of a chain without models.
@@ -57,6 +57,18 @@ class Rules:
             genesis_timestamp_seconds=timestamp,
             fork=self.fork,
         )
+
+    def priced(self, config: ChainConfig, rows: Rows) -> ChainConfig:
+        """Return the rules under the schedule that was named, else under that of the kept chain.
+
+        Raises: ConfigError: the schedule that was named is not for these models.
+        """
+        if self.schedule is not None:
+            return self.schedule.applied_to(config)
+        kept = kept_config(rows)
+        if kept is None or [it.digest for it in kept.models] != [it.digest for it in config.models]:
+            return config
+        return ScheduleFile.of(kept).applied_to(config)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +110,9 @@ class Beginning:
         if self.make_model is not None:
             llama = self._opened(self.make_model(None))
             facts = llama.profile_facts
-            profile = with_prices(model_profile(facts), self.rules.prices)
+            profile = model_profile(facts)
             config = replace(config, models=(profile,), profile_fingerprint=facts.fingerprint)
+            config = self.rules.priced(config, self.rows)
             models = {profile.name: SwitchedModel(self._remembering(llama))}
         return Begun(chain=Chain(config, models, accounts=self.accounts, rows=self.rows))
 

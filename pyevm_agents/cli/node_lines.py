@@ -32,6 +32,7 @@ INDENT = " " * 14
 """Where a request's name begins: what belongs to it stands below. A hash then ends at column 80."""
 
 MAX_METHOD_CHARACTERS = 80
+MAX_REASON_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +102,10 @@ class NodeLines:
         """Say that a request was answered, and what a contract printed in it."""
         method = shown(answered.method)[:MAX_METHOD_CHARACTERS] or "(no request)"
         took = self._paint(f"{answered.milliseconds:9.1f} ms", dim=True)
-        failed = "" if answered.error_code is None else f"  {answered.error_code}"
+        failed = ""
+        if answered.error_code is not None:
+            reason = shown(answered.error_message or "", MAX_REASON_CHARACTERS)
+            failed = f"  {answered.error_code}  {reason}".rstrip()
         return [f"{took}  {method}{self._paint(failed, 'red')}", *self.printed(printed)]
 
     def printed(self, printed: Sequence[str]) -> list[str]:

@@ -196,6 +196,7 @@ class NodeLog:
                 method=answered.method[:1_000],
                 milliseconds=round(answered.milliseconds, 2),
                 error=answered.error_code,
+                message=answered.error_message,
                 transport=answered.transport,
                 console=printed,
             )

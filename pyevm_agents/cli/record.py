@@ -10,15 +10,18 @@ import click
 from rich.markup import escape
 
 from pyevm_agents.cli.adapters import adapter_option
-from pyevm_agents.cli.screen import Watch, counted, out
+from pyevm_agents.cli.prices import schedule_option
+from pyevm_agents.cli.screen import Watch, out
 from pyevm_agents.errors import ConfigError, FixtureError
 from pyevm_agents.fixtures import mine_again, read_fixture, record_chain, write_fixture
 from pyevm_agents.models import LlamaModel, RememberingModel
 from pyevm_agents.scenarios import SCENARIOS, record_scenario
+from pyevm_agents.shown import counted
 
 if TYPE_CHECKING:
     from pyevm_agents.fixtures import Fixture
     from pyevm_agents.models import Adapter
+    from pyevm_agents.schedule_file import ScheduleFile
 
 SOURCE = "The model that the configuration names computed every generation."
 
@@ -57,6 +60,7 @@ SOURCE = "The model that the configuration names computed every generation."
 )
 @adapter_option
 @click.option("--threads", type=click.IntRange(1, 512), metavar="N", help="Threads of the engine.")
+@schedule_option
 def record(  # noqa: PLR0913 - one for each option
     names: tuple[str, ...],
     sources: tuple[Path, ...],
@@ -65,6 +69,7 @@ def record(  # noqa: PLR0913 - one for each option
     adapter: Adapter,
     *,
     threads: int | None,
+    schedule: ScheduleFile | None,
 ) -> None:
     """Record a chain: genesis, blocks, every generation, and what came of them.
 
@@ -83,9 +88,11 @@ def record(  # noqa: PLR0913 - one for each option
         for file_name, chain in wanted.items():
             watch.say(f"recording {file_name}")
             if isinstance(chain, str):
-                fixture = record_scenario(chain, model, model.profile_facts, source=SOURCE)
+                fixture = record_scenario(
+                    chain, model, model.profile_facts, source=SOURCE, schedule=schedule
+                )
             else:
-                fixture = _recorded_anew(chain, model)
+                fixture = _recorded_anew(chain, model, schedule)
             path = output / file_name if output.is_dir() else output
             write_fixture(fixture, path)
             watch.stop()
@@ -130,9 +137,10 @@ def require_place(output: Path) -> None:
             ) from error
 
 
-def _recorded_anew(fixture: Fixture, model: LlamaModel) -> Fixture:
+def _recorded_anew(fixture: Fixture, model: LlamaModel, schedule: ScheduleFile | None) -> Fixture:
     """Return the fixture of the same transactions, with what the model says to them now.
 
+    Input:  the fixture; the model; what inference costs, None for what it costs in the fixture.
     Raises: ConfigError: the chain has no model, or several, or another one.
     """
     if len(fixture.config.models) != 1:
@@ -142,6 +150,8 @@ def _recorded_anew(fixture: Fixture, model: LlamaModel) -> Fixture:
         )
     facts = model.profile_facts
     config = replace(fixture.config, profile_fingerprint=facts.fingerprint)
+    if schedule is not None:
+        config = schedule.applied_to(config)
     remembering = RememberingModel(model, digest=facts.digest, fingerprint=facts.fingerprint)
     chain = mine_again(fixture, config, {config.models[0].name: remembering})
     return record_chain(chain, name=fixture.name, comment=fixture.comment)

@@ -15,11 +15,12 @@ from rich.table import Table
 
 from precompiles.text import escape_line
 from pyevm_agents.cli.adapters import adapter_option
-from pyevm_agents.cli.screen import Watch, counted, err, out, print_table
+from pyevm_agents.cli.screen import Watch, err, out, print_table
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.fixtures import MismatchError, Replay, ReplayedBlock, read_fixture
 from pyevm_agents.models import LlamaModel
 from pyevm_agents.models.memory import is_weightless
+from pyevm_agents.shown import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

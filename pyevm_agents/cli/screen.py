@@ -24,11 +24,6 @@ out = Console(highlight=False)
 err = Console(highlight=False, stderr=True)
 
 
-def counted(count: int, thing: str) -> str:
-    """Return a number of things in words."""
-    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
-
-
 def print_table(table: Table) -> None:
     """Print a table without the blanks that fill up its last column."""
     with out.capture() as captured:

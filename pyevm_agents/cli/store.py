@@ -15,11 +15,12 @@ from rich.table import Table
 from precompiles.ports import GenerationRequest
 from pyevm_agents.cli.adapters import adapter_option
 from pyevm_agents.cli.folders import generations_file
-from pyevm_agents.cli.screen import Watch, counted, err, out, print_table
+from pyevm_agents.cli.screen import Watch, err, out, print_table
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel, Store
 from pyevm_agents.models.store_census import Census, Entry, census, entry, sample
 from pyevm_agents.models.store_codec import DamagedRowError
+from pyevm_agents.shown import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

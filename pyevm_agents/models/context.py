@@ -116,6 +116,11 @@ class Context:
         self._tokens: list[int] = []
         self._aside = PrefixCache(prefix_cache_bytes)
         self.tally = Tally()
+        self.prompt_tokens: int | None = None
+        """How many of the tokens that are evaluated next are a prompt, which may come back; None
+        for all of them."""
+
+        self._known_prompt_tokens: int | None = None
 
     def _apply(self, adapter: ctypes._Pointer[ctypes.c_void_p]) -> None:
         adapters = (llama_cpp.llama_adapter_lora_p_ctypes * 1)(adapter)
@@ -174,6 +179,7 @@ class Context:
         self, tokens: list[int], report: Callable[[int, int], None] | None, batch_tokens: int
     ) -> NDArray[np.float32]:
         kept, restored = self._prepare(tokens)
+        self._known_prompt_tokens = self.prompt_tokens
         done = kept + restored
         self.tally.add(
             kept_tokens=kept, restored_tokens=restored, decoded_tokens=len(tokens) - done
@@ -231,7 +237,7 @@ class Context:
         state = np.empty(size_bytes, dtype=np.uint8)
         written = llama_cpp.llama_state_seq_get_data(self._context, _address(state), size_bytes, 0)
         if written == size_bytes:
-            self._aside.put(known, state)
+            self._aside.put(known, state, prompt_tokens=self._known_prompt_tokens)
 
     def _restore(self, found: Match) -> int:
         """Put a state back into memory, up to what it shares; return how many tokens that is."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from pyevm_agents.models.gguf import HEADER
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
@@ -89,6 +89,23 @@ def read_front(path: Path) -> Front:
         )
 
 
+def read_arrays(path: Path, keys: Sequence[str]) -> Mapping[str, tuple[Scalar, ...]]:
+    """Read entries that are arrays, such as a vocabulary's tokens.
+
+    Raises:
+        ValueError: an entry is missing, or the file is not GGUF as it should be.
+        OSError: it can't be read.
+    """
+    with path.open("rb") as file:
+        _, _, _, entries = HEADER.unpack(file.read(HEADER.size))
+        reading = _Reading(file, os.fstat(file.fileno()).st_size)
+        found = dict(reading.array(keys) for _ in range(entries))
+    missing = [key for key in keys if key not in found]
+    if missing:
+        raise ValueError(f"there is no entry {missing[0]!r}")
+    return {key: found[key] for key in keys}
+
+
 def general_type(path: Path) -> str:
     """Return what a GGUF file says it is near its beginning: `model`, `adapter`, or an empty text.
 
@@ -120,6 +137,21 @@ class _Reading:
         key = self._text()
         kind = self._number(KIND)
         return key, Entry(kind, self._value(kind))
+
+    def array(self, keys: Sequence[str]) -> tuple[str, tuple[Scalar, ...]]:
+        """Read an entry with its key: all of an array that is asked for, nothing of others."""
+        key = self._text()
+        kind = self._number(KIND)
+        if key not in keys:
+            self._value(kind)
+            return key, ()
+        if kind != ARRAY:
+            raise ValueError(f"the entry {key!r} is no array")
+        element, count = self._number(KIND), self._number(COUNT)
+        if element != STRING and element not in SCALARS:
+            raise ValueError(f"an array at byte {self.position} is of the unknown type {element}")
+        values = [self._value(element) for _ in range(count)]
+        return key, tuple(value for value in values if value is not None)
 
     def tensor(self) -> TensorInfo:
         """Read what is said of a tensor."""

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
     from pyevm_agents.models.adapter_file import Adapter
 
-DEFAULT_PREFIX_CACHE_BYTES = 256 * 1024 * 1024
-"""Bytes of evaluated prompts set aside: some 11,000 tokens of the default model, fourteen runs of
-the demo."""
+DEFAULT_PREFIX_CACHE_BYTES = 1024 * 1024 * 1024
+"""Bytes of evaluated prompts set aside, at most: what `spec.WARM_PREFIXES` whole contexts of the
+default model take (192 MB each), with room to spare. Fewer, and a prompt that the rules hold to be
+warm, at 100 gas a token, could have to be read again: 256 MB were four prompts of 2,800 tokens."""
 
 
 class GgufModel(Closing):
@@ -197,8 +198,9 @@ class LlamaModel(GgufModel):
             threads: 1 to 512; None for the number of cores, up to 4. Changes the time alone.
             context_tokens: None for what the model was trained for, up to 8,192.
             prefix_cache_bytes: how much of evaluated prompts is set aside for their return, beside
-                the context itself: 23 KB a token for the default model. 0 for none. Changes the
-                time alone.
+                the context itself: 23 KB a token for the default model. Changes the time alone; but
+                a chain that strangers send to wants `spec.WARM_PREFIXES` whole contexts, so that
+                what is warm by the rules is so in memory. 0 for none.
             kept_facts: a folder where the file's facts are kept between processes, so that a chain
                 can begin before its model is loaded; None for nowhere.
             progress: is called while the model is loaded, a prompt is read and a text is written.

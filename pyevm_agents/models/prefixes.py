@@ -26,6 +26,9 @@ class Prefix:
 
     tokens: Tokens
     state: State
+    prompt_tokens: int
+    """How many of them, from the start, it is held for: what follows is an output, which another
+    one after the same prompt replaces."""
 
     @property
     def size_bytes(self) -> int:
@@ -82,9 +85,11 @@ class PrefixCache:
             self._prefixes = [*held, prefix]
 
     def make_room(self, tokens: Tokens, state_bytes: int) -> bool:
-        """Drop the prefixes that `tokens` extend, then others until a state of this size fits.
+        """Drop the prefixes whose prompts `tokens` extend, then others until a state fits.
 
-        To be asked before a state is copied, so that memory stays within the bound.
+        To be asked before a state is copied, so that memory stays within the bound. The outputs
+        after one prompt take the place of one: else they would evict other prompts, which the
+        rules hold to be warm, at the price of a few tokens each.
 
         Output:
             False, and none is dropped, if none of this size ever fits.
@@ -93,16 +98,19 @@ class PrefixCache:
         if needed > self.max_bytes:
             return False
         for prefix in list(self._prefixes):
-            if shared_tokens(prefix.tokens, tokens) == len(prefix.tokens):
+            if shared_tokens(prefix.tokens, tokens) >= prefix.prompt_tokens:
                 self.drop(prefix)
         while self.size_bytes + needed > self.max_bytes:
             self.drop(self._prefixes[0])
         return True
 
-    def put(self, tokens: Tokens, state: State) -> bool:
+    def put(self, tokens: Tokens, state: State, *, prompt_tokens: int | None = None) -> bool:
         """Hold a prefix, in place of those that it extends; False if it is larger than the bound.
 
         One that is the beginning of a prefix already held adds nothing: that one counts as used.
+
+        Input:
+            prompt_tokens: what it is held for; None for all of it.
         """
         for prefix in self._prefixes:
             if shared_tokens(prefix.tokens, tokens) == len(tokens):
@@ -110,7 +118,8 @@ class PrefixCache:
                 return True
         if not self.make_room(tokens, state.nbytes):
             return False
-        added = Prefix(tokens=tokens, state=state)
+        held_for = len(tokens) if prompt_tokens is None else min(prompt_tokens, len(tokens))
+        added = Prefix(tokens=tokens, state=state, prompt_tokens=held_for)
         self._prefixes.append(added)
         self.size_bytes += added.size_bytes
         return True

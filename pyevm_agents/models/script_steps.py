@@ -126,8 +126,12 @@ def use(
             keywords, such as `thought`, go into `arguments`.
 
     Raises:
-        ConfigError: an argument is of no type that a tool takes.
+        ConfigError: an argument is of no type that a tool takes, or has no name.
     """
+    if thought is not None and not isinstance(thought, str):
+        raise ConfigError(
+            f"use({tool!r}, {thought!r}): a tool's arguments go by name, as amount={thought!r}"
+        )
     together = {**(arguments or {}), **more}
     return ToolStep(
         tool=tool,
@@ -137,7 +141,13 @@ def use(
 
 
 def answer(text: str, /, *, thought: str = DEFAULT_ANSWER_THOUGHT) -> AnswerStep:
-    """Script a final answer."""
+    """Script a final answer.
+
+    Raises:
+        ConfigError: it is no text.
+    """
+    if not isinstance(text, str):
+        raise ConfigError(f"answer({text!r}): a final answer is a text, as answer({str(text)!r})")
     return AnswerStep(answer=text, thought=thought)
 
 

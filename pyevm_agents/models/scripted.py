@@ -36,6 +36,7 @@ from pyevm_agents.models.script_steps import (
     use,
 )
 from pyevm_agents.models.wrong_steps import offer, reasons
+from pyevm_agents.shown import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -205,7 +206,7 @@ class ScriptedModel(Closing):
                     self._said_steps = index + 1
         if place is None:
             raise ScriptError(
-                f"The script has {len(script)} steps and all were said; "
+                f"The script has {counted(len(script), 'step')} and all were said; "
                 f"{where(question)} asked for another: add a step.\n{self.report()}\n"
                 f"{circumstances(request)}"
             )

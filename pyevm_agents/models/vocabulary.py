@@ -26,6 +26,10 @@ class TokenKind(Enum):
     CONTROL = "no text: beginning, end, a change of speaker, or unused"
 
 
+PLAIN_OR_UNKNOWN = frozenset({TokenKind.PLAIN, TokenKind.UNKNOWN})
+"""Kinds that data may become."""
+
+
 class VocabularySource(Protocol):
     """A vocabulary as llama.cpp reads it from a GGUF file."""
 
@@ -86,14 +90,28 @@ def tokens_of_data(source: VocabularySource, cutter: SpecialCutter, text: str) -
         EngineFault: the vocabulary turns a single character into a control token.
     """
     tokens: list[int] = []
+    known: dict[str, list[int]] = {}
     for piece in cutter.cut(text):
-        for token in source.tokens_of(piece, parse_special=False):
-            if source.kind(token) in {TokenKind.PLAIN, TokenKind.UNKNOWN}:
-                tokens.append(token)
-            else:
-                tokens += _tokens_by_character(
-                    source, source.piece(token).decode("utf-8", "replace")
-                )
+        if piece not in known:
+            known[piece] = _tokens_of_piece(source, piece)
+        tokens += known[piece]
+    return tokens
+
+
+def _tokens_of_piece(source: VocabularySource, piece: str) -> list[int]:
+    """Return the tokens of data in which nothing spells an entry that is not plain."""
+    found = source.tokens_of(piece, parse_special=False)
+    # Each kind is asked for once: a text of 64 KiB may be 400,000 tokens, most of them alike.
+    odd = {token for token in set(found) if source.kind(token) not in PLAIN_OR_UNKNOWN}
+    if not odd:
+        return found
+    tokens: list[int] = []
+    for token in found:
+        if token in odd:
+            text = source.piece(token).decode("utf-8", "replace")
+            tokens += _tokens_by_character(source, text)
+        else:
+            tokens.append(token)
     return tokens
 
 

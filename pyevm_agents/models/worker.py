@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import llguidance
 
+from precompiles.spec import PROMPT_BLOCK_TOKENS
 from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
 from pyevm_agents.models import llama as engine
 from pyevm_agents.models.adapter_file import read_adapter
@@ -146,6 +147,7 @@ class Worker:
             report("prompt", 0, len(request["tokens"]), "")  # Its first batch takes a second.
         evaluator = self._evaluator()
         evaluator.tally = Tally()
+        evaluator.prompt_tokens = marked_tokens(len(request["tokens"]))
         output = self._guide.generate(
             evaluator,
             request["tokens"],
@@ -187,6 +189,7 @@ class Worker:
         """Return the digest of the logits after some tokens: for checks that bits stay the same."""
         evaluator = self._evaluator()
         evaluator.tally = Tally()
+        evaluator.prompt_tokens = None
         logits = evaluator.evaluate(
             request["tokens"], batch_tokens=request.get("max_tokens", BATCH_TOKENS)
         )
@@ -225,6 +228,14 @@ OPERATIONS: Mapping[str, Callable[[Worker, Request], Reply]] = {
     "forget": Worker.forget,
 }
 """Everything a parent can ask for."""
+
+
+def marked_tokens(prompt_tokens: int) -> int:
+    """Return how much of a prompt the rules may hold to be warm: whole blocks.
+
+    Source: `precompiles.warm`.
+    """
+    return prompt_tokens - prompt_tokens % PROMPT_BLOCK_TOKENS
 
 
 def _reply_of(output: Output) -> Reply:

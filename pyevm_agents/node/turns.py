@@ -6,6 +6,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
+from pyevm_agents.deep_threads import stacks_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from concurrent.futures import Future
@@ -71,10 +73,7 @@ class Turns:
 
 def _deep_thread() -> ThreadPoolExecutor:
     """Return a thread with room for calls 1,024 deep."""
-    before = threading.stack_size(STACK_BYTES)
-    try:
+    with stacks_of(STACK_BYTES):
         executor = ThreadPoolExecutor(1, thread_name_prefix="execution")
         executor.submit(int).result()  # Its stack has the size that holds now.
-        return executor
-    finally:
-        threading.stack_size(before)
+    return executor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, cast
 
 from precompiles import spec
@@ -41,13 +42,6 @@ if TYPE_CHECKING:
 
 METHODS = Table()
 
-SCHEDULE = (
-    "EXECUTOR_BASE_GAS",
-    "INPUT_BYTE_GAS",
-    "METADATA_READ_GAS",
-    "TOOL_GAS",
-    "PARAMETER_GAS",
-)
 LIMITS = (
     "MAX_CALLDATA_BYTES",
     "MAX_METADATA_BYTES",
@@ -89,7 +83,7 @@ def schedule(rpc: Rpc) -> Json:
         "executor": formats.data(spec.EXECUTOR_ADDRESS) if config.models else None,
         "configDigest": formats.data(config.digest),
         "profile": config.profile_fingerprint,
-        "gas": {name: getattr(spec, name) for name in SCHEDULE},
+        "gas": {name.upper(): gas for name, gas in asdict(config.schedule).items()},
         "limits": {name: getattr(spec, name) for name in LIMITS},
     }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from eth_utils import to_checksum_address
 
 from pyevm_agents.models import SwitchedModel
-from pyevm_agents.trace import agent_steps, closest_step
+from pyevm_agents.trace import agent_steps, closest_step, inferences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,9 +37,9 @@ def trace_json(
     """
     steps = agent_steps(computation)
     forms = [step_json(step, number, models) for number, step in enumerate(steps, start=1)]
-    inferences = [step.inference for step in steps]
-    prompt_gas = sum(one.prompt_gas for one in inferences)
-    output_gas = sum(one.output_gas for one in inferences)
+    found = inferences(computation)
+    prompt_gas = sum(one.prompt_gas for one in found)
+    output_gas = sum(one.output_gas for one in found)
     closest = closest_step(steps)
     return {
         "transactionHash": "0x" + transaction_hash.hex(),
@@ -50,10 +50,10 @@ def trace_json(
             "output": output_gas,
         },
         "tokens": {
-            "cold": sum(one.cold_tokens for one in inferences),
-            "warm": sum(one.warm_tokens for one in inferences),
-            "output": sum(one.output_tokens for one in inferences),
-            "forced": sum(one.forced_tokens for one in inferences),
+            "cold": sum(one.cold_tokens for one in found),
+            "warm": sum(one.warm_tokens for one in found),
+            "output": sum(one.output_tokens for one in found),
+            "forced": sum(one.forced_tokens for one in found),
         },
         "closest": None if closest is None else closest + 1,
         "steps": _tree(steps, forms),
@@ -69,7 +69,7 @@ def traces_of(models: Mapping[str, LanguageModel], mined: MinedBlock) -> dict[by
     for transaction, receipt, computation in zip(
         mined.block.transactions, mined.receipts, mined.computations, strict=True
     ):
-        if agent_steps(computation):
+        if inferences(computation):
             gas_used = receipt.gas_used - before
             form = trace_json(transaction.hash, computation, gas_used, models)
             traces[bytes(transaction.hash)] = json.dumps(form).encode()

@@ -80,6 +80,9 @@ class Answered:
     """How long the service took; waiting for a thread is not in it."""
 
     error_code: int | None
+    error_message: str | None = None
+    """What was answered in place of a result. It may repeat what whoever asked said."""
+
     transport: str
     thread_id: int = 0
     """Which thread executed it: what a contract prints meanwhile is told in the same one."""
@@ -173,7 +176,7 @@ class Dispatcher:
                 return [read_request(each) for each in message]
             return (read_request(message),)
         except RpcError as error:
-            self._tell("", 0.0, error.code, session)
+            self._tell("", 0.0, error, session)
             return failure(None, error)
 
     def _check_batch(self, batch: list[object]) -> None:
@@ -198,7 +201,7 @@ class Dispatcher:
         if request.refusal is not None:
             return self.refuse(request, request.refusal, session)
         started = perf_counter()
-        code = None
+        error = None
         answer = None
         try:
             result = self._service.call(request.method, request.params, session, may_wait=may_wait)
@@ -208,25 +211,27 @@ class Dispatcher:
             raise
         except Exception as exception:  # noqa: BLE001 - whatever it is, the server goes on
             error = _as_rpc_error(exception, request.method)
-            code = error.code
             if not request.is_notification:
                 answer = _written(request.id, error)
-        self._tell(request.method, (perf_counter() - started) * 1_000, code, session)
+        self._tell(request.method, (perf_counter() - started) * 1_000, error, session)
         return answer
 
     def refuse(self, request: Request, error: RpcError, session: Session) -> bytes | None:
         """Answer one request with an error; it is not executed."""
-        self._tell(request.method, 0.0, error.code, session)
+        self._tell(request.method, 0.0, error, session)
         return None if request.is_notification else failure(request.id, error)
 
-    def _tell(self, method: str, milliseconds: float, code: int | None, session: Session) -> None:
+    def _tell(
+        self, method: str, milliseconds: float, error: RpcError | None, session: Session
+    ) -> None:
         if self._watch is None:
             return
         self._watch(
             Answered(
                 method=method,
                 milliseconds=milliseconds,
-                error_code=code,
+                error_code=None if error is None else error.code,
+                error_message=None if error is None else error.message,
                 transport=session.transport,
                 thread_id=threading.get_ident(),
             )

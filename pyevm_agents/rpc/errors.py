@@ -1,6 +1,7 @@
 """What a request is answered with where it has no result: JSON-RPC's own codes, and the exception.
 
-Source: JSON-RPC 2.0, section 5.1; EIP-1474 for `LIMIT_EXCEEDED`.
+Source: JSON-RPC 2.0, section 5.1; EIP-1474 for `LIMIT_EXCEEDED` and
+`RESOURCE_UNAVAILABLE`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 
 INTERNAL_ERROR = -32603
-"""The request is fine and the service failed: a bug, or a fault of the host."""
+"""The request is fine and the service failed: a bug."""
+
+RESOURCE_UNAVAILABLE = -32002
+"""The request is fine and the host failed: its model died, a disk is full.
+
+Not `INTERNAL_ERROR`, which viem takes for a contract's revert, and asks again three times.
+"""
 
 LIMIT_EXCEEDED = -32005
 """Fine by itself, too much at this moment: try again later, or ask for less."""

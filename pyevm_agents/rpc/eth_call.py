@@ -11,7 +11,7 @@ from pyevm_agents.calls import Call
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.asked import Asked, asked, block_override, overrides
 from pyevm_agents.rpc.blocks import header_of
-from pyevm_agents.rpc.errors import RpcError
+from pyevm_agents.rpc.errors import RpcError, WouldWaitError
 from pyevm_agents.rpc.eth_funds import affordable, require_funds
 from pyevm_agents.rpc.failures import SERVER_ERROR, execution_failed
 from pyevm_agents.rpc.parameters import LATEST, PENDING, BlockId, block
@@ -20,16 +20,22 @@ from pyevm_agents.rpc.table import Table, optional
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from eth.abc import BlockHeaderAPI
     from eth_typing import Address
 
-    from pyevm_agents.calls import AccountOverride, BlockOverride
+    from pyevm_agents.calls import AccountOverride, BlockOverride, CallResult
     from pyevm_agents.rpc.context import Rpc
 
 METHODS = Table()
 
 
 @METHODS.method(
-    "eth_call", asked, optional(block, LATEST), optional(overrides), optional(block_override)
+    "eth_call",
+    asked,
+    optional(block, LATEST),
+    optional(overrides),
+    optional(block_override),
+    is_quick=True,
 )
 def call(
     rpc: Rpc,
@@ -43,16 +49,35 @@ def call(
     sent = call_of(transaction)
     require_funds(rpc.node, sent, header, state_overrides or {})
     try:
-        with rpc.node.chain.steps.run("call"):
-            result = rpc.node.chain.call(
-                sent, header=header, overrides=state_overrides, block=block_override
-            )
+        result = _executed(rpc, sent, header, state_overrides, block_override)
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
     rpc.node.tell_printed(result.computation)
     if result.error is not None:
         raise execution_failed(result.error, result.output)
     return formats.data(result.output)
+
+
+def _executed(
+    rpc: Rpc,
+    call: Call,
+    header: BlockHeaderAPI,
+    overrides: Mapping[Address, AccountOverride] | None,
+    block: BlockOverride | None,
+) -> CallResult:
+    """Execute a call; where the thread may not wait, only one that is short.
+
+    Raises: WouldWaitError: it is not. ValidationError: no block could hold it.
+    """
+    chain = rpc.node.chain
+    if not rpc.may_wait:
+        is_as_it_is = overrides is None and block is None
+        short = chain.call_if_short(call, header=header) if is_as_it_is else None
+        if short is None:
+            raise WouldWaitError
+        return short
+    with chain.steps.run("call"):
+        return chain.call(call, header=header, overrides=overrides, block=block)
 
 
 @METHODS.method(

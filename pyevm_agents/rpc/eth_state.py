@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.blocks import BlockNotFoundError, header_of
-from pyevm_agents.rpc.errors import INTERNAL_ERROR, RpcError
+from pyevm_agents.rpc.errors import RpcError
 from pyevm_agents.rpc.failures import SERVER_ERROR
+from pyevm_agents.rpc.faults import fault_told
 from pyevm_agents.rpc.parameters import (
     LATEST,
     BlockId,
@@ -196,10 +197,9 @@ def get_transaction_receipt(rpc: Rpc, transaction_hash: bytes) -> Json | None:
     found = rpc.node.chain.find_transaction(transaction_hash)
     if found is None:
         if (fault := rpc.node.fault_of(transaction_hash)) is not None:
-            raise RpcError(
-                INTERNAL_ERROR,
+            raise fault_told(
+                "eth_getTransactionReceipt",
                 f"the transaction was dropped, for the host failed: {fault}; send it again",
-                {"retry": False},
             )
         return None
     record, index = found

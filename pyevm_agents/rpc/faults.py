@@ -1,7 +1,7 @@
 """Requests that the host failed on a moment ago: a client that asks again at once gets that answer.
 
-Clients retry what ends with -32603 (viem: three times within a second), and a model that failed
-after a minute would think for three more.
+Clients ask again for what failed (web3.py: four times, for a call), and a model that failed after a
+minute would think for four more.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import threading
 from time import monotonic  # noqa: TID251 - how long ago a fault was; no block depends on it
 from typing import TYPE_CHECKING
 
-from pyevm_agents.rpc.errors import INTERNAL_ERROR, RpcError
+from pyevm_agents.rpc.errors import RESOURCE_UNAVAILABLE, RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -39,6 +39,13 @@ TRYING = frozenset(
 )
 """Methods whose parameters say all about what is computed."""
 
+NO_RETRY = {"retry": False}
+"""Data of a fault."""
+
+REVERTING = frozenset({"eth_call", "eth_estimateGas"})
+"""Methods for which web3.py takes an error for a contract's revert where its data is an object, so
+that of a fault is in a list. Source: web3.py 8, `raise_contract_logic_error_on_revert`."""
+
 
 class Faults:
     """Faults of late, by request. All of it may be used in any thread."""
@@ -59,7 +66,7 @@ class Faults:
         with self._lock:
             until, message = self._until.get(_key(method, params), (0.0, ""))
         if self._now() < until:
-            raise _told(message)
+            raise fault_told(method, message)
 
     def noted(self, method: str, params: Params, fault: EngineFault) -> RpcError:
         """Take note of a fault; return how it is told."""
@@ -68,7 +75,7 @@ class Faults:
             self._until = {key: one for key, one in self._until.items() if one[0] > now}
             if method in TRYING:
                 self._until[_key(method, params)] = now + FAULT_SECONDS, str(fault)
-        return _told(str(fault))
+        return fault_told(method, str(fault))
 
     def asked(self, method: str) -> None:
         """Forget all faults where a method changes what comes of the requests."""
@@ -81,8 +88,10 @@ class Faults:
             self._until.clear()
 
 
-def _told(message: str) -> RpcError:
-    return RpcError(INTERNAL_ERROR, message, {"retry": False})
+def fault_told(method: str, message: str) -> RpcError:
+    """Return how a request is answered that the host failed on: as nothing that a contract does."""
+    data = [NO_RETRY] if method in REVERTING else NO_RETRY
+    return RpcError(RESOURCE_UNAVAILABLE, message, data)
 
 
 def _key(method: str, params: Params) -> bytes:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyevm_agents.models import ScriptedModel, again, answer, unchecked, use
     from pyevm_agents.models.adversary import AdversarialModel
+    from pyevm_agents.schedule_file import ScheduleFile
     from pyevm_agents.testing.adversarial import Adversary, adversary, adversary_settings, saying
     from pyevm_agents.testing.asking import agent_input
     from pyevm_agents.testing.assertions import assert_agent
@@ -29,6 +30,7 @@ HOMES = {
     "AgentTestCase": "pyevm_agents.testing.case",
     "DeploymentError": "pyevm_agents.testing.deploying",
     "ModelOfTest": "pyevm_agents.testing.script",
+    "ScheduleFile": "pyevm_agents.schedule_file",
     "ScriptedModel": "pyevm_agents.models",
     "adversary": "pyevm_agents.testing.adversarial",
     "adversary_settings": "pyevm_agents.testing.adversarial",
@@ -54,6 +56,7 @@ __all__ = [
     "AgentTestCase",
     "DeploymentError",
     "ModelOfTest",
+    "ScheduleFile",
     "ScriptedModel",
     "adversary",
     "adversary_settings",

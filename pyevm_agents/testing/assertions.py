@@ -14,9 +14,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
 
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.shown import counted
 from pyevm_agents.testing.costs import cost_of
 from pyevm_agents.testing.expectations import address_of, is_text, is_value, told
-from pyevm_agents.testing.reports import counted, run_text
+from pyevm_agents.testing.reports import run_text
 from pyevm_agents.testing.subjects import run_about
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 Part: TypeAlias = Literal["gas", "evm", "prompt", "output"]
 """What gas was paid for: all of it, or one part."""
+
+SHOWN_RUN = "agent_run"
+"""Attribute of an AssertionError whose message shows all of a run: that run."""
 
 START = -1
 """The place before the first step."""
@@ -250,7 +254,10 @@ class Sentence:
         __tracebackhide__ = True
         said = "".join(f".{one}" for one in (*self.calls, call))
         trace = run_text(self.run, marks)
-        raise AssertionError(f"assert_agent(…){said} does not hold:\n{but}\n\n{trace}")
+        # By its plain name, as pytest tells it; what it shows, a report need not show again.
+        untrue = AssertionError(f"assert_agent(…){said} does not hold:\n{but}\n\n{trace}")
+        setattr(untrue, SHOWN_RUN, self.run)
+        raise untrue
 
     def _where(self, call: str, differences: Mapping[int, str | None]) -> Sentence:
         """Go on at the places without a difference; fail where each has one."""

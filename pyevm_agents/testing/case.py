@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from pyevm_agents.schedule_file import ScheduleFile
     from pyevm_agents.testing.script import ModelOfTest
 
 
@@ -26,6 +27,9 @@ class AgentTestCase(unittest.TestCase):
 
     agent_model: ClassVar[str | Path | None] = None
     """The model whose tokens and prices the chain has; None for the default one."""
+
+    agent_schedule: ClassVar[ScheduleFile | Path | str | None] = None
+    """What inference costs, or the file that says it; None for the default prices."""
 
     agent_artifacts: ClassVar[Sequence[Path]] = ()
     """Folders of compiled contracts; none: those of the folder that tests are run in."""
@@ -40,7 +44,9 @@ class AgentTestCase(unittest.TestCase):
         """Begin a chain."""
         super().setUp()
         self.chain = AgentChain(
-            prepared(self.agent_model), artifacts=Artifacts(self.agent_artifacts)
+            prepared(self.agent_model),
+            artifacts=Artifacts(self.agent_artifacts),
+            schedule=self.agent_schedule,
         )
         self.addCleanup(self.chain.close)
         self.addCleanup(self.chain.model.verify)

@@ -8,9 +8,7 @@ keys mean nothing: whatever formats a repository's JSON may format cassettes.
 from __future__ import annotations
 
 import json
-import os
 import re
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +18,7 @@ from pyevm_agents.errors import ConfigError, FixtureError
 from pyevm_agents.fixtures import form
 from pyevm_agents.fixtures.exchanges import exchange_form, read_exchange
 from pyevm_agents.fixtures.node import Node
+from pyevm_agents.whole_files import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,17 +85,13 @@ def write_cassette(cassette: Cassette, path: Path) -> bool:
     Raises: ConfigError: the file can't be written.
     """
     data = encode(cassette)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         if path.is_file() and path.read_bytes() == data:
             return False
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_bytes(data)
-        draft.replace(path)
     except OSError as error:
-        with suppress(OSError):
-            draft.unlink()
         raise ConfigError(f"{path}: can't be written: {error.strerror}") from error
+    write_whole(path, data)
     return True
 
 

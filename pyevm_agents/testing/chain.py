@@ -28,8 +28,9 @@ from pyevm_agents.rpc.session import Session
 from pyevm_agents.testing.addresses import canonical
 from pyevm_agents.testing.asking import agent_input
 from pyevm_agents.testing.contracts import Artifacts
-from pyevm_agents.testing.prepared import prepared
-from pyevm_agents.testing.runs import keep_runs
+from pyevm_agents.testing.hashes import hash_of
+from pyevm_agents.testing.prepared import prepared, told_schedule
+from pyevm_agents.testing.runs import keep_runs, log
 from pyevm_agents.testing.script import ModelOfTest
 from pyevm_agents.trace import agent_steps
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.provider import AgentProvider
+    from pyevm_agents.schedule_file import ScheduleFile
     from pyevm_agents.testing.addresses import AddressLike
     from pyevm_agents.testing.prepared import Prepared
     from pyevm_agents.trace import AgentStep
@@ -60,15 +62,23 @@ class AgentChain:
     """A chain at a genesis of its own, closed by `close` or at the end of `with`."""
 
     def __init__(
-        self, beginning: Prepared | None = None, *, artifacts: Artifacts | None = None
+        self,
+        beginning: Prepared | None = None,
+        *,
+        artifacts: Artifacts | None = None,
+        schedule: ScheduleFile | Path | str | None = None,
     ) -> None:
         """Begin at genesis.
 
         Input:  what to begin with, None for the default model; where `deploy` looks for contracts,
-                None for the folder of the moment and those above it.
-        Raises: ConfigError: the default model is not installed.
+                None for the folder of the moment and those above it; what inference costs, or the
+                file that says it, None for what `beginning` says.
+        Raises: ConfigError: the default model is not installed, or the schedule is none, or not for
+                this model.
         """
         self.beginning = prepared() if beginning is None else beginning
+        if schedule is not None:
+            self.beginning = self.beginning.under(told_schedule(schedule))
         self.artifacts = Artifacts() if artifacts is None else artifacts
         """Where `deploy` looks."""
 
@@ -263,7 +273,7 @@ class AgentChain:
         impersonated = keys.impersonated, keys.impersonates_all
         default_account = self.w3.eth.default_account
         try:
-            with self.model.for_a_while():
+            with log.example(), self.model.for_a_while():
                 yield self
         finally:
             self.revert(number)
@@ -278,7 +288,7 @@ class AgentChain:
 
         Raises: ConfigError: no block of this chain has it.
         """
-        wanted = _hash(transaction_hash)
+        wanted = hash_of(transaction_hash)
         if wanted not in self._mined:
             raise ConfigError(
                 f"no block of this chain has a transaction 0x{wanted.hex()}; its blocks have "
@@ -288,7 +298,7 @@ class AgentChain:
 
     def has(self, transaction_hash: bytes | str) -> bool:
         """Say whether a block of this chain has a transaction."""
-        return _hash(transaction_hash) in self._mined
+        return hash_of(transaction_hash) in self._mined
 
     def steps(self, transaction_hash: bytes | str) -> tuple[AgentStep, ...]:
         """Return the steps of all agents in a transaction, in order.
@@ -309,9 +319,3 @@ class AgentChain:
 def live_chains() -> tuple[AgentChain, ...]:
     """Return the chains that are not closed."""
     return tuple(_live)
-
-
-def _hash(transaction_hash: bytes | str) -> bytes:
-    if isinstance(transaction_hash, str):
-        return bytes.fromhex(transaction_hash.removeprefix("0x"))
-    return bytes(transaction_hash)

@@ -7,14 +7,13 @@ One line for each test, sorted, as forge's `.gas-snapshot` has it:
 
 from __future__ import annotations
 
-import os
 import re
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.testing.costs import Cost
+from pyevm_agents.whole_files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -73,14 +72,7 @@ def write_snapshot(costs: Mapping[str, Cost], path: Path) -> None:
 
     Raises: ConfigError: it can't be written.
     """
-    draft = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        draft.write_text("".join(_lines(costs)), encoding="utf-8")
-        draft.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            draft.unlink()
-        raise ConfigError(f"{path}: can't be written: {error.strerror}") from error
+    write_whole(path, "".join(_lines(costs)).encode())
 
 
 def compare(

@@ -11,6 +11,7 @@ from pyevm_agents.models import RepeatedStep
 from pyevm_agents.models.prompts import Asked, asked
 from pyevm_agents.models.script_steps import described
 from pyevm_agents.models.scripted import circumstances, require_script, where
+from pyevm_agents.shown import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +107,7 @@ class Patterns:
             index = len(rule.steps) - 1
         if index >= len(rule.steps):
             raise ScriptError(
-                f"{rule} has {len(rule.steps)} steps and all were said in this run; "
+                f"{rule} has {counted(len(rule.steps), 'step')} and all were said in this run; "
                 f"{where(question)} asked for another: add a step.\nSaid:\n"
                 + "\n".join([*_numbered(rule), circumstances(request)])
             )

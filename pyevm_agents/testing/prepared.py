@@ -1,12 +1,14 @@
 """What all chains of a process begin with: a model's vocabulary and facts, and one genesis.
 
 Genesis takes some 10 ms and the vocabulary's process a second. Both are made once, the process when
-the first test asks for a model's words; then a chain takes a copy of genesis' rows.
+the first test asks for a model's words; then a chain takes a copy of genesis' rows. Each schedule
+has a genesis of its own, and all of a model's the same vocabulary.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +27,7 @@ from pyevm_agents.development import (
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import NO_ADAPTER, LlamaModel
 from pyevm_agents.node.keys import DEFAULT_MNEMONIC, derived_keys
+from pyevm_agents.schedule_file import ScheduleFile, read_schedule
 from pyevm_agents.testing.remembering import RememberingVocabulary
 from pyevm_agents.testing.script import ModelOfTest
 
@@ -41,31 +44,64 @@ MODEL_SUFFIX = ".gguf"
 class Prepared:
     """A genesis with a model's facts and funded accounts, and the model's vocabulary."""
 
-    def __init__(self, model: Path | str | None = None, *, kept_facts: Path | None = None) -> None:
+    def __init__(
+        self,
+        model: Path | str | None = None,
+        *,
+        kept_facts: Path | None = None,
+        schedule: ScheduleFile | None = None,
+        vocabulary: RememberingVocabulary | None = None,
+    ) -> None:
         """Name a model; nothing is loaded yet.
 
         Input:  one of `model_names()` or a GGUF file, None for the default model; a folder where
-                its facts are kept between processes, None for nowhere.
+                its facts are kept between processes, None for nowhere; what inference costs, None
+                for the default prices; the model's vocabulary, where there is one already.
         Raises: ConfigError: there is no such model.
         """
+        self._model = model
         self._path, self._has_adapter = _named(model)
         self.kept_facts = kept_facts
-        adapter = None if self._has_adapter else NO_ADAPTER
-        self.vocabulary = RememberingVocabulary(self._path, adapter=adapter, kept_facts=kept_facts)
+        self._schedule = schedule
+        if vocabulary is None:
+            adapter = None if self._has_adapter else NO_ADAPTER
+            vocabulary = RememberingVocabulary(self._path, adapter=adapter, kept_facts=kept_facts)
+        self.vocabulary = vocabulary
         """Its process starts at the first word; and for the facts, where none are kept."""
 
         self.keys = derived_keys(DEFAULT_MNEMONIC, ACCOUNTS)
+        self._under: dict[str, Prepared] = {}
 
-    @cached_property
+    def under(self, schedule: ScheduleFile) -> Prepared:
+        """Return the same model under a schedule, the same one for the same prices.
+
+        Its vocabulary is this one's. What the schedule does not say has its default price.
+        """
+        key = replace(schedule, made={}).to_json()
+        if key not in self._under:
+            self._under[key] = Prepared(
+                self._model,
+                kept_facts=self.kept_facts,
+                schedule=schedule,
+                vocabulary=self.vocabulary,
+            )
+        return self._under[key]
+
+    @property
     def profile(self) -> ModelProfile:
-        """The model's place in genesis, at the default prices."""
-        return model_profile(self.vocabulary.profile_facts)
+        """The model's place in genesis, with its prices."""
+        (profile,) = self.config.models
+        return profile
 
     @cached_property
     def config(self) -> ChainConfig:
-        """The rules of all chains."""
-        fingerprint = self.vocabulary.profile_facts.fingerprint
-        return ChainConfig(models=(self.profile,), profile_fingerprint=fingerprint)
+        """The rules of all chains.
+
+        Raises: ConfigError: the schedule is not for this model.
+        """
+        facts = self.vocabulary.profile_facts
+        config = ChainConfig(models=(model_profile(facts),), profile_fingerprint=facts.fingerprint)
+        return config if self._schedule is None else self._schedule.applied_to(config)
 
     def chain(self, model: LanguageModel) -> Chain:
         """Return a chain at genesis, with `model` to answer."""
@@ -77,10 +113,13 @@ class Prepared:
             are_own_rows=True,
         )
 
-    def weights(self, *, threads: int | None) -> LlamaModel:
-        """Return the model itself, to be closed by who asks; it is loaded when it has to think."""
+    def weights(self) -> LlamaModel:
+        """Return the model itself, to be closed by who asks; it is loaded when it has to think.
+
+        It has one thread: the workers of pytest-xdist share the cores already.
+        """
         adapter = None if self._has_adapter else NO_ADAPTER
-        return LlamaModel(self._path, adapter=adapter, threads=threads, kept_facts=self.kept_facts)
+        return LlamaModel(self._path, adapter=adapter, threads=1, kept_facts=self.kept_facts)
 
     def close(self) -> None:
         """End the vocabulary's process; its chains have no more words."""
@@ -102,15 +141,31 @@ class Prepared:
 _prepared: dict[str, Prepared] = {}
 
 
-def prepared(model: Path | str | None = None, *, kept_facts: Path | None = None) -> Prepared:
+def prepared(
+    model: Path | str | None = None,
+    *,
+    schedule: ScheduleFile | Path | str | None = None,
+    kept_facts: Path | None = None,
+) -> Prepared:
     """Return what chains of a model begin with, the same one all through the process.
 
-    Raises: ConfigError: there is no such model.
+    Input:  see `Prepared`; what inference costs, or the file that says it, None for the defaults.
+    Raises: ConfigError: there is no such model, or the file is no schedule's.
     """
     key = str(model or DEFAULT_MODEL_NAME)
     if key not in _prepared:
         _prepared[key] = Prepared(model, kept_facts=kept_facts)
-    return _prepared[key]
+    if schedule is None:
+        return _prepared[key]
+    return _prepared[key].under(told_schedule(schedule))
+
+
+def told_schedule(schedule: ScheduleFile | Path | str) -> ScheduleFile:
+    """Return a schedule as it is, or read from its file.
+
+    Raises: ConfigError: the file is no schedule's.
+    """
+    return schedule if isinstance(schedule, ScheduleFile) else read_schedule(Path(schedule))
 
 
 @contextmanager

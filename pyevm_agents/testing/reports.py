@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
 
-from pyevm_agents.shown import shown
+from pyevm_agents.shown import counted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -74,11 +74,6 @@ def steps_lines(steps: Sequence[AgentStep], marks: Mapping[int, str]) -> Iterato
         before = index
 
 
-def counted(count: int, thing: str) -> str:
-    """Return a number of things in words."""
-    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
-
-
 def short_hash(data: bytes) -> str:
     """Return a hash for people."""
     text = data.hex()
@@ -114,9 +109,8 @@ def _end(run: AgentRun) -> Iterator[str]:
     if run.failure is not None:
         yield f"   reverted: {shown(run.failure, MAX_CHARACTERS)}"
     if run.fault is not None:
-        first, *rest = run.fault.split("\n")
-        yield f"   stopped: {shown(first, MAX_CHARACTERS)}"
-        yield from (f"   {shown(line, MAX_CHARACTERS)}" for line in rest)
+        # What was said and could be said stands in the failure itself.
+        yield f"   stopped: {shown(run.fault.split(chr(10), 1)[0], MAX_CHARACTERS)}"
 
 
 def _step(step: AgentStep, number: int, mark: str | None) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ from pyevm_agents.testing.costs import NOTHING, cost_of, sum_of
 from pyevm_agents.trace import AgentStep, agent_steps
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from eth.abc import ComputationAPI
 
     from pyevm_agents.chain import MinedBlock
@@ -50,6 +53,12 @@ class AgentRun:
         """What it cost; None where its gas is not known."""
         return None if self.gas_used is None else cost_of(self.steps, self.gas_used)
 
+    def is_of(self, other: AgentRun) -> bool:
+        """Whether both are what was done in one transaction, or the same steps."""
+        if self.transaction_hash is None or other.transaction_hash is None:
+            return self.steps == other.steps
+        return (self.transaction_hash, self.purpose) == (other.transaction_hash, other.purpose)
+
 
 def run_of(computation: ComputationAPI, transaction_hash: bytes, gas_used: int) -> AgentRun:
     """Return what agents did in a mined transaction."""
@@ -74,6 +83,9 @@ class RunLog:
         self._runs: deque[AgentRun] = deque(maxlen=KEPT_RUNS)
         self._cost = NOTHING
         self._count = 0
+        self._depth = 0
+        self._example = (0, 0)
+        """How many runs there were before and after the latest example."""
 
     @property
     def runs(self) -> tuple[AgentRun, ...]:
@@ -99,6 +111,27 @@ class RunLog:
             if run.cost is not None:
                 self._cost = sum_of((self._cost, run.cost))
 
+    @contextmanager
+    def example(self) -> Iterator[None]:
+        """Take note of an example of Hypothesis: what the one just before it did is forgotten.
+
+        A test that fails ends with the example that it fails with.
+        """
+        with self._lock:
+            before, after = self._example
+            if not self._depth and after == self._count:
+                for _ in range(min(after - before, len(self._runs))):
+                    self._runs.pop()
+                self._count = before
+            self._depth += 1
+            begun = self._count
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._depth -= 1
+                self._example = (begun, self._count)
+
     def begin_cost(self) -> None:
         """Count what is spent from now on."""
         with self._lock:
@@ -109,6 +142,7 @@ class RunLog:
         with self._lock:
             self._runs.clear()
             self._cost, self._count = NOTHING, 0
+            self._example = (0, 0)
 
 
 log = RunLog()

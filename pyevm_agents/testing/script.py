@@ -126,7 +126,7 @@ class ModelOfTest:
         """Say these texts, in order, whether the grammar admits them or not.
 
         What the executor can't parse is a fault of the host: no block holds it, the chain is as
-        before, and the request ends with JSON-RPC's -32603.
+        before, and the request ends with JSON-RPC's -32002.
 
         Raises:
             ScriptError: the script before is not used up.

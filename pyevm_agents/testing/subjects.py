@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.testing.reports import counted
+from pyevm_agents.shown import counted
+from pyevm_agents.testing.hashes import hash_of
 from pyevm_agents.testing.runs import AgentRun, run_of
 from pyevm_agents.trace import AgentStep
 
@@ -44,11 +45,7 @@ def run_about(subject: Subject, chain: AgentChain | None = None) -> AgentRun:
 def _mined(transaction_hash: bytes | str, chain: AgentChain | None) -> AgentRun:
     from pyevm_agents.testing.chain import live_chains  # noqa: PLC0415 - which keeps runs itself
 
-    text = transaction_hash if isinstance(transaction_hash, str) else transaction_hash.hex()
-    try:
-        wanted = bytes.fromhex(text.removeprefix("0x"))
-    except ValueError as error:
-        raise ConfigError(f"{transaction_hash!r} is no hash of a transaction") from error
+    wanted = hash_of(transaction_hash)
     chains = live_chains() if chain is None else (chain,)
     for one in chains:
         if one.has(wanted):

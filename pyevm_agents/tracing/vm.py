@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from eth._utils.address import generate_contract_address
 from eth.exceptions import VMError
-from eth.vm.code_stream import CodeStream
 from eth.vm.opcode_values import STOP
 
 from pyevm_agents.tracing.events import Beginning, stack_of
 from pyevm_agents.tracing.gas import TracedGasMeter
 from pyevm_agents.tracing.recorder import Recorder
 from pyevm_agents.vm import AgentComputation, AgentState, AgentTransactionExecutor
+from pyevm_agents.vm.code import AgentCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -128,7 +128,7 @@ class _TracedMixin(AgentComputation):
         return handled
 
 
-class _TracedCode(CodeStream):
+class _TracedCode(AgentCode):
     """Code that tells which of its opcodes is executed."""
 
     def __init__(self, code: bytes, computation: _TracedMixin, recorder: Recorder) -> None:

@@ -4,6 +4,7 @@ Nothing in py-evm is patched or copied: a fork is a subclass whose attributes ar
 These are the only subclasses of py-evm's VM classes.
 
 * watched_state: what is told of a state, and what a call that is only tried is shown
+* code: where jumps may lead
 * computation: what a call of the EVM remembers
 * transactions: which transactions are valid, and what they cost
 * blocks: states, VMs
@@ -16,7 +17,7 @@ from pyevm_agents.vm.blocks import AgentState, AgentVM, WatchedVM
 from pyevm_agents.vm.chains import AgentChain, agent_chain, agent_vm, foreign_chain
 from pyevm_agents.vm.computation import AgentComputation, record_inference
 from pyevm_agents.vm.transactions import AgentTransactionExecutor, floor_gas
-from pyevm_agents.vm.watched_state import RunWatcher
+from pyevm_agents.vm.watched_state import NotShortError, RunWatcher
 
 __all__ = [
     "AgentChain",
@@ -24,6 +25,7 @@ __all__ = [
     "AgentState",
     "AgentTransactionExecutor",
     "AgentVM",
+    "NotShortError",
     "RunWatcher",
     "WatchedVM",
     "agent_chain",

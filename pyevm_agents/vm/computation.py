@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from eth.exceptions import Halt
 from eth.vm.forks.prague.computation import PragueComputation
+from eth.vm.logic.invalid import InvalidOpcode
+from eth.vm.opcode_values import STOP
 from eth_utils.toolz import merge
 
 from pyevm_agents.deep_calls import at_depth, with_calls
 from pyevm_agents.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
 from pyevm_agents.opcodes import PRAGUE_OPCODES
+from pyevm_agents.vm.code import AgentCode
 from pyevm_agents.vm.pure_reads import PureRead, WatchedCode, is_read, remember, remembered
-from pyevm_agents.vm.watched_state import WatchedState
+from pyevm_agents.vm.watched_state import NotShortError, WatchedState
 
 if TYPE_CHECKING:
     from eth.abc import ComputationAPI, MessageAPI, StateAPI, TransactionContextAPI
@@ -20,8 +24,14 @@ if TYPE_CHECKING:
 
     from precompiles.executor import Inference
 
-REMEMBERED_CODES = 64
-"""Codes whose jumps are remembered. One of 24 KiB takes at most 2 MB."""
+
+SMALL_CALL_BYTES = 1_024
+"""Data of a call that is kept as long as its transaction, whatever else is kept: less than what the
+call's own computation takes."""
+
+KEPT_CALL_BYTES = 64 * 1024 * 1024
+"""Data of larger calls that a transaction's computations keep. py-evm keeps all of it, and a loop
+of calls from a memory of 1 MiB costs 100 gas each: 30 million gas would take 200 GB."""
 
 
 class AgentComputation(PragueComputation):
@@ -55,10 +65,51 @@ class AgentComputation(PragueComputation):
         """Begin to execute a message."""
         super().__init__(state, message, transaction_context)
         if message.code:
-            if self.remembers_reads and is_read(message, self.precompiles):
-                self.code = WatchedCode(message.code)
-            code: Any = self.code
-            code.valid_positions, code.invalid_positions = _positions(message.code)
+            is_watched = self.remembers_reads and is_read(message, self.precompiles)
+            self.code = (WatchedCode if is_watched else AgentCode)(message.code)
+
+    @classmethod
+    def apply_computation(
+        cls,
+        state: StateAPI,
+        message: MessageAPI,
+        transaction_context: TransactionContextAPI,
+        parent_computation: ComputationAPI | None = None,
+    ) -> ComputationAPI:
+        """Execute a message: as py-evm, in a quicker loop where there is code to call.
+
+        py-evm's asks a generator for each opcode, and each time whether a log wants to know. The
+        loop is in here: one function more would be one level more of Python's stack in each call.
+        """
+        is_call_of_code = not message.is_create and message.code_address not in cls._precompiles
+        if not is_call_of_code or cls.logger.show_debug2:
+            return super().apply_computation(
+                state, message, transaction_context, parent_computation
+            )
+        with cls(state, message, transaction_context) as computation:
+            computation.contracts_created = (
+                [] if parent_computation is None else parent_computation.contracts_created
+            )
+            code: Any = computation.code
+            steps: Any = computation.opcodes
+            try:
+                if type(code) is AgentCode:
+                    raw = code._raw_code_bytes  # noqa: SLF001 - there is no quick way in
+                    end = len(raw)
+                    while (at := code.program_counter) < end:
+                        code.program_counter = at + 1
+                        try:
+                            step = steps[raw[at]]
+                        except KeyError:
+                            step = InvalidOpcode(raw[at])
+                        step(computation)
+                    steps[STOP](computation)
+                else:  # It tells somebody of each opcode.
+                    for opcode in code:
+                        (steps.get(opcode) or InvalidOpcode(opcode))(computation)
+            except Halt:
+                pass
+        return computation
 
     @property
     def is_origin_computation(self) -> bool:
@@ -74,11 +125,23 @@ class AgentComputation(PragueComputation):
         super().add_child_computation(child_computation)
         child_computation.left_to_caller = self.get_gas_remaining()  # type: ignore[attr-defined]
         state = self.state
-        if isinstance(state, WatchedState) and state.watcher is not None:
+        if not isinstance(state, WatchedState):
+            return
+        if state.watcher is not None:
             state.watcher.call_returned(self, child_computation)
+        size_bytes = len(child_computation.msg.data)
+        if size_bytes > SMALL_CALL_BYTES and not state.may_keep(
+            size_bytes, self.transaction_context, most_bytes=KEPT_CALL_BYTES
+        ):
+            child_computation.msg.data = b""
 
     def generate_child_computation(self, child_msg: MessageAPI) -> ComputationAPI:
-        """Execute a call of this one's; a read of the executor's is executed where it is new."""
+        """Execute a call of this one's; a read of the executor's is executed where it is new.
+
+        Raises: NotShortError: there were to be none.
+        """
+        if isinstance(self.state, WatchedState) and self.state.calls_nobody:
+            raise NotShortError
         is_repeated = self.remembers_reads and is_read(child_msg, self.precompiles)
         read = remembered(child_msg) if is_repeated else None
         if read is not None:
@@ -121,15 +184,6 @@ class AgentComputation(PragueComputation):
     def get_self_destruct_beneficiaries(self) -> list[Address]:
         """Return who gets what those accounts had."""
         return [*dict.fromkeys(each for one in self._succeeded() for each in one.beneficiaries)]
-
-
-@lru_cache(REMEMBERED_CODES)
-def _positions(code: bytes) -> tuple[set[int], set[int]]:  # noqa: ARG001 - it is the key
-    """Return which positions of a code are known to be opcodes, and which to be data of a PUSH.
-
-    py-evm finds out one by one, for each jump in each call again; here each is found out once.
-    """
-    return set(), set()
 
 
 def record_inference(computation: ComputationAPI, inference: Inference) -> None:

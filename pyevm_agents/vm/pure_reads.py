@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from eth.constants import STACK_DEPTH_LIMIT
 from eth.vm import opcode_values as op
-from eth.vm.code_stream import CodeStream
 from lru import LRU
 
 from precompiles.spec import EXECUTOR_ADDRESS, MAX_METADATA_BYTES
+from pyevm_agents.vm.code import AgentCode
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
@@ -91,7 +91,7 @@ def _key(message: MessageAPI) -> tuple[bytes, bytes]:
     return message.code, bytes(message.data)
 
 
-class WatchedCode(CodeStream):
+class WatchedCode(AgentCode):
     """Code that knows whether all that was executed of it is pure."""
 
     __slots__ = ("is_pure",)

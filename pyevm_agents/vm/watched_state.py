@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from eth.vm.forks.prague.state import PragueState
+from eth_utils import get_extended_debug_logger
 
 if TYPE_CHECKING:
     from eth.abc import ComputationAPI, SignedTransactionAPI, TransactionContextAPI
+
+
+class NotShortError(Exception):
+    """A call that was to be short calls others. No `VMError`: it leaves py-evm uncaught."""
 
 
 class RunWatcher(Protocol):
@@ -26,8 +31,14 @@ class RunWatcher(Protocol):
 class WatchedState(PragueState):
     """A state of Prague that tells how transactions proceed, and shows a call what it is told."""
 
+    logger = get_extended_debug_logger("eth.vm.state.AgentState")
+    """py-evm's looks its logger up, under a lock, each time that there may be something to log."""
+
     watcher: RunWatcher | None = None
     """Who is told how transactions proceed; the same for all states of a chain."""
+
+    calls_nobody: bool = False
+    """Whether code that calls, or creates, is given up: `NotShortError`."""
 
     shown_base_fee_wei: int | None = None
     """What BASEFEE gives in a block that asks for no fee; None for the block's own."""
@@ -40,6 +51,20 @@ class WatchedState(PragueState):
 
     shown_blob_hashes: tuple[bytes, ...] = ()
     """What BLOBHASH gives a call; a blob transaction has its own."""
+
+    _kept: tuple[TransactionContextAPI | None, int] = (None, 0)
+    """A transaction, and the bytes of its calls' data that are kept."""
+
+    def may_keep(
+        self, size_bytes: int, transaction: TransactionContextAPI, *, most_bytes: int
+    ) -> bool:
+        """Whether so much more of a transaction's calls is kept; if so, it counts from now on."""
+        before, kept_bytes = self._kept
+        kept_bytes = size_bytes + (kept_bytes if before is transaction else 0)
+        if kept_bytes > most_bytes:
+            return False
+        self._kept = (transaction, kept_bytes)
+        return True
 
     @property
     def base_fee(self) -> int:
@@ -55,9 +80,10 @@ class WatchedState(PragueState):
 
     def costless_execute_transaction(self, transaction: SignedTransactionAPI) -> ComputationAPI:
         """Execute a transaction that pays nothing. py-evm's gives back what nobody has paid."""
-        self.shown_gas_price_wei = transaction.gas_price
+        self.shown_gas_price_wei = price_wei = transaction.gas_price
         try:
-            return self.apply_transaction(transaction.copy(gas_price=0))
+            free = transaction.copy(gas_price=0) if price_wei else transaction
+            return self.apply_transaction(free)
         finally:
             self.shown_gas_price_wei = None
 

@@ -245,6 +245,7 @@ def test_luck_beside_the_right_run(
     assert saved.read_text().splitlines() == tasks.read_text().splitlines()[:3]
 
 
+@pytest.mark.slow
 def test_tasks_that_are_made_up_can_be_done(tmp_path: Path) -> None:
     out = tmp_path / "runs.json"
     options = ["--count", "10", "--seed", "3", "--only", "tasks", "--compare", "right"]
@@ -254,6 +255,7 @@ def test_tasks_that_are_made_up_can_be_done(tmp_path: Path) -> None:
     assert all(run["marks"]["state"] and run["marks"]["stopped"] for run in runs)
 
 
+@pytest.mark.slow
 def test_engines_that_share_tasks_find_what_one_finds(tasks: Path, tmp_path: Path) -> None:
     found = []
     for processes in (1, 2):

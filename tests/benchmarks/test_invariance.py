@@ -42,7 +42,7 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> argparse.Namespace:
 @pytest.mark.parametrize(
     "adapter",
     [
-        "",
+        pytest.param("", marks=pytest.mark.slow),
         pytest.param(f"{ADAPTED} F32", marks=pytest.mark.slow),
         pytest.param(f"{ADAPTED} F16", marks=pytest.mark.slow),
         pytest.param(f"{ADAPTED} Q8_0", marks=pytest.mark.slow),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SIZES = [
-    pytest.param((2, 6, 1), id="short"),
+    pytest.param((2, 6, 1), id="short", marks=pytest.mark.slow),
     pytest.param((5, 30, 2), id="every kind of case", marks=pytest.mark.slow),
 ]
 """Cases, generations, and processes that share them."""

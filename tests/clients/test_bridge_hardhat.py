@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import pytest
 from click.testing import CliRunner
 
 from pyevm_agents.cli import main
 from tests.clients.hardhat_project import Project
 from tests.clients.packages import installed
 
-if TYPE_CHECKING:
-    import pytest
-
 ARTIFACTS = Path(__file__).parents[2] / "contracts" / "build"
 
 
+@pytest.mark.slow
 def test_a_script_and_a_recorded_run(tmp_path_factory: pytest.TempPathFactory) -> None:
     project = Project(tmp_path_factory.mktemp("hardhat"), installed("hardhat"))
     recorded = project.folder / "wallet.json"

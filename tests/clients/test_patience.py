@@ -49,8 +49,9 @@ def test_a_fault_is_told_once_however_often_viem_asks(
 ) -> None:
     thinking.model.is_ill = True
     told = javascript("viem", "patience.mjs", thinking.agent, "call", "once")
-    assert [why for _, why in told["attempts"]] == ["InternalRpcError"]
-    assert told["data"] == {"retry": False}
+    assert [why for _, why in told["attempts"]] == ["ResourceUnavailableRpcError"]
+    assert told["data"] == [{"retry": False}]
+    assert not told["reverted"]
     assert len(thinking.model.asked) == 1
 
 

@@ -176,6 +176,7 @@ def test_lock_file_names_no_registry() -> None:
     assert not [p for p, package in lock["packages"].items() if "resolved" in package]
 
 
+@pytest.mark.slow
 def test_sources_compile_to_the_artifacts() -> None:
     node = shutil.which("node")
     if node is None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from eth_utils import to_checksum_address
+from eth_utils import is_checksum_formatted_address, to_checksum_address
 from hypothesis import given
 from hypothesis import strategies as st
 
 from precompiles.addresses import AddressBook
+from precompiles.text import ADDRESS
 
 # The examples of EIP-55.
 CHECKSUMMED = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
@@ -314,3 +315,41 @@ class TestExpand:
         spoken = f"{' '.join(names)} {text}{names[0]}{text}"
         if "0x" not in spoken.lower():
             assert book.intern(book.expand(spoken)) == spoken
+
+
+SPELLINGS = st.builds(
+    lambda value, spell, before, after: f"{before}{spell(value)}{after}",
+    st.integers(0, 80).map(lambda number: to_checksum_address(number.to_bytes(20, "little"))),
+    st.sampled_from(
+        [
+            str,
+            str.lower,
+            lambda address: "0x" + address[2:].upper(),
+            lambda address: "0x" + address[2:].swapcase(),
+            lambda address: address[:-1],
+        ]
+    ),
+    st.sampled_from([" ", "\n", "x = ", "(", "a"]),
+    st.sampled_from([" ", "\n", ")", "0", ""]),
+)
+TEXTS = st.lists(SPELLINGS, max_size=120).map("".join)
+
+
+def checked_slowly(text: str) -> str | None:
+    """Return an address as its checksum says, by eth_utils alone."""
+    checksummed = to_checksum_address(text)
+    if is_checksum_formatted_address(text) and text != checksummed:
+        return None
+    return checksummed
+
+
+@given(TEXTS, TEXTS)
+def test_every_spelling_is_found_and_replaced_as_the_plain_rule_says(one: str, other: str) -> None:
+    found = [checked_slowly(match[0]) for text in (one, other) for match in ADDRESS.finditer(text)]
+    wanted = list(dict.fromkeys(address for address in found if address))[:64]
+    book = AddressBook(one, [other])
+    assert [address for _, address in book.handles] == wanted
+    handles = {address: handle for handle, address in book.handles}
+    for text in (one, other):
+        plain = ADDRESS.sub(lambda it: handles.get(checked_slowly(it[0]) or "", it[0]), text)
+        assert book.intern(text) == plain

@@ -91,3 +91,11 @@ def test_the_message_shows_name_and_arguments() -> None:
 def test_arguments_of_other_types_do_not_encode(arguments: tuple[int | str, ...]) -> None:
     with pytest.raises(Exception, match=r".+"):
         Refusal("CalldataTooLarge", *arguments).encode()
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+@pytest.mark.parametrize("number", [0, 1, 65_537, 2**256 - 1])
+def test_the_encoding_is_the_librarys_for_every_number(name: str, number: int) -> None:
+    arguments = [number if kind == "uint256" else EXAMPLES[kind] for kind in REFUSALS[name]]
+    expected = error_selector(name) + encode(REFUSALS[name], arguments)
+    assert Refusal(name, *arguments).encode() == expected

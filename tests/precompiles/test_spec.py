@@ -23,11 +23,6 @@ NUMBERS = {
     "MAX_THOUGHT_CHARACTERS": 240,
     "MAX_TEXT_CHARACTERS": 1_024,
     "MAX_REASON_BYTES": 1_024,
-    "EXECUTOR_BASE_GAS": 3_000,
-    "INPUT_BYTE_GAS": 16,
-    "METADATA_READ_GAS": 2_000_000,
-    "TOOL_GAS": 5_000,
-    "PARAMETER_GAS": 2_000,
     "PROMPT_BLOCK_TOKENS": 32,
     "WARM_PREFIXES": 4,
     "DEFAULT_COLD_PROMPT_TOKEN_GAS": 6_000,
@@ -44,21 +39,6 @@ def test_every_number_is_as_specified() -> None:
 
 def test_the_executor_lives_at_0x19() -> None:
     assert spec.EXECUTOR_ADDRESS.hex() == "0000000000000000000000000000000000000019"
-
-
-@pytest.mark.parametrize(
-    ("size_bytes", "gas"), [(0, 3_000), (1, 3_016), (4, 3_064), (65_536, 1_051_576)]
-)
-def test_gas_of_calldata(size_bytes: int, gas: int) -> None:
-    assert spec.calldata_gas(size_bytes) == gas
-
-
-@pytest.mark.parametrize(
-    ("tools", "parameters", "gas"),
-    [(0, 0, 0), (1, 0, 5_000), (1, 2, 9_000), (64, 2_048, 4_416_000)],
-)
-def test_gas_of_tools(tools: int, parameters: int, gas: int) -> None:
-    assert spec.grammar_gas(tools, parameters) == gas
 
 
 @pytest.mark.parametrize("calldata", [b"", b"\x7e\x63\x6a\x24" + bytes(64)], ids=["none", "call"])

@@ -17,6 +17,7 @@ from eth_utils import ValidationError
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
+from pyevm_agents.database import MemoryRows
 from pyevm_agents.errors import BlockError, ConfigError, EngineFault
 from tests.byte_model import PROFILE, ByteModel
 from tests.conftest import OWNER, OWNER_KEY, STRANGER
@@ -304,3 +305,19 @@ def test_a_transaction_that_was_signed_for_another_chain_is_refused(bench: MakeB
             ).as_signed_transaction(OWNER_KEY, chain_id=chain.config.chain_id)
         ]
     )
+
+
+def test_says_in_which_models_two_chains_differ() -> None:
+    rows = MemoryRows()
+    Chain(ChainConfig(models=(PROFILE,)), {"bytes": ByteModel([])}, rows=rows)
+    with pytest.raises(ConfigError, match=r"its models are bytes 0x[0-9a-f]{16}… there and none"):
+        Chain(ChainConfig(), rows=rows)
+    pricier = replace(PROFILE, output_token_gas=PROFILE.output_token_gas + 1)
+    told = (
+        f"output_token_gas of model bytes is {PROFILE.output_token_gas} there and "
+        f"{pricier.output_token_gas} here; start it with what it was made with"
+    )
+    with pytest.raises(ConfigError, match=told):
+        Chain(ChainConfig(models=(pricier,)), {"bytes": ByteModel([])}, rows=rows)
+    with pytest.raises(ConfigError, match="chain_id is 31337 there and 5 here"):
+        Chain(ChainConfig(models=(PROFILE,), chain_id=5), {"bytes": ByteModel([])}, rows=rows)

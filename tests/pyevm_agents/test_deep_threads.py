@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 
-from pyevm_agents.deep_threads import start_thread
+import pytest
+
+from pyevm_agents.deep_threads import stacks_of, start_thread
 
 
 def test_the_size_holds_for_one_thread_alone() -> None:
@@ -12,6 +14,13 @@ def test_the_size_holds_for_one_thread_alone() -> None:
     has_run = threading.Event()
     start_thread(has_run.set, name="deep", stack_bytes=64 * 2**20)
     assert has_run.wait(60)
+    assert threading.stack_size() == before
+
+
+def test_the_size_is_as_before_when_no_thread_starts() -> None:
+    before = threading.stack_size()
+    with pytest.raises(ValueError, match="none"), stacks_of(64 * 2**20):
+        raise ValueError("none")
     assert threading.stack_size() == before
 
 

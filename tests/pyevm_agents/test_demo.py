@@ -9,21 +9,28 @@ import pytest
 from click.testing import CliRunner
 
 from pyevm_agents import demo as demo_module
+from pyevm_agents.bench.usage import tokens_of
 from pyevm_agents.cli import main
 from pyevm_agents.demo import WalletDemo, atomic_run, run_as_json
 from pyevm_agents.development import DEFAULT_MODEL_NAME, development_chain
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import ScriptedModel, answer, use
+from pyevm_agents.schedule_file import ScheduleFile
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from eth.abc import ComputationAPI
+
+    from pyevm_agents.demo import DemoRun
     from pyevm_agents.models import AnswerStep, ToolStep, Vocabulary
 
 
-def wallet(vocabulary: Vocabulary, *steps: ToolStep | AnswerStep) -> WalletDemo:
+def wallet(
+    vocabulary: Vocabulary, *steps: ToolStep | AnswerStep, schedule: ScheduleFile | None = None
+) -> WalletDemo:
     model = ScriptedModel(list(steps), vocabulary=vocabulary)
-    return WalletDemo(development_chain(model, vocabulary.profile_facts))
+    return WalletDemo(development_chain(model, vocabulary.profile_facts, schedule=schedule))
 
 
 def test_starts_with_a_thousand_of_each_and_half_as_many_in_the_pool(
@@ -55,6 +62,52 @@ def test_a_five_step_run_fits_a_block_with_room_to_spare(vocabulary: Vocabulary)
     run = wallet(vocabulary, *looks, answer("You have 500 USDC.")).run("Look five times")
     assert run.is_success
     assert run.gas_used < 15_000_000
+
+
+CHEAP = ScheduleFile(
+    schedule={"executor_base_gas": 31, "input_byte_gas": 1, "tool_gas": 41, "parameter_gas": 43},
+    models={
+        "default": {
+            "cold_prompt_token_gas": 23,
+            "warm_prompt_token_gas": 3,
+            "output_token_gas": 29,
+        }
+    },
+)
+
+
+def test_a_run_does_the_same_under_another_schedule_and_costs_what_that_says(
+    vocabulary: Vocabulary,
+) -> None:
+    steps = use("DeployTool", asset="DAI", amount=7), answer("Done.")
+    dear, cheap = wallet(vocabulary, *steps), wallet(vocabulary, *steps, schedule=CHEAP)
+    assert cheap.chain.config == CHEAP.applied_to(dear.chain.config)
+    runs = [one.run("Deposit 7 DAI") for one in (dear, cheap)]
+    assert runs[0].is_success
+    assert runs[1].is_success
+    assert runs[0].after == runs[1].after
+    assert runs[0].tokens() == runs[1].tokens()
+    tokens = runs[1].tokens()
+    assert runs[1].prompt_gas == 23 * tokens["cold"] + 3 * tokens["warm"]
+    assert runs[1].output_gas == 29 * tokens["output"]
+    # Before refunds, of which there are none in excess.
+    used = [tokens_of(_computation(one, run)) for one, run in zip((dear, cheap), runs, strict=True)]
+    assert used[0] == used[1]
+    calls, size_bytes = used[0].calls, used[0].input_bytes
+    assert calls == 2
+    assert runs[0].evm_gas - runs[1].evm_gas == (
+        (3_000 - 31) * calls
+        + (16 - 1) * size_bytes
+        + (5_000 - 41) * used[0].tools
+        + (2_000 - 43) * used[0].parameters
+    )
+
+
+def _computation(demo: WalletDemo, run: DemoRun) -> ComputationAPI:
+    found = demo.chain.find_transaction(run.transaction_hash)
+    assert found is not None
+    _, computation = demo.chain.replay(*found)
+    return computation
 
 
 def test_placeholders_stand_for_addresses(vocabulary: Vocabulary) -> None:

@@ -65,6 +65,7 @@ def instruct(wallet: WalletDemo) -> Call:
     return Call(to=wallet.agent, sender=OWNER, data=data)
 
 
+@pytest.mark.slow
 def test_an_abort_in_a_transaction_is_a_fault_that_no_block_holds(
     model: Counting, wallet: WalletDemo
 ) -> None:

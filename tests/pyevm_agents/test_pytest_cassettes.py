@@ -11,7 +11,7 @@ from textwrap import dedent
 import pytest
 
 from pyevm_agents.fixtures import form
-from tests.pyevm_agents.counting_suite import HEAD, INI, SAYING, import_all
+from tests.pyevm_agents.counting_suite import HEAD, INI, SAYING
 
 pytest_plugins = ["pytester"]
 
@@ -36,13 +36,6 @@ FILE = "cassettes/test_suite/test_counts.json"
 COMMAND = "pytest --record test_suite.py::test_counts"
 
 Run = Callable[..., pytest.RunResult]
-
-
-@pytest.fixture(scope="module")
-def facts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pytest's cache for all suites here: the model's facts are learned once."""
-    import_all()
-    return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture

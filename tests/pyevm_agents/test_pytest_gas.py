@@ -9,7 +9,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.pyevm_agents.counting_suite import HEAD, INI, SAYING, import_all
+from tests.pyevm_agents.counting_suite import HEAD, INI, SAYING
 
 pytest_plugins = ["pytester"]
 
@@ -28,13 +28,6 @@ def test_two(agent_chain):
 
 def test_plain(): pass
 """
-
-
-@pytest.fixture(scope="module")
-def facts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pytest's cache for all suites here: the model's facts are learned once."""
-    import_all()
-    return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture
@@ -91,6 +84,7 @@ def test_a_change_fails_the_run_and_is_shown(suite: Run) -> None:
     for tolerance in ("0.02", "2%"):
         within = suite(TWO, "--agent-gas-check", f"--agent-gas-tolerance={tolerance}", head=longer)
         assert within.ret == pytest.ExitCode.OK
+        within.stdout.fnmatch_lines([f"{FILE}: as it says, within 0.02"])
     ini = "agent_gas_check = true\nagent_gas_tolerance = 0.0001\n"
     assert suite(TWO, head=longer, ini=ini).ret == pytest.ExitCode.TESTS_FAILED
     again = suite(TWO, "--agent-gas-snapshot", head=longer, ini=ini)

@@ -49,6 +49,7 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     What is imported before a suite stays imported after it.
     """
     import_module("pyevm_agents.testing.connection")
+    import_module("pyevm_agents.testing.chain")
     return tmp_path_factory.mktemp("cache")
 
 
@@ -109,16 +110,36 @@ def test_a_suite_that_does_not_use_it_imports_nothing(
     result.stdout.fnmatch_lines(["*IMPORTED []*"])
 
 
+def test_for_its_parts_nobody_looks_through_what_is_installed(
+    suite: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_for: list[str | None] = []
+    look = pytest.PytestPluginManager.load_setuptools_entrypoints
+
+    def counted(self: pytest.PytestPluginManager, group: str, name: str | None = None) -> int:
+        looked_for.append(name)
+        return look(self, group, name)
+
+    monkeypatch.setattr(pytest.PytestPluginManager, "load_setuptools_entrypoints", counted)
+    suite(PLAIN).assert_outcomes(passed=1)
+    assert not [name for name in looked_for if name and "pyevm" in name]
+
+
 def test_its_options_fixtures_and_markers_are_shown(
     suite: Run,
 ) -> None:
     told = suite(PLAIN, "--help").stdout.str()
-    for name in ("--agent-model", "agent_model", "agent_artifacts"):
+    for name in (
+        *("--agent-model", "agent_model", "agent_artifacts"),
+        *("--agent-schedule", "agent_schedule"),
+    ):
         assert name in told
     told = suite(PLAIN, "--fixtures").stdout.str()
     for name in ("agent_chain", "w3", "accounts", "deploy", "model", "as_account"):
         assert re.search(rf"^{name} -- .*pytest_plugin.py", told, re.MULTILINE), name
-    assert "@pytest.mark.agent_model(name)" in suite(PLAIN, "--markers").stdout.str()
+    told = suite(PLAIN, "--markers").stdout.str()
+    for name in ("agent_model(name)", "agent_schedule(file)"):
+        assert f"@pytest.mark.{name}" in told
 
 
 def test_its_fixtures_are_one_chain(suite: Run) -> None:
@@ -254,6 +275,85 @@ def test_an_unknown_model_is_told(suite: Run) -> None:
     result.assert_outcomes(errors=2)
     result.stdout.fnmatch_lines(
         ["*there is no model 'gpt': name smollm2*", "*takes the name of one model*"]
+    )
+
+
+PRICED = """
+    import pytest
+    from pyevm_agents.testing import ScheduleFile, answer
+
+    def test_run(agent_chain, model, deploy):
+        (profile,) = agent_chain.chain.config.models
+        assert (profile.output_token_gas, agent_chain.chain.config.schedule.tool_gas) == RUN
+        model.script(answer("done"))
+        receipt = agent_chain.ask(clerk(deploy), "Nothing")
+        (step,) = agent_chain.steps(receipt["transactionHash"])
+        assert step.inference.output_gas == RUN[0] * step.inference.output_tokens
+
+    @pytest.mark.agent_schedule("marked.json")
+    def test_marker(agent_chain):
+        assert agent_chain.chain.config.schedule.tool_gas == 77
+
+    @pytest.mark.agent_schedule(ScheduleFile(schedule={"tool_gas": 78}))
+    def test_marker_with_a_schedule(agent_chain):
+        assert agent_chain.chain.config.schedule.tool_gas == 78
+    """
+
+
+def test_a_schedule_is_chosen(suite: Run, pytester: pytest.Pytester) -> None:
+    written = pytester.mkdir("prices") / "written.json"
+    written.write_text('{"models": {"default": {"output_token_gas": 29}}}')
+    told = pytester.path / "told.json"
+    told.write_text('{"schedule": {"tool_gas": 41}}')
+    (pytester.path / "marked.json").write_text('{"schedule": {"tool_gas": 77}}')
+    suite(PRICED.replace("RUN", "(10_000, 5_000)")).assert_outcomes(passed=3)
+    ini = "agent_schedule = prices/written.json"
+    suite(PRICED.replace("RUN", "(29, 5_000)"), ini=ini).assert_outcomes(passed=3)
+    option = "--agent-schedule=told.json"
+    suite(PRICED.replace("RUN", "(10_000, 41)"), option, ini=ini).assert_outcomes(passed=3)
+
+
+def test_a_path_in_the_configuration_is_from_the_root_and_an_options_from_here(
+    suite: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = """
+        def test_run(agent_chain):
+            assert agent_chain.chain.config.schedule.tool_gas == GAS
+        """
+    (pytester.path / "prices.json").write_text('{"schedule": {"tool_gas": 41}}')
+    below = pytester.mkdir("below")
+    (below / "prices.json").write_text('{"schedule": {"tool_gas": 43}}')
+    root = f"--rootdir={pytester.path}", f"-c{pytester.path / 'tox.ini'}", str(pytester.path)
+    monkeypatch.chdir(below)
+    ini = "agent_schedule = prices.json"
+    suite(text.replace("GAS", "41"), *root, ini=ini).assert_outcomes(passed=1)
+    option = "--agent-schedule=prices.json"
+    suite(text.replace("GAS", "43"), *root, option, ini=ini).assert_outcomes(passed=1)
+
+
+def test_a_bad_schedule_is_told(suite: Run, pytester: pytest.Pytester) -> None:
+    (pytester.path / "prices.json").write_text('{"schedule": {"tool_gas": 0}}')
+    result = suite(
+        """
+        import pytest
+
+        def test_run(agent_chain): ...
+
+        @pytest.mark.agent_schedule("none.json")
+        def test_file(agent_chain): ...
+
+        @pytest.mark.agent_schedule
+        def test_marker(agent_chain): ...
+        """,
+        "--agent-schedule=prices.json",
+    )
+    result.assert_outcomes(errors=3)
+    result.stdout.fnmatch_lines(
+        [
+            "*schedule in *prices.json: schedule.tool_gas is 0; choose from 1*",
+            "*schedule in *none.json: the file can't be read*",
+            "*the marker agent_schedule of *takes one schedule*",
+        ]
     )
 
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from tests.pyevm_agents.counting_suite import HEAD, INI, SAYING, import_all
+from tests.pyevm_agents.counting_suite import HEAD, INI, SAYING
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,13 +31,6 @@ STEPS = [
     "  2 0x*",
     "    Answer       It is 5.",
 ]
-
-
-@pytest.fixture(scope="module")
-def facts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Pytest's cache for all suites here: the model's facts are learned once."""
-    import_all()
-    return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture
@@ -62,6 +55,33 @@ def test_steps_stand_under_a_test_that_failed(suite: Run) -> None:
     )
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(STEPS)
+
+
+def test_what_a_failed_sentence_shows_is_not_shown_again(suite: Run) -> None:
+    result = suite(
+        """
+        from pyevm_agents.testing import assert_agent
+
+        def asked(agent_chain):
+            agent_chain.model.use_model(five())
+            counted(agent_chain)
+            return agent_chain.w3.eth.get_block("latest").transactions[0]
+
+        def test_one(agent_chain):
+            assert_agent(asked(agent_chain)).used("CounterTool").with_args(amount=6)
+
+        def test_two(agent_chain):
+            first, second = asked(agent_chain), asked(agent_chain)
+            assert_agent(second).used("EchoTool")
+        """
+    )
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["E*AssertionError: assert_agent(*).used('CounterTool')*"])
+    one, two = result.stdout.str().split("_ test_two _")
+    assert one.count("Observation  The counter is: 5") == 1
+    assert "agent steps" not in one
+    assert two.count("Observation  The counter is: 5") == 2
+    assert two.count("agent steps") == 1
 
 
 def test_tests_that_pass_or_have_no_agents_are_as_ever(suite: Run) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from eth_abi import encode
 from eth_utils import keccak
 
-from pyevm_agents.reasons import explain
+from pyevm_agents.reasons import explain, learn_errors
+
+if TYPE_CHECKING:
+    from eth_typing import ABIComponent
 
 
 def error(signature: str, *arguments: object) -> bytes:
@@ -51,3 +56,20 @@ def test_explains_the_reason_inside_a_reason() -> None:
         "ToolCallFailed(tool=0xaAaAaAaaAaAaAaaAaAAAAAAAAaaaAaAaAaaAaaAa, "
         "reason=UnknownSelector(selector=0x01020304))"
     )
+
+
+def test_explains_what_it_was_told_of() -> None:
+    data = error("TooMuchOfThis(uint256,bool)", 51, True)  # noqa: FBT003 - a value
+    assert explain(data) == "0x" + data.hex()
+    inputs: list[ABIComponent] = [
+        {"name": "wanted", "type": "uint256"},
+        {"name": "", "type": "bool"},
+    ]
+    learn_errors(
+        [
+            {"type": "event", "name": "TooMuchOfThis", "inputs": []},
+            {"type": "error", "name": "TooMuchOfThis", "inputs": inputs},
+        ]
+    )
+    told = explain(error("ToolCallFailed(address,bytes)", b"\xbb" * 20, data))
+    assert told.endswith("reason=TooMuchOfThis(wanted=51, True))")

@@ -21,6 +21,7 @@ from pyevm_agents.models.gguf import (
     digest,
 )
 from pyevm_agents.scenarios import SCENARIOS, record_scenario
+from pyevm_agents.schedule_file import ScheduleFile
 
 if TYPE_CHECKING:
     from pyevm_agents.fixtures import Fixture
@@ -111,3 +112,17 @@ def test_a_model_that_does_something_else_is_not_recorded(vocabulary: Vocabulary
     assert len(record_scenario("wallet", model, facts, source="Scripted.").steps) == 2
     with pytest.raises(ConfigError, match="no scenario 'other'; there are wallet, nested"):
         record_scenario("other", model, facts, source="")
+
+
+def test_a_scenario_is_recorded_under_a_schedule(vocabulary: Vocabulary) -> None:
+    model = ScriptedModel(lambda _: answer("I would rather not."), vocabulary=vocabulary)
+    facts = vocabulary.profile_facts
+    schedule = ScheduleFile(schedule={"tool_gas": 41}, models={"*": {"output_token_gas": 29}})
+    plain, priced = (
+        record_scenario("wallet", model, facts, source="Scripted.", schedule=one)
+        for one in (None, schedule)
+    )
+    assert priced.config == schedule.applied_to(plain.config)
+    used = [one.blocks[0].block.header.gas_used for one in (plain, priced)]
+    assert used[1] < used[0]
+    Replay(priced).finish()

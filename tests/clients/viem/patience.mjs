@@ -30,10 +30,11 @@ while (told.result === undefined && told.attempts.length < 5) {
     told.result = await ways[way]();
     told.attempts.push([seconds(), null]);
   } catch (error) {
-    const why = error.walk((one) => one.name === 'TimeoutError' || one.name === 'InternalRpcError');
+    const why = error.walk((one) => one.name === 'TimeoutError' || one.name === 'ResourceUnavailableRpcError');
     if (!why) throw error;
     told.attempts.push([seconds(), why.name]);
     told.data = why.data ?? why.cause?.data;
+    told.reverted = Boolean(error.walk((one) => one.name === 'ContractFunctionRevertedError'));
     if (process.argv[7] === 'once') break;
   }
 }

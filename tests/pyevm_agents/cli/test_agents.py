@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner
 
+from precompiles.schedule import Schedule
 from pyevm_agents.cli import agents as agents_module
 from pyevm_agents.cli import main
 from pyevm_agents.config import ChainConfig
@@ -45,7 +47,11 @@ class Commands:
 @pytest.fixture(scope="module")
 def commands(vocabulary: Vocabulary) -> Iterator[Commands]:
     facts = vocabulary.profile_facts
-    config = ChainConfig(models=(model_profile(facts),), profile_fingerprint=facts.fingerprint)
+    config = ChainConfig(
+        models=(model_profile(facts),),
+        profile_fingerprint=facts.fingerprint,
+        schedule=Schedule(tool_gas=7_777),
+    )
     model = ScriptedModel([DEPOSIT, DONE], vocabulary=vocabulary)
     node = AgentNode(model, config)
     with node.served() as url:
@@ -142,6 +148,7 @@ def test_models_and_schedule_are_the_nodes(commands: Commands) -> None:
     for name, value in (told["gas"] | told["limits"]).items():
         assert f"{name} " in said
         assert f"{value:,}" in said
+    assert re.search(r"^TOOL_GAS +7,777$", said, re.MULTILINE)
     assert json.loads(commands.said("schedule", "--json")) == told
 
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
+from eth_abi import encode
 
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.cli import main
@@ -144,6 +145,8 @@ def test_a_folder_has_one_node_and_one_configuration(tmp_path: Path) -> None:
         (["--fixture", "nope"], "no chain 'nope': name one of nested, out_of_gas"),
         (["--fixture", "wallet_agent", "--chain-id", "5"], "--fixture and --chain-id exclude"),
         (["--schedule", "cold=5"], "--no-model and --schedule exclude"),
+        (["--schedule", "/nonexistent"], "schedule in /nonexistent: the file can't be read: No"),
+        (["--schedule", "output=0"], "output_token_gas is 0; choose from 1"),
         (["--quiet", "--json-logs"], "--quiet and --json-logs exclude"),
         (["--host", "1.2.3.4"], "does not have that address"),
         (["--fork-url", "https://x"], "No option --fork-url: this node can't fork a remote"),
@@ -234,7 +237,7 @@ def test_a_fixture_says_what_it_recorded_and_nothing_else() -> None:
         (first, last) = running.result("agent_traceTransaction", sent)["steps"]
         assert (first["action"], last["action"]) == ("DeployTool", None)
         error = running.ask("eth_call", instruction(agent, "Sing a song"))["error"]
-        assert (error["code"], error["data"]) == (-32603, {"retry": False})
+        assert (error["code"], error["data"]) == (-32002, [{"retry": False}])
         assert "the record has no" in error["message"]
         error = running.ask("agent_setScript", [{"answer": "No."}])["error"]
         assert "runs without a model" in error["message"]
@@ -286,6 +289,56 @@ def test_prices_are_those_of_the_schedule(tmp_path: Path) -> None:
             model["outputTokenGas"],
         )
         assert told == (600, 10, 10_000)
+
+
+SCHEDULE = {
+    "schedule": {"executor_base_gas": 31, "input_byte_gas": 37, "tool_gas": 41},
+    "models": {"llama_model_3": {"cold_prompt_token_gas": 230, "output_token_gas": 29}},
+    "made": {"by": "a test"},
+}
+EXECUTOR = "0x0000000000000000000000000000000000000019"
+
+
+def test_a_chain_under_a_schedules_file_is_kept_with_it(tmp_path: Path) -> None:
+    file, folder = tmp_path / "schedule.json", ("--state-dir", str(tmp_path / "chain"))
+    file.write_text(json.dumps(SCHEDULE))
+    with node("--schedule", str(file), *folder) as running:
+        told = running.result("agent_schedule")
+        assert told["gas"] == {
+            "EXECUTOR_BASE_GAS": 31,
+            "INPUT_BYTE_GAS": 37,
+            "METADATA_READ_GAS": 2_000_000,
+            "TOOL_GAS": 41,
+            "PARAMETER_GAS": 2_000,
+        }
+        assert running.result("agent_setScript", [{"answer": "Done."}])
+        types = ["string", "string", "address[]", "string[]", "string[]", "string"]
+        data = bytes.fromhex("7e636a24") + encode(types, ["default", "Be kind.", [], [], [], "Hi"])
+        asked = {"from": FIRST, "to": EXECUTOR, "data": "0x" + data.hex()}
+        cost = running.result("agent_estimate", asked)
+        sent = running.result("eth_sendTransaction", asked)
+        receipt = running.result("eth_getTransactionReceipt", sent)
+        assert int(receipt["gasUsed"], 16) == cost["gasUsed"]
+        intrinsic = 21_000 + sum(16 if byte else 4 for byte in data)
+        assert cost["gasUsed"] == (
+            intrinsic + 31 + 37 * len(data) + 230 * cost["coldTokens"] + 29 * cost["outputTokens"]
+        )
+    with node(*folder) as running:  # Nobody says it again: the chain knows.
+        assert running.result("agent_schedule") == told
+        assert running.result("eth_blockNumber") == "0x1"
+    command = ["node", "-p", "0", "--schedule", "output=7", *folder]
+    other = CliRunner().invoke(main, command)
+    assert other.exit_code == 2
+    said = "cold_prompt_token_gas of model smollm2-135m-react is 230 there and 6000 here"
+    assert said in other.output
+
+
+def test_a_schedule_that_is_not_for_the_model_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "schedule.json"
+    file.write_text('{"models": {"gpt": {"output_token_gas": 7}}}')
+    told = CliRunner().invoke(main, ["node", "-p", "0", "--schedule", str(file)])
+    assert told.exit_code == 2
+    assert 'models["gpt"]: the chain has no such model; it has smollm2-135m-react' in told.output
 
 
 def test_a_quiet_node_prints_nothing() -> None:

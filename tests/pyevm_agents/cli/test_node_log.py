@@ -73,6 +73,7 @@ def test_what_belongs_to_a_request_stands_below_it(
     written.ask("eth_nothing\x1b[31m")
     written.log.close()
     first = written.agents.node.chain.head.block_number
+    unknown = "eth_nothing\\u001b[31m"
     assert lines(capsys) == [
         "eth_call",
         "console.log  got 7\\u001b[2J",
@@ -81,7 +82,7 @@ def test_what_belongs_to_a_request_stands_below_it(
         "0x" + written.agents.node.chain.block(first).transactions[0].hash.hex(),
         f"block {first}, 22,830 gas",
         "console.log  got 7\\u001b[2J",
-        "eth_nothing\\u001b[31m  -32601",
+        f"{unknown}  -32601  the method {unknown} does not exist/is not available",
     ]
 
 
@@ -131,7 +132,10 @@ def test_a_fault_is_written(written: Written, capsys: pytest.CaptureFixture[str]
     written.agents.node.chain.models["bytes"].own._script = fail  # type: ignore[attr-defined]  # noqa: SLF001
     written.ask("eth_sendTransaction", written.agents.instruction())
     written.log.close()
-    assert lines(capsys)[1:] == ["1 fault       The engine died", "eth_sendTransaction  -32603"]
+    assert lines(capsys)[1:] == [
+        "1 fault       The engine died",
+        "eth_sendTransaction  -32002  The engine died",
+    ]
 
 
 def test_nothing_is_written_where_no_log_is_wanted(

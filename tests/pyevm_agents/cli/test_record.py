@@ -23,6 +23,7 @@ from pyevm_agents.models import LlamaModel
 ROLLBACK = Path(__file__).resolve().parents[3] / "chain_fixtures" / "rollback.json"
 
 
+@pytest.mark.slow
 def test_a_scenario_is_written_and_is_the_shipped_one(tmp_path: Path) -> None:
     file = tmp_path / "rollback.json"
     done = CliRunner().invoke(main, ["record", "--scenario", "rollback", "-o", str(file)])
@@ -31,11 +32,28 @@ def test_a_scenario_is_written_and_is_the_shipped_one(tmp_path: Path) -> None:
     assert Replay(read_fixture(file)).finish().head.block_number == 1
 
 
+def test_a_chain_is_recorded_anew_under_a_schedule(tmp_path: Path) -> None:
+    file, prices = tmp_path / "rollback.json", tmp_path / "schedule.json"
+    prices.write_text('{"schedule": {"tool_gas": 41}, "models": {"*": {"output_token_gas": 29}}}')
+    command = ["record", "--from", str(ROLLBACK), "-o", str(file), "--schedule", str(prices)]
+    done = CliRunner().invoke(main, command)
+    assert done.exit_code == 0, done.output
+    before, after = read_fixture(ROLLBACK), read_fixture(file)
+    assert after.config.schedule.tool_gas == 41
+    said = after.steps[0].exchange.generation
+    assert said is not None
+    assert said == before.steps[0].exchange.generation
+    used = [one.blocks[0].block.header.gas_used for one in (before, after)]
+    assert used[0] - used[1] == (5_000 - 41) + (10_000 - 29) * len(said.tokens)
+
+
 def test_the_demos_chain_is_written(tmp_path: Path) -> None:
     file = tmp_path / "demo.json"
-    done = CliRunner().invoke(main, ["demo", "--record", str(file), "--json"])
+    command = ["demo", "--record", str(file), "--json", "--schedule", "output=7"]
+    done = CliRunner().invoke(main, command)
     assert done.exit_code == 0, done.output
     fixture = read_fixture(file)
+    assert fixture.config.models[0].output_token_gas == 7
     chain = Replay(fixture).finish()
     assert f"0x{chain.head.state_root.hex()}" in done.output
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pyevm_agents.cli import screen
-from pyevm_agents.cli.screen import Watch, counted, print_table
+from pyevm_agents.cli.screen import Watch, print_table
 from pyevm_agents.models import Progress
 
 if TYPE_CHECKING:
@@ -115,11 +115,3 @@ def test_a_table_has_no_blanks_at_its_right(capsys: pytest.CaptureFixture[str]) 
     table.add_row("b", "-")
     print_table(table)
     assert capsys.readouterr().out == "a   long text\nb   -\n"
-
-
-def test_one_is_not_many() -> None:
-    assert [counted(count, "block") for count in (0, 1, 1_000)] == [
-        "0 blocks",
-        "1 block",
-        "1,000 blocks",
-    ]

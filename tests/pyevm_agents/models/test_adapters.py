@@ -124,6 +124,7 @@ def test_models_without_weights_have_the_digest_of_the_model_that_they_stand_for
     assert LlamaModel(default_model_path()).adapter is None
 
 
+@pytest.mark.slow
 def test_all_shapes_give_the_same_bits(adapted: LlamaModel, alone: LlamaModel) -> None:
     prompt = [1000 + 7 * number for number in range(60)]
     found = {"alone": fresh(alone, prompt)}
@@ -157,6 +158,7 @@ def test_random_interleavings_give_the_bits_of_a_fresh_context(
     assert reused > restored > 0
 
 
+@pytest.mark.slow
 def test_a_generation_is_the_references_whole_or_resumed(
     adapted: LlamaModel, alone: LlamaModel, bare: LlamaModel, make_request: MakeRequest
 ) -> None:

@@ -7,6 +7,7 @@ import random
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,7 +102,14 @@ def prompts(keepless: LlamaModel) -> dict[tuple[int, ...], str]:
     return fresh
 
 
-@pytest.mark.parametrize("name", ["roomy", "tight", "keepless"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("roomy", marks=pytest.mark.slow),
+        "tight",
+        pytest.param("keepless", marks=pytest.mark.slow),
+    ],
+)
 def test_random_interleavings_give_the_bits_of_a_fresh_context(
     request: pytest.FixtureRequest, prompts: dict[tuple[int, ...], str], name: str
 ) -> None:
@@ -228,6 +236,18 @@ def test_a_generation_tells_its_work(roomy: LlamaModel, make_request: MakeReques
     roomy.forget()
     assert roomy.generate(request) == generation
     assert roomy.last_work == work
+
+
+def test_many_outputs_after_one_prompt_evict_no_other_prompt(
+    tight: LlamaModel, make_request: MakeRequest
+) -> None:
+    other = words(1, 20)
+    evaluated(tight, other)
+    request = make_request("Hi")
+    short = replace(request, prompt_tokens=request.prompt_tokens[-33:], max_tokens=24)
+    for letter in "abcd":
+        tight.generate(replace(short, grammar=f"start: /[{letter}x][a-z]{{99}}/\n"))
+    assert evaluated(tight, other) == 1
 
 
 def test_the_bound_is_no_part_of_the_rules(roomy: LlamaModel, keepless: LlamaModel) -> None:

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 
 from benchmarks.adapters import adapter_bytes
 from pyevm_agents.models.gguf import HEADER, default_model_path
-from pyevm_agents.models.gguf_table import Entry, TensorInfo, general_type, read_front
+from pyevm_agents.models.gguf_table import (
+    Entry,
+    TensorInfo,
+    general_type,
+    read_arrays,
+    read_front,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,6 +49,22 @@ def test_an_adapters_front(tmp_path: Path) -> None:
     assert front.entries["adapter.lora.alpha"] == Entry(6, 16.0)
     assert front.tensors == (TensorInfo(NAMES[0], 1, (5, 2)), TensorInfo(NAMES[1], 1, (2, 3)))
     assert general_type(path) == "adapter"
+
+
+def test_the_default_models_vocabulary() -> None:
+    keys = ["tokenizer.ggml.tokens", "tokenizer.ggml.token_type", "tokenizer.ggml.merges"]
+    tokens, kinds, merges = read_arrays(default_model_path(), keys).values()
+    assert (len(tokens), len(kinds), len(merges)) == (49_152, 49_152, 48_900)
+    assert tokens[:3] == ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+    assert (kinds.count(1), kinds.count(3)) == (49_135, 17)
+    assert merges[0] == "Ġ t"
+
+
+def test_an_array_that_is_none_or_not_there_is_refused() -> None:
+    with pytest.raises(ValueError, match="there is no entry 'absent'"):
+        read_arrays(default_model_path(), ["tokenizer.ggml.merges", "absent"])
+    with pytest.raises(ValueError, match=r"the entry 'general\.name' is no array"):
+        read_arrays(default_model_path(), ["general.name"])
 
 
 @pytest.mark.parametrize(

@@ -328,6 +328,7 @@ def test_a_child_process_does_not_wait_for_its_parents_threads() -> None:
 # -- the real model -- #
 
 
+@pytest.mark.slow
 def test_the_real_model_says_the_same_cut_continued_or_whole(
     llama: LlamaModel, make_request: MakeRequest, tmp_path: Path
 ) -> None:

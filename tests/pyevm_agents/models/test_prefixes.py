@@ -160,3 +160,23 @@ def test_the_state_that_comes_back_is_the_one_that_was_put() -> None:
     match = cache.best(token_array([1, 3, 4]))
     assert match is not None
     assert (match.shared_tokens, match.prefix.state.tolist()) == (2, [8] * 10)
+
+
+def test_outputs_after_one_prompt_take_the_place_of_one() -> None:
+    cache = PrefixCache(BOUND)
+    cache.put(token_array([7, 8, 9]), state(20))
+    for said in range(9):
+        cache.put(token_array([1, 2, said, said]), state(20), prompt_tokens=2)
+        assert len(cache) == 2
+    match = cache.best(token_array([7, 8, 9]))
+    assert match is not None
+    assert match.shared_tokens == 3
+
+
+def test_a_longer_prompt_takes_the_place_of_the_one_that_it_extends_whatever_was_said() -> None:
+    cache = PrefixCache(BOUND)
+    cache.put(token_array([1, 2, 5]), state(20), prompt_tokens=2)
+    cache.put(token_array([1, 2, 3, 4]), state(20), prompt_tokens=3)
+    assert len(cache) == 1
+    cache.put(token_array([1, 3]), state(20), prompt_tokens=2)
+    assert len(cache) == 2

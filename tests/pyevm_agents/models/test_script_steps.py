@@ -125,3 +125,13 @@ def test_an_address_behind_a_line_break_in_a_text_is_said_as_its_handle() -> Non
     assert render(step, (("bob", address),)).endswith(
         '{"text": "To\\nbob\\tbob", "all": ["\\nbob"]}'
     )
+
+
+def test_an_argument_without_a_name_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"go by name, as amount=5$"):
+        use("CounterTool", 5)  # type: ignore[arg-type]
+
+
+def test_an_answer_that_is_no_text_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"is a text, as answer\('5'\)$"):
+        answer(5)  # type: ignore[arg-type]

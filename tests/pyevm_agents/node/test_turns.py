@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pyevm_agents.deep_threads import stacks_of
 from pyevm_agents.node.turns import BusyError, Turns
 
 if TYPE_CHECKING:
@@ -102,3 +103,14 @@ def test_no_two_things_happen_at_a_time(turns: Turns) -> None:
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(ask, range(4)))
     assert (inside, seen) == (0, 1)
+
+
+def test_its_thread_starts_when_no_other_one_with_a_stack_of_its_own_does() -> None:
+    made: list[Turns] = []
+    maker = threading.Thread(target=lambda: made.append(Turns()))
+    with stacks_of(64 * 2**20):
+        maker.start()
+        maker.join(0.2)
+        assert not made
+    maker.join(60)
+    made[0].close()

@@ -41,6 +41,10 @@ class LocalNode:
     def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - what a method answers
         return self._service.call(method, list(params), self._session)
 
+    def ask_at_once(self, method: str, *params: object) -> Any:  # noqa: ANN401 - see above
+        """Ask where nothing may be waited for, as a server's loop does."""
+        return self._service.call(method, list(params), self._session, may_wait=False)
+
     def number(self, method: str, *params: object) -> int:
         return int(self.ask(method, *params), 16)
 

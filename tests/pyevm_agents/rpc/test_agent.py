@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from eth_abi import encode
 
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.chain import Chain, GenesisAccount
@@ -21,6 +22,7 @@ from pyevm_agents.node import Keys, Node
 from pyevm_agents.rpc.errors import RpcError
 from pyevm_agents.rpc.methods import node_service
 from pyevm_agents.rpc.session import Session
+from pyevm_agents.schedule_file import ScheduleFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,16 +31,37 @@ if TYPE_CHECKING:
     from pyevm_agents.models import Vocabulary
     from pyevm_agents.rpc.service import NodeService
 
+EXECUTOR = "0x0000000000000000000000000000000000000019"
+DEFAULT = ScheduleFile()
+OTHER = ScheduleFile(
+    schedule={
+        "executor_base_gas": 31,
+        "input_byte_gas": 37,
+        "metadata_read_gas": 1_000_000,
+        "tool_gas": 41,
+        "parameter_gas": 43,
+    },
+    models={
+        "default": {
+            "cold_prompt_token_gas": 230,
+            "warm_prompt_token_gas": 3,
+            "output_token_gas": 29,
+        }
+    },
+)
+
 DEPOSIT, DONE = use("DeployTool", "Deposit first.", asset="USDC", amount=10), answer("Done.")
 
 
 class Bench:
     """A wallet's agent on a node."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, schedule: ScheduleFile = DEFAULT) -> None:
         facts = vocabulary.profile_facts
         profile = model_profile(facts)
-        config = ChainConfig(models=(profile,), profile_fingerprint=facts.fingerprint)
+        config = schedule.applied_to(
+            ChainConfig(models=(profile,), profile_fingerprint=facts.fingerprint)
+        )
         model = SwitchedModel(ScriptedModel([DEPOSIT, DONE], vocabulary=vocabulary))
         accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
         self.chain = Chain(config, {profile.name: model}, accounts=accounts)
@@ -66,6 +89,14 @@ def bench(vocabulary: Vocabulary) -> Iterator[Bench]:
     it.node.close()
 
 
+@pytest.fixture(params=[DEFAULT, OTHER], ids=["default", "other"])
+def priced(vocabulary: Vocabulary, request: pytest.FixtureRequest) -> Iterator[Bench]:
+    """The same under each of two schedules."""
+    it = Bench(vocabulary, request.param)
+    yield it
+    it.node.close()
+
+
 def test_models_and_schedule_are_those_of_genesis(bench: Bench) -> None:
     (model,) = bench.ask("agent_models")
     profile = bench.chain.config.models[0]
@@ -74,11 +105,33 @@ def test_models_and_schedule_are_those_of_genesis(bench: Bench) -> None:
     schedule = bench.ask("agent_schedule")
     assert schedule["executor"] == "0x0000000000000000000000000000000000000019"
     assert schedule["configDigest"] == "0x" + bench.chain.config.digest.hex()
+    assert schedule["gas"] == {
+        "EXECUTOR_BASE_GAS": 3_000,
+        "INPUT_BYTE_GAS": 16,
+        "METADATA_READ_GAS": 2_000_000,
+        "TOOL_GAS": 5_000,
+        "PARAMETER_GAS": 2_000,
+    }
 
 
-def test_an_estimate_is_the_least_that_is_enough(bench: Bench) -> None:
-    wanted = bench.instruction()
+def test_another_schedule_is_told_as_the_chain_has_it(vocabulary: Vocabulary) -> None:
+    bench = Bench(vocabulary, OTHER)
+    (model,) = bench.ask("agent_models")
+    told = model["coldPromptTokenGas"], model["warmPromptTokenGas"], model["outputTokenGas"]
+    assert told == (230, 3, 29)
+    schedule = bench.ask("agent_schedule")
+    assert {name.lower(): gas for name, gas in schedule["gas"].items()} == OTHER.schedule
+    assert schedule["configDigest"] == "0x" + bench.chain.config.digest.hex()
+    bench.node.close()
+
+
+def test_an_estimate_is_the_least_that_is_enough(priced: Bench) -> None:
+    bench, wanted = priced, priced.instruction()
     told = bench.ask("agent_estimate", wanted)
+    (model,) = bench.ask("agent_models")
+    cold, warm = model["coldPromptTokenGas"], model["warmPromptTokenGas"]
+    assert told["promptGas"] == cold * told["coldTokens"] + warm * told["warmTokens"]
+    assert told["outputGas"] == model["outputTokenGas"] * told["outputTokens"]
     assert told["gasUsed"] == told["evmGas"] + told["promptGas"] + told["outputGas"]
     assert told["inferences"] == 2
     assert hex(told["gasLimit"]) == bench.ask("eth_estimateGas", wanted)
@@ -90,7 +143,8 @@ def test_an_estimate_is_the_least_that_is_enough(bench: Bench) -> None:
         kept = bench.ask("evm_snapshot")
 
 
-def test_a_trace_has_the_steps_and_adds_up(bench: Bench) -> None:
+def test_a_trace_has_the_steps_and_adds_up(priced: Bench) -> None:
+    bench = priced
     sent = bench.ask("eth_sendTransaction", bench.instruction())
     receipt = bench.ask("eth_getTransactionReceipt", sent)
     trace = bench.ask("agent_traceTransaction", sent)
@@ -107,6 +161,36 @@ def test_a_trace_has_the_steps_and_adds_up(bench: Bench) -> None:
     for kind in ("cold", "warm", "output", "forced"):
         assert trace["tokens"][kind] == sum(step["tokens"][kind] for step in (first, last))
     assert first["seconds"] >= 0
+    (model,) = bench.ask("agent_models")
+    cold, warm = model["coldPromptTokenGas"], model["warmPromptTokenGas"]
+    for one in (trace, first, last):
+        tokens, gas = one["tokens"], one["gas"]
+        assert gas["prompt"] == cold * tokens["cold"] + warm * tokens["warm"]
+        assert gas["output"] == model["outputTokenGas"] * tokens["output"]
+
+
+def test_a_transaction_to_the_executor_itself_is_told_in_full(priced: Bench) -> None:
+    types = ["string", "string", "address[]", "string[]", "string[]", "string"]
+    data = bytes.fromhex("7e636a24") + encode(types, ["default", "Be kind.", [], [], [], "Hi"])
+    wanted = {"from": "0x" + DEVELOPMENT_ADDRESS.hex(), "to": EXECUTOR, "data": "0x" + data.hex()}
+    priced.ask("agent_setScript", [{"answer": "Hello."}])
+    told = priced.ask("agent_estimate", wanted)
+    (model,) = priced.ask("agent_models")
+    assert told["inferences"] == 1
+    assert told["promptGas"] == model["coldPromptTokenGas"] * told["coldTokens"] > 0
+    assert told["outputGas"] == model["outputTokenGas"] * told["outputTokens"] > 0
+    gas = priced.ask("agent_schedule")["gas"]
+    intrinsic = 21_000 + sum(16 if byte else 4 for byte in data)
+    own = gas["EXECUTOR_BASE_GAS"] + gas["INPUT_BYTE_GAS"] * len(data)
+    assert told["evmGas"] == intrinsic + own
+    trace = priced.ask("agent_traceTransaction", priced.ask("eth_sendTransaction", wanted))
+    assert trace["steps"] == []
+    assert trace["gas"] == {
+        "used": told["gasUsed"],
+        "evm": told["evmGas"],
+        "prompt": told["promptGas"],
+        "output": told["outputGas"],
+    }
 
 
 def test_a_script_answers_until_it_is_cleared(bench: Bench) -> None:

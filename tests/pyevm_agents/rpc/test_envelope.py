@@ -292,6 +292,8 @@ def test_each_request_is_told() -> None:
         ("wait", None, "test"),
     ]
     assert peer.answered[-1].milliseconds >= 20
+    assert peer.answered[0].error_message is None
+    assert peer.answered[3].error_message == "a request is an object, not 5"
 
 
 def test_messages_in_many_threads() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pyevm_agents.rpc.errors import RpcError
+from pyevm_agents.rpc.errors import RpcError, WouldWaitError
 from tests.pyevm_agents.rpc.local_node import FIRST, STRANGER, local_node
 
 if TYPE_CHECKING:
@@ -126,3 +126,21 @@ def test_a_call_at_a_price_sees_it_and_pays_nothing(node: LocalNode) -> None:
     told = node.ask("debug_traceCall", form, "latest", options)
     before, after = (int(told[when][FIRST]["balance"], 16) for when in ("pre", "post"))
     assert before - after == 1
+
+
+def test_where_nobody_may_wait_a_short_call_is_answered(node: LocalNode) -> None:
+    counter = node.deploy("CounterTool")
+    number = {"to": counter, "data": "0x8381f58a"}
+    assert int(node.ask_at_once("eth_call", number), 16) == 0
+    with pytest.raises(RpcError, match="execution reverted"):
+        node.ask_at_once("eth_call", {"to": counter, "data": "0xdeadbeef"})
+
+
+def test_where_nobody_may_wait_no_other_call_is_answered(node: LocalNode) -> None:
+    calls_itself = {ADDRESS: {"code": "0x5f5f5f5f5f305af1"}}
+    with pytest.raises(WouldWaitError):
+        node.ask_at_once("eth_call", {"to": ADDRESS}, "latest", calls_itself)
+    node.ask("anvil_setCode", ADDRESS, calls_itself[ADDRESS]["code"])
+    with pytest.raises(WouldWaitError):
+        node.ask_at_once("eth_call", {"to": ADDRESS})
+    assert node.ask("eth_call", {"to": ADDRESS, "gas": "0x186a0"}) == "0x"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from web3._utils.error_formatters_utils import raise_contract_logic_error_on_revert
 
 from pyevm_agents.errors import EngineFault
-from pyevm_agents.rpc.errors import INTERNAL_ERROR, RpcError
+from pyevm_agents.rpc.errors import RESOURCE_UNAVAILABLE, RpcError
 from pyevm_agents.rpc.faults import FAULT_SECONDS, TRYING, Faults
 from pyevm_agents.rpc.methods import all_methods
 
@@ -27,7 +30,8 @@ def test_a_request_gets_the_same_answer_until_its_time_is_over() -> None:
     faults = Faults(clock)
     faults.require_none(*CALL)
     first = faults.noted(*CALL, FAULT)
-    assert (first.code, first.message, first.data) == (INTERNAL_ERROR, str(FAULT), {"retry": False})
+    assert (first.code, first.message) == (RESOURCE_UNAVAILABLE, str(FAULT))
+    assert first.data == [{"retry": False}]
     clock.seconds += FAULT_SECONDS - 0.1
     with pytest.raises(RpcError) as again:
         faults.require_none(*CALL)
@@ -57,6 +61,19 @@ def test_what_is_more_than_its_parameters_is_tried_again() -> None:
     faults = Faults(Clock())
     faults.noted("evm_mine", [], FAULT)
     faults.require_none("evm_mine", [])
+
+
+@pytest.mark.parametrize("method", ["eth_sendRawTransaction", "debug_traceCall", "evm_mine"])
+def test_its_data_says_not_to_ask_again(method: str) -> None:
+    assert Faults(Clock()).noted(method, [], FAULT).data == {"retry": False}
+
+
+@pytest.mark.parametrize("method", ["eth_call", "eth_estimateGas"])
+def test_web3_takes_it_for_no_revert(method: str) -> None:
+    error = Faults(Clock()).noted(method, [], FAULT)
+    told: Any = {"code": error.code, "message": error.message, "data": error.data}
+    response: Any = {"jsonrpc": "2.0", "id": 1, "error": told}
+    assert raise_contract_logic_error_on_revert(response) is response
 
 
 def test_methods_that_are_not_tried_again_exist() -> None:

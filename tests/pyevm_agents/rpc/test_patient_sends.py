@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pyevm_agents.errors import EngineFault
-from pyevm_agents.rpc.errors import INTERNAL_ERROR, RpcError
+from pyevm_agents.rpc.errors import RESOURCE_UNAVAILABLE, RpcError
 from tests.thinking_node import ThinkingNode
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def test_a_fault_is_not_tried_again_at_once(
     for _ in range(4):
         with pytest.raises(RpcError, match="SIGKILL") as told:
             it.ask("eth_call", it.run, "latest")
-        assert (told.value.code, told.value.data) == (INTERNAL_ERROR, {"retry": False})
+        assert (told.value.code, told.value.data) == (RESOURCE_UNAVAILABLE, [{"retry": False}])
     assert len(asked) == 1
     it.ask("evm_mine")
     with pytest.raises(RpcError, match="SIGKILL"):
@@ -81,7 +81,7 @@ def test_whoever_waits_for_a_receipt_is_told_of_a_fault(
         it.node.do(int).result()
     with pytest.raises(RpcError, match=r"dropped.*SIGKILL.*send it again") as told:
         it.ask("eth_getTransactionReceipt", sent)
-    assert (told.value.code, told.value.data) == (INTERNAL_ERROR, {"retry": False})
+    assert (told.value.code, told.value.data) == (RESOURCE_UNAVAILABLE, {"retry": False})
     assert it.ask("eth_getTransactionByHash", sent) is None
     assert it.ask("eth_sendRawTransaction", signed) == sent
     assert it.ask("eth_getTransactionReceipt", sent)["status"] == "0x1"

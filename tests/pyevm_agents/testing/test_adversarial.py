@@ -25,18 +25,6 @@ if TYPE_CHECKING:
     from pyevm_agents.models.script_steps import Step
 
 
-@pytest.fixture
-def counter(agent_chain: AgentChain) -> Contract:
-    deployed: Contract = agent_chain.deploy("CounterTool")
-    return deployed
-
-
-@pytest.fixture
-def agent(agent_chain: AgentChain, counter: Contract) -> Contract:
-    deployed: Contract = clerk(agent_chain, counter)
-    return deployed
-
-
 def test_a_failure_is_as_short_as_it_can_be_and_printed(
     agent_chain: AgentChain, counter: Contract, agent: Contract
 ) -> None:

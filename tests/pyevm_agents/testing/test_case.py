@@ -6,6 +6,7 @@ import threading
 import unittest
 
 from pyevm_agents.models import answer, use
+from pyevm_agents.schedule_file import ScheduleFile
 from pyevm_agents.testing.case import AgentTestCase
 from pyevm_agents.testing.chain import live_chains
 from tests.pyevm_agents.testing.agents import clerk
@@ -66,3 +67,28 @@ def test_an_unknown_model_is_told() -> None:
 
     [(_, told)] = result_of(Case).errors
     assert "there is no model 'gpt'" in told
+
+
+def test_a_schedule_is_the_classs() -> None:
+    class Case(AgentTestCase):
+        agent_schedule = ScheduleFile(models={"*": {"output_token_gas": 29}})
+
+        def test_costs(self) -> None:
+            assert self.chain.chain.config.models[0].output_token_gas == 29
+            self.model.script(answer("done"))
+            receipt = self.chain.ask(clerk(self.chain), "Nothing")
+            (step,) = self.chain.steps(receipt["transactionHash"])
+            assert step.inference.output_gas == 29 * step.inference.output_tokens
+
+    result = result_of(Case)
+    assert result.wasSuccessful(), result.errors + result.failures
+
+
+def test_a_schedules_file_that_is_none_is_told() -> None:
+    class Case(AgentTestCase):
+        agent_schedule = "none.json"
+
+        def test_nothing(self) -> None: ...
+
+    [(_, told)] = result_of(Case).errors
+    assert "schedule in none.json: the file can't be read" in told

@@ -16,6 +16,7 @@ from pyevm_agents.chain import Chain
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import answer, use
 from pyevm_agents.rpc.errors import RpcError
+from pyevm_agents.schedule_file import ScheduleFile
 from pyevm_agents.testing.chain import AgentChain, live_chains
 from pyevm_agents.testing.prepared import Prepared
 from tests.pyevm_agents.testing.agents import clerk
@@ -76,6 +77,24 @@ def test_a_plain_chain_starts_no_vocabulary(tmp_path: Path) -> None:
     with AgentChain(beginning) as chain:
         chain.deploy("CounterTool").functions.add(3).transact()
     assert beginning.vocabulary.engine.process_id is None
+
+
+def test_it_may_have_a_schedule_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "schedule.json"
+    file = ScheduleFile(
+        schedule={"executor_base_gas": 31}, models={"default": {"output_token_gas": 29}}
+    )
+    path.write_text(file.to_json())
+    used = []
+    for schedule in (None, file, path, str(path)):
+        with AgentChain(schedule=schedule) as chain:
+            agent = clerk(chain, chain.deploy("CounterTool"))
+            chain.model.script(use("CounterTool", amount=5), answer("done"))
+            receipt = chain.ask(agent, "Add five")
+            steps = [step.inference for step in chain.steps(receipt["transactionHash"])]
+            used.append((receipt["gasUsed"], sum(step.output_tokens for step in steps)))
+    (plain_gas, tokens), *others = used
+    assert set(others) == {(plain_gas - (10_000 - 29) * tokens - (3_000 - 31) * 2, tokens)}
 
 
 def test_closing_ends_its_thread_and_forgets_it() -> None:

@@ -15,7 +15,7 @@ from pyevm_agents.models import answer, use
 from pyevm_agents.testing import faults
 from pyevm_agents.testing.hostile import USES_SLOT, Kind, tool_address
 from tests.contracts.artifact_files import CONTRACTS
-from tests.pyevm_agents.testing.agents import EXECUTOR, clerk
+from tests.pyevm_agents.testing.agents import EXECUTOR
 
 if TYPE_CHECKING:
     from web3.contract import Contract
@@ -24,18 +24,6 @@ if TYPE_CHECKING:
 
 SOURCE = (CONTRACTS / "test" / "HostileTool.sol").read_text()
 METADATA = ("name", "description", "inputDescription")
-
-
-@pytest.fixture
-def counter(agent_chain: AgentChain) -> Contract:
-    deployed: Contract = agent_chain.deploy("CounterTool")
-    return deployed
-
-
-@pytest.fixture
-def agent(agent_chain: AgentChain, counter: Contract) -> Contract:
-    deployed: Contract = clerk(agent_chain, counter)
-    return deployed
 
 
 def use_once(chain: AgentChain, agent: Contract) -> int:

@@ -102,7 +102,7 @@ def test_a_rule_without_steps_left_is_told() -> None:
     patterns.add("Go", "", [answer("one")], is_optional=False)
     first, second = prompts(["1"])
     assert patterns.step(first) == answer("one")
-    with pytest.raises(ScriptError, match=r"^when\('Go'\) has 1 steps .* step 2 of 'Go' asked"):
+    with pytest.raises(ScriptError, match=r"^when\('Go'\) has 1 step .* step 2 of 'Go' asked"):
         patterns.step(second)
     assert patterns.left() == []
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from precompiles.schedule import DEFAULT_SCHEDULE, Schedule
 from pyevm_agents.development import BASE_MODEL_DIGEST, BASE_MODEL_NAME, DEFAULT_MODEL_NAME
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.gguf import default_model_path
+from pyevm_agents.schedule_file import ScheduleFile
 from pyevm_agents.testing.chain import AgentChain
 from pyevm_agents.testing.prepared import Prepared, prepared, preparing
 
@@ -56,9 +59,14 @@ def test_facts_that_are_kept_need_no_process(tmp_path: Path) -> None:
 
 def test_the_weights_have_the_same_vocabulary(tmp_path: Path) -> None:
     beginning = Prepared(kept_facts=tmp_path)
-    with beginning.weights(threads=1) as llama:
+    with beginning.weights() as llama:
         assert llama.path == beginning.vocabulary.path
         assert llama.adapter == beginning.vocabulary.adapter
+
+
+def test_the_weights_have_one_thread() -> None:
+    with Prepared().weights() as llama:
+        assert llama.engine._options.threads == 1  # noqa: SLF001 - nothing else tells
 
 
 @pytest.mark.parametrize("unknown", ["gpt", "smollm", "models/none"])
@@ -70,3 +78,35 @@ def test_an_unknown_model_is_told(unknown: str) -> None:
 def test_a_file_that_is_none_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"There is no model file .*gone\.gguf"):
         Prepared(tmp_path / "gone.gguf")
+
+
+CHEAP = ScheduleFile(schedule={"tool_gas": 41}, models={"default": {"output_token_gas": 29}})
+
+
+def test_a_schedule_has_a_genesis_and_no_vocabulary_of_its_own() -> None:
+    default, cheap = prepared(), prepared(schedule=CHEAP)
+    assert cheap is prepared(schedule=replace(CHEAP, made={"by": "somebody else"}))
+    assert cheap is not default
+    assert prepared(schedule=ScheduleFile(schedule={"tool_gas": 42})) is not cheap
+    assert cheap.vocabulary is default.vocabulary
+    assert cheap.config == CHEAP.applied_to(default.config)
+    assert cheap.profile.output_token_gas == 29
+    with AgentChain(default) as one, AgentChain(cheap) as other:
+        assert one.chain.config.schedule == DEFAULT_SCHEDULE
+        assert other.chain.config.schedule == Schedule(tool_gas=41)
+        assert one.chain.genesis_hash != other.chain.genesis_hash
+
+
+def test_what_a_schedule_does_not_say_is_the_default_one() -> None:
+    dear = prepared(schedule=CHEAP).under(ScheduleFile(schedule={"parameter_gas": 7}))
+    assert dear.config.schedule == Schedule(parameter_gas=7)
+    assert dear.profile == prepared().profile
+
+
+def test_a_schedule_for_another_model_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "schedule.json"
+    path.write_text('{"models": {"gpt": {"output_token_gas": 29}}}')
+    with pytest.raises(ConfigError, match=r'models\["gpt"\]: the chain has no such model; it has'):
+        AgentChain(prepared(schedule=path))
+    with pytest.raises(ConfigError, match=r"none\.json: the file can't be read"):
+        prepared(schedule=tmp_path / "none.json")

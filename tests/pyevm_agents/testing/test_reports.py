@@ -59,10 +59,9 @@ def test_what_has_no_end_has_no_gas() -> None:
     )
     lines = run_text(run).split("\n")
     assert lines[0] == "gas estimate"
-    assert lines[-3:] == [
+    assert lines[-2:] == [
         "    Gas          603,200 prompt, 200,000 output",
         "   stopped: a script ended",
-        "   + x",
     ]
 
 

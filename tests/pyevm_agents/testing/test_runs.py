@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -107,3 +108,34 @@ def test_a_log_of_ones_own_sees_one_chain(chain: AgentChain) -> None:
             one.model.use_model(five())
             one.ask(clerk(one, one.deploy("CounterTool")), "Add five")
     assert (own.count, log.count) == (1, 2)
+
+
+def test_of_examples_the_latest_is_kept() -> None:
+    kept = RunLog()
+    kept.add(RUN)
+    for number in range(3):
+        with suppress(ValueError), kept.example():
+            kept.add(AgentRun(steps=NESTED, failure=f"{number}"))
+            with kept.example():
+                kept.add(AgentRun(steps=NESTED, failure=f"{number}, inside"))
+            raise ValueError("fails")
+    assert [one.failure for one in kept.runs] == [None, "2", "2, inside"]
+    assert kept.count == 3
+
+
+def test_what_was_done_after_an_example_stays_with_it() -> None:
+    kept = RunLog()
+    for _ in range(2):
+        with kept.example():
+            kept.add(RUN)
+        kept.add(RUN)
+    assert (len(kept.runs), kept.count) == (4, 4)
+
+
+def test_a_chains_examples_are_such(chain: AgentChain) -> None:
+    chain.model.use_model(five())
+    agent = clerk(chain, chain.deploy("CounterTool"))
+    for question in ("Add five", "Add five more"):
+        with chain.isolated():
+            chain.ask(agent, question)
+    assert (len(log.runs), log.count) == (1, 1)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from web3 import Web3
-from web3.exceptions import ContractCustomError, ContractLogicError, Web3RPCError
+from web3.exceptions import ContractCustomError, Web3RPCError
 
 from pyevm_agents.chain import Chain
 from pyevm_agents.errors import ConfigError, EngineFault, RecordError, ScriptError
@@ -36,18 +36,6 @@ if TYPE_CHECKING:
     from pyevm_agents.testing.chain import AgentChain
 
 ADD = use("CounterTool", amount=1)
-
-
-@pytest.fixture
-def counter(agent_chain: AgentChain) -> Contract:
-    deployed: Contract = agent_chain.deploy("CounterTool")
-    return deployed
-
-
-@pytest.fixture
-def agent(agent_chain: AgentChain, counter: Contract) -> Contract:
-    deployed: Contract = clerk(agent_chain, counter)
-    return deployed
 
 
 def answers_of(chain: AgentChain, receipt: Any) -> list[str | None]:  # noqa: ANN401 - web3's
@@ -180,7 +168,7 @@ class TestFailures:
             agent_chain.ask(agent, "Add one")
         told = str(caught.value)
         assert told.startswith(
-            "The script has 1 steps and all were said; step 2 of 'Add one' asked for another: "
+            "The script has 1 step and all were said; step 2 of 'Add one' asked for another: "
             "add a step.\nSaid:\n"
             "  1. use(\"CounterTool\", amount=1) for step 1 of 'Add one'\n"
             "Left:\n  nothing\n"
@@ -241,7 +229,7 @@ class TestFailures:
         w3 = Web3(AgentProvider(agent_chain.service))
         same = w3.eth.contract(agent.address, abi=agent.abi)
         agent_chain.model.script()
-        with pytest.raises(ContractLogicError, match="has 0 steps and all were said"):
+        with pytest.raises(Web3RPCError, match="has 0 steps and all were said"):
             same.functions.run(agent_input("Go"), agent_chain.accounts[0]).call()
         assert isinstance(agent_chain.model.failure, ScriptError)
         with pytest.raises(ScriptError, match="has 0 steps"):
@@ -304,7 +292,7 @@ class TestPatterns:
         agent_chain.model.when("Add", ADD)
         with pytest.raises(
             ScriptError,
-            match=r"^when\('Add'\) has 1 steps and all were said in this run; step 2 of 'Add'",
+            match=r"^when\('Add'\) has 1 step and all were said in this run; step 2 of 'Add'",
         ):
             agent_chain.ask(agent, "Add")
         agent_chain.model.reset()

@@ -1,0 +1,133 @@
+"""The paragraph that answers "What does inference cost in gas?", from a report's figures alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pyevm_agents.bench import findings, wording
+from pyevm_agents.bench.document import Strong
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyevm_agents.bench.document import Words
+    from pyevm_agents.bench.form import Interval, Price, Report
+
+TOKENS = {"cold": "a cold prompt token", "warm": "a warm one", "output": "an output token"}
+"""What a run's cost is made of, by names of prices."""
+
+FEWEST_POINTS = 3
+"""Points of a curve that has a beginning and an end worth telling: two are of a quick run."""
+
+Found = tuple[str, "Interval", "Price"]
+"""A token, what it takes, what it costs."""
+
+
+def answer(report: Report) -> Words:
+    """Return the answer's words; of what was not measured it does not speak."""
+    found = [
+        (name, ns, price)
+        for name in TOKENS
+        if (ns := findings.unit_ns(report, name)) and (price := findings.price(report, name))
+    ]
+    sentences = [_times(report, found), _prices(report, found), _run(report), _attack(report)]
+    words = [word for sentence in map(tuple, sentences) if sentence for word in (*sentence, " ")]
+    if not words:
+        return ("Nothing that answers it was measured in this run.",)
+    return tuple(words[:-1])
+
+
+def _times(report: Report, found: list[Found]) -> Iterator[str | Strong]:
+    if not found:
+        return
+    told = {
+        "cold": "reads a token of a prompt for the first time in ",
+        "warm": "reads it again in ",
+        "output": "writes one in ",
+    }
+    machine = report.machine
+    cores = "core" if machine.cores == 1 else "cores"
+    yield f"On this machine ({machine.processor}, {machine.cores} {cores}) "
+    yield f"{report.model.name} "
+    for at, (name, ns, _) in enumerate(found):
+        yield ("" if at == 0 else " and " if at == len(found) - 1 else ", ") + told[name]
+        yield Strong(wording.seconds(ns.middle / 1e9))
+        yield _range(report, name)
+    yield "."
+
+
+def _range(report: Report, name: str) -> str:
+    """Say from where to where the time of a token goes, from short prompts to long ones."""
+    term = findings.term(report, "sampled" if name == "output" else name)
+    if term is None or name == "warm" or len(term.marginal) < FEWEST_POINTS:
+        return ""
+    first, last = term.marginal[0], term.marginal[-1]
+    low, high = (wording.seconds(it.y.middle / 1e9) for it in (first, last))
+    return f" (from {low} after {first.x:,.0f} tokens to {high} after {last.x:,.0f})"
+
+
+def _prices(report: Report, found: list[Found]) -> Iterator[str | Strong]:
+    """Say what tokens would cost at the pace of an ERC-20 transfer."""
+    name = findings.MAIN_REFERENCE
+    reference = findings.reference(report, name)
+    gases = [(token, findings.parity(price, name), price) for token, _, price in found]
+    known = [(token, gas, price) for token, gas, price in gases if gas is not None]
+    if reference is None or not known:
+        return
+    pace = wording.number(reference.ns_per_gas.middle)
+    yield f"At the pace of an ERC-20 transfer on this EVM, {pace} ns a gas, that is worth "
+    for at, (token, gas, _) in enumerate(known):
+        yield "" if at == 0 else " and " if at == len(known) - 1 else ", "
+        yield Strong(f"{wording.number(gas.middle)} gas")
+        bounds = wording.span(gas)
+        yield f" {TOKENS[token]}" + (f" ({bounds})" if bounds else "")
+    asked = [(price, findings.factor(price, name)) for _, _, price in known]
+    if any(factor is None for _, factor in asked):
+        yield "."
+        return
+    prices = wording.listed([f"{price.default_gas:,}" for price, _ in asked])
+    factors = [wording.times(it.middle) for _, it in asked if it is not None]
+    yield f". The default schedule asks {prices}: parity is "
+    for at, words in enumerate(factors):
+        yield "" if at == 0 else " and " if at == len(factors) - 1 else ", "
+        yield Strong(words)
+    yield " of that."
+
+
+def _run(report: Report) -> Iterator[str | Strong]:
+    """Say what the first run takes, and what it costs."""
+    if not report.runs:
+        return
+    run = report.runs[0]
+    usage, middle = run.usage, float(np.median(run.seconds or (np.nan,)))
+    tokens = usage.cold_tokens + usage.warm_tokens
+    title = run.title[:1].lower() + run.title[1:]
+    yield (
+        f"One transaction with {title} ({tokens:,} prompt tokens, {usage.output_tokens:,} written) "
+        "takes "
+    )
+    yield Strong(wording.seconds(middle))
+    costs = [("default", "by default"), (f"parity-{findings.MAIN_REFERENCE}", "at parity")]
+    told = [
+        f"{wording.count(gas)} gas {words}"
+        for schedule, words in costs
+        if (gas := findings.gas_of(run.costs, schedule)) is not None
+    ]
+    yield f", and costs {wording.listed(told)}." if told else "."
+
+
+def _attack(report: Report) -> Iterator[str | Strong]:
+    """Say the most that a block's gas buys, beside what the EVM itself sells."""
+    found, slowest = findings.worst_attack(report, "default"), findings.slowest(report)
+    if found is None or slowest is None:
+        return
+    attack, bought = found
+    yield f"The most work that 30 million gas buy is {wording.seconds(bought.middle)} by default "
+    yield f"({attack.title.lower()})"
+    at_parity = findings.worst_attack(report, f"parity-{findings.MAIN_REFERENCE}")
+    if at_parity is not None:
+        yield f" and {wording.seconds(at_parity[1].middle)} at parity"
+    own = wording.seconds(findings.block_seconds(slowest).middle)
+    yield f"; {slowest.title}, the EVM's own worst, takes {own}."

@@ -1,0 +1,88 @@
+"""Bytecode from words, and loops of it: what the EVM's yardsticks are written in."""
+
+from __future__ import annotations
+
+from pyevm_agents.tracing.opcodes import FORMS
+
+OPCODES = {form.name: opcode for opcode, form in FORMS.items()}
+
+NEXT_TURN = "0x01 SWAP1 SUB DUP1"
+"""Takes one from the turns that are left, on top of the stack."""
+
+
+def asm(text: str) -> bytes:
+    """Return code of opcodes by name, and of `0x…` as a push of just these bytes.
+
+    Raises: KeyError: there is no opcode of that name.
+    """
+    code = b""
+    for word in text.split():
+        if word.startswith("0x"):
+            value = bytes.fromhex(word[2:])
+            code += bytes([OPCODES[f"PUSH{len(value)}"]]) + value
+        else:
+            code += bytes([OPCODES[word]])
+    return code
+
+
+def number(value: int) -> str:
+    """Return the push of a number in as few bytes as hold it."""
+    size_bytes = max(1, (value.bit_length() + 7) // 8)
+    return f"0x{value:0{2 * size_bytes}x}"
+
+
+def looped(
+    body: str, *, copies: int = 1, data: bytes = b"", before: str = "", after: str = "STOP"
+) -> bytes:
+    """Return a contract that does a body again and again.
+
+    Input:
+        body: code that finds the turns that are left on top of the stack, and leaves them there.
+        copies: how often it stands in a turn, so that the loop itself is little beside it.
+        data: what memory holds from its beginning, when `before` begins.
+        before: code that is done once; what it leaves on the stack is below the turns.
+        after: code that ends the contract.
+
+    Calldata: the number of turns in a word, at least 1.
+    """
+
+    def with_data_at(place: int) -> bytes:
+        copy = f"0x{len(data):06x} 0x{place:06x} PUSH0 CODECOPY" if data else ""
+        start = asm(f"{copy} {before} PUSH0 CALLDATALOAD")
+        turn = asm("JUMPDEST") + asm(body) * copies + asm(f"{NEXT_TURN} {number(len(start))} JUMPI")
+        return start + turn + asm(after)
+
+    return with_data_at(len(with_data_at(0))) + data
+
+
+def calling(precompile: int, data: bytes, output_bytes: int, *, copies: int = 1) -> bytes:
+    """Return a contract that calls a precompile with the same data each time.
+
+    Output: what the last call returned.
+    """
+    place = (len(data) + 31) // 32 * 32
+    body = (
+        f"{number(output_bytes)} {number(place)} {number(len(data))} PUSH0 {number(precompile)} "
+        "GAS STATICCALL POP"
+    )
+    after = f"{number(output_bytes)} {number(place)} RETURN"
+    return looped(body, copies=copies, data=data, after=after)
+
+
+def calling_with(precompile: int, items: bytes, item_bytes: int, output_bytes: int) -> bytes:
+    """Return a contract that calls a precompile once, with as many items as it is told.
+
+    Input: all items that there are, each of so many bytes.
+    Calldata: the number of items in a word.
+    Output: what the call returned.
+    """
+    place = number((len(items) + 31) // 32 * 32)
+
+    def with_items_at(at: int) -> bytes:
+        return asm(
+            f"0x{len(items):06x} 0x{at:06x} PUSH0 CODECOPY "
+            f"{number(output_bytes)} {place} PUSH0 CALLDATALOAD {number(item_bytes)} MUL PUSH0 "
+            f"{number(precompile)} GAS STATICCALL POP {number(output_bytes)} {place} RETURN"
+        )
+
+    return with_items_at(len(with_items_at(0))) + items

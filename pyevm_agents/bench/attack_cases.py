@@ -1,0 +1,387 @@
+"""The ways in which one can make the executor work for less than its work is worth.
+
+Each way is a transaction of an attacker's contract, which calls the executor and ignores what
+becomes of it. Where a call is to halt, its gas is given exactly: all that is taken is paid work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from eth_typing import Address
+
+from precompiles import spec
+from precompiles.abi import RUN_NEXT_ITERATION_SELECTOR, ParamType, decode_request
+from precompiles.addresses import AddressBook
+from precompiles.react import build_prompt
+from pyevm_agents.bench.attack_code import ExecutorCall, calldata, tool_code
+from pyevm_agents.bench.rounds import timed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from precompiles.ports import LanguageModel, ModelProfile
+
+TEXT_BYTES = spec.MAX_CALLDATA_BYTES - 1_024
+"""Text that fits into the calldata of one call, beside the rest of it."""
+
+QUICK_PROMPT_TOKENS = 512
+
+TRIED_BYTES = 4_096
+"""Of each text that is tried, to find the one that takes longest."""
+
+EXPECTED = {
+    "text": "refused: ContextTooLong",
+    "unpaid-prompt": "out of gas",
+    "addresses": "refused: ContextTooLong",
+    "tools": "refused: TooManyTools",
+    "history": "refused: HistoryLengthMismatch",
+    "steps": "refused: MalformedHistory",
+    "aliases": "refused: MalformedCalldata",
+    "small-calls": "refused: UnknownSelector",
+    "large-calls": "refused: CalldataTooLarge",
+    "small-reads": "refused: MalformedToolMetadata",
+    "large-reads": "refused: ContextTooLong",
+    "failing-read": "refused: ToolMetadataFailed",
+    "grammar": "out of gas",
+    "out-of-gas": "out of gas",
+    "long-prompt": "out of gas",
+    "warm": "answered",
+}
+"""How the last call of each attack ends, by the attack's name."""
+
+UNITS = {
+    "control characters": "\x01",
+    "spaces": " ",
+    "one letter": "a",
+    "digits": "7",
+    "line breaks": "\n",
+    "two cases": "aA",
+    "emoji": "\U0001f600",
+    "cuneiform": "\U00012031",
+    "combining accents": "\u0301",
+    "line separators": "\u2028",
+    "no-break spaces": "\u00a0",
+    "control tokens": "<|im_start|>",
+    "control tokens, all text between them different": "<|im_start|>{}",
+    "beginnings of control tokens": "<|",
+    "apostrophes": "'",
+    "equals signs": "=",
+    "merges": "the",
+    "0x": "0x",
+}
+"""Texts that tokenise badly somewhere: bytes alone, long words, deep merges, cuts. Each is said
+again and again, with the number of the time at `{}`."""
+
+
+BEFORE_END = -1
+"""A call is given the gas for all of its output but the last token."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackCase:
+    """A transaction's calls of the executor."""
+
+    name: str
+    title: str
+    how: str
+    calls: tuple[ExecutorCall, ...]
+    codes: Mapping[Address, bytes] = field(default_factory=dict)
+    """Contracts that the calls name."""
+
+    halts_after: int | None = None
+    """Output tokens that each call is given the gas for, or `BEFORE_END`; 0: not even the prompt's
+    tokens. None where no call is to halt."""
+
+    is_brief: bool = False
+    """Whether the model answers in three words: it is asked often."""
+
+    is_reaching_model: bool = False
+    is_long: bool = False
+    """Whether a sample takes a minute: once is enough then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The executor that is attacked."""
+
+    model: LanguageModel
+    profile: ModelProfile
+    fingerprint: str
+    """Of the engine, as genesis has it."""
+
+    is_quick: bool
+
+    def prompt_tokens(self, data: bytes) -> int:
+        """Return how long the prompt of a call without tools and steps is."""
+        request = decode_request(data)
+        book = AddressBook(request.base_prompt, [request.prompt])
+        return len(self.model.tokenize(build_prompt(request, (), (), book, self.profile)))
+
+    def text_of_tokens(self, tokens: int) -> bytes:
+        """Return calldata whose prompt is about so many tokens, and short: bytes become five."""
+        few, many = (self.prompt_tokens(calldata(prompt="\x01" * n)) for n in (10, 20))
+        count = round(10 + 10 * (tokens - few) / (many - few))
+        return calldata(prompt="\x01" * max(1, count))
+
+
+def cases(target: Target) -> Iterator[AttackCase]:
+    """Yield every attack, made for a target."""
+    for make in MAKERS:
+        yield make(target)
+
+
+def _text(target: Target) -> AttackCase:
+    unit = worst_unit(target)
+    data = calldata(prompt=filled(UNITS[unit], TEXT_BYTES))
+    return AttackCase(
+        name="text",
+        title="64 KiB of text that tokenises slowly",
+        how=f"The prompt is 64 KiB of {unit}: tokenised, and found too long for the context. Of "
+        f"{len(UNITS)} texts that were tried this one takes longest.",
+        calls=(ExecutorCall(data=data),),
+    )
+
+
+def worst_unit(target: Target) -> str:
+    """Return which text takes longest to tokenise for its bytes."""
+
+    def seconds(name: str) -> float:
+        data = calldata(prompt=filled(UNITS[name], TRIED_BYTES))
+        return min(timed(lambda: target.prompt_tokens(data)) for _ in range(2))
+
+    return max(UNITS, key=seconds)
+
+
+def _unpaid_prompt(_target: Target) -> AttackCase:
+    return AttackCase(
+        name="unpaid-prompt",
+        title="64 KiB of spaces, whose tokens are not paid",
+        how="A thousand tokens of spaces fit the context; the gas ends where they would be "
+        "charged, after they were counted.",
+        calls=(ExecutorCall(data=calldata(prompt=filled(" ", TEXT_BYTES))),),
+        halts_after=0,
+    )
+
+
+def _addresses(_target: Target) -> AttackCase:
+    texts: list[str] = []
+    size_bytes = 0
+    while size_bytes < TEXT_BYTES - 64:
+        address = f"0x{len(texts):04x}" + "aB" * 18
+        texts.append(address)
+        size_bytes += len(address) + 1
+    return AttackCase(
+        name="addresses",
+        title="64 KiB of addresses with wrong checksums",
+        how="Each of 1,500 addresses has letters of both cases, so that its checksum is computed.",
+        calls=(ExecutorCall(data=calldata(base_prompt=" ".join(texts))),),
+    )
+
+
+def _tools(_target: Target) -> AttackCase:
+    tools = [Address(index.to_bytes(20, "big")) for index in range(TEXT_BYTES // 32)]
+    return AttackCase(
+        name="tools",
+        title="2,000 tools in one call",
+        how="They are decoded before they are counted.",
+        calls=(ExecutorCall(data=calldata(tools=tools)),),
+    )
+
+
+def _history(_target: Target) -> AttackCase:
+    count = TEXT_BYTES // 128
+    return AttackCase(
+        name="history",
+        title="1,000 empty steps",
+        how="Two arrays of different lengths, all of empty texts: decoded, then compared.",
+        calls=(ExecutorCall(data=calldata(reasoning=[""] * count, results=[""] * (count - 1))),),
+    )
+
+
+def _steps(_target: Target) -> AttackCase:
+    step = "Thought: a\nAction: b\nAction Input: {" + "}" * 8
+    count = TEXT_BYTES // 256
+    return AttackCase(
+        name="steps",
+        title="Steps of which the last is malformed",
+        how="Each is held against the format; the last one has only closing brackets in it, as "
+        "many as fit.",
+        calls=(
+            ExecutorCall(
+                data=calldata(
+                    reasoning=[*[step] * count, step + "}" * (TEXT_BYTES // 8) + "."],
+                    results=["x"] * (count + 1),
+                )
+            ),
+        ),
+    )
+
+
+def _aliases(_target: Target) -> AttackCase:
+    count = TEXT_BYTES // 32 - 16
+    heads = [0xC0, 0xC0, 0xC0, 0xE0, 0xC0, 0xC0, 0, count, *[32 * count] * count, 0]
+    body = b"".join(word.to_bytes(32, "big") for word in heads)
+    return AttackCase(
+        name="aliases",
+        title="64 KiB that decode to more than themselves",
+        how="The items of an array of texts all point to the same text.",
+        calls=(ExecutorCall(data=RUN_NEXT_ITERATION_SELECTOR + body),),
+    )
+
+
+def _small_calls(target: Target) -> AttackCase:
+    return AttackCase(
+        name="small-calls",
+        title="Calls with no calldata",
+        how="As many of the cheapest calls as fit, each refused for its selector.",
+        calls=(ExecutorCall(data=b""),) * (200 if target.is_quick else 1_000),
+    )
+
+
+def _large_calls(target: Target) -> AttackCase:
+    return AttackCase(
+        name="large-calls",
+        title="Calls with a byte too much",
+        how="Refused for their size before anything is charged: each pays for its CALL alone, and "
+        "for memory once.",
+        calls=(ExecutorCall(data=bytes(spec.MAX_CALLDATA_BYTES + 1)),)
+        * (200 if target.is_quick else 1_000),
+    )
+
+
+def _small_reads(_target: Target) -> AttackCase:
+    codes = {_at(index): tool_code(f"{index}", "") for index in range(spec.MAX_TOOLS - 1)}
+    codes[_at(spec.MAX_TOOLS)] = b"\x00"
+    return AttackCase(
+        name="small-reads",
+        title="64 tools that say nothing",
+        how="Three reads of each at the least gas; the last tool answers nothing, which refuses "
+        "the call before the tools are charged for.",
+        calls=(ExecutorCall(data=calldata(tools=list(codes))),) * 2,
+        codes=codes,
+    )
+
+
+def _large_reads(_target: Target) -> AttackCase:
+    described = "\x01" * (spec.MAX_METADATA_BYTES - 64)
+    parameters = [(ParamType.STRING, f"p{index}", "\x01" * 256) for index in range(32)]
+    codes = {
+        _at(index): tool_code(name, described, parameters) for index, name in enumerate(("a", "b"))
+    }
+    return AttackCase(
+        name="large-reads",
+        title="Tools that describe themselves at length",
+        how="Descriptions of 16 KiB, and of 32 parameters as long as a read may be, all of control "
+        "characters, which become six letters each: read, escaped, tokenised, found too long.",
+        calls=(ExecutorCall(data=calldata(tools=list(codes))),),
+        codes=codes,
+    )
+
+
+def _failing_read(_target: Target) -> AttackCase:
+    loop = b"\x5b\x5f\x56"  # JUMPDEST, PUSH0, JUMP: until the gas ends.
+    return AttackCase(
+        name="failing-read",
+        title="A read that burns all that a read may burn",
+        how="The tool's name() loops until its gas ends: the EVM's own work, for its own gas.",
+        calls=(ExecutorCall(data=calldata(tools=[_at(0)])),),
+        codes={_at(0): loop},
+    )
+
+
+def _grammar(target: Target) -> AttackCase:
+    """Many arrays: the largest grammar that a prompt of some hundred tokens has."""
+    count, size = (1, 32) if target.is_quick else (4, 32)
+    names = [chr(0x21 + index) for index in range(size)]
+    parameters = [(ParamType.INT_ARRAY, name, "") for name in names]
+    codes = {_at(index): tool_code(chr(0x41 + index), "", parameters) for index in range(count)}
+    return AttackCase(
+        name="grammar",
+        title="A grammar of many arrays, thrown away",
+        how=f"{count} tools with {size} lists of integers each, whose grammar is set up for one "
+        "token; then the gas ends.",
+        calls=(ExecutorCall(data=calldata(tools=list(codes))),),
+        codes=codes,
+        halts_after=1,
+        is_reaching_model=True,
+    )
+
+
+def _out_of_gas(_target: Target) -> AttackCase:
+    return AttackCase(
+        name="out-of-gas",
+        title="Gas that ends just before a text does, again and again",
+        how="The same call three times, with gas for all of its output but the last token: each is "
+        "said anew, and each try pays for all of it.",
+        calls=(ExecutorCall(data=calldata(prompt="What do you think?")),) * 3,
+        halts_after=BEFORE_END,
+        is_reaching_model=True,
+    )
+
+
+def _long_prompt(target: Target) -> AttackCase:
+    room = target.profile.context_tokens - target.profile.max_output_tokens
+    tokens = min(room - 64, QUICK_PROMPT_TOKENS if target.is_quick else room)
+    return AttackCase(
+        name="long-prompt",
+        title=f"A prompt of {tokens:,} tokens",
+        how="Control characters, each of which becomes five tokens, in a few hundred bytes of "
+        "calldata; then gas for one token of output.",
+        calls=(ExecutorCall(data=target.text_of_tokens(tokens)),),
+        halts_after=1,
+        is_reaching_model=True,
+        is_long=not target.is_quick,
+    )
+
+
+def _warm(target: Target) -> AttackCase:
+    tokens, rounds = (128, 3) if target.is_quick else (512, 10)
+    filler = decode_request(target.text_of_tokens(tokens)).prompt
+    calls = [
+        ExecutorCall(data=calldata(base_prompt=f"You are agent {index}.", prompt=filler))
+        for index in range(spec.WARM_PREFIXES)
+    ]
+    return AttackCase(
+        name="warm",
+        title=f"{spec.WARM_PREFIXES} warm prompts in turn",
+        how=f"As many prompts of some {tokens:,} tokens as may be warm at once, paid for in full, "
+        f"then asked in turn {rounds} times: each puts another one's numbers aside.",
+        calls=tuple(calls) * (1 + rounds),
+        is_brief=True,
+        is_reaching_model=True,
+    )
+
+
+def _at(index: int) -> Address:
+    return Address(b"\x70\x01" + index.to_bytes(18, "big"))
+
+
+def filled(unit: str, size_bytes: int) -> str:
+    """Return a text of so many bytes at most: a unit again and again."""
+    if "{}" not in unit:
+        return unit * (size_bytes // len(unit.encode()))
+    text = "".join(unit.format(index) for index in range(size_bytes // len(unit) + 1))
+    return text[:size_bytes]
+
+
+MAKERS: tuple[Callable[[Target], AttackCase], ...] = (
+    _text,
+    _unpaid_prompt,
+    _addresses,
+    _tools,
+    _history,
+    _steps,
+    _aliases,
+    _small_calls,
+    _large_calls,
+    _small_reads,
+    _large_reads,
+    _failing_read,
+    _grammar,
+    _out_of_gas,
+    _long_prompt,
+    _warm,
+)
+"""Every attack, the refused ones first."""

@@ -1,0 +1,236 @@
+"""What an attacker gets for gas: each case of `attack_cases` as a transaction, timed.
+
+A case is run once with a model that says nothing, to learn what its calls cost up to there; calls
+that are to halt are then given exactly the gas of what they are to get.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from eth_typing import Address
+
+from precompiles.ports import Generation, GenerationRequest
+from pyevm_agents.bench.attack_cases import BEFORE_END, MAKERS, Target, cases
+from pyevm_agents.bench.attack_code import attacker_code
+from pyevm_agents.bench.form import Attack
+from pyevm_agents.bench.intervals import interval, scaled
+from pyevm_agents.bench.pricing import costs, with_evm_gas
+from pyevm_agents.bench.rounds import clocked
+from pyevm_agents.bench.stopwatch import get_ready
+from pyevm_agents.bench.usage import REFUSALS_BY_SELECTOR, Usage, executor_calls, tokens_of
+from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.development import (
+    DEVELOPMENT_ADDRESS,
+    DEVELOPMENT_BALANCE_WEI,
+    Account,
+    model_profile,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eth.abc import ComputationAPI
+
+    from precompiles.ports import LanguageModel, Segment
+    from pyevm_agents.bench.attack_cases import AttackCase
+    from pyevm_agents.bench.pricing import Prices
+    from pyevm_agents.bench.rounds import Setting
+    from pyevm_agents.development import Sent
+    from pyevm_agents.models import LlamaModel
+
+BLOCK_GAS = 30_000_000
+"""Gas that an attacker's seconds are given for: a block's, as Ethereum had it for years."""
+
+ROOM_GAS = 1_000_000_000
+"""Gas limit of the chain that is attacked: a whole context's prompt costs more than a block has."""
+
+QUICK_ROUNDS, FULL_ROUNDS = 1, 5
+MODEL_ROUNDS = 2
+"""Of attacks that reach the model, in a full run: they take up to a minute each."""
+
+ATTACKER = Address(b"\xa7" * 20)
+BRIEF_GRAMMAR = 'start: " " /[a-z]{3}/ "\\nFinal Answer: b"\n'
+
+
+class BriefModel:
+    """Lets a model say three letters and an answer. Implements `ports.LanguageModel`."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        """Ask a model."""
+        self.model = model
+
+    def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
+        """Return the tokens of a prompt."""
+        return self.model.tokenize(segments)
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        """Return what the model says in so few words."""
+        return self.model.generate(replace(request, grammar=BRIEF_GRAMMAR))
+
+
+class SilentModel:
+    """Uses up the limit of each generation without a word. Implements `ports.LanguageModel`."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        """Take the tokens of a model."""
+        self.model = model
+        self.prompts: list[int] = []
+        """How long each prompt was, in tokens."""
+
+    def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
+        """Return the tokens of a prompt."""
+        return self.model.tokenize(segments)
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        """Return a text that is not complete."""
+        self.prompts.append(len(request.prompt_tokens))
+        tokens = request.prompt_tokens[:1] * request.max_tokens
+        return Generation(text="", tokens=tokens, forced_tokens=0, is_complete=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aimed:
+    """A case with the gas of its calls, on a chain where it can be sent again and again."""
+
+    case: AttackCase
+    chain: Chain
+    bought: Usage
+    """What calls that halt have bought: they leave no record."""
+
+    def sent(self) -> tuple[float, Sent]:
+        """Send the transaction and undo it; return its seconds as well."""
+        before = self.chain.snapshot()
+        result = clocked(lambda: Account(self.chain).send(ATTACKER, b""))
+        self.chain.revert(before)
+        return result
+
+
+def attacks(setting: Setting, prices: Sequence[Prices] = ()) -> tuple[Attack, ...]:
+    """Measure every attack.
+
+    Input:
+        prices: schedules under which its gas is wanted; it runs on a chain of the default one.
+    """
+    facts = setting.model.profile_facts
+    profile = model_profile(facts)
+    target = Target(
+        model=setting.model,
+        profile=profile,
+        fingerprint=facts.fingerprint,
+        is_quick=setting.is_quick,
+    )
+    found = []
+    get_ready(setting.model)
+    setting.observer.part("Attacks", len(MAKERS))
+    for case in cases(target):
+        setting.metronome.beat()
+        attack = _measured(aimed(case, setting.model, target), setting, prices)
+        found.append(attack)
+        setting.observer.step(f"{case.name}: {attack.outcome}, {attack.seconds[0]:.2f} s")
+    return tuple(found)
+
+
+def aimed(case: AttackCase, model: LanguageModel, target: Target) -> Aimed:
+    """Return a case on a chain with this model, its calls given the gas that they are to have."""
+    if case.halts_after is None:
+        return Aimed(case=case, chain=_chain(case, model, target), bought=Usage())
+    output_tokens = case.halts_after
+    if output_tokens == BEFORE_END:
+        output_tokens = _whole_output(case, model, target) - 1
+    case, bought = _with_gas(case, output_tokens, target)
+    return Aimed(case=case, chain=_chain(case, model, target), bought=bought)
+
+
+def _whole_output(case: AttackCase, model: LanguageModel, target: Target) -> int:
+    """Return how many tokens a model says to a case's first call, where its gas does not end.
+
+    That is the limit, where it never comes to an end.
+    """
+    once = replace(case, calls=case.calls[:1])
+    _, sent = Aimed(case=once, chain=_chain(once, model, target), bought=Usage()).sent()
+    return tokens_of(sent.computation).output_tokens or target.profile.max_output_tokens
+
+
+def _with_gas(case: AttackCase, output_tokens: int, target: Target) -> tuple[AttackCase, Usage]:
+    """Find out what a case's calls cost up to their output, and give them that with some tokens."""
+    profile, silent = target.profile, SilentModel(target.model)
+    _, sent = Aimed(case=case, chain=_chain(case, silent, target), bought=Usage()).sent()
+    computations = list(executor_calls(sent.computation))
+    calls, bought = [], tokens_of(sent.computation)
+    for call, computation, prompt in zip(case.calls, computations, silent.prompts, strict=True):
+        gas = computation.get_gas_used()
+        gas += (output_tokens - profile.max_output_tokens) * profile.output_token_gas
+        if output_tokens:
+            bought += Usage(cold_tokens=prompt, output_tokens=output_tokens)
+        else:
+            gas -= prompt * profile.cold_prompt_token_gas
+        calls.append(replace(call, gas=gas))
+    return replace(case, calls=tuple(calls)), bought
+
+
+def _chain(case: AttackCase, model: LanguageModel, target: Target) -> Chain:
+    config = ChainConfig(
+        models=(target.profile,),
+        profile_fingerprint=target.fingerprint,
+        block_gas_limit=ROOM_GAS,
+    )
+    code, stored = attacker_code(case.calls)
+    accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
+    for address, held in {ATTACKER: code, **stored, **case.codes}.items():
+        accounts[address] = GenesisAccount(code=held, nonce=1)
+    model = BriefModel(model) if case.is_brief else model
+    return Chain(config, {target.profile.name: model}, accounts=accounts)
+
+
+def _measured(it: Aimed, setting: Setting, prices: Sequence[Prices]) -> Attack:
+    seconds = []
+    for _ in range(_rounds(it.case, setting)):
+        _make_ready(setting.model, it.case)
+        spent, sent = it.sent()
+        seconds.append(spent)
+    config = it.chain.config
+    usage = with_evm_gas(
+        tokens_of(sent.computation) + it.bought,
+        sent.receipt.gas_used,
+        config.schedule,
+        config.models[0],
+    )
+    gas = costs(usage, prices)
+    return Attack(
+        name=it.case.name,
+        title=it.case.title,
+        how=it.case.how,
+        outcome=outcome(sent.computation),
+        usage=usage,
+        seconds=tuple(seconds),
+        gas=gas,
+        seconds_per_30m_gas=tuple(
+            (cost.schedule, scaled(interval(seconds), BLOCK_GAS / cost.gas)) for cost in gas
+        ),
+    )
+
+
+def _rounds(case: AttackCase, setting: Setting) -> int:
+    """Return how often a case is timed."""
+    if setting.is_quick or case.is_long:
+        return QUICK_ROUNDS
+    return MODEL_ROUNDS if case.is_reaching_model else FULL_ROUNDS
+
+
+def _make_ready(model: LlamaModel, case: AttackCase) -> None:
+    """Empty the model's memory where it is used, so that nothing is known beforehand."""
+    if case.is_reaching_model:
+        model.forget()
+
+
+def outcome(computation: ComputationAPI) -> str:
+    """Return how the last call of the executor ended."""
+    *_, last = executor_calls(computation)
+    if last.is_success:
+        return "answered"
+    if last.error.burns_gas:
+        return "out of gas"
+    return f"refused: {REFUSALS_BY_SELECTOR[bytes(last.output[:4])]}"

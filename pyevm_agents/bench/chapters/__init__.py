@@ -1,0 +1,62 @@
+"""The chapters of a report, one file each; here is their order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyevm_agents.bench import findings, wording
+from pyevm_agents.bench.answer import answer
+from pyevm_agents.bench.chapters.attacks import attacks
+from pyevm_agents.bench.chapters.changes import changes
+from pyevm_agents.bench.chapters.evm import evm
+from pyevm_agents.bench.chapters.measuring import circumstances, measuring
+from pyevm_agents.bench.chapters.prices import prices
+from pyevm_agents.bench.chapters.published import published
+from pyevm_agents.bench.chapters.runs import runs
+from pyevm_agents.bench.chapters.scale import growth, sizes
+from pyevm_agents.bench.chapters.terms import terms
+from pyevm_agents.bench.document import Document
+
+if TYPE_CHECKING:
+    from pyevm_agents.bench.compare import Comparison
+    from pyevm_agents.bench.form import Report
+
+TITLE = "What does inference cost in gas?"
+
+
+def document(report: Report, comparison: Comparison | None = None) -> Document:
+    """Return what a report says, and what changed since an older one."""
+    chapters = [
+        prices(report),
+        None if comparison is None else changes(comparison),
+        evm(report),
+        terms(report),
+        runs(report),
+        attacks(report),
+        published(report),
+        growth(report),
+        sizes(report),
+        measuring(report),
+    ]
+    return Document(
+        title=TITLE,
+        answer=answer(report),
+        circumstances=circumstances(report),
+        warnings=_warnings(report),
+        chapters=tuple(chapter for chapter in chapters if chapter is not None),
+        ending=f"Made by {report.command} at {wording.moment(report.made_at)}.",
+    )
+
+
+def _warnings(report: Report) -> tuple[str, ...]:
+    warnings = []
+    if findings.is_noisy(report.noise, report.machine.cores):
+        warnings.append(
+            "The machine was noisy: times are longer than on a quiet one, intervals are wide, and "
+            "prices in gas are as unsure as these say."
+        )
+    if report.mode == "quick":
+        warnings.append(
+            "A quick run: few rounds, short prompts. Its intervals are wider than a full run's."
+        )
+    return tuple(warnings)

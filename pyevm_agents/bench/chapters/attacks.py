@@ -1,0 +1,110 @@
+"""The most that one can make the precompile do for its gas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyevm_agents.bench import findings, wording
+from pyevm_agents.bench.document import Cell, Chapter, Picture, Table, names, numbers, said, timed
+from pyevm_agents.bench.intervals import interval
+
+if TYPE_CHECKING:
+    from pyevm_agents.bench.form import Attack, Report
+
+
+def attacks(report: Report) -> Chapter | None:
+    """Return the attacks; None where there are none."""
+    if not report.attacks:
+        return None
+    return Chapter(
+        name="attacks",
+        title="Attacks",
+        words=((_verdict(report),),),
+        parts=(
+            Picture(
+                name="attacks",
+                title="Work that 30 million gas buy",
+                alt=_alt(report),
+                note="Seconds, on a logarithmic axis; the line is the EVM's own worst case on this "
+                "VM. What reaches beyond it is cheaper than it should be.",
+            ),
+            _table(report),
+            _ways(report),
+        ),
+    )
+
+
+def _verdict(report: Report) -> str:
+    slowest = findings.slowest(report)
+    told = [
+        f"{wording.seconds(found[1].middle)} under {schedule} ({found[0].title.lower()})"
+        for schedule in findings.attack_schedules(report)
+        if (found := findings.worst_attack(report, schedule))
+    ]
+    words = f"The most work that 30 million gas buy: {wording.listed(told)}."
+    if slowest is None:
+        return words
+    limit = findings.block_seconds(slowest)
+    beyond = [
+        schedule
+        for schedule in findings.attack_schedules(report)
+        if (found := findings.worst_attack(report, schedule)) and found[1].low > limit.high
+    ]
+    words += f" The EVM's own worst, {slowest.title}, takes {wording.seconds(limit.middle)}: "
+    if not beyond:
+        return words + "no attack is worse under any schedule."
+    return words + f"attacks are worse under {wording.listed(beyond)}."
+
+
+def _table(report: Report) -> Table:
+    schedules = findings.attack_schedules(report)
+    slowest = findings.slowest(report)
+    limit = float("inf") if slowest is None else findings.block_seconds(slowest).high
+    rows = tuple(_row(attack, schedules, limit) for attack in report.attacks)
+    columns = (*names("Attack"), *numbers("Once", *schedules))
+    return Table(
+        title="Seconds for 30 million gas, by schedule",
+        columns=columns,
+        rows=rows,
+        note="Bold: worse than the EVM's own worst case.",
+    )
+
+
+def _row(attack: Attack, schedules: tuple[str, ...], limit: float) -> tuple[Cell, ...]:
+    bought = dict(attack.seconds_per_30m_gas)
+    once = timed(interval(attack.seconds)) if attack.seconds else said(wording.NOTHING)
+    cells = (
+        timed(bought[name], is_marked=bought[name].low > limit)
+        if name in bought
+        else said(wording.NOTHING)
+        for name in schedules
+    )
+    return (said(attack.title), once, *cells)
+
+
+def _ways(report: Report) -> Table:
+    rows = tuple(
+        (
+            said(attack.title),
+            said(attack.how),
+            said(attack.outcome),
+            said(_gas(attack)),
+        )
+        for attack in report.attacks
+    )
+    columns = (*names("Attack", "How", "Ends"), *numbers("Gas by default"))
+    return Table(title="What they do", columns=columns, rows=rows)
+
+
+def _gas(attack: Attack) -> str:
+    gas = findings.gas_of(attack.gas, "default")
+    return wording.NOTHING if gas is None else f"{gas:,}"
+
+
+def _alt(report: Report) -> str:
+    told = [
+        f"{attack.title} {wording.seconds(bought['default'].middle)}"
+        for attack in report.attacks
+        if "default" in (bought := dict(attack.seconds_per_30m_gas))
+    ]
+    return f"Seconds of work for 30 million gas by default: {'; '.join(told) or 'none'}."

@@ -1,0 +1,110 @@
+"""What each unit of inference would cost at parity, beside what it costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyevm_agents.bench import findings, wording
+from pyevm_agents.bench.document import (
+    Cell,
+    Chapter,
+    Picture,
+    Table,
+    measured,
+    names,
+    numbers,
+    said,
+    timed,
+)
+from pyevm_agents.bench.form import REFERENCES
+from pyevm_agents.bench.intervals import scaled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyevm_agents.bench.document import Words
+    from pyevm_agents.bench.form import Interval, Price, Report
+
+ONE_UNIT = "What one more unit costs"
+AT_MOST = "The same where a unit costs most"
+
+
+def prices(report: Report) -> Chapter | None:
+    """Return the parity prices; None where inference was not measured."""
+    if not report.prices:
+        return None
+    return Chapter(
+        name="prices",
+        title="Parity prices",
+        words=(_meaning(report),),
+        parts=(
+            Picture(
+                name="prices",
+                title="Default and parity price of each unit",
+                alt=_alt(report),
+                note="Gas of one unit, on a logarithmic axis; bars are 95 % intervals.",
+            ),
+            _table(
+                report,
+                title=ONE_UNIT,
+                at_most=False,
+                note="Over the middle of what was measured. The factor is parity over "
+                "default: above 1 the default schedule asks too little.",
+            ),
+            _table(
+                report,
+                title=AT_MOST,
+                at_most=True,
+                note="At the full context, say: what a schedule charges that nobody can abuse.",
+            ),
+        ),
+    )
+
+
+def _meaning(report: Report) -> Words:
+    told = [
+        f"{one.title} ({wording.number(one.ns_per_gas.middle)} ns a gas)"
+        for name in REFERENCES
+        if (one := findings.reference(report, name))
+    ]
+    words = (
+        "A parity price is the gas at which inference takes as long for its gas as something of "
+        f"the EVM's own does on this machine: {wording.listed(told)}."
+    )
+    return (words,)
+
+
+def _table(report: Report, *, title: str, at_most: bool, note: str) -> Table:
+    columns = [*names("Unit"), *numbers("Time", "Default, gas")]
+    for words in REFERENCES.values():
+        columns += numbers(f"{words[:1].upper()}{words[1:]}, gas")
+    rows = tuple(tuple(_row(report, one, at_most=at_most)) for one in report.prices)
+    return Table(title=title, columns=tuple(columns), rows=rows, note=note)
+
+
+def _row(report: Report, one: Price, *, at_most: bool) -> Iterator[Cell]:
+    yield said(findings.PRICES.get(one.term, one.term))
+    ns = findings.unit_ns(report, one.term, at_most=at_most)
+    yield said(wording.NOTHING) if ns is None else timed(scaled(ns, 1e-9))
+    yield said(wording.NOTHING if one.default_gas is None else f"{one.default_gas:,}")
+    for name in REFERENCES:
+        factor = findings.factor(one, name, at_most=at_most)
+        times = "" if factor is None else wording.times(factor.middle)
+        yield _measured(findings.parity(one, name, at_most=at_most), name, times)
+
+
+def _measured(it: Interval | None, name: str, times: str) -> Cell:
+    if it is None:
+        return said(wording.NOTHING)
+    return measured(it, note=times, is_marked=name == findings.MAIN_REFERENCE)
+
+
+def _alt(report: Report) -> str:
+    words = REFERENCES[findings.MAIN_REFERENCE]
+    told = [
+        f"{findings.PRICES.get(one.term, one.term)} {wording.number(gas.middle)} gas"
+        + (f" for {one.default_gas:,} by default" if one.default_gas is not None else "")
+        for one in report.prices
+        if (gas := findings.parity(one, findings.MAIN_REFERENCE))
+    ]
+    return f"Parity prices {words}: {'; '.join(told) or 'none'}."

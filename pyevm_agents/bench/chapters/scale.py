@@ -1,0 +1,140 @@
+"""Longer runs and larger models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyevm_agents.bench import findings, wording
+from pyevm_agents.bench.document import (
+    Chapter,
+    Picture,
+    Table,
+    measured,
+    names,
+    numbers,
+    said,
+    timed,
+)
+from pyevm_agents.bench.form import REFERENCES, TERMS
+from pyevm_agents.bench.intervals import interval, scaled
+
+if TYPE_CHECKING:
+    from pyevm_agents.bench.document import Cell
+    from pyevm_agents.bench.form import Growth, Report, Size
+
+
+def growth(report: Report) -> Chapter | None:
+    """Return how runs grow; None where it was not measured."""
+    if not report.growth:
+        return None
+    rows = tuple(
+        (
+            said(f"{it.points[0].x:,} to {it.points[-1].x:,} {it.axis}" if it.points else it.axis),
+            *(_exponent(it, name) for name in ("tokens", "seconds", "gas")),
+        )
+        for it in report.growth
+    )
+    exponents = Table(
+        title="Fitted exponents",
+        columns=(*names("From"), *numbers("Tokens", "Time", "Gas")),
+        rows=rows,
+        note="p in a + b xᵖ, with 95 % intervals: 1 is linear, 2 would be quadratic.",
+    )
+    return Chapter(
+        name="growth",
+        title="Longer runs",
+        words=(("How tokens, time and gas grow with steps, tools and levels of nesting.",),),
+        parts=(
+            Picture(
+                name="growth",
+                title="Growth of runs",
+                alt="; ".join(map(_growth_alt, report.growth)) + ".",
+                note="Each against its own largest run: what grows linearly is a straight line.",
+            ),
+            exponents,
+            *(_points(it) for it in report.growth),
+        ),
+    )
+
+
+def sizes(report: Report) -> Chapter | None:
+    """Return models of other sizes; None where there are none."""
+    if not report.sizes:
+        return None
+    lengths = sorted({f"{it.prompt_tokens:,}" for it in report.sizes})
+    words = (
+        "Models of real shapes with random weights, as speed does not depend on what the "
+        f"weights are; at {wording.listed(lengths)} tokens of prompt."
+    )
+    return Chapter(
+        name="sizes",
+        title="Larger models",
+        words=((words,),),
+        parts=(
+            Picture(
+                name="sizes",
+                title="Time and parity gas of a token, by the model's size",
+                alt="; ".join(map(_size_alt, report.sizes)) + ".",
+                note="Both axes are logarithmic; bars are 95 % intervals.",
+            ),
+            _sizes_table(report),
+        ),
+    )
+
+
+def _points(it: Growth) -> Table:
+    rows = tuple(
+        (
+            said(f"{point.x:,}"),
+            said(f"{point.usage.cold_tokens:,}"),
+            said(f"{point.usage.warm_tokens:,}"),
+            said(f"{point.usage.output_tokens:,}"),
+            said(f"{point.gas:,}"),
+            timed(interval(point.seconds)) if point.seconds else said(wording.NOTHING),
+        )
+        for point in it.points
+    )
+    title = it.axis[:1].upper() + it.axis[1:]
+    columns = numbers(title, "Cold tokens", "Warm tokens", "Output tokens", "Gas", "Time")
+    return Table(title=f"By {it.axis}", columns=columns, rows=rows)
+
+
+def _exponent(it: Growth, name: str) -> Cell:
+    exponent = dict(it.exponents).get(name)
+    return said(wording.NOTHING) if exponent is None else measured(exponent)
+
+
+def _growth_alt(it: Growth) -> str:
+    told = [f"{name} {wording.number(value.middle)}" for name, value in it.exponents]
+    return f"by {it.axis}: exponents {', '.join(told) or 'none'}"
+
+
+def _sizes_table(report: Report) -> Table:
+    known = tuple(dict.fromkeys(name for it in report.sizes for name, _ in it.ns))
+    columns = [*names("Model"), *numbers("Parameters", "File")]
+    for name in known:
+        title = TERMS.get(name, name)
+        title = title[:1].upper() + title[1:]
+        columns += numbers(title, "parity, gas")
+    rows = tuple(tuple(_size_row(it, known)) for it in report.sizes)
+    note = f"Parity {REFERENCES[findings.MAIN_REFERENCE]} has it, on this machine's EVM."
+    return Table(title="Time and parity price", columns=tuple(columns), rows=rows, note=note)
+
+
+def _size_row(it: Size, known: tuple[str, ...]) -> list[Cell]:
+    ns = dict(it.ns)
+    gas = dict(dict(it.parity_gas).get(findings.MAIN_REFERENCE, ()))
+    cells = [
+        said(f"{it.name}, {it.quantisation}"),
+        said(wording.count(it.parameters)),
+        said(wording.size(it.file_bytes)),
+    ]
+    for name in known:
+        cells.append(timed(scaled(ns[name], 1e-9)) if name in ns else said(wording.NOTHING))
+        cells.append(measured(gas[name], is_marked=True) if name in gas else said(wording.NOTHING))
+    return cells
+
+
+def _size_alt(it: Size) -> str:
+    told = [f"{TERMS.get(name, name)} {wording.seconds(ns.middle / 1e9)}" for name, ns in it.ns]
+    return f"{it.name}, {wording.count(it.parameters)} parameters: {', '.join(told)}"

@@ -1,0 +1,175 @@
+"""The EVM's own yardsticks on our VM: what the node would take for a block of them.
+
+Each sample is a block with a case's transactions, mined as the node mines it: signatures checked,
+code executed, the state's root and the block's made. The chain has no model, which changes nothing
+of its other code. After each sample it goes back to where it was.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eth.vm.forks.prague.transactions import PragueTransactionBuilder
+from eth_typing import Address
+
+from pyevm_agents.bench.evm_cases import CASES
+from pyevm_agents.bench.form import Yardstick
+from pyevm_agents.bench.intervals import interval, scaled
+from pyevm_agents.bench.rounds import in_rounds, timed
+from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.config import DEFAULT_CHAIN_ID, ChainConfig
+from pyevm_agents.development import (
+    DEVELOPMENT_ADDRESS,
+    DEVELOPMENT_BALANCE_WEI,
+    DEVELOPMENT_KEY,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pyevm_agents.bench.evm_case import Ask, Case
+    from pyevm_agents.bench.form import Interval
+    from pyevm_agents.bench.rounds import Setting
+    from pyevm_agents.chain import MinedBlock
+
+VM = "pyevm-agents"
+BLOCK_GAS = 300_000_000
+"""More than any case uses, in one transaction or many: how full a block is does not matter here."""
+
+CASE_GAS = 250_000_000
+GAS_PRICE_WEI = 10**11
+"""Far above the base fee of the first blocks, here and on other development networks."""
+
+NANOSECONDS = 1e9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """A block of a case that was mined."""
+
+    gas: int
+    seconds: float
+    outputs: tuple[bytes, ...]
+    """What its transactions returned."""
+
+
+class Bed:
+    """A chain with the contracts of some cases, and blocks of their transactions."""
+
+    def __init__(self, cases: Sequence[Case]) -> None:
+        """Begin with a chain of its own."""
+        accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
+        for case in cases:
+            for address, code in case.codes.items():
+                accounts[address] = GenesisAccount(code=code, nonce=1)
+        self.chain = Chain(ChainConfig(block_gas_limit=BLOCK_GAS), accounts=accounts)
+
+    def raw(self, asks: Sequence[Ask]) -> list[bytes]:
+        """Return the next transactions of the development account, signed."""
+        return signed(asks, first_nonce=self.chain.nonce(DEVELOPMENT_ADDRESS))
+
+    def mine(self, raw: Sequence[bytes]) -> MinedBlock:
+        """Mine signed transactions as they come from a client."""
+        builder = self.chain.transaction_builder
+        return self.chain.mine([builder.decode(each) for each in raw])
+
+    def sample(self, case: Case, times: int) -> Sample:
+        """Do a case so many times; go back."""
+        snapshot = self.chain.snapshot()
+        try:
+            before = case.before(times)
+            if before:
+                _require_success(case, self.mine(self.raw(before)))
+            raw = self.raw(case.asks(times))
+            mined: list[MinedBlock] = []
+            seconds = timed(lambda: mined.append(self.mine(raw)))
+            _require_success(case, mined[0])
+            return Sample(
+                gas=_gas(case, mined[0]),
+                seconds=seconds,
+                outputs=tuple(bytes(each.output) for each in mined[0].computations),
+            )
+        finally:
+            self.chain.revert(snapshot)
+
+    def measure(self, case: Case) -> Sample:
+        """Do a case as often as it asks for, less what it wants to be taken off."""
+        whole = self.sample(case, case.times)
+        if not case.taken_off:
+            return whole
+        part = self.sample(case, case.taken_off)
+        return Sample(
+            gas=whole.gas - part.gas,
+            seconds=whole.seconds - part.seconds,
+            outputs=whole.outputs,
+        )
+
+
+def yardsticks(setting: Setting, cases: Sequence[Case] = CASES) -> tuple[Yardstick, ...]:
+    """Measure the EVM's cases on our VM, those of a quick run where it is one."""
+    wanted = [case for case in cases if case.is_quick or not setting.is_quick]
+    bed = Bed(wanted)
+    setting.observer.part("EVM", len(wanted) * (1 + setting.rounds))
+    gas: dict[str, int] = {}
+    for case in wanted:
+        # Once before it counts: what is read or built when it is first needed is not the EVM's.
+        bed.sample(case, 1)
+        setting.observer.step(case.title)
+
+    def measured(case: Case) -> Callable[[], float]:
+        def seconds() -> float:
+            sample = bed.measure(case)
+            gas[case.name] = sample.gas
+            return sample.seconds
+
+        return seconds
+
+    seconds = in_rounds(setting, {case.name: measured(case) for case in wanted})
+    return tuple(
+        Yardstick(
+            name=case.name,
+            title=case.title,
+            vm=VM,
+            gas=gas[case.name],
+            seconds=seconds[case.name],
+            ns_per_gas=ns_per_gas(seconds[case.name], gas[case.name]),
+            is_worst_case=case.is_worst_case,
+        )
+        for case in wanted
+    )
+
+
+def ns_per_gas(seconds: Sequence[float], gas: int) -> Interval:
+    """Return what a gas takes, in nanoseconds."""
+    return scaled(interval(seconds), NANOSECONDS / gas)
+
+
+def signed(asks: Sequence[Ask], *, first_nonce: int) -> list[bytes]:
+    """Return transactions of the development account as a client sends them."""
+    return [
+        PragueTransactionBuilder.create_unsigned_transaction(
+            nonce=first_nonce + index,
+            gas_price=GAS_PRICE_WEI,
+            gas=CASE_GAS if ask.gas is None else ask.gas,
+            to=ask.to or Address(b""),
+            value=ask.value_wei,
+            data=ask.data,
+        )
+        .as_signed_transaction(DEVELOPMENT_KEY, chain_id=DEFAULT_CHAIN_ID)
+        .encode()
+        for index, ask in enumerate(asks)
+    ]
+
+
+def _gas(case: Case, mined: MinedBlock) -> int:
+    """Return what a case was charged: by whole transactions, or by the code in them alone."""
+    if case.is_whole:
+        return int(mined.block.header.gas_used)
+    return sum(int(each.msg.gas) - each.get_gas_remaining() for each in mined.computations)
+
+
+def _require_success(case: Case, mined: MinedBlock) -> None:
+    for computation in mined.computations:
+        if computation.is_error:
+            raise RuntimeError(f"the EVM's case {case.name} failed: {computation.error!r}")

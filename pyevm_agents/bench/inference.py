@@ -1,0 +1,55 @@
+"""What inference takes: the engine's tokens and the precompile's own work, timed round by round.
+
+Terms are those of `form.TERMS`. Details of probes, beside what their counts tell: "kept" and
+"restored" warm tokens; sampled "numbers"; bytes that are "spelled" control tokens; parameters that
+are "arrays"; calls that are "remembered", and those "of nobody".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyevm_agents.bench.call_probes import CallProbes
+from pyevm_agents.bench.engine_probes import PIECE_TOKENS, EngineProbes
+from pyevm_agents.bench.probe_case import Probing
+
+if TYPE_CHECKING:
+    from pyevm_agents.bench.form import Probe
+    from pyevm_agents.bench.rounds import Setting
+
+LONG_ROUNDS = 2
+"""How often the longest prompt is read: a minute or two each time, on two cores."""
+
+
+def probes(
+    setting: Setting, *, longest_tokens: int | None = None, rounds: int | None = None
+) -> tuple[Probe, ...]:
+    """Measure every term: prompts up to the whole context, or up to 512 tokens in quick mode.
+
+    Input:
+        longest_tokens: of a prompt; None for those.
+        rounds: how often each is timed; None for as often as the setting says.
+
+    Raises: EngineFault: the engine died, or a call did not do what it is made for.
+    """
+    if longest_tokens is None and setting.is_quick:
+        longest_tokens = PIECE_TOKENS
+    engine = EngineProbes(setting.model, longest_tokens=longest_tokens)
+    calls = CallProbes(setting.model)
+    calls.warm_up()
+    short = calls.cases() | engine.short()
+    long = engine.long() if engine.longest_tokens > PIECE_TOKENS else {}
+    rounds = setting.rounds if rounds is None else rounds
+    long_rounds = _spread(LONG_ROUNDS if long else 0, rounds)
+    setting.observer.part("Inference", len(short) * rounds + len(long) * len(long_rounds))
+    probing = Probing(setting)
+    for index in range(rounds):
+        probing.round(short)
+        if index in long_rounds:
+            probing.round(long)
+    return probing.probes()
+
+
+def _spread(count: int, rounds: int) -> set[int]:
+    """Return so many of the rounds, as far apart as can be."""
+    return {index * (rounds - 1) // max(1, count - 1) for index in range(count)}

@@ -1,0 +1,56 @@
+"""Files that are written whole or not at all, and are known to be writable before the work."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import TYPE_CHECKING
+
+from pyevm_agents.errors import AgentsError, ConfigError
+from pyevm_agents.whole_files import replace_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def require_file_place(path: Path) -> None:
+    """Refuse a place where no file can be written.
+
+    Raises: ConfigError.
+    """
+    if path.is_dir():
+        raise ConfigError(f"{path} is a folder; name a file in it")
+    _require_writable(path, path.parent)
+
+
+def require_folder_place(path: Path) -> None:
+    """Refuse a place where no folder is and none can be made.
+
+    Raises: ConfigError.
+    """
+    if path.exists() and not path.is_dir():
+        raise ConfigError(f"{path} is a file; name a folder")
+    _require_writable(path, path if path.is_dir() else path.parent)
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file in the place of what is there.
+
+    Raises: AgentsError: it can't be written. What was there is there still.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        replace_whole(path, data)
+    except OSError as error:
+        raise AgentsError(
+            f"{path} could not be written: {error.strerror}; what was there is there still"
+        ) from error
+
+
+def _require_writable(path: Path, folder: Path) -> None:
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return
+    except OSError as error:
+        raise ConfigError(
+            f"{path} can't be written: {error.strerror}; name another place, or make its folder"
+        ) from error

@@ -1,0 +1,19 @@
+"""Who is told how far a benchmark is, in tests."""
+
+from __future__ import annotations
+
+
+class Counting:
+    """Counts what was promised, and what came."""
+
+    def __init__(self) -> None:
+        self.promised: list[tuple[str, int]] = []
+        self.steps: list[str] = []
+
+    def part(self, title: str, steps: int) -> None:
+        """Take note of a part."""
+        self.promised.append((title, steps))
+
+    def step(self, detail: str) -> None:
+        """Take note of a step."""
+        self.steps.append(detail)

@@ -1,0 +1,221 @@
+"""Attacks end as they should, and are charged for exactly what they get."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from eth_typing import Address
+
+from precompiles import spec
+from precompiles.abi import ParamType
+from precompiles.schedule import Schedule
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.bench import attack_cases
+from pyevm_agents.bench.attack_cases import (
+    BEFORE_END,
+    EXPECTED,
+    MAKERS,
+    UNITS,
+    AttackCase,
+    Target,
+    cases,
+    filled,
+)
+from pyevm_agents.bench.attack_code import ExecutorCall, attacker_code, calldata, tool_code
+from pyevm_agents.bench.attacks import SilentModel, aimed, attacks, outcome
+from pyevm_agents.bench.pricing import Prices, gas_of, with_evm_gas
+from pyevm_agents.bench.rounds import Setting
+from pyevm_agents.bench.usage import executor_calls, tokens_of
+from pyevm_agents.development import model_profile
+from pyevm_agents.models import ScriptedModel, again
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyevm_agents.models import LlamaModel, Vocabulary
+    from tests.conftest import Bench
+
+    MakeBench = Callable[..., Bench]
+
+
+@pytest.fixture(scope="module")
+def target(vocabulary: Vocabulary) -> Target:
+    facts = vocabulary.profile_facts
+    return Target(
+        model=vocabulary,  # type: ignore[arg-type]
+        profile=model_profile(facts),
+        fingerprint=facts.fingerprint,
+        is_quick=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def found(target: Target) -> dict[str, AttackCase]:
+    return {case.name: case for case in cases(target)}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_each_attack_ends_as_it_should_and_pays_for_all(
+    name: str, found: dict[str, AttackCase], target: Target, vocabulary: Vocabulary
+) -> None:
+    case = found[name]
+    silent = SilentModel(vocabulary)  # type: ignore[arg-type]
+    brief = ScriptedModel([again(" abc\nFinal Answer: b")], vocabulary=vocabulary)
+    it = aimed(case, brief if case.is_brief else silent, target)
+    silent.prompts.clear()
+    _, sent = it.sent()
+    assert outcome(sent.computation) == EXPECTED[name]
+    usage = tokens_of(sent.computation) + it.bought
+    schedule, profile = it.chain.config.schedule, target.profile
+    # What halts gets just what it paid for: the rest is the attacker's own code.
+    whole = with_evm_gas(usage, sent.receipt.gas_used, schedule, profile)
+    is_reading = name in {"small-reads", "failing-read"}
+    assert whole.evm_gas < (2_100_000 if is_reading else 120_000)
+    assert gas_of(whole, schedule, profile) == sent.receipt.gas_used
+    if case.halts_after:
+        most = target.profile.max_output_tokens
+        tokens = most - 1 if case.halts_after == BEFORE_END else case.halts_after
+        asked = silent.prompts
+        assert len(asked) == len(case.calls)
+        assert whole.cold_tokens == sum(asked)
+        assert whole.output_tokens == tokens * len(asked)
+    if not case.is_reaching_model:
+        assert not silent.prompts
+
+
+def test_gas_that_ends_before_the_end_is_just_too_little(
+    found: dict[str, AttackCase], target: Target, vocabulary: Vocabulary
+) -> None:
+    model = ScriptedModel([again(" abc\nFinal Answer: a longer one")], vocabulary=vocabulary)
+    it = aimed(found["out-of-gas"], model, target)
+    _, sent = it.sent()
+    assert outcome(sent.computation) == "out of gas"
+    (first, *_) = it.case.calls
+    assert first.gas is not None
+    enough = replace(first, gas=first.gas + target.profile.output_token_gas)
+    paid = replace(it.case, calls=(enough,), halts_after=None)
+    _, done = aimed(paid, model, target).sent()
+    assert outcome(done.computation) == "answered"
+
+
+def test_the_longest_prompt_fits_the_context_and_hardly_a_token_more(
+    target: Target, vocabulary: Vocabulary
+) -> None:
+    whole = {case.name: case for case in cases(replace(target, is_quick=False))}
+    silent = SilentModel(vocabulary)  # type: ignore[arg-type]
+    for name in ("long-prompt", "grammar", "out-of-gas"):
+        _, sent = aimed(whole[name], silent, target).sent()
+        assert outcome(sent.computation) == EXPECTED[name]
+    room = target.profile.context_tokens - target.profile.max_output_tokens
+    assert room - 100 < max(silent.prompts) <= room
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_texts_are_as_long_as_they_are_to_be(name: str) -> None:
+    for size_bytes in (200, 4_096):
+        text = filled(UNITS[name], size_bytes)
+        assert size_bytes - len(UNITS[name].encode()) < len(text.encode()) <= size_bytes
+
+
+def test_every_attack_says_how_it_ends(found: dict[str, AttackCase]) -> None:
+    assert list(found) == list(EXPECTED)
+    assert len(found) == len(MAKERS)
+
+
+def test_warm_prompts_are_warm(
+    found: dict[str, AttackCase], target: Target, vocabulary: Vocabulary
+) -> None:
+    case = found["warm"]
+    brief = ScriptedModel([again(" abc\nFinal Answer: b")], vocabulary=vocabulary)
+    _, sent = aimed(case, brief, target).sent()
+    calls = [tokens_of(call) for call in executor_calls(sent.computation)]
+    first, later = calls[: spec.WARM_PREFIXES], calls[spec.WARM_PREFIXES :]
+    assert [call.warm_tokens >= spec.PROMPT_BLOCK_TOKENS for call in first] == [
+        False,
+        *[True] * (spec.WARM_PREFIXES - 1),  # They share their beginning, the instructions.
+    ]
+    assert all(call.cold_tokens > spec.PROMPT_BLOCK_TOKENS for call in first)
+    assert all(call.cold_tokens < spec.PROMPT_BLOCK_TOKENS for call in later)
+
+
+def test_calldata_is_as_long_as_a_call_may_be(found: dict[str, AttackCase]) -> None:
+    for name in ("text", "unpaid-prompt", "addresses", "tools", "history", "steps", "aliases"):
+        (call,) = found[name].calls
+        assert spec.MAX_CALLDATA_BYTES - 2_048 < len(call.data) <= spec.MAX_CALLDATA_BYTES
+
+
+def test_the_attacker_makes_the_calls_that_it_is_told_to(bench: MakeBench) -> None:
+    tool = Address(bytes(19) + b"\xaa")
+    calls = [
+        ExecutorCall(data=b""),
+        ExecutorCall(data=calldata(model_id="bytes", prompt="x" * 60_000), gas=1_000_000),
+        ExecutorCall(data=calldata(model_id="bytes", tools=[tool])),
+    ]
+    attacker = Address(bytes(19) + b"\xcc")
+    code, stored = attacker_code(calls)
+    codes = {
+        attacker: code,
+        tool: tool_code("Tool", "", [(ParamType.ADDRESS, "to", "x")]),
+        **stored,
+    }
+    b = bench([" a\nFinal Answer: b"], codes=codes)
+    done = b.call(attacker, b"")
+    assert [bytes(call.msg.data) for call in done.children] == [call.data for call in calls]
+    assert {call.msg.to for call in done.children} == {EXECUTOR_ADDRESS}
+    assert done.children[1].msg.gas == 1_000_000
+    assert done.children[2].is_success
+    assert b.model.requests[0].grammar.startswith('start: " " THOUGHT')
+
+
+def test_reverting_changes_nothing_but_the_outcome(bench: MakeBench, target: Target) -> None:
+    del target
+    calls = [ExecutorCall(data=calldata(model_id="bytes"))]
+    used = {}
+    for is_reverting in (False, True):
+        attacker = Address(bytes(19) + b"\xcc")
+        code, stored = attacker_code(calls, is_reverting=is_reverting)
+        b = bench([" a\nFinal Answer: b"], codes={attacker: code, **stored})
+        done = b.call(attacker, b"")
+        assert done.is_error == is_reverting
+        used[is_reverting] = done.get_gas_used()
+    assert 0 <= used[True] - used[False] < 10
+
+
+class Quiet:
+    """An observer that counts."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+        self.told = 0
+
+    def part(self, title: str, steps: int) -> None:
+        assert title == "Attacks"
+        self.steps = steps
+
+    def step(self, detail: str) -> None:
+        assert " s" in detail
+        self.told += 1
+
+
+def test_attacks_are_timed_and_priced(llama: LlamaModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = {"_unpaid_prompt", "_aliases", "_small_calls"}
+    makers = tuple(make for make in MAKERS if make.__name__ in few)
+    monkeypatch.setattr(attack_cases, "MAKERS", makers)
+    monkeypatch.setattr("pyevm_agents.bench.attacks.MAKERS", makers)
+    profile = model_profile(llama.profile_facts)
+    prices = [
+        Prices(name="default", schedule=Schedule(), profile=profile),
+        Prices(name="dear", schedule=Schedule(input_byte_gas=160), profile=profile),
+    ]
+    observer = Quiet()
+    made = attacks(Setting(model=llama, observer=observer, is_quick=True), prices)
+    assert observer.steps == observer.told == len(made) == 3
+    for attack in made:
+        assert attack.outcome == EXPECTED[attack.name]
+        default, dear = attack.gas
+        assert dear.gas - default.gas == 144 * attack.usage.input_bytes
+        (_, at_default), (_, at_dear) = attack.seconds_per_30m_gas
+        assert at_default.middle == pytest.approx(attack.seconds[0] * 3e7 / default.gas)
+        assert at_dear.middle <= at_default.middle

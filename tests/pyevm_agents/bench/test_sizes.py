@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from pyevm_agents.bench.form import Interval, Size, Yardstick
+from pyevm_agents.bench.random_models import parameters, tensor_bytes
+from pyevm_agents.bench.rounds import Setting
+from pyevm_agents.bench.sizes import (
+    LONG_TOKENS,
+    TERMS,
+    exponent_of,
+    file_of,
+    ns_per_gas,
+    require_room,
+    sizes,
+    work_folder,
+)
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models import LlamaModel
+from tests.pyevm_agents.bench.tiny_model import TINY, SilentObserver, tiny_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+OTHER = replace(TINY, name="other-random", layers=3)
+PER_GAS = Interval(middle=30.0, low=20.0, high=40.0)
+
+
+class DiskUsage(NamedTuple):
+    total: int
+    used: int
+    free: int
+
+
+def yardstick(name: str, per_gas: Interval = PER_GAS, *, vm: str = "pyevm-agents") -> Yardstick:
+    return Yardstick(
+        name=name,
+        title=name,
+        vm=vm,
+        gas=1,
+        seconds=(1.0,),
+        ns_per_gas=per_gas,
+        is_worst_case=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def tiny(folder: Path) -> Iterator[LlamaModel]:
+    with LlamaModel(tiny_model(folder), threads=1) as model:
+        yield model
+
+
+def test_a_model_is_measured_beside_the_own_one(tiny: LlamaModel, folder: Path) -> None:
+    observer = SilentObserver()
+    setting = Setting(model=tiny, observer=observer, is_quick=True)
+    found = sizes(setting, [yardstick("erc20")], shapes=(OTHER,), work=folder, rounds=2)
+    assert [one.name for one in found] == ["tiny-random", "other-random"]
+    assert [one.parameters for one in found] == [parameters(TINY), parameters(OTHER)]
+    assert [one.quantisation for one in found] == ["Q4_K", "Q4_K_M"]
+    for one in found:
+        ns = dict(one.ns)
+        assert tuple(ns) == TERMS
+        assert ns["cold"].middle > 0
+        assert ns["sampled"].middle > 0
+        assert one.prompt_tokens == LONG_TOKENS
+        gas = {reference: dict(terms) for reference, terms in one.parity_gas}
+        assert gas["erc20"]["cold"].middle == pytest.approx(ns["cold"].middle / 30)
+        assert gas["worst"] == gas["erc20"]
+    assert len(observer.steps) == observer.parts[0][1]
+    assert file_of(OTHER, folder).stat().st_size > tensor_bytes(OTHER)
+
+
+def size(parameters: int, ns: float) -> Size:
+    return Size(
+        name=str(parameters),
+        parameters=parameters,
+        file_bytes=1,
+        quantisation="Q4_K_M",
+        ns=(("cold", Interval(middle=ns, low=0.9 * ns, high=1.1 * ns)),),
+        prompt_tokens=96,
+        parity_gas=(),
+    )
+
+
+def test_the_exponent_of_parameters() -> None:
+    found = exponent_of([size(10**8, 1e6), size(10**9, 1e7)], "cold")
+    assert found is not None
+    assert found.middle == pytest.approx(1.0)
+    assert found.low < 1 < found.high
+    assert exponent_of([size(10**8, 1e6)], "cold") is None
+    assert exponent_of([size(10**8, 0.0), size(10**9, 1e7)], "cold") is None
+
+
+def test_references_are_those_of_our_vm_and_the_worst_is_the_slowest() -> None:
+    slow = Interval(middle=900.0, low=800.0, high=950.0)
+    slower = Interval(middle=9e6, low=9e6, high=9e6)
+    found = ns_per_gas(
+        [yardstick("ecrecover"), yardstick("loop", slow), yardstick("erc20", slower, vm="anvil 1")]
+    )
+    assert found == {"ecrecover": PER_GAS, "worst": slow}
+    assert ns_per_gas([]) == {}
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary folders are made."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_a_temporary_folder_is_gone_after_an_error(
+    temporary: Path, tiny: LlamaModel, error: type[BaseException]
+) -> None:
+    seen: list[int] = []
+
+    class Failing(SilentObserver):
+        def step(self, detail: str) -> None:
+            seen.append(sum(1 for one in temporary.rglob("*.gguf")))
+            raise error(detail)
+
+    setting = Setting(model=tiny, observer=Failing(), is_quick=True)
+    with pytest.raises(error):
+        sizes(setting, [], shapes=(OTHER,))
+    assert seen == [1]
+    assert not [*temporary.iterdir()]
+
+
+INTERRUPTED = """
+import sys
+from pyevm_agents.bench.rounds import Setting
+from pyevm_agents.bench.sizes import sizes
+from pyevm_agents.models import LlamaModel
+from tests.pyevm_agents.bench.tiny_model import TINY, SilentObserver
+
+class Telling(SilentObserver):
+    def step(self, detail):
+        print(detail, flush=True)
+
+if __name__ == "__main__":
+    with LlamaModel(sys.argv[1], threads=1) as model:
+        setting = Setting(model=model, observer=Telling(), is_quick=True)
+        sizes(setting, [], shapes=(TINY,), rounds=1_000)
+"""
+
+
+def test_ctrl_c_leaves_nothing(tmp_path: Path, folder: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, str(tiny_model(folder))],
+        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "tiny-random is written\n"
+    assert [*tmp_path.rglob("*.gguf")]
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
+    assert process.returncode == -signal.SIGINT
+    assert not [*tmp_path.rglob("*.gguf")]
+
+
+def test_a_disk_without_room_is_refused_before_anything_is_written(
+    temporary: Path, tiny: LlamaModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: DiskUsage(10**9, 10**9, 1_000))
+    setting = Setting(model=tiny, observer=SilentObserver(), is_quick=True)
+    with pytest.raises(ConfigError, match="1,000 free: make room, or name another folder"):
+        sizes(setting, [], shapes=(OTHER,))
+    assert not [*temporary.iterdir()]
+
+
+def test_files_that_are_there_need_no_room(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny_model(folder)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: DiskUsage(10**9, 10**9, 0))
+    with work_folder([TINY], folder) as same:
+        assert same == folder
+    with pytest.raises(ConfigError, match="make room"):
+        require_room([TINY], folder)
+
+
+def test_a_folder_that_can_not_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(ConfigError, match="can't be made: File exists"),
+        work_folder([TINY], tmp_path / "file"),
+    ):
+        pass
+
+
+def test_without_the_package_nothing_is_measured(
+    tiny: LlamaModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "gguf", None)
+    observer = SilentObserver()
+    with pytest.raises(ConfigError, match="pip install"):
+        sizes(Setting(model=tiny, observer=observer, is_quick=True), [])
+    assert not observer.parts

@@ -1,0 +1,71 @@
+"""Numbers for people."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyevm_agents.bench import wording
+from pyevm_agents.bench.form import Interval
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"),
+        (61_234, "61,200"),
+        (999.9, "1,000"),
+        (7.8, "7.80"),
+        (0.04567, "0.0457"),
+        (-3.14159, "\N{MINUS SIGN}3.14"),
+        (1e-7, "1.00e\N{MINUS SIGN}07"),
+        (math.inf, "∞"),
+        (-math.inf, "\N{MINUS SIGN}∞"),
+        (math.nan, "\N{EN DASH}"),
+    ],
+)
+def test_a_number_has_three_digits(value: float, text: str) -> None:
+    assert wording.number(value) == text
+
+
+@given(st.floats(min_value=1e-3, max_value=1e11))
+def test_a_number_is_right_to_three_digits(value: float) -> None:
+    assert float(wording.number(value).replace(",", "")) == pytest.approx(value, rel=0.0051)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"),
+        (4.5e-8, "45.0 ns"),
+        (0.00621, "6.21 ms"),
+        (9e-6, "9.00 µs"),
+        (59.94, "59.9 s"),
+        (912.4, "15.2 min"),
+        (2.9e-14, "29.0 fs"),
+        (math.inf, "∞ s"),
+    ],
+)
+def test_a_time_has_the_unit_that_fits(seconds: float, text: str) -> None:
+    assert wording.seconds(seconds) == text
+
+
+def test_a_span_has_the_unit_of_its_middle() -> None:
+    assert wording.seconds_span(Interval(middle=0.001, low=0.0009, high=1.2)) == "0.900 to 1,200"
+    assert wording.span(Interval(middle=2, low=2, high=2)) == ""
+    assert wording.span(Interval(middle=2, low=1, high=math.inf)) == "1.00 to ∞"
+    assert wording.span(Interval(middle=math.nan, low=math.nan, high=1)) == ""
+
+
+def test_words() -> None:
+    assert wording.listed([]) == ""
+    assert wording.listed(["a"]) == "a"
+    assert wording.listed(["a", "b", "c"]) == "a, b and c"
+    assert wording.count(134_515_008) == "135 million"
+    assert wording.size(144_811_456) == "145 MB"
+    assert wording.percent(0.0213) == "2.1 %"
+    assert wording.moment("2026-11-21T23:40:00+00:00") == "2026-11-21 23:40 UTC"
+    assert wording.moment("yesterday") == "yesterday"

@@ -1,0 +1,58 @@
+"""What a transaction's calls leave in memory: not all the data that they were called with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eth.vm.forks.prague.state import PragueState
+from eth_typing import Address
+
+from pyevm_agents.chain import Call, Chain, GenesisAccount
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.vm import computation as computation_module
+from tests.pyevm_agents.tracing.assembler import asm
+
+if TYPE_CHECKING:
+    import pytest
+
+SENDER, LOOP, CALLEE = (Address(bytes(19) + bytes([n])) for n in (0xA1, 0xA2, 0xA3))
+MIB = 1 << 20
+
+
+def chain(calls: int, size_bytes: int) -> Chain:
+    """A contract that calls another, so often, with so much of its memory."""
+    call = f"PUSH0 PUSH0 0x{size_bytes:06x} PUSH0 PUSH0 0x{CALLEE.hex()} GAS CALL POP "
+    accounts = {
+        LOOP: GenesisAccount(code=asm(call * calls)),
+        CALLEE: GenesisAccount(code=asm("CALLDATASIZE PUSH0 SSTORE")),
+    }
+    return Chain(ChainConfig(), accounts=accounts)
+
+
+def kept_bytes(calls: int, size_bytes: int) -> list[int]:
+    """Return the bytes of data that each call still has, once its transaction has ended."""
+    call = Call(to=LOOP, sender=SENDER, data=b"", gas=25_000_000)
+    ended = chain(calls, size_bytes).call(call).computation
+    ended.raise_if_error()
+    assert isinstance(ended.state, PragueState)
+    # Each of them was called with all of it, whatever is kept.
+    assert int(ended.state.get_storage(CALLEE, 0)) == size_bytes
+    return [len(child.msg.data) for child in ended.children]
+
+
+def test_a_loop_of_large_calls_does_not_fill_the_memory() -> None:
+    kept = kept_bytes(100, MIB)
+    assert sum(kept) == computation_module.KEPT_CALL_BYTES == 64 * MIB
+    assert kept == [MIB] * 64 + [0] * 36
+
+
+def test_small_calls_are_kept_whatever_else_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(computation_module, "KEPT_CALL_BYTES", 0)
+    assert kept_bytes(3, computation_module.SMALL_CALL_BYTES) == [1_024] * 3
+    assert kept_bytes(3, computation_module.SMALL_CALL_BYTES + 1) == [0] * 3
+
+
+def test_each_transaction_may_keep_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(computation_module, "KEPT_CALL_BYTES", 4_000)
+    assert kept_bytes(3, 2_000) == [2_000, 2_000, 0]
+    assert kept_bytes(3, 2_000) == [2_000, 2_000, 0]
