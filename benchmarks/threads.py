@@ -5,7 +5,8 @@
 Measures tokens a second with each number of threads in one process alone, then the time per token
 of several processes at once: with more threads than cores, an engine that spins takes fifty times
 as long. The bar: two processes with two threads each on two cores take at most 1.5 times the time
-per token of two with one thread each.
+per token of two with one thread each. At last, a few tokens read after others, which an engine
+leaves to one thread up to `MIN_SHARED_READING_TOKENS`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import statistics
 import threading
 import time
@@ -21,6 +23,7 @@ from pathlib import Path
 
 from precompiles.ports import GenerationRequest, Segment
 from pyevm_agents.models import LlamaModel
+from pyevm_agents.models.wire import Request
 
 PROMPT = (
     "The chain asks its model to think about what to do with a hundred dollars of stable value. "
@@ -32,6 +35,11 @@ FREE_TEXT = "start: /(.|\\n)+/"
 """A grammar that admits any text, so that each token is computed and none is forced."""
 
 WARM_UP_TOKENS = 2
+
+FEW_TOKENS = (2, 8, 16, 24, 25, 32, 48, 64)
+BEFORE_TOKENS = 100
+FIRST_TOKEN, LAST_TOKEN = 1_000, 40_000
+"""Ordinary ones of the default model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,8 +106,24 @@ def measure(
     )
 
 
+def read_few(path: Path | None, *, threads: int, rounds: int) -> dict[int, float]:
+    """Return the median milliseconds to read each of `FEW_TOKENS` after the same others."""
+    chance = random.Random(0)  # noqa: S311 - any tokens do
+    before = [chance.randrange(FIRST_TOKEN, LAST_TOKEN) for _ in range(BEFORE_TOKENS)]
+    seconds: dict[int, list[float]] = {few: [] for few in FEW_TOKENS}
+    with LlamaModel(path, threads=threads) as model:
+        for _ in range(rounds):
+            for few in FEW_TOKENS:
+                model.engine.ask(Request(operation="logits", tokens=before))
+                new = [chance.randrange(FIRST_TOKEN, LAST_TOKEN) for _ in range(few)]
+                started = time.perf_counter()
+                model.engine.ask(Request(operation="logits", tokens=[*before, *new]))
+                seconds[few].append(time.perf_counter() - started)
+    return {few: round(statistics.median(each) * 1000, 1) for few, each in seconds.items()}
+
+
 def main() -> None:
-    """Measure and print one table."""
+    """Measure and print two tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -137,8 +161,16 @@ def main() -> None:
         "two processes, two threads against one: "
         f"{'not measured' if ratio is None else f'{ratio:.2f} times'} (bar: 1.5); load {load:.1f}"
     )
+    few = {
+        threads: read_few(options.model, threads=threads, rounds=options.rounds)
+        for threads in options.threads
+    }
+    print(f"\n{'tokens':>9}" + "".join(f"{f'{each} threads, ms':>16}" for each in few))
+    for tokens in FEW_TOKENS:
+        print(f"{tokens:>9}" + "".join(f"{each[tokens]:>16}" for each in few.values()))
     if options.json is not None:
         report = {
+            "few_tokens_ms": few,
             "cores": os.cpu_count(),
             "load": load,
             "ratio": ratio,

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from pyevm_agents.bench.form import Attack, Growth, Price, Report
 
+PARITY_PRICE = "parity price"
+"""The group of what a benchmark is for."""
+
 UNKNOWN = Interval(middle=math.nan, low=math.nan, high=math.nan)
 
 
@@ -104,7 +107,7 @@ def _prices(price: Price) -> Iterator[Figure]:
     title = PRICES.get(price.term, price.term)
     for name, gas in price.parity_gas:
         words = f"{title}, {REFERENCES.get(name, name)}"
-        yield Figure(group="parity price", title=words, unit="gas", value=gas)
+        yield Figure(group=PARITY_PRICE, title=words, unit="gas", value=gas)
 
 
 def _bought(attack: Attack) -> Iterator[Figure]:

@@ -35,6 +35,12 @@ without spinning meet some 300 times a token, 25 ms in all: more than the defaul
 take a single thread (16 ms a token; 41 ms with two). Prompts are read by all threads in any case.
 Source: `benchmarks/threads.py`, two cores."""
 
+MIN_SHARED_READING_TOKENS = 25
+"""Tokens of a batch from which on several threads read it together, where the model is smaller than
+that: their meetings take some 45 ms of any batch, which is what two threads save of 24 tokens. One
+thread reads n tokens of the default model in 15 + 5.2 n ms, two in 60 + 3.8 n. What grammars force,
+and what a step adds to a prompt, is often less. Source: `benchmarks/threads.py`, two cores."""
+
 WORTHWHILE_TOKENS = 16
 """Tokens that must be spared before a state is saved or restored. The default model evaluates 16 in
 some 100 ms; to save or to restore 300 takes 1 to 6 ms and 1,000 some 12, so even a full context of
@@ -90,8 +96,9 @@ class Context:
         parameters.n_batch = parameters.n_ubatch = BATCH_TOKENS
         parameters.n_seq_max = 1
         is_large = llama_cpp.llama_model_size(llama.model) >= MIN_SHARED_WRITING_BYTES
-        parameters.n_threads = threads if is_large else 1
-        parameters.n_threads_batch = threads
+        self._threads = threads
+        self._threads_of_few = threads if is_large else 1
+        parameters.n_threads, parameters.n_threads_batch = self._threads_of_few, threads
         parameters.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
         parameters.offload_kqv = parameters.op_offload = False
         parameters.kv_unified = False
@@ -276,6 +283,9 @@ class Context:
             batch.n_seq_id[index] = 1
             batch.seq_id[index][0] = 0
             batch.logits[index] = wants_logits and index == len(tokens) - 1
+        is_shared = len(tokens) >= MIN_SHARED_READING_TOKENS
+        reading_threads = self._threads if is_shared else self._threads_of_few
+        llama_cpp.llama_set_n_threads(self._context, self._threads_of_few, reading_threads)
         status = llama_cpp.llama_decode(self._context, batch)
         if status != 0:
             self.forget()

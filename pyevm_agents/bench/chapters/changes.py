@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyevm_agents.bench import wording
+from pyevm_agents.bench.compare import PARITY_PRICE
 from pyevm_agents.bench.document import Cell, Chapter, Strong, Table, names, numbers, said, timed
 
 if TYPE_CHECKING:
@@ -44,7 +45,12 @@ def verdict(it: Comparison) -> str:
     if not all_of:
         return "Nothing was measured in both."
     changed = f"{count:,}" if count else "None"
-    return f"{changed} of {all_of:,} figures changed beyond both intervals."
+    found = f"{changed} of {all_of:,} figures changed beyond both intervals."
+    prices = [one for one in it.differences if one.group == PARITY_PRICE]
+    if not prices:
+        return found
+    agreeing = sum(not one.is_beyond for one in prices)
+    return f"{found} Parity prices that agree within their intervals: {agreeing} of {len(prices)}."
 
 
 def amount(value: float, unit: str) -> str:

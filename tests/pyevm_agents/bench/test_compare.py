@@ -8,6 +8,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pyevm_agents.bench.chapters.changes import verdict
 from pyevm_agents.bench.compare import compare, figures
 from pyevm_agents.bench.form import Interval, Report, Yardstick
 from pyevm_agents.bench.intervals import scaled
@@ -49,6 +50,21 @@ def test_a_change_is_told_where_intervals_part(factor: float) -> None:
     first = it.differences[0]
     assert first.ratio.low <= first.ratio.middle <= first.ratio.high
     assert math.isclose(first.ratio.middle, factor)
+
+
+def test_prices_agree_or_do_not() -> None:
+    told = compare(FULL, FULL)
+    prices = [one for one in told.differences if one.group == "parity price"]
+    others = [one for one in told.differences if one.group != "parity price"]
+
+    def said(beyond: int, count: int = 2) -> str:
+        changed = [replace(one, is_beyond=at < beyond) for at, one in enumerate(prices[:count])]
+        return verdict(replace(told, differences=(*others, *changed)))
+
+    assert len(prices) >= 2
+    for beyond in range(3):
+        assert said(beyond).endswith(f"agree within their intervals: {2 - beyond} of 2.")
+    assert said(0, 0).endswith("figures changed beyond both intervals.")
 
 
 def test_other_circumstances_are_named() -> None:

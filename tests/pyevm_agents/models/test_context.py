@@ -326,6 +326,40 @@ def test_a_memory_that_can_not_be_cut_goes_on_or_is_restored_as_a_whole() -> Non
     """)
 
 
+def test_one_thread_reads_a_few_tokens_and_all_read_more() -> None:
+    run_in_process("""
+        from pyevm_agents.models import context as module
+        from pyevm_agents.models.context import MIN_SHARED_READING_TOKENS as MANY
+
+        told = []
+        set_threads = llama_cpp.llama_set_n_threads
+
+        def tell(context, writing, reading):
+            told.append((writing, reading))
+            set_threads(context, writing, reading)
+
+        llama_cpp.llama_set_n_threads = tell
+        tokens = list(range(1000, 1000 + MANY))
+        alone = look(tokens[:-1])[0]
+        context.forget()
+        shared = look(tokens)[0]
+        assert told == [(1, 1), (1, 2)]
+
+        module.MIN_SHARED_READING_TOKENS = 1
+        context.forget()
+        assert look(tokens[:-1])[0] == alone
+        module.MIN_SHARED_READING_TOKENS = MANY + 1
+        context.forget()
+        assert look(tokens)[0] == shared
+        assert told[2:] == [(1, 2), (1, 1)]
+
+        module.MIN_SHARED_READING_TOKENS, module.MIN_SHARED_WRITING_BYTES = MANY, 1
+        large = Context(llama, threads=2, context_tokens=256)
+        large.evaluate(tokens[:2])
+        assert told[4:] == [(2, 2)]
+    """)
+
+
 def test_a_number_that_is_none_does_not_outlive_its_prompt() -> None:
     run_in_process("""
         expected = look(SECOND[:30])[0]
