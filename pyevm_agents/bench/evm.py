@@ -8,6 +8,7 @@ of its other code. After each sample it goes back to where it was.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from eth.vm.forks.prague.transactions import PragueTransactionBuilder
@@ -26,7 +27,7 @@ from pyevm_agents.development import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from pyevm_agents.bench.evm_case import Ask, Case
     from pyevm_agents.bench.form import Interval
@@ -106,38 +107,54 @@ class Bed:
         )
 
 
-def yardsticks(setting: Setting, cases: Sequence[Case] = CASES) -> tuple[Yardstick, ...]:
-    """Measure the EVM's cases on our VM, those of a quick run where it is one."""
-    wanted = [case for case in cases if case.is_quick or not setting.is_quick]
-    bed = Bed(wanted)
-    setting.observer.part("EVM", len(wanted) * (1 + setting.rounds))
-    gas: dict[str, int] = {}
-    for case in wanted:
-        # Once before it counts: what is read or built when it is first needed is not the EVM's.
-        bed.sample(case, 1)
-        setting.observer.step(case.title)
+class EvmBench:
+    """Cases on a chain of their own, those of a quick run where it is one, and all their times."""
 
-    def measured(case: Case) -> Callable[[], float]:
-        def seconds() -> float:
-            sample = bed.measure(case)
-            gas[case.name] = sample.gas
-            return sample.seconds
+    def __init__(self, setting: Setting, cases: Sequence[Case] = CASES) -> None:
+        """Begin a chain."""
+        self._setting = setting
+        self._cases = {case.name: case for case in cases if case.is_quick or not setting.is_quick}
+        self._bed = Bed(list(self._cases.values()))
+        self._gas: dict[str, int] = {}
+        self._seconds: dict[str, list[float]] = {name: [] for name in self._cases}
 
-        return seconds
+    def measure(self) -> None:
+        """Time each case in each of the setting's rounds."""
+        rounds = self._setting.rounds
+        self._setting.observer.part("EVM", len(self._cases) * (1 + rounds))
+        for case in self._cases.values():
+            # Once before it counts: what is read or built when it is first needed is not the EVM's.
+            self._bed.sample(case, 1)
+            self._setting.observer.step(case.title)
+        in_rounds(self._setting, self.timings(self._cases))
 
-    seconds = in_rounds(setting, {case.name: measured(case) for case in wanted})
-    return tuple(
-        Yardstick(
-            name=case.name,
-            title=case.title,
-            vm=VM,
-            gas=gas[case.name],
-            seconds=seconds[case.name],
-            ns_per_gas=ns_per_gas(seconds[case.name], gas[case.name]),
-            is_worst_case=case.is_worst_case,
+    def timings(self, names: Iterable[str]) -> dict[str, Callable[[], float]]:
+        """Return what times cases once more, by their names."""
+        return {name: partial(self._time, name) for name in names}
+
+    def yardsticks(self) -> tuple[Yardstick, ...]:
+        """Return what was measured so far.
+
+        Raises: KeyError: nothing was.
+        """
+        return tuple(
+            Yardstick(
+                name=name,
+                title=case.title,
+                vm=VM,
+                gas=self._gas[name],
+                seconds=tuple(self._seconds[name]),
+                ns_per_gas=ns_per_gas(self._seconds[name], self._gas[name]),
+                is_worst_case=case.is_worst_case,
+            )
+            for name, case in self._cases.items()
         )
-        for case in wanted
-    )
+
+    def _time(self, name: str) -> float:
+        sample = self._bed.measure(self._cases[name])
+        self._gas[name] = sample.gas
+        self._seconds[name].append(sample.seconds)
+        return sample.seconds
 
 
 def ns_per_gas(seconds: Sequence[float], gas: int) -> Interval:

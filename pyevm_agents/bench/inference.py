@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING
 from pyevm_agents.bench.call_probes import CallProbes
 from pyevm_agents.bench.engine_probes import PIECE_TOKENS, EngineProbes
 from pyevm_agents.bench.probe_case import Probing
+from pyevm_agents.bench.rounds import in_rounds
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from pyevm_agents.bench.form import Probe
     from pyevm_agents.bench.rounds import Setting
 
@@ -22,11 +25,17 @@ LONG_ROUNDS = 2
 
 
 def probes(
-    setting: Setting, *, longest_tokens: int | None = None, rounds: int | None = None
+    setting: Setting,
+    *,
+    beside: Mapping[str, Callable[[], float]] | None = None,
+    longest_tokens: int | None = None,
+    rounds: int | None = None,
 ) -> tuple[Probe, ...]:
     """Measure every term: prompts up to the whole context, or up to 512 tokens in quick mode.
 
     Input:
+        beside: what is to be timed as well, once a round: what terms are held against, as the
+            machine may be slower than it was before. Each does its work and returns its seconds.
         longest_tokens: of a prompt; None for those.
         rounds: how often each is timed; None for as often as the setting says.
 
@@ -41,9 +50,12 @@ def probes(
     long = engine.long() if engine.longest_tokens > PIECE_TOKENS else {}
     rounds = setting.rounds if rounds is None else rounds
     long_rounds = _spread(LONG_ROUNDS if long else 0, rounds)
-    setting.observer.part("Inference", len(short) * rounds + len(long) * len(long_rounds))
+    beside = beside or {}
+    steps = (len(beside) + len(short)) * rounds + len(long) * len(long_rounds)
+    setting.observer.part("Inference", steps)
     probing = Probing(setting)
     for index in range(rounds):
+        in_rounds(setting, beside, rounds=1)
         probing.round(short)
         if index in long_rounds:
             probing.round(long)

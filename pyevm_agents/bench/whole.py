@@ -18,6 +18,7 @@ from pyevm_agents.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from pyevm_agents.bench.evm import EvmBench
     from pyevm_agents.bench.form import (
         Attack,
         Growth,
@@ -76,6 +77,7 @@ class Whole:
     done: list[str] = field(default_factory=list)
     """The parts that are finished."""
 
+    evm: EvmBench | None = None
     yardsticks: tuple[Yardstick, ...] = ()
     probes: tuple[Probe, ...] = ()
     terms: tuple[Term, ...] = ()
@@ -145,7 +147,9 @@ class Whole:
     def _evm(self) -> None:
         from pyevm_agents.bench import anvil, evm  # noqa: PLC0415 - when its turn comes
 
-        self.yardsticks = evm.yardsticks(self.setting)
+        self.evm = evm.EvmBench(self.setting)
+        self.evm.measure()
+        self.yardsticks = self.evm.yardsticks()
         if self.setting.anvil is None:
             self.left_out.append(("anvil", NO_ANVIL))
             return
@@ -158,11 +162,24 @@ class Whole:
         from pyevm_agents.bench import fits, inference, parity, published  # noqa: PLC0415
         from pyevm_agents.bench.machine import model_of  # noqa: PLC0415 - when needed
 
-        self.probes = inference.probes(self.setting)
+        self.probes = inference.probes(self.setting, beside=self._references())
         self.terms = fits.terms(self.probes)
+        if self.evm is not None:
+            others = [one for one in self.yardsticks if one.vm != parity.OWN_VM]
+            self.yardsticks = (*self.evm.yardsticks(), *others)
         self.published = published.published(self.terms, model_of(self.setting.model))
         if self.yardsticks:
             self.prices = parity.prices(self.terms, self.yardsticks)
+
+    def _references(self) -> dict[str, Callable[[], float]]:
+        """Return what times the EVM's cases again that inference is held against."""
+        from pyevm_agents.bench import parity  # noqa: PLC0415 - when needed
+
+        if self.evm is None:
+            return {}
+        names = parity.known_references(self.yardsticks)
+        found = [parity.reference(self.yardsticks, name).name for name in names]
+        return self.evm.timings(dict.fromkeys(found))
 
     def _runs(self) -> None:
         from pyevm_agents.bench import published  # noqa: PLC0415 - when its turn comes

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from pyevm_agents.bench import evm_inputs as inputs
 from pyevm_agents.bench.assembly import asm, calling_with, looped
-from pyevm_agents.bench.evm import Bed, ns_per_gas, yardsticks
+from pyevm_agents.bench.evm import Bed, EvmBench, ns_per_gas
 from pyevm_agents.bench.evm_case import contract
 from pyevm_agents.bench.evm_cases import TRANSACTIONS
-from pyevm_agents.bench.rounds import QUICK_ROUNDS, Setting
+from pyevm_agents.bench.rounds import FULL_ROUNDS, QUICK_ROUNDS, Setting
 from pyevm_agents.development import DEVELOPMENT_ADDRESS
 from tests.pyevm_agents.bench.observers import Counting
 
@@ -78,10 +78,23 @@ def test_a_case_that_fails_is_not_measured() -> None:
 def test_a_quick_run_measures_what_is_quick(llama: LlamaModel) -> None:
     observer = Counting()
     setting = Setting(model=llama, observer=observer, is_quick=True)
-    (found,) = yardsticks(setting, (LOOP, TAKEN_OFF))
+    bench = EvmBench(setting, (LOOP, TAKEN_OFF))
+    bench.measure()
+    (found,) = bench.yardsticks()
     assert (found.name, found.title, found.vm) == ("loop", "a loop", "pyevm-agents")
     assert found.gas == 2 + 3 + 20 * (TURN + 1)
     assert len(found.seconds) == QUICK_ROUNDS
     assert found.ns_per_gas == ns_per_gas(found.seconds, found.gas)
     assert not found.is_worst_case
     assert observer.promised == [("EVM", len(observer.steps))]
+
+
+def test_a_case_can_be_timed_again_later(llama: LlamaModel) -> None:
+    bench = EvmBench(Setting(model=llama, observer=Counting(), is_quick=False), (LOOP, TAKEN_OFF))
+    bench.measure()
+    again = bench.timings(["rest"])
+    seconds = [again["rest"]() for _ in range(2)]
+    loop, rest = bench.yardsticks()
+    assert len(loop.seconds) == FULL_ROUNDS
+    assert list(rest.seconds[FULL_ROUNDS:]) == seconds
+    assert rest.ns_per_gas == ns_per_gas(rest.seconds, rest.gas)

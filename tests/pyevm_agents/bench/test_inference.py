@@ -38,12 +38,19 @@ def told() -> Told:
 @pytest.fixture(scope="module")
 def measured(llama: LlamaModel, told: Told) -> tuple[Probe, ...]:
     setting = Setting(model=llama, observer=told, is_quick=True)
-    return probes(setting, longest_tokens=64, rounds=1)
+    return probes(setting, beside={"beside": lambda: 0.25}, longest_tokens=64, rounds=1)
 
 
 def test_every_step_is_told(measured: tuple[Probe, ...], told: Told) -> None:
-    assert told.steps == len(told.details) == len(measured)
+    assert told.steps == len(told.details) == len(measured) + 1
     assert len(set(told.details)) == len(told.details)
+
+
+def test_what_is_held_against_it_is_timed_beside_it(
+    measured: tuple[Probe, ...], told: Told
+) -> None:
+    assert told.details[0] == "beside"
+    assert all(0.25 not in probe.seconds for probe in measured)
 
 
 def test_probes_count_what_was_in_them(measured: tuple[Probe, ...]) -> None:

@@ -15,9 +15,9 @@ from pyevm_agents.models import LlamaModel
 from tests.pyevm_agents.bench import made_up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from pyevm_agents.bench.form import Run
+    from pyevm_agents.bench.form import Run, Yardstick
     from pyevm_agents.bench.pricing import Prices
 
 FULL = made_up.report()
@@ -41,6 +41,25 @@ def setting() -> Iterator[Setting]:
         yield Setting(model=model, observer=Silent(), is_quick=True)
 
 
+class MadeUpEvm:
+    """Yardsticks that are made up, and slower from the second look on."""
+
+    def __init__(self, asked: list[str]) -> None:
+        self._asked = asked
+        self._looks = 0
+
+    def measure(self) -> None:
+        self._asked.append("evm")
+
+    def timings(self, names: Iterable[str]) -> dict[str, Callable[[], float]]:
+        return {name: lambda: 1.0 for name in names}
+
+    def yardsticks(self) -> tuple[Yardstick, ...]:
+        self._looks += 1
+        own = (one for one in FULL.yardsticks if one.vm == made_up.OURS)
+        return tuple(replace(one, seconds=(float(self._looks),)) for one in own)
+
+
 @pytest.fixture
 def order(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Let every part return what is made up; return the order in which they were asked."""
@@ -53,14 +72,13 @@ def order(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         )
 
     def part(name: str, result: object) -> Callable[..., object]:
-        def told(*_: object) -> object:
-            asked.append(name)
+        def told(*_: object, beside: Mapping[str, object] | None = None) -> object:
+            asked.extend([name, *(beside or ())])
             return result
 
         return told
 
-    own = tuple(one for one in FULL.yardsticks if one.vm == made_up.OURS)
-    monkeypatch.setattr(evm, "yardsticks", part("evm", own))
+    monkeypatch.setattr(evm, "EvmBench", lambda _: MadeUpEvm(asked))
     monkeypatch.setattr(inference, "probes", part("probes", FULL.probes))
     monkeypatch.setattr(fits, "terms", part("terms", FULL.terms))
     monkeypatch.setattr(runs, "runs", priced)
@@ -80,9 +98,11 @@ def whole_of(setting: Setting, *only: str) -> Whole:
 def test_parts_come_in_order_and_fit_together(setting: Setting, order: list[str]) -> None:
     whole = whole_of(setting, *PARTS)
     whole.measure()
-    assert order == ["evm", "probes", "terms", "runs", "attacks", "growth", "sizes"]
+    references = ["ecrecover", "erc20", "pairing"]
+    assert order == ["evm", "probes", *references, "terms", "runs", "attacks", "growth", "sizes"]
     assert whole.done == [*PARTS]
     report = whole.report()
+    assert {one.seconds for one in report.yardsticks} == {(2.0,)}
     assert report.left_out == (("anvil", NO_ANVIL),)
     assert {one.term for one in report.prices} == {one.term for one in FULL.prices}
     published = tuple(one.name for one in report.published)
@@ -120,7 +140,7 @@ def test_an_end_keeps_what_was_finished(
     whole = whole_of(setting)
     with pytest.raises(EngineFault, match="the model died"):
         whole.measure()
-    assert order == ["evm", "probes", "terms"]
+    assert order == ["evm", "probes", "ecrecover", "erc20", "pairing", "terms"]
     report = whole.report(why_ended="the model died")
     assert report.terms == FULL.terms
     assert report.runs == ()
