@@ -41,6 +41,9 @@ def told_failures() -> Iterator[None]:
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # People press it twice.
         err.print("Stopped.")
+        # Where the interrupt came up through `exec` of a text, as dataclasses use it, CPython would
+        # die by SIGINT in the end; the next `exec` forgets that (`run_eval_code_obj`).
+        exec("")  # noqa: S102
         sys.exit(STOPPED_STATUS)
     except OSError as error:
         if error.errno not in OUTPUT_ERRORS or error.filename is not None:

@@ -234,3 +234,21 @@ def test_a_folder_that_was_deleted_is_no_reason_to_fail(tmp_path: Path) -> None:
         assert "Traceback" not in done.stderr
         assert len(done.stderr.splitlines()) == 1
         assert message in done.stderr
+
+
+def test_ctrl_c_within_a_text_that_is_executed(tmp_path: Path) -> None:
+    """As dataclasses are made: CPython would die by the signal once the module has ended."""
+    code = """
+from pyevm_agents.cli.endings import told_failures
+with told_failures():
+    exec("raise KeyboardInterrupt")
+"""
+    (tmp_path / "interrupted.py").write_text(code)
+    done = subprocess.run(
+        [sys.executable, "-m", "interrupted"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (130, "Stopped.\n")
