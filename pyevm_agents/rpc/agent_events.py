@@ -25,6 +25,7 @@ from __future__ import annotations
 import itertools
 import threading
 from dataclasses import dataclass
+from math import inf
 from time import monotonic  # noqa: TID251 - how often progress is told; no block depends on it
 from typing import TYPE_CHECKING
 
@@ -165,7 +166,7 @@ class Rhythm:
             self._told.pop(run, None)
             return True
         now = monotonic()
-        last, was_writing = self._told.get(run, (0.0, False))
+        last, was_writing = self._told.get(run, (-inf, False))
         if event.is_writing == was_writing and now - last < self._interval_seconds:
             return False
         self._told[run] = (now, event.is_writing)
