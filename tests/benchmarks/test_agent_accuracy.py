@@ -335,7 +335,7 @@ def test_a_model_file_that_is_none_is_named(
     assert "test_agent_accuracy.py" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("error", "status", "words"),
     [

@@ -191,7 +191,7 @@ def altered(folder: Path, identity: EngineIdentity) -> None:
     FactsFolder(folder).write(key, identity)
 
 
-@pytest.mark.parametrize("what", ["canary", "digest"])
+@pytest.mark.parametrize("what", ["canary", pytest.param("digest", marks=pytest.mark.slow)])
 def test_kept_facts_that_the_weights_belie_are_a_fault_and_go(
     tmp_path: Path, identity: EngineIdentity, what: str
 ) -> None:

@@ -48,7 +48,7 @@ def kill_writers(path: Path, times: int, max_bytes: int) -> None:
     ("times", "max_bytes"),
     [
         pytest.param(12, MIN_MAX_BYTES, id="evicting"),
-        pytest.param(6, 1 << 28, id="roomy"),
+        pytest.param(6, 1 << 28, id="roomy", marks=pytest.mark.slow),
         pytest.param(300, MIN_MAX_BYTES, id="long", marks=pytest.mark.slow),
     ],
 )
