@@ -15,10 +15,11 @@ from eth_utils import to_canonical_address, to_checksum_address
 
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.artifacts import artifact
+from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT
 from pyevm_agents.development import ALIASES, Account, development_chain
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import ScriptedModel, use
-from pyevm_agents.reasons import explain
+from pyevm_agents.reasons import why_failed
 from pyevm_agents.trace import AgentStep, agent_steps, closest_step
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ class WalletDemo:
         elif computation.error.burns_gas:
             failure = f"out of gas: {computation.error}"
         else:
-            failure = explain(computation.output)
+            failure = why_failed(computation)
         return DemoRun(
             instruction=instruction,
             transaction_hash=sent.hash,
@@ -233,15 +234,21 @@ ATOMIC_SCRIPT = (
 
 
 def atomic_run(
-    vocabulary: GgufModel, *, schedule: ScheduleFile | None = None
+    vocabulary: GgufModel,
+    *,
+    schedule: ScheduleFile | None = None,
+    block_gas_limit: int = DEFAULT_BLOCK_GAS_LIMIT,
 ) -> tuple[WalletDemo, DemoRun]:
     """Run a wallet whose second tool reverts, on a chain of its own with a scripted model.
 
     Input:  the model whose tokens, chat template and grammar the script goes through; what
-            inference costs, None for the default prices.
+            inference costs, None for the default prices; what a block may use.
     """
     model = ScriptedModel(ATOMIC_SCRIPT, vocabulary=vocabulary)
-    wallet = WalletDemo(development_chain(model, model.profile_facts, schedule=schedule))
+    chain = development_chain(
+        model, model.profile_facts, schedule=schedule, block_gas_limit=block_gas_limit
+    )
+    wallet = WalletDemo(chain)
     return wallet, wallet.run(ATOMIC_INSTRUCTION)
 
 

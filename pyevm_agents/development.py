@@ -15,7 +15,7 @@ from eth_typing import Address
 from precompiles import spec
 from precompiles.ports import ModelProfile
 from pyevm_agents.chain import Call, Chain, GenesisAccount
-from pyevm_agents.config import ChainConfig
+from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT, ChainConfig
 from pyevm_agents.models import RememberingModel
 
 if TYPE_CHECKING:
@@ -133,6 +133,7 @@ def development_chain(
     *,
     store: Store | None = None,
     schedule: ScheduleFile | None = None,
+    block_gas_limit: int = DEFAULT_BLOCK_GAS_LIMIT,
 ) -> Chain:
     """Return a chain with this model at 0x19 and the development account funded.
 
@@ -141,12 +142,15 @@ def development_chain(
     Input:
         store: where; None for as long as the chain is used.
         schedule: what inference costs; None for the default prices.
+        block_gas_limit: what a block, and so an agent's transaction, may use.
 
     Raises:
         ConfigError: the schedule is not for this model.
     """
     model = RememberingModel(model, digest=facts.digest, fingerprint=facts.fingerprint, store=store)
-    return funded_chain(model, facts, model_profile(facts), schedule=schedule)
+    return funded_chain(
+        model, facts, model_profile(facts), schedule=schedule, block_gas_limit=block_gas_limit
+    )
 
 
 def funded_chain(
@@ -155,6 +159,7 @@ def funded_chain(
     profile: ModelProfile,
     *,
     schedule: ScheduleFile | None = None,
+    block_gas_limit: int = DEFAULT_BLOCK_GAS_LIMIT,
 ) -> Chain:
     """Return a chain with this model under this profile and the development account funded.
 
@@ -162,11 +167,16 @@ def funded_chain(
 
     Input:
         schedule: what inference costs; None for the profile's prices and the default ones.
+        block_gas_limit: what a block may use.
 
     Raises:
         ConfigError: the schedule is not for this model.
     """
-    config = ChainConfig(models=(profile,), profile_fingerprint=facts.fingerprint)
+    config = ChainConfig(
+        models=(profile,),
+        profile_fingerprint=facts.fingerprint,
+        block_gas_limit=block_gas_limit,
+    )
     if schedule is not None:
         config = schedule.applied_to(config)
     accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}

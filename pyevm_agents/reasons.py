@@ -8,17 +8,20 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
+from eth.exceptions import OutOfGas
 from eth_abi import decode
 from eth_abi.exceptions import DecodingError
 from eth_utils import function_signature_to_4byte_selector, to_checksum_address
 from eth_utils.abi import get_abi_input_names, get_abi_input_types
 
+from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.artifacts import artifact, artifact_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eth_typing import ABIElement, ABIError
+    from eth.abc import ComputationAPI
+    from eth_typing import ABIElement, ABIError, Address
 
 PANICS = {
     0x00: "a check of the compiler",
@@ -34,6 +37,8 @@ PANICS = {
 }
 """Solidity's panics in words. Source: its documentation, "Panic via assert"."""
 
+NO_REASON = "no reason given"
+
 SOLIDITY_ERRORS = {"Error": ("string",), "Panic": ("uint256",)}
 
 Known: TypeAlias = "tuple[str, tuple[str, ...], tuple[str, ...]]"
@@ -48,7 +53,7 @@ def explain(data: bytes) -> str:
     Data of no known error comes back as hexadecimal, none at all as `no reason given`.
     """
     if not data:
-        return "no reason given"
+        return NO_REASON
     selector = bytes(data[:4])
     known = _known_errors().get(selector) or _learned.get(selector)
     if known is None:
@@ -67,12 +72,46 @@ def explain(data: bytes) -> str:
     return f"{name}({', '.join(shown)})"
 
 
+def why_failed(computation: ComputationAPI) -> str:
+    """Return in words why a call failed.
+
+    A contract whose own call ran out of gas reverts with what that returned: nothing. So of a
+    revert without a reason it is told which call that was.
+    """
+    error, output = computation.error, bytes(computation.output)
+    if error.burns_gas:
+        return str(error)
+    starved = None if output else _starved(computation)
+    if starved is None:
+        return explain(output)
+    return (
+        f"{NO_REASON}; a call of {_callee(starved.msg.code_address)} ran out of gas, "
+        f"of which it had {starved.msg.gas:,}"
+    )
+
+
 def learn_errors(abi: Iterable[ABIElement]) -> None:
     """Let `explain` know a contract's errors from now on, in all of this process."""
     for element in abi:
         if element["type"] == "error":
             selector, error = _declared(element)
             _learned[selector] = error
+
+
+def _starved(computation: ComputationAPI) -> ComputationAPI | None:
+    """Return the call that ran out of gas at the end of calls that reverted without a reason."""
+    while computation.children:
+        computation = computation.children[-1]
+        if not computation.is_error or computation.output:
+            return None
+        if isinstance(computation.error, OutOfGas):
+            return computation
+    return None
+
+
+def _callee(address: Address) -> str:
+    told = to_checksum_address(address)
+    return f"the executor at {told}" if address == EXECUTOR_ADDRESS else told
 
 
 @cache

@@ -26,7 +26,7 @@ from eth_utils import ValidationError
 from precompiles.abi import ToolUse
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.calls import CallTransaction
-from pyevm_agents.reasons import explain
+from pyevm_agents.reasons import why_failed
 from pyevm_agents.trace import told_by_tool, words_of
 from pyevm_agents.vm import record_inference
 
@@ -308,7 +308,7 @@ class Steps:
         run = self._run
         if run is None or run.last is None:
             return
-        failure = _failure(computation) if computation.is_error else None
+        failure = why_failed(computation) if computation.is_error else None
         self._tell(RunEnded(place=run.last, failure=failure))
         run.last, run.agents = None, []
 
@@ -320,7 +320,7 @@ class Steps:
 
     def _step_failed(self, run: _Run, agent: _Agent, call: ComputationAPI) -> None:
         agent.is_thinking = False
-        self._tell(StepFailed(place=agent.place, reason=_failure(call)))
+        self._tell(StepFailed(place=agent.place, reason=why_failed(call)))
         # `agent_traceTransaction` doesn't count it: the next one has its number.
         run.last = replace(agent.place, step=agent.place.step - 1)
 
@@ -332,9 +332,3 @@ class Steps:
                 log.exception(
                     "Who is told of agents' steps failed: this is a bug, please report it"
                 )
-
-
-def _failure(computation: ComputationAPI) -> str:
-    """Return in words why a call failed."""
-    error = computation.error
-    return str(error) if error.burns_gas else explain(bytes(computation.output))

@@ -20,6 +20,7 @@ from pyevm_agents.cli.prices import schedule_option
 from pyevm_agents.cli.record import described_file, require_place
 from pyevm_agents.cli.screen import Watch, out, print_table
 from pyevm_agents.cli.store import store_of_run, store_option
+from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT
 from pyevm_agents.demo import (
     DEFAULT_INSTRUCTION,
     WalletDemo,
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
 
 AMOUNT = re.compile(r"\b(amount|balance|needed)=(\d+)")
 """Fields of our contracts' errors that count a token's base units."""
+
+MAX_GAS_LIMIT = 10**12
+"""What the wallet's owner, who pays before what is left comes back, has ether for."""
 
 MAX_SHOWN_CHARACTERS = 1_000
 """Characters of one text that are shown: some twelve lines of a terminal. `--json` has them all."""
@@ -72,6 +76,14 @@ MAX_SHOWN_CHARACTERS = 1_000
     "[default: the number of cores, at most 4]",
 )
 @schedule_option
+@click.option(
+    "--gas-limit",
+    type=click.IntRange(DEFAULT_BLOCK_GAS_LIMIT, MAX_GAS_LIMIT),
+    default=DEFAULT_BLOCK_GAS_LIMIT,
+    show_default=True,
+    metavar="GAS",
+    help="Gas of a block, all of which the run may use: a dear schedule needs more.",
+)
 @store_option
 @click.option("--no-store", is_flag=True, help="Compute everything now, and keep nothing.")
 @click.option(
@@ -90,6 +102,7 @@ def demo(  # noqa: PLR0913 - one for each option
     store_path: Path | None,
     *,
     schedule: ScheduleFile | None,
+    gas_limit: int,
     record_path: Path | None,
     no_store: bool,
     as_json: bool,
@@ -120,7 +133,9 @@ def demo(  # noqa: PLR0913 - one for each option
     ):
         facts = model.profile_facts
         watch.say("deploying tokens, pool, tools and the wallet's agent")
-        chain = development_chain(model, facts, store=store, schedule=schedule)
+        chain = development_chain(
+            model, facts, store=store, schedule=schedule, block_gas_limit=gas_limit
+        )
         wallet = WalletDemo(chain)
         started = time.monotonic()
         run = wallet.run(prompt)
@@ -143,7 +158,7 @@ def demo(  # noqa: PLR0913 - one for each option
             out.print(
                 f"\n[dim]{hits} of {len(run.steps)} generations from the store {store.path}[/]"
             )
-        print_atomicity(*atomic_run(model, schedule=schedule))
+        print_atomicity(*atomic_run(model, schedule=schedule, block_gas_limit=gas_limit))
 
 
 def print_run(run: DemoRun, wallet: WalletDemo, model: Mapping[str, str], seconds: float) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from eth_utils import to_checksum_address
 
 from pyevm_agents.console import console_lines
-from pyevm_agents.reasons import explain
+from pyevm_agents.reasons import explain, why_failed
 from pyevm_agents.shown import shown
 from pyevm_agents.steps import (
     RunEnded,
@@ -44,7 +44,7 @@ class MinedTransaction:
     gas_used: int
     created: str | None
     failure: str | bytes | None
-    """Why it failed: what py-evm says, or what it reverted with; None where it succeeded."""
+    """Why it failed, in words or as what it reverted with; None where it succeeded."""
 
     printed: tuple[str, ...]
     """Its lines of `console.log`."""
@@ -77,7 +77,8 @@ def transactions_of(mined: MinedBlock) -> Iterator[MinedTransaction]:
         created = None
         if computation.is_error:
             error = computation.error
-            failure = str(error) if error.burns_gas else bytes(computation.output)
+            output = bytes(computation.output)
+            failure = output if output and not error.burns_gas else why_failed(computation)
         elif computation.msg.is_create:
             created = to_checksum_address(computation.msg.storage_address)
         yield MinedTransaction(

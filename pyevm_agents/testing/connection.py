@@ -16,6 +16,7 @@ from web3.exceptions import ContractLogicError, Web3RPCError
 from web3.middleware.buffered_gas_estimate import BufferedGasEstimateMiddleware
 
 from pyevm_agents.provider import AgentProvider
+from pyevm_agents.reasons import why_failed
 from pyevm_agents.rpc.failures import execution_failed
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def _undo_failure(chain: AgentChain, number: int, response: RPCResponse) -> None
     why, output = computation.error, bytes(computation.output)
     chain.revert(number)
     error = execution_failed(why, output)
+    note = error.message if output else f"{error.message}: {why_failed(computation)}"
     told: Any = {"code": error.code, "message": error.message}
     if error.data is not None:
         told["data"] = error.data
@@ -109,6 +111,6 @@ def _undo_failure(chain: AgentChain, number: int, response: RPCResponse) -> None
     try:
         raise_contract_logic_error_on_revert(failed)
     except ContractLogicError as raised:
-        raised.add_note(error.message)  # web3.py tells a custom error in hexadecimal.
+        raised.add_note(note)  # web3.py tells a custom error in hexadecimal, and no gas.
         raise
     raise Web3RPCError(error.message, rpc_response=failed)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pyevm_agents.node.node import Watcher
-from pyevm_agents.reasons import explain
+from pyevm_agents.reasons import why_failed
 from pyevm_agents.steps import RunEnded, RunFaulted, StepSaid, ToolReturned
 from pyevm_agents.testing.costs import NOTHING, cost_of, sum_of
 from pyevm_agents.trace import AgentStep, agent_steps
@@ -62,10 +62,7 @@ class AgentRun:
 
 def run_of(computation: ComputationAPI, transaction_hash: bytes, gas_used: int) -> AgentRun:
     """Return what agents did in a mined transaction."""
-    failure = None
-    if computation.is_error:
-        error = computation.error
-        failure = str(error) if error.burns_gas else explain(bytes(computation.output))
+    failure = why_failed(computation) if computation.is_error else None
     return AgentRun(
         steps=agent_steps(computation),
         transaction_hash=transaction_hash,

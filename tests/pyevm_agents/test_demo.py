@@ -27,10 +27,16 @@ if TYPE_CHECKING:
 
 
 def wallet(
-    vocabulary: Vocabulary, *steps: ToolStep | AnswerStep, schedule: ScheduleFile | None = None
+    vocabulary: Vocabulary,
+    *steps: ToolStep | AnswerStep,
+    schedule: ScheduleFile | None = None,
+    block_gas_limit: int = 30_000_000,
 ) -> WalletDemo:
     model = ScriptedModel(list(steps), vocabulary=vocabulary)
-    return WalletDemo(development_chain(model, vocabulary.profile_facts, schedule=schedule))
+    chain = development_chain(
+        model, vocabulary.profile_facts, schedule=schedule, block_gas_limit=block_gas_limit
+    )
+    return WalletDemo(chain)
 
 
 def test_starts_with_a_thousand_of_each_and_half_as_many_in_the_pool(
@@ -101,6 +107,30 @@ def test_a_run_does_the_same_under_another_schedule_and_costs_what_that_says(
         + (5_000 - 41) * used[0].tools
         + (2_000 - 43) * used[0].parameters
     )
+
+
+DEAR = ScheduleFile(models={"default": {"cold_prompt_token_gas": 690_000}})
+"""What a cold token may cost at parity: a prompt of a hundred is more than a block."""
+
+
+def test_a_run_that_is_too_dear_for_a_block_says_what_ran_out_of_gas(
+    vocabulary: Vocabulary,
+) -> None:
+    run = wallet(vocabulary, answer("Done."), schedule=DEAR).run("Do nothing")
+    assert not run.is_success
+    assert run.failure is not None
+    assert run.failure.startswith(
+        "no reason given; a call of the executor at 0x0000000000000000000000000000000000000019 "
+        "ran out of gas, of which it had 29,"
+    )
+
+
+def test_a_larger_block_has_room_for_a_dear_run(vocabulary: Vocabulary) -> None:
+    steps = use("DeployTool", asset="DAI", amount=7), answer("Done.")
+    demo = wallet(vocabulary, *steps, schedule=DEAR, block_gas_limit=10**9)
+    run = demo.run("Deposit 7 DAI")
+    assert run.is_success
+    assert run.gas_used > 100_000_000
 
 
 def _computation(demo: WalletDemo, run: DemoRun) -> ComputationAPI:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 import pytest
+from eth.exceptions import OutOfGas, Revert
 from eth_abi import encode
 from eth_utils import keccak
 
-from pyevm_agents.reasons import explain, learn_errors
+from precompiles.spec import EXECUTOR_ADDRESS as EXECUTOR
+from pyevm_agents.reasons import explain, learn_errors, why_failed
 
 if TYPE_CHECKING:
+    from eth.abc import ComputationAPI
+    from eth.exceptions import VMError
     from eth_typing import ABIComponent
 
 
@@ -73,3 +78,83 @@ def test_explains_what_it_was_told_of() -> None:
     )
     told = explain(error("ToolCallFailed(address,bytes)", b"\xbb" * 20, data))
     assert told.endswith("reason=TooMuchOfThis(wanted=51, True))")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """What `why_failed` asks of a message."""
+
+    code_address: bytes = b"\xaa" * 20
+    gas: int = 1_234
+
+
+@dataclass(frozen=True, kw_only=True)
+class Computation:
+    """What `why_failed` asks of a call."""
+
+    error: VMError | None
+    output: bytes = b""
+    children: tuple[Computation, ...] = ()
+    msg: Message = Message()
+
+    @property
+    def is_error(self) -> bool:
+        return self.error is not None
+
+
+STARVED = Computation(error=OutOfGas("Out of gas: needed 2"), msg=Message(code_address=EXECUTOR))
+FINE = Computation(error=None)
+AT_EXECUTOR = (
+    "no reason given; a call of the executor at 0x0000000000000000000000000000000000000019 "
+    "ran out of gas, of which it had 1,234"
+)
+
+
+@pytest.mark.parametrize(
+    ("computation", "words"),
+    [
+        pytest.param(STARVED, "Out of gas: needed 2", id="itself"),
+        pytest.param(Computation(error=Revert(b"")), "no reason given", id="nothing"),
+        pytest.param(
+            Computation(error=Revert(b""), children=(FINE, STARVED)), AT_EXECUTOR, id="its call"
+        ),
+        pytest.param(
+            Computation(
+                error=Revert(b""),
+                children=(Computation(error=Revert(b""), children=(STARVED,)),),
+            ),
+            AT_EXECUTOR,
+            id="a call's call",
+        ),
+        pytest.param(
+            Computation(
+                error=Revert(b""), children=(Computation(error=OutOfGas(""), msg=Message()),)
+            ),
+            AT_EXECUTOR.replace(
+                "the executor at 0x0000000000000000000000000000000000000019",
+                "0xaAaAaAaaAaAaAaaAaAAAAAAAAaaaAaAaAaaAaaAa",
+            ),
+            id="of a contract",
+        ),
+        pytest.param(
+            Computation(error=Revert(b""), children=(STARVED, FINE)),
+            "no reason given",
+            id="overcome",
+        ),
+        pytest.param(
+            Computation(
+                error=Revert(b""),
+                children=(Computation(error=Revert(b"\x01"), output=b"\x01", children=(STARVED,)),),
+            ),
+            "no reason given",
+            id="for another reason",
+        ),
+        pytest.param(
+            Computation(error=Revert(b"\x01"), output=b"\x01", children=(STARVED,)),
+            "0x01",
+            id="with a reason",
+        ),
+    ],
+)
+def test_says_why_a_call_failed(computation: Computation, words: str) -> None:
+    assert why_failed(cast("ComputationAPI", computation)) == words

@@ -49,6 +49,16 @@ def test_what_fails_is_raised_and_undone(agent_chain: AgentChain, counter: Any) 
     assert not agent_chain.node.snapshots
 
 
+def test_what_has_no_gas_for_its_prompt_says_so(agent_chain: AgentChain, counter: Any) -> None:  # noqa: ANN401
+    agent = clerk(agent_chain, counter)
+    agent_chain.request("evm_setBlockGasLimit", hex(300_000))
+    with pytest.raises(ContractLogicError) as raised:
+        agent_chain.ask(agent, "Add five")
+    (note,) = raised.value.__notes__
+    assert note.startswith("execution reverted: no reason given; a call of the executor at 0x0")
+    assert "ran out of gas, of which it had 2" in note
+
+
 def test_it_is_raised_as_a_call_raises_it(counter: Any) -> None:  # noqa: ANN401
     told = []
     for send in ("call", "transact"):
