@@ -32,7 +32,13 @@ def answer(report: Report) -> Words:
         for name in TOKENS
         if (ns := findings.unit_ns(report, name)) and (price := findings.price(report, name))
     ]
-    sentences = [_times(report, found), _prices(report, found), _run(report), _attack(report)]
+    sentences = [
+        _times(report, found),
+        _prices(report, found),
+        _call(report),
+        _run(report),
+        _attack(report),
+    ]
     words = [word for sentence in map(tuple, sentences) if sentence for word in (*sentence, " ")]
     if not words:
         return ("Nothing that answers it was measured in this run.",)
@@ -53,9 +59,18 @@ def _times(report: Report, found: list[Found]) -> Iterator[str | Strong]:
     yield f"{report.model.name} "
     for at, (name, ns, _) in enumerate(found):
         yield ("" if at == 0 else " and " if at == len(found) - 1 else ", ") + told[name]
-        yield Strong(wording.seconds(ns.middle / 1e9))
+        yield from _at_most(ns, wording.seconds(ns.middle / 1e9), wording.seconds(ns.high / 1e9))
         yield _range(report, name)
     yield "."
+
+
+def _at_most(it: Interval, middle: str, high: str) -> Iterator[str | Strong]:
+    """Say a value, or how much it may be where it is too little to be told from none."""
+    if it.middle:
+        yield Strong(middle)
+        return
+    yield "at most "
+    yield Strong(high)
 
 
 def _range(report: Report, name: str) -> str:
@@ -80,20 +95,37 @@ def _prices(report: Report, found: list[Found]) -> Iterator[str | Strong]:
     yield f"At the pace of an ERC-20 transfer on this EVM, {pace} ns a gas, that is worth "
     for at, (token, gas, _) in enumerate(known):
         yield "" if at == 0 else " and " if at == len(known) - 1 else ", "
-        yield Strong(f"{wording.number(gas.middle)} gas")
-        bounds = wording.span(gas)
+        yield from _gas(gas)
+        bounds = wording.span(gas) if gas.middle else ""
         yield f" {TOKENS[token]}" + (f" ({bounds})" if bounds else "")
     asked = [(price, findings.factor(price, name)) for _, _, price in known]
     if any(factor is None for _, factor in asked):
         yield "."
         return
     prices = wording.listed([f"{price.default_gas:,}" for price, _ in asked])
-    factors = [wording.times(it.middle) for _, it in asked if it is not None]
+    factors = [it for _, it in asked if it is not None]
     yield f". The default schedule asks {prices}: parity is "
-    for at, words in enumerate(factors):
+    for at, it in enumerate(factors):
         yield "" if at == 0 else " and " if at == len(factors) - 1 else ", "
-        yield Strong(words)
+        yield from _at_most(it, wording.times(it.middle), wording.times(it.high))
     yield " of that."
+
+
+def _call(report: Report) -> Iterator[str | Strong]:
+    """Say what a call takes and costs besides its tokens."""
+    ns, price = findings.unit_ns(report, "call"), findings.price(report, "call")
+    gas = None if price is None else findings.parity(price, findings.MAIN_REFERENCE)
+    if ns is None or price is None or gas is None:
+        return
+    yield "A call takes "
+    yield from _at_most(ns, wording.seconds(ns.middle / 1e9), wording.seconds(ns.high / 1e9))
+    yield " besides, worth "
+    yield from _gas(gas)
+    yield "." if price.default_gas is None else f" (default {price.default_gas:,})."
+
+
+def _gas(gas: Interval) -> Iterator[str | Strong]:
+    return _at_most(gas, f"{wording.number(gas.middle)} gas", f"{wording.number(gas.high)} gas")
 
 
 def _run(report: Report) -> Iterator[str | Strong]:
@@ -109,10 +141,19 @@ def _run(report: Report) -> Iterator[str | Strong]:
         "takes "
     )
     yield Strong(wording.seconds(middle))
-    costs = [("default", "by default"), (f"parity-{findings.MAIN_REFERENCE}", "at parity")]
+    worth = findings.gas_worth(report, run, findings.MAIN_REFERENCE)
+    if worth is not None:
+        yield ", as long as "
+        yield Strong(f"{wording.count(worth.middle)} gas")
+        yield " of ERC-20 transfers"
+    costs = {
+        "default": "by default",
+        f"parity-{findings.MAIN_REFERENCE}": "by the schedule at parity, which asks for each token "
+        "what the last one of a full context takes at most",
+    }
     told = [
         f"{wording.count(gas)} gas {words}"
-        for schedule, words in costs
+        for schedule, words in costs.items()
         if (gas := findings.gas_of(run.costs, schedule)) is not None
     ]
     yield f", and costs {wording.listed(told)}." if told else "."
@@ -128,6 +169,7 @@ def _attack(report: Report) -> Iterator[str | Strong]:
     yield f"({attack.title.lower()})"
     at_parity = findings.worst_attack(report, f"parity-{findings.MAIN_REFERENCE}")
     if at_parity is not None:
-        yield f" and {wording.seconds(at_parity[1].middle)} at parity"
+        yield f" and {wording.seconds(at_parity[1].middle)} by the schedule at parity "
+        yield f"({at_parity[0].title.lower()})"
     own = wording.seconds(findings.block_seconds(slowest).middle)
     yield f"; {slowest.title}, the EVM's own worst, takes {own}."

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pyevm_agents.bench.fits import longest_measured
 from pyevm_agents.bench.form import TERMS
-from pyevm_agents.bench.intervals import scaled
+from pyevm_agents.bench.intervals import interval, ratio, scaled
 from pyevm_agents.bench.parity import OWN_VM, units
 from pyevm_agents.errors import ConfigError
 
@@ -104,6 +105,24 @@ def factor(one: Price, reference_name: str, *, at_most: bool = False) -> Interva
 def gas_of(costs: Iterable[Cost], schedule: str) -> int | None:
     """Return what a schedule asks; None where it was not held against this."""
     return next((cost.gas for cost in costs if cost.schedule == schedule), None)
+
+
+def gas_worth(report: Report, run: Run, reference_name: str) -> Interval | None:
+    """Return the gas that a run's time is worth at a reference's pace: its own parity.
+
+    Output: None where the reference or the run was not timed. A schedule at parity asks more, as
+        its prices are those of the units that cost most.
+    """
+    held_against = reference(report, reference_name)
+    if held_against is None or not run.seconds or held_against.ns_per_gas.low <= 0:
+        return None
+    return ratio(scaled(interval(run.seconds), 1e9), held_against.ns_per_gas)
+
+
+def longest_prompt(report: Report) -> int | None:
+    """Return the tokens of the longest prompt that was measured; None where none was."""
+    cold = term(report, "cold")
+    return longest_measured(report.terms) if cold is not None and cold.marginal else None
 
 
 def gas_parts(report: Report, run: Run) -> tuple[float, float, float] | None:

@@ -55,7 +55,7 @@ def prices(report: Report) -> Chapter | None:
                 report,
                 title=AT_MOST,
                 at_most=True,
-                note="At the full context, say: what a schedule charges that nobody can abuse.",
+                note=_where_most(report),
             ),
         ),
     )
@@ -72,6 +72,12 @@ def _meaning(report: Report) -> Words:
         f"the EVM's own does on this machine: {wording.listed(told)}."
     )
     return (words,)
+
+
+def _where_most(report: Report) -> str:
+    longest = findings.longest_prompt(report)
+    where = "" if longest is None else f"After {longest:,} tokens, the longest prompt measured. "
+    return f"{where}From these a schedule at parity follows: an upper bound, that nobody can abuse."
 
 
 def _table(report: Report, *, title: str, at_most: bool, note: str) -> Table:

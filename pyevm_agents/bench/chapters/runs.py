@@ -5,10 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyevm_agents.bench import findings, wording
-from pyevm_agents.bench.document import Cell, Chapter, Picture, Table, names, numbers, said, timed
+from pyevm_agents.bench.document import (
+    Cell,
+    Chapter,
+    Picture,
+    Table,
+    measured,
+    names,
+    numbers,
+    said,
+    timed,
+)
+from pyevm_agents.bench.form import REFERENCES
 from pyevm_agents.bench.intervals import interval
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyevm_agents.bench.form import Report, Run
 
 
@@ -71,7 +84,7 @@ def _row(run: Run) -> tuple[Cell, ...]:
 
 def _asked(report: Report) -> Table:
     schedules = findings.run_schedules(report)
-    rows = []
+    rows = [*_worth(report)]
     for schedule in schedules:
         gases = [findings.gas_of(run.costs, schedule) for run in report.runs]
         cells = [said(wording.NOTHING) if gas is None else Cell(text=f"{gas:,}") for gas in gases]
@@ -80,11 +93,28 @@ def _asked(report: Report) -> Table:
     return Table(title="What schedules ask", columns=columns, rows=tuple(rows))
 
 
+def _worth(report: Report) -> Iterator[tuple[Cell, ...]]:
+    """Yield what the runs' time is worth: what a schedule would ask that fitted each run."""
+    gases = [findings.gas_worth(report, run, findings.MAIN_REFERENCE) for run in report.runs]
+    if any(gases):
+        words = REFERENCES[findings.MAIN_REFERENCE]
+        cells = (said(wording.NOTHING) if gas is None else measured(gas) for gas in gases)
+        yield (said(f"none: what its time is worth, {words}"), *cells)
+
+
 def _schedules(report: Report) -> tuple[Table, ...]:
     if not report.schedules:
         return ()
     rows = tuple((said(name), said(words)) for name, words in report.schedules)
-    return (Table(title="The schedules", columns=names("Schedule", "Asks"), rows=rows),)
+    context = report.model.context_tokens
+    note = (
+        "A schedule at parity is an upper bound. Each price is what a unit takes at most, after "
+        f"{context:,} tokens, over the least that a gas of its reference takes: the fitted curves "
+        "are gone on with where shorter prompts were measured. So it asks more of a run than the "
+        "run's time is worth."
+    )
+    columns = names("Schedule", "Asks")
+    return (Table(title="The schedules", columns=columns, rows=rows, note=note),)
 
 
 def _alt(report: Report, run: Run) -> str:

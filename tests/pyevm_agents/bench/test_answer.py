@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pyevm_agents.bench.answer import answer
 from pyevm_agents.bench.document import Strong
+from pyevm_agents.bench.form import Interval
+from pyevm_agents.bench.parity import prices
 from tests.pyevm_agents.bench import made_up
 
 if TYPE_CHECKING:
@@ -30,12 +34,26 @@ def test_the_answer_is_made_of_the_figures() -> None:
         "prompt token (7,270 to 8,360), 48.6 gas a warm one (45.1 to 51.9) and 42,200 gas an "
         "output token (39,100 to 45,000). The default schedule asks 6,000, 100 and 10,000: parity "
         "is \N{MULTIPLICATION SIGN} 1.31, \N{MULTIPLICATION SIGN} 0.486 and "
-        "\N{MULTIPLICATION SIGN} 4.22 of that. One transaction with a wallet's agent, four steps "
-        "(3,580 prompt tokens, 172 "
-        "written) takes 3.13 s, and costs 10.5 million gas by default and 18.1 million gas at "
-        "parity. The most work that 30 million gas buy is 21.5 s by default (longest thoughts) and "
-        "5.54 s at parity; a pairing of two points, the EVM's own worst, takes 102 s."
+        "\N{MULTIPLICATION SIGN} 4.22 of that. A call takes 950 µs besides, worth 5,140 gas "
+        "(default 3,000). One transaction with a wallet's agent, four steps (3,580 prompt tokens, "
+        "172 written) takes 3.13 s, as long as 16.9 million gas of ERC-20 transfers, and costs "
+        "10.5 million gas by default and 18.1 million gas by the schedule at parity, which asks "
+        "for each token what the last one of a full context takes at most. The most work that "
+        "30 million gas buy is 21.5 s by default (longest thoughts) and 5.54 s by the schedule at "
+        "parity (longest thoughts); a pairing of two points, the EVM's own worst, takes 102 s."
     )
+
+
+def test_what_is_too_little_to_measure_is_told_by_how_much_it_may_be() -> None:
+    full = made_up.report()
+    terms = tuple(
+        replace(it, ns=Interval(middle=0, low=0, high=35_600)) if it.name == "warm" else it
+        for it in full.terms
+    )
+    told = text(replace(full, terms=terms, prices=prices(terms, full.yardsticks)))
+    assert "reads it again in at most 35.6 µs and writes one" in told
+    assert re.search(r"at most 19\d gas a warm one and 42,200 gas", told)
+    assert "\N{MULTIPLICATION SIGN} 1.31, at most \N{MULTIPLICATION SIGN} 1.9" in told
 
 
 @pytest.mark.parametrize("kind", DEGENERATE)

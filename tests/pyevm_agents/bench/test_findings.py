@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pyevm_agents.bench import findings
-from pyevm_agents.bench.form import Noise
+from pyevm_agents.bench.form import Interval, Noise
 from tests.pyevm_agents.bench import made_up
 
 FULL = made_up.report()
@@ -28,6 +28,22 @@ def test_a_runs_gas_is_divided_without_a_rest() -> None:
         assert parts[2] == 10_000 * run.usage.output_tokens
     assert findings.gas_parts(replace(FULL, prices=()), FULL.runs[0]) is None
     assert findings.gas_parts(FULL, replace(FULL.runs[0], costs=())) is None
+
+
+def test_a_run_is_worth_its_time_at_a_references_pace() -> None:
+    run = replace(FULL.runs[0], seconds=(2.0, 2.0))
+    pace = Interval(middle=50.0, low=40.0, high=100.0)
+    erc20 = replace(FULL.yardsticks[6], ns_per_gas=pace)
+    report = replace(FULL, yardsticks=(erc20,))
+    worth = findings.gas_worth(report, run, "erc20")
+    assert worth == Interval(middle=40_000_000, low=20_000_000, high=50_000_000)
+    assert findings.gas_worth(report, run, "ecrecover") is None
+    assert findings.gas_worth(report, replace(run, seconds=()), "erc20") is None
+
+
+def test_the_longest_prompt_is_that_of_the_cold_terms_points() -> None:
+    assert findings.longest_prompt(FULL) == made_up.PROMPTS[-1]
+    assert findings.longest_prompt(replace(FULL, terms=())) is None
 
 
 def test_a_factor_needs_a_default_price() -> None:
