@@ -112,8 +112,8 @@ def _prices(price: Price) -> Iterator[Figure]:
 
 def _bought(attack: Attack) -> Iterator[Figure]:
     for schedule, seconds in attack.seconds_per_30m_gas:
-        title, unit = f"{attack.title}, {schedule}", "s per 30 million gas"
-        yield Figure(group="attack", title=title, unit=unit, value=seconds)
+        title = f"{attack.title}, {schedule}"
+        yield Figure(group="30 million gas", title=title, unit="s", value=seconds)
 
 
 def _exponents(growth: Growth) -> Iterator[Figure]:

@@ -22,7 +22,7 @@ from pyevm_agents.bench.rounds import Setting
 from pyevm_agents.bench.whole import PARTS, Whole, parts_of, require_extras
 from pyevm_agents.bench.wording import listed
 from pyevm_agents.cli.adapters import adapter_option
-from pyevm_agents.cli.bench_outputs import Outputs
+from pyevm_agents.cli.bench_outputs import SCHEDULE_PARTS, Outputs
 from pyevm_agents.cli.bench_progress import BenchProgress
 from pyevm_agents.cli.bench_summary import print_comparison, print_summary
 from pyevm_agents.cli.screen import Watch, err, out
@@ -232,9 +232,16 @@ def _warn_of_load() -> None:
 
 
 def _finish(report: Report, outputs: Outputs) -> None:
-    """Show a report, and write what was asked for."""
-    print_summary(report)
-    if outputs.old is not None:
-        print_comparison(compare(outputs.old, report))
-    for path in outputs.write(report):
-        out.print(f"written: {escape(path)}", soft_wrap=True)
+    """Write what was asked for, and show the report: first what a closed pipe can't take away."""
+    written: list[str] = []
+    try:
+        written.extend(outputs.write(report))
+    finally:
+        print_summary(report)
+        if outputs.old is not None:
+            print_comparison(compare(outputs.old, report))
+        for path in written:
+            out.print(f"written: {escape(path)}", soft_wrap=True)
+        if outputs.schedule is not None and not outputs.has_schedule(report):
+            path = escape(str(outputs.schedule))
+            err.print(f"not written: {path}: it follows from {listed([*SCHEDULE_PARTS])}")

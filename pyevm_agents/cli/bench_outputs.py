@@ -69,11 +69,15 @@ class Outputs:
 
         Raises: ConfigError.
         """
-        if self.schedule is not None and not (report.terms and report.yardsticks):
+        if self.schedule is not None and not self.has_schedule(report):
             raise ConfigError(
                 "--emit-schedule needs a report with yardsticks and terms, and this one has none: "
                 "measure them"
             )
+
+    def has_schedule(self, report: Report) -> bool:
+        """Return whether a schedule follows from what was measured."""
+        return bool(report.terms and report.yardsticks)
 
     def write(self, report: Report) -> Iterator[str]:
         """Write everything, each whole or not at all; yield each path that was written.
@@ -84,7 +88,7 @@ class Outputs:
         if self.json is not None:
             write_whole(self.json, to_json(report))
             yield str(self.json)
-        if self.schedule is not None and report.terms and report.yardsticks:
+        if self.schedule is not None and self.has_schedule(report):
             from pyevm_agents.bench.parity import parity_schedule  # noqa: PLC0415 - when needed
 
             told = parity_schedule(

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from pyevm_agents.bench import findings, wording
 from pyevm_agents.bench.answer import answer
+from pyevm_agents.bench.chapters import TITLE
 from pyevm_agents.bench.chapters.changes import amount, shown, verdict
 from pyevm_agents.bench.document import Strong
 from pyevm_agents.bench.form import REFERENCES
@@ -24,6 +25,13 @@ TOO_LITTLE, TOO_MUCH = 1.25, 0.8
 
 SHOWN_SCHEDULES = ("default", "parity-erc20")
 
+WORTH = (
+    "its worth: its time at the pace of an ERC-20 transfer; a schedule at parity is an upper bound"
+)
+
+SHOWN_CHANGES = 20
+"""Figures that changed, by the report's order: as many as fit a screen."""
+
 
 def print_summary(report: Report) -> None:
     """Print the answer, prices, runs, the worst attack, noise, and what was left out."""
@@ -31,17 +39,20 @@ def print_summary(report: Report) -> None:
         f"[bold cyan]{escape(word.text)}[/]" if isinstance(word, Strong) else escape(word)
         for word in answer(report)
     ]
-    out.print()
+    out.print(f"\n[bold]{TITLE}[/]")
     out.print("".join(words))
     for table in (_prices(report), _yardsticks(report), _runs(report)):
         if table.row_count:
             out.print()
             print_table(table)
+    if report.runs and report.yardsticks:
+        out.print(f"[dim]{WORTH}[/]")
     _print_attacks(report)
     noise = findings.noise_in_words(report.noise, report.machine.cores)
     is_noisy = findings.is_noisy(report.noise, report.machine.cores)
     out.print(
-        f"\n[bold]Machine[/]  {'[yellow]' if is_noisy else ''}{escape(noise)}", soft_wrap=True
+        f"\n[bold]Machine[/]  {'[yellow]' if is_noisy else ''}{escape(noise)}",
+        soft_wrap=not out.is_terminal,
     )
     for what, why in report.left_out:
         out.print(f"[dim]left out: {escape(what)}: {escape(why)}[/]", soft_wrap=True)
@@ -58,18 +69,19 @@ def print_comparison(comparison: Comparison) -> None:
             soft_wrap=True,
         )
     out.print(escape(verdict(comparison)), soft_wrap=True)
-    table = _table("Changed", "old", "new", "new over old", "")
-    for one in comparison.changed:
+    table = _table("Changed", "old", "new", "new over old")
+    for one in comparison.changed[:SHOWN_CHANGES]:
         style = "red" if one.ratio.middle > 1 else "green"
         table.add_row(
             escape(f"{one.group}: {one.title}"),
             escape(amount(one.old.middle, one.unit)),
             escape(amount(one.new.middle, one.unit)),
             f"[{style}]{wording.times(one.ratio.middle)}[/]",
-            f"[dim]{wording.span(one.ratio)}[/]",
         )
     if table.row_count:
         print_table(table)
+    if (others := len(comparison.changed) - SHOWN_CHANGES) > 0:
+        out.print(f"[dim]and {others:,} more: --html and --markdown show all, with intervals[/]")
 
 
 def _prices(report: Report) -> Table:
@@ -114,12 +126,14 @@ def _yardsticks(report: Report) -> Table:
 
 
 def _runs(report: Report) -> Table:
-    table = _table("Transaction", "time", *(f"{name}, gas" for name in SHOWN_SCHEDULES))
+    table = _table("Gas of a transaction", "time", "its worth", *SHOWN_SCHEDULES)
     for run in report.runs:
         gases = [findings.gas_of(run.costs, name) for name in SHOWN_SCHEDULES]
+        worth = findings.gas_worth(report, run, findings.MAIN_REFERENCE)
         table.add_row(
             escape(run.title),
             wording.seconds(interval(run.seconds).middle) if run.seconds else wording.NOTHING,
+            wording.NOTHING if worth is None else wording.number(worth.middle),
             *(wording.NOTHING if gas is None else f"{gas:,}" for gas in gases),
         )
     return table
@@ -127,7 +141,8 @@ def _runs(report: Report) -> Table:
 
 def _print_attacks(report: Report) -> None:
     slowest = findings.slowest(report)
-    table = _table("Most work for 30 million gas", "", "")
+    table = _table("Most work for 30 million gas", "")
+    table.add_column()
     limit = None if slowest is None else findings.block_seconds(slowest)
     for schedule in findings.attack_schedules(report):
         found = findings.worst_attack(report, schedule)
@@ -151,7 +166,8 @@ def _print_attacks(report: Report) -> None:
 def _spread(it: Interval | None) -> str:
     if it is None:
         return wording.NOTHING
-    return f"{wording.number(it.middle)} [dim]{wording.span(it)}[/]"
+    span = wording.span(it)
+    return wording.number(it.middle) + (f" [dim]({span})[/]" if span else "")
 
 
 def _table(first: str, *others: str) -> Table:

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 SECONDS = "s"
 """`Difference.unit` of times, which are told in the unit that fits."""
 
+OTHER_MODE = (
+    "A quick run reads shorter prompts than a full one: times and prices of tokens, attacks with "
+    "long prompts and schedules at parity differ for that alone."
+)
+
 MAX_SHOWN_CHARACTERS = 60
 """Of a digest or a profile: enough to see that it is another."""
 
@@ -45,12 +50,12 @@ def verdict(it: Comparison) -> str:
     if not all_of:
         return "Nothing was measured in both."
     changed = f"{count:,}" if count else "None"
-    found = f"{changed} of {all_of:,} figures changed beyond both intervals."
-    prices = [one for one in it.differences if one.group == PARITY_PRICE]
-    if not prices:
-        return found
-    agreeing = sum(not one.is_beyond for one in prices)
-    return f"{found} Parity prices that agree within their intervals: {agreeing} of {len(prices)}."
+    told = f"{changed} of {all_of:,} figures changed beyond both intervals."
+    if prices := [one for one in it.differences if one.group == PARITY_PRICE]:
+        agreeing = sum(not one.is_beyond for one in prices)
+        told += f" Parity prices that agree within their intervals: {agreeing} of {len(prices)}."
+    is_other_mode = any(what == "mode" for what, _, _ in it.circumstances)
+    return f"{told} {OTHER_MODE}" if is_other_mode else told
 
 
 def amount(value: float, unit: str) -> str:

@@ -33,7 +33,7 @@ def test_a_report_is_like_itself() -> None:
         "time",
         "parity price",
         "run",
-        "attack",
+        "30 million gas",
         "growth",
     }
 

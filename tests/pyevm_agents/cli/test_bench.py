@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import signal
 from dataclasses import replace
@@ -72,6 +73,54 @@ def test_what_changed_is_told_first_of_all_where_the_machine_is_another(
     assert done.output.index("another processor: Ampere Altra") < done.output.index("1 of ")
     assert "figures changed beyond both intervals" in done.output
     assert "None of" in bench("--from", told, "--compare", told).output
+
+
+def test_a_run_of_the_other_mode_is_compared_with_a_word_of_warning(
+    told: Path, tmp_path: Path
+) -> None:
+    quick = tmp_path / "quick.json"
+    quick.write_text(to_json(replace(made_up.report(), mode="quick")))
+    assert "A quick run reads shorter prompts" in bench("--from", told, "--compare", quick).output
+    assert "A quick run reads" not in bench("--from", told, "--compare", told).output
+
+
+def test_changes_are_named_however_narrow_the_terminal(
+    told: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full, old = made_up.report(), tmp_path / "old.json"
+    yardsticks = tuple(replace(it, ns_per_gas=made_up.around(1e6)) for it in full.yardsticks)
+    terms = tuple(replace(it, ns=made_up.around(1e12)) for it in full.terms)
+    old.write_text(to_json(replace(full, yardsticks=yardsticks, terms=terms)))
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = bench("--from", told, "--compare", old).output.partition("Changed")[2]
+    assert "EVM: ecrecover, 50 times" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "…" not in shown
+    assert "and 5 more: --html and --markdown show all" in shown
+
+
+def test_what_was_measured_is_kept_where_nobody_reads_the_summary(
+    told: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def closed(_: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("pyevm_agents.cli.bench.print_summary", closed)
+    assert bench("--from", told, "--json", tmp_path / "kept.json").exit_code != 0
+    assert read_report(tmp_path / "kept.json") == made_up.report()
+
+
+def test_a_file_that_cant_be_written_takes_no_summary_away(
+    told: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full_disk(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("pyevm_agents.bench.whole_files.replace_whole", full_disk)
+    done = bench("--from", told, "--json", tmp_path / "kept.json")
+    assert done.exit_code == 1
+    assert "a cold prompt token" in done.output
+    assert "could not be written: No space left on device" in " ".join(done.output.split())
 
 
 def test_a_schedule_needs_figures(tmp_path: Path) -> None:
@@ -158,6 +207,7 @@ def test_what_was_measured_before_an_end_is_kept(
     assert [part for part, reason in report.left_out if reason == why] == [*PARTS[1:]]
     assert report.command.startswith("pyevm-agents bench --json ")
     assert [*tmp_path.iterdir()] == [file]
+    assert "schedule.json: it follows from evm and terms" in " ".join(done.output.split())
 
 
 def test_nothing_is_written_of_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
