@@ -17,6 +17,7 @@ from pyevm_agents.bench.fits import coefficients, longest_measured
 from pyevm_agents.bench.fitted import NS
 from pyevm_agents.bench.form import Cost, Published
 from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT
+from pyevm_agents.shown import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -156,7 +157,7 @@ def _abused(
     row, column = np.unravel_index(int(ns_per_gas.argmax()), ns_per_gas.shape)
     worst, longest = float(ns_per_gas[row, column]), int(prompt[row, 0])
     use = (
-        f"a prompt of {longest:,} tokens and {int(output[0, column])} of output: "
+        f"a prompt of {counted(longest, 'token')} and {int(output[0, column])} of output: "
         f"{float(seconds[row, column]):.1f} s for {int(gas[row, column]):,} gas"
     )
     if one.is_charged_after:

@@ -20,9 +20,9 @@ MINUS, TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
 TIME_UNITS = ((1e-15, "fs"), (1e-12, "ps"), (1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 SIZE_UNITS = ((1, "bytes"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"))
 COUNT_UNITS = ((1, ""), (1e3, " thousand"), (1e6, " million"), (1e9, " billion"))
-MINUTE_SECONDS = 60
-LONG_SECONDS = 600
-"""Seconds from which a time is told in minutes."""
+LONG_UNITS = ((60, "min"), (3_600, "h"), (86_400, "days"))
+LONG_COUNT = 10
+"""A time is told in a longer unit from ten of it: 90 s, 12 min, 25 h, 14 days."""
 
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::[\d.]+)?(?:Z|\+00:00)")
 
@@ -53,9 +53,7 @@ def span(it: Interval, *, factor: float = 1.0) -> str:
 
 def seconds(value: float) -> str:
     """Return a time in the unit that fits: 6.21 ms."""
-    if math.isfinite(value) and abs(value) >= LONG_SECONDS:
-        return f"{number(value / MINUTE_SECONDS)} min"
-    factor, unit = _unit(value, TIME_UNITS)
+    factor, unit = _time_unit(value)
     return f"{number(value / factor)} {unit}"
 
 
@@ -67,9 +65,7 @@ def zero_seconds(it: Interval) -> str:
 
 def seconds_span(it: Interval) -> str:
     """Return where a time lies, in the unit that its middle is told in."""
-    if math.isfinite(it.middle) and abs(it.middle) >= LONG_SECONDS:
-        return span(it, factor=1 / MINUTE_SECONDS)
-    factor, _ = _unit(it.middle or it.high, TIME_UNITS)
+    factor, _ = _time_unit(it.middle or it.high)
     return span(it, factor=1 / factor)
 
 
@@ -104,6 +100,15 @@ def moment(text: str) -> str:
 def listed(names: list[str]) -> str:
     """Return names as a person lists them: a, b and c."""
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def _time_unit(value: float) -> tuple[float, str]:
+    """Return the unit that a time is told in, in seconds."""
+    if math.isfinite(value):
+        long = [unit for unit in LONG_UNITS if abs(value) >= LONG_COUNT * unit[0]]
+        if long:
+            return long[-1]
+    return _unit(value, TIME_UNITS)
 
 
 def _unit(value: float, units: tuple[tuple[float, str], ...]) -> tuple[float, str]:

@@ -13,10 +13,12 @@ from pyevm_agents.bench.chapters import TITLE
 from pyevm_agents.bench.chapters.changes import amount, shown, verdict
 from pyevm_agents.bench.document import Strong
 from pyevm_agents.bench.form import REFERENCES
-from pyevm_agents.bench.intervals import interval
+from pyevm_agents.bench.intervals import interval, scaled
 from pyevm_agents.cli.screen import out, print_table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pyevm_agents.bench.compare import Comparison
     from pyevm_agents.bench.form import Interval, Price, Report
 
@@ -93,7 +95,7 @@ def _prices(report: Report) -> Table:
         ns = findings.unit_ns(report, one.term)
         table.add_row(
             findings.PRICES.get(one.term, one.term),
-            wording.NOTHING if ns is None else wording.seconds(ns.middle / 1e9),
+            wording.NOTHING if ns is None else _told(scaled(ns, 1e-9), wording.seconds),
             wording.NOTHING if one.default_gas is None else f"{one.default_gas:,}",
             _price(one, main),
             _factor(one, main),
@@ -104,12 +106,17 @@ def _prices(report: Report) -> Table:
 
 def _price(one: Price, name: str) -> str:
     gas = findings.parity(one, name)
-    return wording.NOTHING if gas is None else wording.number(gas.middle)
+    return wording.NOTHING if gas is None else _told(gas, wording.number)
+
+
+def _told(it: Interval, words: Callable[[float], str]) -> str:
+    """Say a value; of one that is too little to be told from none, how much it may be."""
+    return words(it.middle) if it.middle else f"< {words(it.high)}"
 
 
 def _factor(one: Price, name: str) -> str:
     factor = findings.factor(one, name)
-    if factor is None:
+    if factor is None or not factor.middle:
         return ""
     is_low, is_high = factor.middle > TOO_LITTLE, factor.middle < TOO_MUCH
     style = "red" if is_low else "yellow" if is_high else "green"

@@ -42,7 +42,8 @@ def prices(report: Report) -> Chapter | None:
                 name="prices",
                 title="Default and parity price of each unit",
                 alt=_alt(report),
-                note="Gas of one unit, on a logarithmic axis; bars are 95 % intervals.",
+                note="Gas of one unit, on a logarithmic axis; bars are 95 % intervals, those "
+                "without a mark of what is too little to measure.",
             ),
             _table(
                 report,

@@ -31,6 +31,9 @@ MAX_TICKS = 7
 DECADE_MARGIN = 0.06
 """Share of an axis that is left free at its ends."""
 
+TICK_SHARE = 0.2
+"""Share of an axis that a tick's words take."""
+
 ROUNDING = 1e-9
 """What a tick may lack of its unit."""
 
@@ -122,6 +125,17 @@ def logarithmic(axis: Axis, values: Iterable[float], unit: Callable[[float], str
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: unit(value)))
     axis.set_minor_formatter(NullFormatter())
+
+
+def apart(values: Iterable[float]) -> list[float]:
+    """Return ticks of a logarithmic axis at rising values: those that have room for their words."""
+    known = [value for value in values if is_plain(value)]
+    room = TICK_SHARE * math.log10(known[-1] / known[0]) if known else 0.0
+    ticks: list[float] = []
+    for value in known:
+        if not ticks or math.log10(value / ticks[-1]) > room:
+            ticks.append(value)
+    return ticks
 
 
 def linear(axis: Axis, unit: Callable[[float], str]) -> None:

@@ -41,6 +41,9 @@ RUNS_INCHES, RUN_INCHES = 1.1, 0.62
 OFFSET = 0.2
 """Of a row: marks of one row stand this far apart."""
 
+NEXT_TO_NOTHING = 1e-12
+"""Gas beyond the left end of any axis: what may be nothing reaches out of the plot."""
+
 SMALL = 8
 """Points of words beside a mark."""
 
@@ -64,6 +67,16 @@ def prices(report: Report, sheet: Sheet) -> Figure:
             label=f"parity {words}",
         )
         shown += [end for _, gas in known for end in (gas.low, gas.middle, gas.high)]
+        little = [(row, gas.high) for row, gas in gases if gas is not None and not gas.middle]
+        little = [(row, most) for row, most in little if is_plain(most)]
+        axes.hlines(
+            [row + OFFSET * (at - 1) for row, _ in little],
+            NEXT_TO_NOTHING,
+            [most for _, most in little],
+            colors=colour,
+            linewidth=1.4,
+        )
+        shown += [most for _, most in little]
     defaults = [(row, one.default_gas) for row, one in enumerate(report.prices) if one.default_gas]
     axes.scatter(
         [gas for _, gas in defaults],

@@ -10,6 +10,7 @@ from pyevm_agents.bench import findings, wording
 from pyevm_agents.bench.form import REFERENCES, TERMS
 from pyevm_agents.bench.intervals import scaled
 from pyevm_agents.bench.plots.axes import (
+    apart,
     is_plain,
     linear,
     logarithmic,
@@ -123,7 +124,9 @@ def _sized(
             label=TERMS[name],
         )
         shown += [value.middle for _, value in places]
-    logarithmic(axes.xaxis, [float(one.parameters) for one in ordered], short)
+    parameters = [float(one.parameters) for one in ordered]
+    logarithmic(axes.xaxis, parameters, lambda value: short(float(f"{value:.3g}")))
+    axes.set_xticks(apart(parameters))
     logarithmic(axes.yaxis, shown, unit)
     axes.set_xlabel("parameters")
 

@@ -12,7 +12,9 @@ import pytest
 
 from pyevm_agents.bench.chapters import document
 from pyevm_agents.bench.compare import compare
+from pyevm_agents.bench.form import Interval
 from pyevm_agents.bench.plots import PLOTS, as_file, drawn
+from pyevm_agents.bench.plots.axes import apart
 from pyevm_agents.bench.report_html import as_html, write_html
 from tests.pyevm_agents.bench import made_up
 
@@ -117,6 +119,24 @@ def test_plots_of_what_there_is(kind: str, names: list[str]) -> None:
     report: Report = DEGENERATE[kind]
     for svg in drawn(report, names, is_narrow=True).values():
         ET.fromstring(as_file(svg))  # noqa: S314 - our own
+
+
+def test_a_price_that_may_be_nothing_reaches_out_of_the_plot() -> None:
+    full = made_up.report()
+    little = (("erc20", Interval(middle=0, low=0, high=1_420)),)
+    few = replace(full, prices=(replace(full.prices[0], parity_gas=little),))
+    none = replace(full, prices=(replace(full.prices[0], parity_gas=()),))
+    bars = [
+        drawn(report, ["prices"])["prices"].count("stroke-width: 1.4") for report in (few, none)
+    ]
+    assert bars[0] > bars[1]
+
+
+def test_models_have_their_own_ticks_where_there_is_room() -> None:
+    assert apart([142e6, 494e6, 1.54e9]) == [142e6, 494e6, 1.54e9]
+    assert apart([142e6, 150e6, 1.54e9]) == [142e6, 1.54e9]
+    assert apart([142e6]) == [142e6]
+    assert apart([0.0]) == []
 
 
 def test_plots_are_the_same_each_time(plots: dict[str, str]) -> None:

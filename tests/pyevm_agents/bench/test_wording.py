@@ -44,7 +44,10 @@ def test_a_number_is_right_to_three_digits(value: float) -> None:
         (0.00621, "6.21 ms"),
         (9e-6, "9.00 µs"),
         (59.94, "59.9 s"),
+        (599, "599 s"),
         (912.4, "15.2 min"),
+        (40_000, "11.1 h"),
+        (36_300_000, "420 days"),
         (2.9e-14, "29.0 fs"),
         (math.inf, "∞ s"),
     ],
@@ -55,6 +58,7 @@ def test_a_time_has_the_unit_that_fits(seconds: float, text: str) -> None:
 
 def test_a_span_has_the_unit_of_its_middle() -> None:
     assert wording.seconds_span(Interval(middle=0.001, low=0.0009, high=1.2)) == "0.900 to 1,200"
+    assert wording.seconds_span(Interval(middle=36_000, low=3_600, high=36_000)) == "1.00 to 10.0"
     assert wording.span(Interval(middle=2, low=2, high=2)) == ""
     assert wording.span(Interval(middle=2, low=1, high=math.inf)) == "1.00 to ∞"
     assert wording.span(Interval(middle=math.nan, low=math.nan, high=1)) == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 import signal
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner, Result
 
+from pyevm_agents.bench import parity
+from pyevm_agents.bench.form import Interval
 from pyevm_agents.bench.json_form import read_report, to_json
 from pyevm_agents.bench.whole import PARTS, Whole, parts_of
 from pyevm_agents.cli import main
@@ -121,6 +124,20 @@ def test_a_file_that_cant_be_written_takes_no_summary_away(
     assert done.exit_code == 1
     assert "a cold prompt token" in done.output
     assert "could not be written: No space left on device" in " ".join(done.output.split())
+
+
+def test_what_is_too_little_to_measure_is_shown_by_how_much_it_may_be(tmp_path: Path) -> None:
+    full = made_up.report()
+    terms = tuple(
+        replace(it, ns=Interval(middle=0, low=0, high=35_600)) if it.name == "warm" else it
+        for it in full.terms
+    )
+    file = tmp_path / "report.json"
+    prices = parity.prices(terms, full.yardsticks)
+    file.write_text(to_json(replace(full, terms=terms, prices=prices)))
+    (row,) = re.findall(r"^a warm prompt token .*", bench("--from", file).output, re.MULTILINE)
+    assert "< 35.6 µs" in row
+    assert "0 s" not in row
 
 
 def test_a_schedule_needs_figures(tmp_path: Path) -> None:
