@@ -140,11 +140,11 @@ def version_of(program: Path) -> str:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise AnvilError(f"`{PROGRAM} --version` failed: {error}") from error
+        raise AnvilError(f"{program} --version failed: {error}") from error
     found = VERSION.search(told.stdout)
     if found is None:
-        said = (told.stdout + told.stderr)[:FEW_WORDS]
-        raise AnvilError(f"`{PROGRAM} --version` names no version, but says {said!r}")
+        said = (told.stdout + told.stderr).strip().partition("\n")[0][:FEW_WORDS]
+        raise AnvilError(f"{program} is no {PROGRAM}: its --version names none, but says {said!r}")
     return found[0]
 
 

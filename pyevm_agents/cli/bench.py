@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 from rich.markup import escape
 
-from pyevm_agents.bench.anvil import AnvilError, find_anvil
+from pyevm_agents.bench.anvil import AnvilError, find_anvil, version_of
 from pyevm_agents.bench.compare import compare
 from pyevm_agents.bench.findings import BUSY_SHARE
 from pyevm_agents.bench.form import REFERENCES
@@ -189,12 +189,15 @@ def _end(number: int, _frame: object) -> None:
 def _program(told: Path | None) -> Path | None:
     """Return anvil, where there is one.
 
-    Raises: ConfigError: there is none where it was told.
+    Raises: ConfigError: there is none where it was told, or something else.
     """
     try:
-        return find_anvil(told)
+        program = find_anvil(told)
+        if told is not None and program is not None:
+            _ = version_of(program)  # Before anything is measured.
     except AnvilError as error:
         raise ConfigError(f"--anvil: {error}") from error
+    return program
 
 
 def _measure(whole: Whole) -> Exception | KeyboardInterrupt | None:

@@ -151,5 +151,7 @@ def test_a_program_that_ends_at_once_is_told(tmp_path: Path) -> None:
 
 
 def test_a_program_without_a_version_is_told(tmp_path: Path) -> None:
-    with pytest.raises(AnvilError, match="names no version, but says 'hello"):
-        version_of(a_program(tmp_path, "echo hello"))
+    with pytest.raises(
+        AnvilError, match="anvil is no anvil: its --version names none, but says 'hello'"
+    ):
+        version_of(a_program(tmp_path, "echo hello; echo there"))

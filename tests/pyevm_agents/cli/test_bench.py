@@ -183,6 +183,18 @@ def test_mistakes_are_told_before_anything_is_measured(
     assert message in " ".join(done.output.split())
 
 
+def test_a_program_that_is_no_anvil_is_told_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Whole, "measure", lambda _: pytest.fail("something was measured"))
+    program = tmp_path / "hello"
+    program.write_text("#!/bin/sh\necho hello\n")
+    program.chmod(0o755)
+    done = bench("--anvil", program)
+    assert done.exit_code == 2
+    assert f"{program} is no anvil" in done.output.replace("\n", "")
+
+
 def test_a_file_that_is_no_report_is_named(tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     form = json.loads(to_json(made_up.report()))
