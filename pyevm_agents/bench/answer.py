@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyevm_agents.bench.document import Words
-    from pyevm_agents.bench.form import Interval, Price, Report
+    from pyevm_agents.bench.form import Interval, Report
 
 TOKENS = {"cold": "a cold prompt token", "warm": "a warm one", "output": "an output token"}
 """What a run's cost is made of, by names of prices."""
@@ -21,20 +21,16 @@ TOKENS = {"cold": "a cold prompt token", "warm": "a warm one", "output": "an out
 FEWEST_POINTS = 3
 """Points of a curve that has a beginning and an end worth telling: two are of a quick run."""
 
-Found = tuple[str, "Interval", "Price"]
-"""A token, what it takes, what it costs."""
+Found = tuple[str, "Interval"]
+"""A token, and what it takes in nanoseconds."""
 
 
 def answer(report: Report) -> Words:
     """Return the answer's words; of what was not measured it does not speak."""
-    found = [
-        (name, ns, price)
-        for name in TOKENS
-        if (ns := findings.unit_ns(report, name)) and (price := findings.price(report, name))
-    ]
+    found = [(name, ns) for name in TOKENS if (ns := findings.unit_ns(report, name))]
     sentences = [
         _times(report, found),
-        _prices(report, found),
+        _prices(report),
         _call(report),
         _run(report),
         _attack(report),
@@ -57,7 +53,7 @@ def _times(report: Report, found: list[Found]) -> Iterator[str | Strong]:
     cores = "core" if machine.cores == 1 else "cores"
     yield f"On this machine ({machine.processor}, {machine.cores} {cores}) "
     yield f"{report.model.name} "
-    for at, (name, ns, _) in enumerate(found):
+    for at, (name, ns) in enumerate(found):
         yield ("" if at == 0 else " and " if at == len(found) - 1 else ", ") + told[name]
         yield from _at_most(ns, wording.seconds(ns.middle / 1e9), wording.seconds(ns.high / 1e9))
         yield _range(report, name)
@@ -83,11 +79,12 @@ def _range(report: Report, name: str) -> str:
     return f" (from {low} after {first.x:,.0f} tokens to {high} after {last.x:,.0f})"
 
 
-def _prices(report: Report, found: list[Found]) -> Iterator[str | Strong]:
+def _prices(report: Report) -> Iterator[str | Strong]:
     """Say what tokens would cost at the pace of an ERC-20 transfer."""
     name = findings.MAIN_REFERENCE
     reference = findings.reference(report, name)
-    gases = [(token, findings.parity(price, name), price) for token, _, price in found]
+    units = [(token, price) for token in TOKENS if (price := findings.price(report, token))]
+    gases = [(token, findings.parity(price, name), price) for token, price in units]
     known = [(token, gas, price) for token, gas, price in gases if gas is not None]
     if reference is None or not known:
         return

@@ -12,7 +12,7 @@ from pyevm_agents.bench.answer import answer
 from pyevm_agents.bench.chapters import TITLE
 from pyevm_agents.bench.chapters.changes import amount, shown, verdict
 from pyevm_agents.bench.document import Strong
-from pyevm_agents.bench.form import REFERENCES
+from pyevm_agents.bench.form import REFERENCES, TERMS
 from pyevm_agents.bench.intervals import interval, scaled
 from pyevm_agents.cli.screen import out, print_table
 
@@ -31,6 +31,10 @@ WORTH = (
     "its worth: its time at the pace of an ERC-20 transfer; a schedule at parity is an upper bound"
 )
 
+GROWN = {"tokens": "tokens", "seconds": "time", "gas": "gas"}
+SIZED = {"cold": "a token read", "sampled": "written"}
+"""What is shown of growth, and of models by size."""
+
 SHOWN_CHANGES = 20
 """Figures that changed, by the report's order: as many as fit a screen."""
 
@@ -43,13 +47,17 @@ def print_summary(report: Report) -> None:
     ]
     out.print(f"\n[bold]{TITLE}[/]")
     out.print("".join(words))
-    for table in (_prices(report), _yardsticks(report), _runs(report)):
+    for table in (_prices(report), _terms(report), _yardsticks(report), _runs(report)):
         if table.row_count:
             out.print()
             print_table(table)
     if report.runs and report.yardsticks:
         out.print(f"[dim]{WORTH}[/]")
     _print_attacks(report)
+    for table in (_growth(report), _sizes(report)):
+        if table.row_count:
+            out.print()
+            print_table(table)
     noise = findings.noise_in_words(report.noise, report.machine.cores)
     is_noisy = findings.is_noisy(report.noise, report.machine.cores)
     out.print(
@@ -104,6 +112,15 @@ def _prices(report: Report) -> Table:
     return table
 
 
+def _terms(report: Report) -> Table:
+    """Return what each unit takes, where there are no prices to tell it beside."""
+    table = _table("One more", "takes", "where most")
+    for one in () if report.prices else report.terms:
+        told = (_told(scaled(ns, 1e-9), wording.seconds) for ns in (one.ns, one.ns_at_most))
+        table.add_row(TERMS.get(one.name, one.name), *told)
+    return table
+
+
 def _price(one: Price, name: str) -> str:
     gas = findings.parity(one, name)
     return wording.NOTHING if gas is None else _told(gas, wording.number)
@@ -143,6 +160,30 @@ def _runs(report: Report) -> Table:
             wording.NOTHING if worth is None else wording.number(worth.middle),
             *(wording.NOTHING if gas is None else f"{gas:,}" for gas in gases),
         )
+    return table
+
+
+def _growth(report: Report) -> Table:
+    """Return the exponents of growth: 1 is linear."""
+    table = _table("Growth as xᵖ, p", *GROWN.values())
+    for one in report.growth:
+        exponents = dict(one.exponents)
+        table.add_row(escape(f"by {one.axis}"), *(_spread(exponents.get(name)) for name in GROWN))
+    return table
+
+
+def _sizes(report: Report) -> Table:
+    """Return a token's time, and its gas at parity, by model."""
+    table = _table("Models", "parameters", *(f"{words}, gas" for words in SIZED.values()))
+    for one in report.sizes:
+        ns = dict(one.ns)
+        gas = dict(dict(one.parity_gas).get(findings.MAIN_REFERENCE, ()))
+        cells = []
+        for name in SIZED:
+            time = _told(scaled(ns[name], 1e-9), wording.seconds) if name in ns else wording.NOTHING
+            worth = _told(gas[name], wording.number) if name in gas else wording.NOTHING
+            cells.append(f"{time}  {worth}")
+        table.add_row(escape(one.name), wording.count(one.parameters), *cells)
     return table
 
 

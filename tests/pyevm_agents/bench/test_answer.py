@@ -66,3 +66,12 @@ def test_there_is_an_answer_to_whatever_was_measured(kind: str) -> None:
 def test_nothing_is_said_of_what_was_not_measured() -> None:
     assert text(DEGENERATE["bare"]) == "Nothing that answers it was measured in this run."
     assert "At the pace" not in text(DEGENERATE["no yardsticks"])
+
+
+def test_times_are_told_where_there_are_no_prices() -> None:
+    alone = replace(made_up.bare_report(), yardsticks=(), terms=made_up.report().terms)
+    told = text(alone)
+    assert told.endswith(
+        "and writes one in 7.80 ms (from 7.80 ms after 16 tokens to 10.3 ms after 8,000)."
+    )
+    assert "worth" not in told

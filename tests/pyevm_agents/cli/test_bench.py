@@ -140,6 +140,22 @@ def test_what_is_too_little_to_measure_is_shown_by_how_much_it_may_be(tmp_path: 
     assert "0 s" not in row
 
 
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ("terms", r"a metadata read .* 320 µs"),
+        ("growth", r"by steps .*1\.04 \("),
+        ("sizes", r"0\.5B +494 million +4\.97 ms  26,900 +26\.8 ms  145,000"),
+    ],
+)
+def test_what_is_measured_alone_is_shown(part: str, words: str, tmp_path: Path) -> None:
+    full, file = made_up.report(), tmp_path / "report.json"
+    alone = replace(made_up.bare_report(), yardsticks=())
+    file.write_text(to_json(replace(alone, **{part: getattr(full, part)})))
+    done = bench("--from", file)
+    assert re.search(words, done.output), done.output
+
+
 def test_a_schedule_needs_figures(tmp_path: Path) -> None:
     bare = tmp_path / "bare.json"
     bare.write_text(to_json(made_up.bare_report()))
