@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pyevm_agents.errors import AgentsError, ConfigError
-from pyevm_agents.whole_files import replace_whole
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pyevm_agents.whole_files import is_stream, replace_whole
 
 
 def require_file_place(path: Path) -> None:
@@ -19,7 +17,10 @@ def require_file_place(path: Path) -> None:
     """
     if path.is_dir():
         raise ConfigError(f"{path} is a folder; name a file in it")
-    _require_writable(path, path.parent)
+    if not is_stream(path):
+        _require_writable(path, Path(os.path.realpath(path)).parent)
+    elif not os.access(path, os.W_OK):
+        raise ConfigError(f"{path} can't be written; name another place")
 
 
 def require_folder_place(path: Path) -> None:

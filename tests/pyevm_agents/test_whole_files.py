@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +20,28 @@ def test_a_file_is_replaced(tmp_path: Path) -> None:
         write_whole(file, data)
         assert file.read_bytes() == data
     assert [*tmp_path.iterdir()] == [file]
+
+
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    file, link = tmp_path / "it.json", tmp_path / "link.json"
+    link.symlink_to("it.json")
+    for data in (b"one", b"two"):
+        write_whole(link, data)
+        assert link.is_symlink()
+        assert file.read_bytes() == data
+    assert {*tmp_path.iterdir()} == {file, link}
+
+
+def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_whole(pipe, b"one")
+        assert os.read(reader, 9) == b"one"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
 
 
 def test_where_that_fails_nothing_is_left_behind(

@@ -50,6 +50,11 @@ def test_places_are_checked_before(tmp_path: Path) -> None:
         require_file_place(tmp_path / "none" / "report.html")
     with pytest.raises(ConfigError, match="can't be written: No such file"):
         require_folder_place(tmp_path / "none" / "reports")
+    os.mkfifo(tmp_path / "pipe")
+    require_file_place(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "none" / "report.html")
+    with pytest.raises(ConfigError, match="link can't be written: No such file"):
+        require_file_place(tmp_path / "link")
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match="is a file; name a folder"):
         require_folder_place(tmp_path / "file")
