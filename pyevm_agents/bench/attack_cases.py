@@ -15,6 +15,7 @@ from precompiles import spec
 from precompiles.abi import RUN_NEXT_ITERATION_SELECTOR, ParamType, decode_request
 from precompiles.addresses import AddressBook
 from precompiles.react import build_prompt
+from precompiles.schedule import DEFAULT_SCHEDULE
 from pyevm_agents.bench.attack_code import ExecutorCall, calldata, tool_code
 from pyevm_agents.bench.rounds import timed
 
@@ -22,11 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from precompiles.ports import LanguageModel, ModelProfile
+    from precompiles.schedule import Schedule
 
 TEXT_BYTES = spec.MAX_CALLDATA_BYTES - 1_024
 """Text that fits into the calldata of one call, beside the rest of it."""
 
 QUICK_PROMPT_TOKENS = 512
+LONG_ANSWERS, LONG_ANSWER_DIGITS = 4, 400
+"""Answers after one prompt, and their length: most vocabularies have a token for each digit."""
 
 TRIED_BYTES = 4_096
 """Of each text that is tried, to find the one that takes longest."""
@@ -47,6 +51,7 @@ EXPECTED = {
     "grammar": "out of gas",
     "out-of-gas": "out of gas",
     "long-prompt": "out of gas",
+    "long-answers": "answered",
     "warm": "answered",
 }
 """How the last call of each attack ends, by the attack's name."""
@@ -94,8 +99,9 @@ class AttackCase:
     """Output tokens that each call is given the gas for, or `BEFORE_END`; 0: not even the prompt's
     tokens. None where no call is to halt."""
 
-    is_brief: bool = False
-    """Whether the model answers in three words: it is asked often."""
+    grammar: str = ""
+    """What the model is held to, as a prompt might bring any model to say it; its own words where
+    empty."""
 
     is_reaching_model: bool = False
     is_long: bool = False
@@ -112,6 +118,7 @@ class Target:
     """Of the engine, as genesis has it."""
 
     is_quick: bool
+    schedule: Schedule = DEFAULT_SCHEDULE
 
     def prompt_tokens(self, data: bytes) -> int:
         """Return how long the prompt of a call without tools and steps is."""
@@ -336,6 +343,23 @@ def _long_prompt(target: Target) -> AttackCase:
     )
 
 
+def _long_answers(target: Target) -> AttackCase:
+    profile = target.profile
+    room = profile.context_tokens - profile.max_output_tokens - 64
+    tokens, digits = (min(room, 128), 20) if target.is_quick else (room, LONG_ANSWER_DIGITS)
+    digits = min(digits, profile.max_output_tokens - 16)
+    return AttackCase(
+        name="long-answers",
+        title="Long answers to one long prompt",
+        how=f"A prompt of some {tokens:,} tokens, answered {LONG_ANSWERS} times with {digits} "
+        "digits: it is paid for once, and each token of output is written where it takes longest.",
+        calls=(ExecutorCall(data=target.text_of_tokens(tokens)),) * LONG_ANSWERS,
+        grammar=answer_grammar(f"/[0-9]{{{digits}}}/"),
+        is_reaching_model=True,
+        is_long=not target.is_quick,
+    )
+
+
 def _warm(target: Target) -> AttackCase:
     tokens, rounds = (128, 3) if target.is_quick else (512, 10)
     filler = decode_request(target.text_of_tokens(tokens)).prompt
@@ -349,9 +373,14 @@ def _warm(target: Target) -> AttackCase:
         how=f"As many prompts of some {tokens:,} tokens as may be warm at once, paid for in full, "
         f"then asked in turn {rounds} times: each puts another one's numbers aside.",
         calls=tuple(calls) * (1 + rounds),
-        is_brief=True,
+        grammar=answer_grammar('"b"'),
         is_reaching_model=True,
     )
+
+
+def answer_grammar(answer: str) -> str:
+    """Return a grammar that admits a thought of three letters, and an answer."""
+    return f'start: " " /[a-z]{{3}}/ "\\nFinal Answer: " {answer}\n'
 
 
 def _at(index: int) -> Address:
@@ -382,6 +411,7 @@ MAKERS: tuple[Callable[[Target], AttackCase], ...] = (
     _grammar,
     _out_of_gas,
     _long_prompt,
+    _long_answers,
     _warm,
 )
 """Every attack, the refused ones first."""

@@ -102,7 +102,7 @@ def attacker_code(
                 code += push(len(piece)) + PUSH0 + push(start, 3)
                 code += b"\x73" + addresses[piece] + EXTCODECOPY
             loaded = call.data
-        gas = GAS if call.gas is None else push(call.gas, 4)
+        gas = GAS if call.gas is None else push(call.gas, 8)
         code += PUSH0 * 2 + push(len(call.data), 3) + PUSH0 * 2
         code += push(int.from_bytes(EXECUTOR_ADDRESS, "big"), 1) + gas + CALL + POP
     return code + (PUSH0 * 2 + b"\xfd" if is_reverting else STOP), stored

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,16 +25,19 @@ from pyevm_agents.bench.attack_cases import (
     filled,
 )
 from pyevm_agents.bench.attack_code import ExecutorCall, attacker_code, calldata, tool_code
-from pyevm_agents.bench.attacks import SilentModel, aimed, attacks, outcome
+from pyevm_agents.bench.attacks import Aimed, SilentModel, aimed, attacks, outcome
 from pyevm_agents.bench.pricing import Prices, gas_of, with_evm_gas
 from pyevm_agents.bench.rounds import Setting
-from pyevm_agents.bench.usage import executor_calls, tokens_of
+from pyevm_agents.bench.usage import Usage, executor_calls, tokens_of
+from pyevm_agents.config import ChainConfig
 from pyevm_agents.development import model_profile
 from pyevm_agents.models import ScriptedModel, again
+from pyevm_agents.schedule_file import ScheduleFile, read_schedule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pyevm_agents.development import Sent
     from pyevm_agents.models import LlamaModel, Vocabulary
     from tests.conftest import Bench
 
@@ -56,33 +60,89 @@ def found(target: Target) -> dict[str, AttackCase]:
     return {case.name: case for case in cases(target)}
 
 
+def model_for(case: AttackCase, vocabulary: Vocabulary) -> ScriptedModel | SilentModel:
+    """Return what says as little as a case admits, or where it admits anything, nothing."""
+    if not case.grammar:
+        return SilentModel(vocabulary)  # type: ignore[arg-type]
+    answer = "7" * 20 if case.name == "long-answers" else "b"
+    return ScriptedModel([again(f" abc\nFinal Answer: {answer}")], vocabulary=vocabulary)
+
+
+def whole_usage(it: Aimed, sent: Sent) -> Usage:
+    """Return what a case used, with the gas that the executor did not charge."""
+    (profile,) = it.chain.config.models
+    usage = tokens_of(sent.computation) + it.bought
+    return with_evm_gas(usage, sent.receipt.gas_used, it.chain.config.schedule, profile)
+
+
 @pytest.mark.parametrize("name", EXPECTED)
 def test_each_attack_ends_as_it_should_and_pays_for_all(
     name: str, found: dict[str, AttackCase], target: Target, vocabulary: Vocabulary
 ) -> None:
     case = found[name]
-    silent = SilentModel(vocabulary)  # type: ignore[arg-type]
-    brief = ScriptedModel([again(" abc\nFinal Answer: b")], vocabulary=vocabulary)
-    it = aimed(case, brief if case.is_brief else silent, target)
-    silent.prompts.clear()
+    model = model_for(case, vocabulary)
+    it = aimed(case, model, target)
+    asked = model.prompts if isinstance(model, SilentModel) else []
+    asked.clear()
     _, sent = it.sent()
     assert outcome(sent.computation) == EXPECTED[name]
-    usage = tokens_of(sent.computation) + it.bought
-    schedule, profile = it.chain.config.schedule, target.profile
     # What halts gets just what it paid for: the rest is the attacker's own code.
-    whole = with_evm_gas(usage, sent.receipt.gas_used, schedule, profile)
+    whole = whole_usage(it, sent)
     is_reading = name in {"small-reads", "failing-read"}
     assert whole.evm_gas < (2_100_000 if is_reading else 120_000)
-    assert gas_of(whole, schedule, profile) == sent.receipt.gas_used
     if case.halts_after:
         most = target.profile.max_output_tokens
         tokens = most - 1 if case.halts_after == BEFORE_END else case.halts_after
-        asked = silent.prompts
         assert len(asked) == len(case.calls)
         assert whole.cold_tokens == sum(asked)
         assert whole.output_tokens == tokens * len(asked)
     if not case.is_reaching_model:
-        assert not silent.prompts
+        assert not asked
+
+
+EMITTED = read_schedule(Path(__file__).parents[3] / "benchmarks" / "reports" / "parity-erc20.json")
+CHEAP = {"executor_base_gas": 2, "input_byte_gas": 1, "tool_gas": 3, "parameter_gas": 1}
+OTHER_SCHEDULES = {
+    "parity": ScheduleFile(schedule=EMITTED.schedule, models={"*": dict(*EMITTED.models.values())}),
+    "cheap": ScheduleFile(
+        schedule=CHEAP,
+        models={
+            "*": {
+                "cold_prompt_token_gas": 5,
+                "warm_prompt_token_gas": 1,
+                "output_token_gas": 7,
+            }
+        },
+    ),
+}
+
+
+def under(schedule: ScheduleFile, target: Target) -> Target:
+    """Return the executor of a chain with another schedule."""
+    config = ChainConfig(models=(target.profile,), profile_fingerprint=target.fingerprint)
+    applied = schedule.applied_to(config)
+    return replace(target, profile=applied.models[0], schedule=applied.schedule)
+
+
+@pytest.mark.parametrize("schedule", OTHER_SCHEDULES)
+@pytest.mark.parametrize("name", EXPECTED)
+def test_an_attack_costs_under_another_schedule_what_a_report_says(
+    name: str,
+    schedule: str,
+    found: dict[str, AttackCase],
+    target: Target,
+    vocabulary: Vocabulary,
+) -> None:
+    """It is aimed anew, as an attacker would: its gas ends at the same place, for other gas."""
+    case, other = found[name], under(OTHER_SCHEDULES[schedule], target)
+    it = aimed(case, model_for(case, vocabulary), target)
+    _, sent = it.sent()
+    there = aimed(case, model_for(case, vocabulary), other)
+    _, sent_there = there.sent()
+    assert outcome(sent_there.computation) == outcome(sent.computation)
+    usage = whole_usage(it, sent)
+    assert whole_usage(there, sent_there) == usage
+    assert gas_of(usage, other.schedule, other.profile) == sent_there.receipt.gas_used
 
 
 def test_gas_that_ends_before_the_end_is_just_too_little(
@@ -128,8 +188,7 @@ def test_warm_prompts_are_warm(
     found: dict[str, AttackCase], target: Target, vocabulary: Vocabulary
 ) -> None:
     case = found["warm"]
-    brief = ScriptedModel([again(" abc\nFinal Answer: b")], vocabulary=vocabulary)
-    _, sent = aimed(case, brief, target).sent()
+    _, sent = aimed(case, model_for(case, vocabulary), target).sent()
     calls = [tokens_of(call) for call in executor_calls(sent.computation)]
     first, later = calls[: spec.WARM_PREFIXES], calls[spec.WARM_PREFIXES :]
     assert [call.warm_tokens >= spec.PROMPT_BLOCK_TOKENS for call in first] == [
@@ -138,6 +197,22 @@ def test_warm_prompts_are_warm(
     ]
     assert all(call.cold_tokens > spec.PROMPT_BLOCK_TOKENS for call in first)
     assert all(call.cold_tokens < spec.PROMPT_BLOCK_TOKENS for call in later)
+
+
+def test_long_answers_are_written_after_a_prompt_that_is_paid_for_once(
+    target: Target, vocabulary: Vocabulary
+) -> None:
+    case = next(case for case in cases(replace(target, is_quick=False)) if case.grammar)
+    digits = attack_cases.LONG_ANSWER_DIGITS
+    said = ScriptedModel([again(" abc\nFinal Answer: " + "7" * digits)], vocabulary=vocabulary)
+    _, sent = aimed(case, said, target).sent()
+    first, *later = [tokens_of(call) for call in executor_calls(sent.computation)]
+    room = target.profile.context_tokens - target.profile.max_output_tokens
+    assert room - 200 < first.cold_tokens <= room
+    assert len(later) == attack_cases.LONG_ANSWERS - 1
+    for call in later:
+        assert call.cold_tokens < spec.PROMPT_BLOCK_TOKENS
+        assert digits < call.output_tokens <= target.profile.max_output_tokens
 
 
 def test_calldata_is_as_long_as_a_call_may_be(found: dict[str, AttackCase]) -> None:
