@@ -8,6 +8,7 @@ import numpy as np
 
 from pyevm_agents.bench import findings, wording
 from pyevm_agents.bench.document import Strong
+from pyevm_agents.bench.parity import reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,12 +72,12 @@ def _range(report: Report, name: str) -> str:
 def _prices(report: Report, found: list[Found]) -> Iterator[str | Strong]:
     """Say what tokens would cost at the pace of an ERC-20 transfer."""
     name = findings.MAIN_REFERENCE
-    reference = findings.reference(report, name)
+    held_against = reference(report.yardsticks, name)
     gases = [(token, findings.parity(price, name), price) for token, _, price in found]
     known = [(token, gas, price) for token, gas, price in gases if gas is not None]
-    if reference is None or not known:
+    if held_against is None or not known:
         return
-    pace = wording.number(reference.ns_per_gas.middle)
+    pace = wording.number(held_against.ns_per_gas.middle)
     yield f"At the pace of an ERC-20 transfer on this EVM, {pace} ns a gas, that is worth "
     for at, (token, gas, _) in enumerate(known):
         yield "" if at == 0 else " and " if at == len(known) - 1 else ", "

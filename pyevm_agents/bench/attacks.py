@@ -14,7 +14,7 @@ from eth_typing import Address
 from precompiles.ports import Generation, GenerationRequest
 from pyevm_agents.bench.attack_cases import BEFORE_END, MAKERS, Target, cases
 from pyevm_agents.bench.attack_code import attacker_code
-from pyevm_agents.bench.form import Attack
+from pyevm_agents.bench.form import BLOCK_GAS, Attack
 from pyevm_agents.bench.intervals import interval, scaled
 from pyevm_agents.bench.pricing import costs, with_evm_gas
 from pyevm_agents.bench.rounds import clocked
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.rounds import Setting
     from pyevm_agents.development import Sent
     from pyevm_agents.models import LlamaModel
-
-BLOCK_GAS = 30_000_000
-"""Gas that an attacker's seconds are given for: a block's, as Ethereum had it for years."""
 
 ROOM_GAS = 100_000_000_000
 """Gas limit of the chain that is attacked: a whole context's prompt costs more than a block has,

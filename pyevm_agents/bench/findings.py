@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pyevm_agents.bench.form import TERMS
+from pyevm_agents.bench.form import BLOCK_GAS, TERMS
 from pyevm_agents.bench.intervals import scaled
-from pyevm_agents.bench.parity import OWN_VM, units
+from pyevm_agents.bench.parity import WORST, reference, units
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
         Term,
         Yardstick,
     )
-
-BLOCK_GAS = 30_000_000
-"""Gas of the block that attacks are told in."""
 
 MAIN_REFERENCE = "erc20"
 """What a schedule is emitted for unless another is asked for."""
@@ -46,21 +43,9 @@ PARTS = ("EVM", "prompt", "output")
 """Where a run's time and gas go."""
 
 
-def ours(report: Report) -> tuple[Yardstick, ...]:
-    """Return the yardsticks on our own VM."""
-    return tuple(one for one in report.yardsticks if one.vm == OWN_VM)
-
-
 def slowest(report: Report) -> Yardstick | None:
     """Return what takes longest for its gas on our VM: the worst EVM case."""
-    return max(ours(report), key=lambda one: one.ns_per_gas.middle, default=None)
-
-
-def reference(report: Report, name: str) -> Yardstick | None:
-    """Return the yardstick that a parity price is held against."""
-    if name == "worst":
-        return slowest(report)
-    return next((one for one in ours(report) if one.name == name), None)
+    return reference(report.yardsticks, WORST)
 
 
 def block_seconds(one: Yardstick) -> Interval:

@@ -10,7 +10,7 @@ import json
 import shutil
 import tempfile
 from collections import Counter
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 
 from precompiles.ports import GenerationRequest, Segment
 from pyevm_agents.bench.exponents import log_slope
-from pyevm_agents.bench.form import REFERENCES, Interval, Size
+from pyevm_agents.bench.form import Interval, Size
 from pyevm_agents.bench.intervals import interval, ratio
 from pyevm_agents.bench.machine import model_of
 from pyevm_agents.bench.made_up_vocabulary import made_up_vocabulary
-from pyevm_agents.bench.parity import reference
+from pyevm_agents.bench.parity import ns_per_gas
 from pyevm_agents.bench.random_models import (
     QUANTISATION,
     SHAPES,
@@ -212,15 +212,6 @@ def own_subject(model: LlamaModel) -> Subject:
         if common
         else "F32",
     )
-
-
-def ns_per_gas(yardsticks: Sequence[Yardstick]) -> dict[str, Interval]:
-    """Return what each of `REFERENCES` takes on our VM, where it was measured."""
-    found = {}
-    for name in REFERENCES:
-        with suppress(ConfigError):  # It was not measured.
-            found[name] = reference(yardsticks, name).ns_per_gas
-    return found
 
 
 class _Clock:

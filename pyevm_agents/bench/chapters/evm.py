@@ -16,6 +16,7 @@ from pyevm_agents.bench.document import (
     said,
 )
 from pyevm_agents.bench.intervals import interval, ratio
+from pyevm_agents.bench.parity import own_yardsticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +93,7 @@ def _over(own: Yardstick | None, other: Yardstick | None) -> Cell:
 def _alt(report: Report) -> str:
     told = [
         f"{one.title} {wording.number(one.ns_per_gas.middle)} ns a gas"
-        for one in findings.ours(report)
+        for one in own_yardsticks(report.yardsticks)
     ]
     runs, attacks = len(report.runs), len(report.attacks)
     return (

@@ -15,7 +15,6 @@ def test_the_worst_evm_case_is_on_our_own_vm() -> None:
     slowest = findings.slowest(FULL)
     assert slowest is not None
     assert (slowest.name, slowest.vm) == ("pairing", "pyevm-agents")
-    assert findings.reference(FULL, "worst") == slowest
     assert findings.block_seconds(slowest).middle == slowest.ns_per_gas.middle * 30_000_000 / 1e9
     assert findings.slowest(replace(FULL, yardsticks=())) is None
 

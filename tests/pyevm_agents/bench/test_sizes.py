@@ -19,7 +19,6 @@ from pyevm_agents.bench.sizes import (
     TERMS,
     exponent_of,
     file_of,
-    ns_per_gas,
     require_room,
     sizes,
     work_folder,
@@ -104,16 +103,6 @@ def test_the_exponent_of_parameters() -> None:
     assert found.low < 1 < found.high
     assert exponent_of([size(10**8, 1e6)], "cold") is None
     assert exponent_of([size(10**8, 0.0), size(10**9, 1e7)], "cold") is None
-
-
-def test_references_are_those_of_our_vm_and_the_worst_is_the_slowest() -> None:
-    slow = Interval(middle=900.0, low=800.0, high=950.0)
-    slower = Interval(middle=9e6, low=9e6, high=9e6)
-    found = ns_per_gas(
-        [yardstick("ecrecover"), yardstick("loop", slow), yardstick("erc20", slower, vm="anvil 1")]
-    )
-    assert found == {"ecrecover": PER_GAS, "worst": slow}
-    assert ns_per_gas([]) == {}
 
 
 @pytest.fixture
