@@ -104,10 +104,9 @@ def _run(report: Report) -> Iterator[str | Strong]:
     run = report.runs[0]
     usage, middle = run.usage, float(np.median(run.seconds or (np.nan,)))
     tokens = usage.cold_tokens + usage.warm_tokens
-    title = run.title[:1].lower() + run.title[1:]
     yield (
-        f"One transaction with {title} ({tokens:,} prompt tokens, {usage.output_tokens:,} written) "
-        "takes "
+        f"One transaction with {wording.within(run.title)} ({tokens:,} prompt tokens, "
+        f"{usage.output_tokens:,} written) takes "
     )
     yield Strong(wording.seconds(middle))
     costs = [("default", "by default"), (f"parity-{findings.MAIN_REFERENCE}", "at parity")]
@@ -125,10 +124,12 @@ def _attack(report: Report) -> Iterator[str | Strong]:
     if found is None or slowest is None:
         return
     attack, bought = found
-    yield f"The most work that 30 million gas buy is {wording.seconds(bought.middle)} by default "
-    yield f"({attack.title.lower()})"
+    tried = "one attack" if len(report.attacks) == 1 else f"{len(report.attacks)} attacks"
+    yield f"Of {tried} the worst buys {wording.seconds(bought.middle)} of work for 30 million gas "
+    yield f"by default ({wording.within(attack.title)})"
     at_parity = findings.worst_attack(report, f"parity-{findings.MAIN_REFERENCE}")
     if at_parity is not None:
-        yield f" and {wording.seconds(at_parity[1].middle)} at parity"
+        title = wording.within(at_parity[0].title)
+        yield f" and {wording.seconds(at_parity[1].middle)} at parity ({title})"
     own = wording.seconds(findings.block_seconds(slowest).middle)
     yield f"; {slowest.title}, the EVM's own worst, takes {own}."

@@ -252,7 +252,8 @@ def _large_calls(target: Target) -> AttackCase:
         name="large-calls",
         title="Calls with a byte too much",
         how="Refused for their size before anything is charged: each pays for its CALL alone, and "
-        "for memory once.",
+        "for memory once. Most of it is the EVM's own work: calls of nobody with as much take more "
+        "than half as long.",
         calls=(ExecutorCall(data=bytes(spec.MAX_CALLDATA_BYTES + 1)),)
         * (200 if target.is_quick else 1_000),
     )

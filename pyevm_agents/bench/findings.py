@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pyevm_agents.bench.exponents import log_slope
 from pyevm_agents.bench.form import BLOCK_GAS, TERMS
 from pyevm_agents.bench.intervals import scaled
 from pyevm_agents.bench.parity import WORST, reference, units
@@ -112,6 +113,18 @@ def worst_attack(report: Report, schedule: str) -> tuple[Attack, Interval] | Non
         if name == schedule
     ]
     return max(bought, key=lambda pair: pair[1].middle, default=None)
+
+
+def exponent_of_sizes(report: Report, name: str) -> Interval | None:
+    """Return p in time = b parameters^p of a term, over models of all sizes.
+
+    Output: None for fewer than two models, or where a time is too small to be told from 0.
+    """
+    ns = [dict(size.ns).get(name) for size in report.sizes]
+    known = [it for it in ns if it is not None and it.low > 0]
+    if len(ns) < 2 or len(known) < len(ns):  # noqa: PLR2004 - two points are a line
+        return None
+    return log_slope([size.parameters for size in report.sizes], known)
 
 
 def attack_schedules(report: Report) -> tuple[str, ...]:

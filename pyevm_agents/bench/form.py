@@ -258,6 +258,10 @@ class GrowthPoint:
     seconds: tuple[float, ...]
 
 
+QUANTITIES = ("tokens", "seconds", "gas")
+"""Of what a run's growth has exponents."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
     """How runs grow with one thing: steps, tools, or levels of nesting."""

@@ -1,8 +1,9 @@
 """Parity: the gas at which inference takes as long for its gas as the EVM does for its own.
 
-An emitted schedule is an upper bound, so that nobody buys more time than parity: each price is what
-a unit takes where it costs most, at the upper end of its interval, over the lower end of what the
-reference takes for a gas. What the EVM charges besides for reads of metadata is not taken off.
+An emitted schedule is an upper bound of each unit: what it takes where it costs most, at the upper
+end of its interval, over the lower end of what the reference takes for a gas. What the EVM charges
+besides for reads of metadata is not taken off. No schedule prices what the EVM itself does, such as
+copying calldata into a call that is refused for its size: that takes as long for its gas as before.
 """
 
 from __future__ import annotations

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from precompiles.ports import GenerationRequest, Segment
-from pyevm_agents.bench.exponents import log_slope
 from pyevm_agents.bench.form import Interval, Size
 from pyevm_agents.bench.intervals import interval, ratio
 from pyevm_agents.bench.machine import model_of
@@ -139,17 +138,6 @@ def sizes(  # noqa: PLR0913 - each is told by its name
         return tuple(_size(subject, seconds, references) for subject in subjects)
 
 
-def exponent_of(measured: Sequence[Size], term: str) -> Interval | None:
-    """Return p in ns = b parameters^p over all models that were measured.
-
-    Output: None for fewer than two models, or where a term is too small to be told from 0.
-    """
-    ns = [dict(size.ns)[term] for size in measured]
-    if len(ns) < 2 or min(one.low for one in ns) <= 0:  # noqa: PLR2004
-        return None
-    return log_slope([size.parameters for size in measured], ns)
-
-
 @contextmanager
 def work_folder(shapes: Sequence[Shape], work: Path | None) -> Iterator[Path]:
     """Give a folder with room for models; one that is temporary is gone afterwards, come what may.
@@ -179,7 +167,7 @@ def require_room(shapes: Sequence[Shape], folder: Path) -> None:
     if free < wanted:
         raise ConfigError(
             f"the models' files take {wanted:,} bytes, and {folder} has {free:,} free: make room, "
-            "or name another folder with --work"
+            "or set TMPDIR to another folder"
         )
 
 

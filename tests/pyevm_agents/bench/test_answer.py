@@ -33,8 +33,9 @@ def test_the_answer_is_made_of_the_figures() -> None:
         "\N{MULTIPLICATION SIGN} 4.22 of that. One transaction with a wallet's agent, four steps "
         "(3,580 prompt tokens, 172 "
         "written) takes 3.13 s, and costs 10.5 million gas by default and 18.1 million gas at "
-        "parity. The most work that 30 million gas buy is 21.5 s by default (longest thoughts) and "
-        "5.54 s at parity; a pairing of two points, the EVM's own worst, takes 102 s."
+        "parity. Of 6 attacks the worst buys 21.5 s of work for 30 million gas by default (longest "
+        "thoughts) and 5.54 s at parity (longest thoughts); a pairing of two "
+        "points, the EVM's own worst, takes 102 s."
     )
 
 
