@@ -12,12 +12,18 @@ from typing import TYPE_CHECKING
 from eth_typing import Address
 
 from precompiles import spec
-from precompiles.abi import RUN_NEXT_ITERATION_SELECTOR, ParamType, decode_request
+from precompiles.abi import (
+    RUN_NEXT_ITERATION_SELECTOR,
+    ParamDescription,
+    ParamType,
+    decode_request,
+)
 from precompiles.addresses import AddressBook
 from precompiles.react import build_prompt
 from precompiles.schedule import DEFAULT_SCHEDULE
-from pyevm_agents.bench.attack_code import ExecutorCall, calldata, tool_code
+from pyevm_agents.bench.attack_code import ExecutorCall, calldata
 from pyevm_agents.bench.rounds import timed
+from pyevm_agents.bench.tool_contracts import tool_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -274,7 +280,10 @@ def _small_reads(_target: Target) -> AttackCase:
 
 def _large_reads(_target: Target) -> AttackCase:
     described = "\x01" * (spec.MAX_METADATA_BYTES - 64)
-    parameters = [(ParamType.STRING, f"p{index}", "\x01" * 256) for index in range(32)]
+    parameters = [
+        ParamDescription(param_type=ParamType.STRING, name=f"p{index}", description="\x01" * 256)
+        for index in range(32)
+    ]
     codes = {
         _at(index): tool_code(name, described, parameters) for index, name in enumerate(("a", "b"))
     }
@@ -302,8 +311,10 @@ def _failing_read(_target: Target) -> AttackCase:
 def _grammar(target: Target) -> AttackCase:
     """Many arrays: the largest grammar that a prompt of some hundred tokens has."""
     count, size = (1, 32) if target.is_quick else (4, 32)
-    names = [chr(0x21 + index) for index in range(size)]
-    parameters = [(ParamType.INT_ARRAY, name, "") for name in names]
+    parameters = [
+        ParamDescription(param_type=ParamType.INT_ARRAY, name=chr(0x21 + index), description="")
+        for index in range(size)
+    ]
     codes = {_at(index): tool_code(chr(0x41 + index), "", parameters) for index in range(count)}
     return AttackCase(
         name="grammar",

@@ -10,7 +10,7 @@ import pytest
 from eth_typing import Address
 
 from precompiles import spec
-from precompiles.abi import ParamType
+from precompiles.abi import ParamDescription, ParamType
 from precompiles.schedule import Schedule
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.bench import attack_cases
@@ -24,10 +24,11 @@ from pyevm_agents.bench.attack_cases import (
     cases,
     filled,
 )
-from pyevm_agents.bench.attack_code import ExecutorCall, attacker_code, calldata, tool_code
+from pyevm_agents.bench.attack_code import ExecutorCall, attacker_code, calldata
 from pyevm_agents.bench.attacks import Aimed, SilentModel, aimed, attacks, outcome
 from pyevm_agents.bench.pricing import Prices, gas_of, with_evm_gas
 from pyevm_agents.bench.rounds import Setting
+from pyevm_agents.bench.tool_contracts import tool_code
 from pyevm_agents.bench.usage import Usage, executor_calls, tokens_of
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.development import model_profile
@@ -232,7 +233,11 @@ def test_the_attacker_makes_the_calls_that_it_is_told_to(bench: MakeBench) -> No
     code, stored = attacker_code(calls)
     codes = {
         attacker: code,
-        tool: tool_code("Tool", "", [(ParamType.ADDRESS, "to", "x")]),
+        tool: tool_code(
+            "Tool",
+            "",
+            [ParamDescription(param_type=ParamType.ADDRESS, name="to", description="x")],
+        ),
         **stored,
     }
     b = bench([" a\nFinal Answer: b"], codes=codes)
