@@ -21,7 +21,7 @@ from pyevm_agents.bench.json_form import read_report
 from pyevm_agents.bench.rounds import Setting
 from pyevm_agents.bench.whole import PARTS, Whole, parts_of, require_extras
 from pyevm_agents.bench.wording import listed
-from pyevm_agents.cli.adapters import adapter_option
+from pyevm_agents.cli.adapters import adapter_option, model_option
 from pyevm_agents.cli.bench_outputs import Outputs
 from pyevm_agents.cli.bench_progress import BenchProgress
 from pyevm_agents.cli.bench_summary import print_comparison, print_summary
@@ -65,13 +65,7 @@ class BenchCommand(click.Command):
 @click.option(
     "--quick", "is_quick", is_flag=True, help="Under two minutes: fewer rounds and sizes."
 )
-@click.option(
-    "--model",
-    "model_path",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="A GGUF model.  [default: SmolLM2-135M-Instruct, installed with this package]",
-)
+@model_option
 @adapter_option
 @click.option("--threads", type=click.IntRange(1, 512), metavar="N", help="Threads of the engine.")
 @click.option(
@@ -238,3 +232,5 @@ def _finish(report: Report, outputs: Outputs) -> None:
         print_comparison(compare(outputs.old, report))
     for path in outputs.write(report):
         out.print(f"written: {escape(path)}", soft_wrap=True)
+    if missing := outputs.left_out(report):
+        err.print(escape(missing), soft_wrap=True)
