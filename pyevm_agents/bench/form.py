@@ -257,6 +257,11 @@ class GrowthPoint:
     gas: int
     seconds: tuple[float, ...]
 
+    @property
+    def tokens(self) -> int:
+        """Tokens that were computed: those of prompts that were read anew, and of outputs."""
+        return self.usage.cold_tokens + self.usage.output_tokens
+
 
 QUANTITIES = ("tokens", "seconds", "gas")
 """Of what a run's growth has exponents."""

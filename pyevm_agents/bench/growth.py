@@ -101,7 +101,7 @@ def exponents_of(points: tuple[GrowthPoint, ...]) -> tuple[tuple[str, Interval],
     """Return the fitted exponents of what was measured along an axis."""
     xs = [point.x for point in points]
     samples: dict[str, list[Sequence[float]]] = {
-        "tokens": [[point.usage.cold_tokens + point.usage.output_tokens] for point in points],
+        "tokens": [[point.tokens] for point in points],
         "seconds": [point.seconds for point in points],
         "gas": [[point.gas] for point in points],
     }

@@ -62,7 +62,8 @@ def growth(report: Report) -> Chapter | None:
         title="Fitted exponents",
         columns=(*names("From"), *numbers("Tokens", "Time", "Gas")),
         rows=rows,
-        note="p in a + b xᵖ, with 95 % intervals: 1 is linear, 2 would be quadratic.",
+        note="p in a + b xᵖ, with 95 % intervals: 1 is linear, 2 would be quadratic. Tokens are "
+        "those that were computed: cold and output ones.",
     )
     return Chapter(
         name="growth",
