@@ -6,7 +6,6 @@ becomes of it. Where a call is to halt, its gas is given exactly: all that is ta
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from eth_typing import Address
@@ -18,18 +17,15 @@ from precompiles.abi import (
     ParamType,
     decode_request,
 )
-from precompiles.addresses import AddressBook
-from precompiles.react import build_prompt
-from precompiles.schedule import DEFAULT_SCHEDULE
+from pyevm_agents.bench.attack_case import BEFORE_END, AttackCase
 from pyevm_agents.bench.attack_code import ExecutorCall, calldata
-from pyevm_agents.bench.rounds import timed
+from pyevm_agents.bench.slow_texts import UNITS, filled, worst_unit
 from pyevm_agents.bench.tool_contracts import tool_code
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
-    from precompiles.ports import LanguageModel, ModelProfile
-    from precompiles.schedule import Schedule
+    from pyevm_agents.bench.attack_case import Target
 
 TEXT_BYTES = spec.MAX_CALLDATA_BYTES - 1_024
 """Text that fits into the calldata of one call, beside the rest of it."""
@@ -37,106 +33,6 @@ TEXT_BYTES = spec.MAX_CALLDATA_BYTES - 1_024
 QUICK_PROMPT_TOKENS = 512
 LONG_ANSWERS, LONG_ANSWER_DIGITS = 4, 400
 """Answers after one prompt, and their length: most vocabularies have a token for each digit."""
-
-TRIED_BYTES = 4_096
-"""Of each text that is tried, to find the one that takes longest."""
-
-EXPECTED = {
-    "text": "refused: ContextTooLong",
-    "unpaid-prompt": "out of gas",
-    "addresses": "refused: ContextTooLong",
-    "tools": "refused: TooManyTools",
-    "history": "refused: HistoryLengthMismatch",
-    "steps": "refused: MalformedHistory",
-    "aliases": "refused: MalformedCalldata",
-    "small-calls": "refused: UnknownSelector",
-    "large-calls": "refused: CalldataTooLarge",
-    "small-reads": "refused: MalformedToolMetadata",
-    "large-reads": "refused: ContextTooLong",
-    "failing-read": "refused: ToolMetadataFailed",
-    "grammar": "out of gas",
-    "out-of-gas": "out of gas",
-    "long-prompt": "out of gas",
-    "long-answers": "answered",
-    "warm": "answered",
-}
-"""How the last call of each attack ends, by the attack's name."""
-
-UNITS = {
-    "control characters": "\x01",
-    "spaces": " ",
-    "one letter": "a",
-    "digits": "7",
-    "line breaks": "\n",
-    "two cases": "aA",
-    "emoji": "\U0001f600",
-    "cuneiform": "\U00012031",
-    "combining accents": "\u0301",
-    "line separators": "\u2028",
-    "no-break spaces": "\u00a0",
-    "control tokens": "<|im_start|>",
-    "control tokens, all text between them different": "<|im_start|>{}",
-    "beginnings of control tokens": "<|",
-    "apostrophes": "'",
-    "equals signs": "=",
-    "merges": "the",
-    "0x": "0x",
-}
-"""Texts that tokenise badly somewhere: bytes alone, long words, deep merges, cuts. Each is said
-again and again, with the number of the time at `{}`."""
-
-
-BEFORE_END = -1
-"""A call is given the gas for all of its output but the last token."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttackCase:
-    """A transaction's calls of the executor."""
-
-    name: str
-    title: str
-    how: str
-    calls: tuple[ExecutorCall, ...]
-    codes: Mapping[Address, bytes] = field(default_factory=dict)
-    """Contracts that the calls name."""
-
-    halts_after: int | None = None
-    """Output tokens that each call is given the gas for, or `BEFORE_END`; 0: not even the prompt's
-    tokens. None where no call is to halt."""
-
-    grammar: str = ""
-    """What the model is held to, as a prompt might bring any model to say it; its own words where
-    empty."""
-
-    is_reaching_model: bool = False
-    is_long: bool = False
-    """Whether a sample takes a minute: once is enough then."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """The executor that is attacked."""
-
-    model: LanguageModel
-    profile: ModelProfile
-    fingerprint: str
-    """Of the engine, as genesis has it."""
-
-    is_quick: bool
-    schedule: Schedule = DEFAULT_SCHEDULE
-
-    def prompt_tokens(self, data: bytes) -> int:
-        """Return how long the prompt of a call without tools and steps is."""
-        request = decode_request(data)
-        book = AddressBook(request.base_prompt, [request.prompt])
-        return len(self.model.tokenize(build_prompt(request, (), (), book, self.profile)))
-
-    def text_of_tokens(self, tokens: int) -> bytes:
-        """Return calldata whose prompt is about so many tokens, and short: bytes become five."""
-        few, many = (self.prompt_tokens(calldata(prompt="\x01" * n)) for n in (10, 20))
-        count = round(10 + 10 * (tokens - few) / (many - few))
-        return calldata(prompt="\x01" * max(1, count))
 
 
 def cases(target: Target) -> Iterator[AttackCase]:
@@ -155,16 +51,6 @@ def _text(target: Target) -> AttackCase:
         f"{len(UNITS)} texts that were tried this one takes longest.",
         calls=(ExecutorCall(data=data),),
     )
-
-
-def worst_unit(target: Target) -> str:
-    """Return which text takes longest to tokenise for its bytes."""
-
-    def seconds(name: str) -> float:
-        data = calldata(prompt=filled(UNITS[name], TRIED_BYTES))
-        return min(timed(lambda: target.prompt_tokens(data)) for _ in range(2))
-
-    return max(UNITS, key=seconds)
 
 
 def _unpaid_prompt(_target: Target) -> AttackCase:
@@ -397,14 +283,6 @@ def answer_grammar(answer: str) -> str:
 
 def _at(index: int) -> Address:
     return Address(b"\x70\x01" + index.to_bytes(18, "big"))
-
-
-def filled(unit: str, size_bytes: int) -> str:
-    """Return a text of so many bytes at most: a unit again and again."""
-    if "{}" not in unit:
-        return unit * (size_bytes // len(unit.encode()))
-    text = "".join(unit.format(index) for index in range(size_bytes // len(unit) + 1))
-    return text[:size_bytes]
 
 
 MAKERS: tuple[Callable[[Target], AttackCase], ...] = (

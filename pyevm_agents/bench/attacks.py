@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from eth_typing import Address
 
 from precompiles.ports import Generation, GenerationRequest
-from pyevm_agents.bench.attack_cases import BEFORE_END, MAKERS, Target, cases
+from pyevm_agents.bench.attack_case import BEFORE_END, Target
+from pyevm_agents.bench.attack_cases import MAKERS, cases
 from pyevm_agents.bench.attack_code import attacker_code
 from pyevm_agents.bench.form import BLOCK_GAS, Attack
 from pyevm_agents.bench.intervals import interval, scaled
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI
 
     from precompiles.ports import LanguageModel, Segment
-    from pyevm_agents.bench.attack_cases import AttackCase
+    from pyevm_agents.bench.attack_case import AttackCase
     from pyevm_agents.bench.pricing import Prices
     from pyevm_agents.bench.rounds import Setting
     from pyevm_agents.development import Sent

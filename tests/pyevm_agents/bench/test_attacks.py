@@ -14,16 +14,8 @@ from precompiles.abi import ParamDescription, ParamType
 from precompiles.schedule import Schedule
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.bench import attack_cases
-from pyevm_agents.bench.attack_cases import (
-    BEFORE_END,
-    EXPECTED,
-    MAKERS,
-    UNITS,
-    AttackCase,
-    Target,
-    cases,
-    filled,
-)
+from pyevm_agents.bench.attack_case import BEFORE_END, AttackCase, Target
+from pyevm_agents.bench.attack_cases import MAKERS, cases
 from pyevm_agents.bench.attack_code import ExecutorCall, attacker_code, calldata
 from pyevm_agents.bench.attacks import Aimed, SilentModel, aimed, attacks, outcome
 from pyevm_agents.bench.pricing import Prices, gas_of, with_evm_gas
@@ -43,6 +35,28 @@ if TYPE_CHECKING:
     from tests.conftest import Bench
 
     MakeBench = Callable[..., Bench]
+
+
+EXPECTED = {
+    "text": "refused: ContextTooLong",
+    "unpaid-prompt": "out of gas",
+    "addresses": "refused: ContextTooLong",
+    "tools": "refused: TooManyTools",
+    "history": "refused: HistoryLengthMismatch",
+    "steps": "refused: MalformedHistory",
+    "aliases": "refused: MalformedCalldata",
+    "small-calls": "refused: UnknownSelector",
+    "large-calls": "refused: CalldataTooLarge",
+    "small-reads": "refused: MalformedToolMetadata",
+    "large-reads": "refused: ContextTooLong",
+    "failing-read": "refused: ToolMetadataFailed",
+    "grammar": "out of gas",
+    "out-of-gas": "out of gas",
+    "long-prompt": "out of gas",
+    "long-answers": "answered",
+    "warm": "answered",
+}
+"""How the last call of each attack ends, by the attack's name."""
 
 
 @pytest.fixture(scope="module")
@@ -171,13 +185,6 @@ def test_the_longest_prompt_fits_the_context_and_hardly_a_token_more(
         assert outcome(sent.computation) == EXPECTED[name]
     room = target.profile.context_tokens - target.profile.max_output_tokens
     assert room - 100 < max(silent.prompts) <= room
-
-
-@pytest.mark.parametrize("name", UNITS)
-def test_texts_are_as_long_as_they_are_to_be(name: str) -> None:
-    for size_bytes in (200, 4_096):
-        text = filled(UNITS[name], size_bytes)
-        assert size_bytes - len(UNITS[name].encode()) < len(text.encode()) <= size_bytes
 
 
 def test_every_attack_says_how_it_ends(found: dict[str, AttackCase]) -> None:
