@@ -72,6 +72,11 @@ def _table(report: Report) -> Table:
         rows.append(tuple(cells))
     note = "Medians with 95 % intervals of "
     note += f"{max(len(one.seconds) for one in report.yardsticks)} rounds at most."
+    if len(vms) > 1:
+        note += (
+            f" The gas is that of a sample on {vms[0]}. Another VM does more in a sample, and its "
+            "time is of that; signatures are not in it."
+        )
     return Table(title="Yardsticks", columns=tuple(columns), rows=tuple(rows), note=note)
 
 
