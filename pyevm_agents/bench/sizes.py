@@ -21,16 +21,15 @@ from pyevm_agents.bench.form import Interval, Size
 from pyevm_agents.bench.intervals import interval, ratio
 from pyevm_agents.bench.machine import model_of
 from pyevm_agents.bench.made_up_vocabulary import made_up_vocabulary
-from pyevm_agents.bench.parity import ns_per_gas
-from pyevm_agents.bench.random_models import (
+from pyevm_agents.bench.model_shapes import (
     QUANTISATION,
     SHAPES,
     Shape,
     parameters,
-    require_gguf,
     tensor_bytes,
-    write_model,
 )
+from pyevm_agents.bench.parity import ns_per_gas
+from pyevm_agents.bench.random_models import require_gguf, write_model
 from pyevm_agents.bench.rounds import clocked, in_rounds
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel

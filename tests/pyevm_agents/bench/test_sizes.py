@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from pyevm_agents.bench.form import Interval, Yardstick
-from pyevm_agents.bench.random_models import parameters, tensor_bytes
+from pyevm_agents.bench.model_shapes import parameters, tensor_bytes
 from pyevm_agents.bench.rounds import Setting
 from pyevm_agents.bench.sizes import (
     LONG_TOKENS,
