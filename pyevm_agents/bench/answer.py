@@ -109,7 +109,16 @@ def _run(report: Report) -> Iterator[str | Strong]:
         f"{usage.output_tokens:,} written) takes "
     )
     yield Strong(wording.seconds(middle))
-    costs = [("default", "by default"), (f"parity-{findings.MAIN_REFERENCE}", "at parity")]
+    worth = findings.worth(report, run, findings.MAIN_REFERENCE)
+    if worth is not None:
+        yield f", worth {wording.count(worth)} gas at that pace"
+    costs = [
+        ("default", "by default"),
+        (
+            f"parity-{findings.MAIN_REFERENCE}",
+            "under the parity schedule, which asks for each token what one takes at most",
+        ),
+    ]
     told = [
         f"{wording.count(gas)} gas {words}"
         for schedule, words in costs

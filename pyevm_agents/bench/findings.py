@@ -54,6 +54,14 @@ def block_seconds(one: Yardstick) -> Interval:
     return scaled(one.ns_per_gas, BLOCK_GAS / 1e9)
 
 
+def worth(report: Report, run: Run, name: str) -> float | None:
+    """Return the gas that a reference takes as long for as a run took."""
+    one = reference(report.yardsticks, name)
+    if one is None or not run.seconds or one.ns_per_gas.middle <= 0:
+        return None
+    return float(np.median(run.seconds)) * 1e9 / one.ns_per_gas.middle
+
+
 def term(report: Report, name: str) -> Term | None:
     """Return a fitted term."""
     return next((one for one in report.terms if one.name == name), None)

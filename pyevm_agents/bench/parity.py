@@ -117,7 +117,7 @@ def parity_schedule(  # noqa: PLR0913 - what a schedule says of where it comes f
         "longest_prompt_tokens_measured": longest_measured(terms),
         "prices_hold_to_tokens": model.context_tokens,
     }
-    if longest_measured(terms) < model.context_tokens - spec.DEFAULT_MAX_OUTPUT_TOKENS:
+    if is_extrapolated(terms, model):
         made["note"] = "the fitted curve was gone on with: longer prompts were not measured"
     if machine is not None:
         made |= {"processor": machine.processor, "cores": machine.cores, "system": machine.system}
@@ -132,6 +132,13 @@ def parity_schedule(  # noqa: PLR0913 - what a schedule says of where it comes f
         },
         made=made,
     )
+
+
+def is_extrapolated(terms: Sequence[Term], model: Model) -> bool:
+    """Return whether prompts are admitted that are longer than any that was measured."""
+    if not any(term.name == "cold" and term.marginal for term in terms):
+        return False
+    return longest_measured(terms) < model.context_tokens - spec.DEFAULT_MAX_OUTPUT_TOKENS
 
 
 def ns_per_gas(yardsticks: Sequence[Yardstick]) -> dict[str, Interval]:

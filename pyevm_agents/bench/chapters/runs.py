@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.bench import findings, wording
 from pyevm_agents.bench.document import Cell, Chapter, Picture, Table, names, numbers, said, timed
+from pyevm_agents.bench.form import REFERENCES
 from pyevm_agents.bench.intervals import interval
 
 if TYPE_CHECKING:
@@ -76,8 +77,17 @@ def _asked(report: Report) -> Table:
         gases = [findings.gas_of(run.costs, schedule) for run in report.runs]
         cells = [said(wording.NOTHING) if gas is None else Cell(text=f"{gas:,}") for gas in gases]
         rows.append((said(schedule), *cells))
+    for name, words in REFERENCES.items():
+        worths = [findings.worth(report, run, name) for run in report.runs]
+        if None not in worths:
+            cells = [Cell(text=f"{worth:,.0f}") for worth in worths]
+            rows.append((said(f"what its time is worth, {words}"), *cells))
     columns = (*names("Schedule"), *numbers(*(f"{run.title}, gas" for run in report.runs)))
-    return Table(title="What schedules ask", columns=columns, rows=tuple(rows))
+    note = (
+        "A parity schedule asks for each unit what it takes where it takes longest, at the upper "
+        "end of its interval: more than the time of a run is worth."
+    )
+    return Table(title="What schedules ask", columns=columns, rows=tuple(rows), note=note)
 
 
 def _schedules(report: Report) -> tuple[Table, ...]:

@@ -32,9 +32,10 @@ def test_the_answer_is_made_of_the_figures() -> None:
         "is \N{MULTIPLICATION SIGN} 1.31, \N{MULTIPLICATION SIGN} 0.486 and "
         "\N{MULTIPLICATION SIGN} 4.22 of that. One transaction with a wallet's agent, four steps "
         "(3,580 prompt tokens, 172 "
-        "written) takes 3.13 s, and costs 10.5 million gas by default and 18.1 million gas at "
-        "parity. Of 6 attacks the worst buys 21.5 s of work for 30 million gas by default (longest "
-        "thoughts) and 5.54 s at parity (longest thoughts); a pairing of two "
+        "written) takes 3.13 s, worth 16.9 million gas at that pace, and costs 10.5 million gas by "
+        "default and 18.1 million gas under the parity schedule, which asks for each token what "
+        "one takes at most. Of 6 attacks the worst buys 21.5 s of work for 30 million gas by "
+        "default (longest thoughts) and 5.54 s at parity (longest thoughts); a pairing of two "
         "points, the EVM's own worst, takes 102 s."
     )
 

@@ -8,6 +8,7 @@ import pytest
 
 from pyevm_agents.bench import findings
 from pyevm_agents.bench.form import Interval, Noise, Size
+from pyevm_agents.bench.parity import reference
 from tests.pyevm_agents.bench import made_up
 
 FULL = made_up.report()
@@ -29,6 +30,16 @@ def test_a_runs_gas_is_divided_without_a_rest() -> None:
         assert parts[2] == 10_000 * run.usage.output_tokens
     assert findings.gas_parts(replace(FULL, prices=()), FULL.runs[0]) is None
     assert findings.gas_parts(FULL, replace(FULL.runs[0], costs=())) is None
+
+
+def test_a_run_is_worth_the_gas_that_takes_as_long() -> None:
+    (run, *_) = FULL.runs
+    taken = replace(run, seconds=(2.0, 4.0, 3.0))
+    one = reference(FULL.yardsticks, "erc20")
+    assert one is not None
+    assert findings.worth(FULL, taken, "erc20") == pytest.approx(3e9 / one.ns_per_gas.middle)
+    assert findings.worth(FULL, replace(run, seconds=()), "erc20") is None
+    assert findings.worth(replace(FULL, yardsticks=()), taken, "erc20") is None
 
 
 def test_a_factor_needs_a_default_price() -> None:

@@ -11,6 +11,7 @@ from precompiles.ports import ModelProfile
 from pyevm_agents.bench.fits import terms
 from pyevm_agents.bench.form import Interval, Machine, Model, Point, Term, Yardstick
 from pyevm_agents.bench.parity import (
+    is_extrapolated,
     ns_per_gas,
     parity_schedule,
     prices,
@@ -184,6 +185,9 @@ def test_prices_hold_for_contexts_longer_than_what_was_measured() -> None:
     assert (
         told.made["note"] == "the fitted curve was gone on with: longer prompts were not measured"
     )
+    assert is_extrapolated(TERMS, longer)
+    assert not is_extrapolated(TERMS, MODEL)
+    assert not is_extrapolated((), longer)
     assert "note" not in parity_schedule(TERMS, YARDSTICKS, "erc20", MODEL).made
 
 
