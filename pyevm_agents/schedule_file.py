@@ -61,6 +61,8 @@ SHORT_NAMES = {
 """What all models' tokens cost, in short and as `agent_models` calls it, to what a model has."""
 
 MAX_SHOWN_CHARACTERS = 80
+MAX_DIGITS = 100
+"""Of a number that is read at all: Python refuses those of more than 4,300."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +85,8 @@ class ScheduleFile:
         """Check what can be checked without a chain."""
         _check_prices("schedule", self.schedule, EXECUTOR_PRICES)
         for name, prices in _object("models", self.models).items():
+            if not isinstance(name, str):
+                raise ConfigError(f"models has {_shown(name)}; it must be a model's name, a text")
             _check_model(f"models[{_shown(name)}]", prices)
         _object("made", self.made)
 
@@ -162,7 +166,9 @@ def parse_schedule(text: str) -> ScheduleFile:
     if is_too_deep(text):
         raise ConfigError(f"more than {MAX_DEPTH} objects and lists in each other")
     try:
-        told = json.loads(text, object_pairs_hook=_once_each, parse_constant=_no_number)
+        told = json.loads(
+            text, object_pairs_hook=_once_each, parse_constant=_no_number, parse_int=_whole
+        )
     except ConfigError:
         raise
     except ValueError as error:
@@ -180,7 +186,13 @@ def in_short(prices: Mapping[str, object]) -> ScheduleFile:
     Raises: ConfigError: a name that is none, or a price that no chain can have.
     """
     _check_names("it", prices, tuple(SHORT_NAMES))
-    of_every = {SHORT_NAMES[name]: price for name, price in prices.items()}
+    of_every: dict[str, object] = {}
+    for name, price in prices.items():
+        if SHORT_NAMES[name] in of_every:
+            raise ConfigError(
+                f"{_shown(name)} is {SHORT_NAMES[name]}, which is there twice; keep one of them"
+            )
+        of_every[SHORT_NAMES[name]] = price
     return ScheduleFile(models={EVERY_MODEL: of_every})  # type: ignore[dict-item]
 
 
@@ -209,6 +221,12 @@ def _once_each(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
             raise ConfigError(f"{_shown(name)} is there twice; keep one of them")
         form[name] = value
     return form
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ConfigError(f"{digits[:20]}… has {len(digits):,} digits; no price has more than 19")
+    return int(digits)
 
 
 def _no_number(name: str) -> Never:
@@ -271,5 +289,7 @@ def _named(models: Sequence[ModelProfile], name: str) -> ModelProfile:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, int) and abs(value) >= 10**MAX_DIGITS:
+        return f"a number of more than {MAX_DIGITS} digits"
     text = json.dumps(value, default=repr)
     return text if len(text) <= MAX_SHOWN_CHARACTERS else text[:MAX_SHOWN_CHARACTERS] + "…"

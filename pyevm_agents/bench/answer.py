@@ -8,6 +8,7 @@ import numpy as np
 
 from pyevm_agents.bench import findings, wording
 from pyevm_agents.bench.document import Strong
+from pyevm_agents.bench.parity import reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,13 +83,13 @@ def _range(report: Report, name: str) -> str:
 def _prices(report: Report) -> Iterator[str | Strong]:
     """Say what tokens would cost at the pace of an ERC-20 transfer."""
     name = findings.MAIN_REFERENCE
-    reference = findings.reference(report, name)
+    held_against = reference(report.yardsticks, name)
     units = [(token, price) for token in TOKENS if (price := findings.price(report, token))]
     gases = [(token, findings.parity(price, name), price) for token, price in units]
     known = [(token, gas, price) for token, gas, price in gases if gas is not None]
-    if reference is None or not known:
+    if held_against is None or not known:
         return
-    pace = wording.number(reference.ns_per_gas.middle)
+    pace = wording.number(held_against.ns_per_gas.middle)
     yield f"At the pace of an ERC-20 transfer on this EVM, {pace} ns a gas, that is worth "
     for at, (token, gas, _) in enumerate(known):
         yield "" if at == 0 else " and " if at == len(known) - 1 else ", "
@@ -132,10 +133,9 @@ def _run(report: Report) -> Iterator[str | Strong]:
     run = report.runs[0]
     usage, middle = run.usage, float(np.median(run.seconds or (np.nan,)))
     tokens = usage.cold_tokens + usage.warm_tokens
-    title = run.title[:1].lower() + run.title[1:]
     yield (
-        f"One transaction with {title} ({tokens:,} prompt tokens, {usage.output_tokens:,} written) "
-        "takes "
+        f"One transaction with {wording.within(run.title)} ({tokens:,} prompt tokens, "
+        f"{usage.output_tokens:,} written) takes "
     )
     yield Strong(wording.seconds(middle))
     worth = findings.gas_worth(report, run, findings.MAIN_REFERENCE)
@@ -162,11 +162,12 @@ def _attack(report: Report) -> Iterator[str | Strong]:
     if found is None or slowest is None:
         return
     attack, bought = found
-    yield f"The most work that 30 million gas buy is {wording.seconds(bought.middle)} by default "
-    yield f"({attack.title.lower()})"
+    tried = "one attack" if len(report.attacks) == 1 else f"{len(report.attacks)} attacks"
+    yield f"Of {tried} the worst buys {wording.seconds(bought.middle)} of work for 30 million gas "
+    yield f"by default ({wording.within(attack.title)})"
     at_parity = findings.worst_attack(report, f"parity-{findings.MAIN_REFERENCE}")
     if at_parity is not None:
-        yield f" and {wording.seconds(at_parity[1].middle)} by the schedule at parity "
-        yield f"({at_parity[0].title.lower()})"
+        title = wording.within(at_parity[0].title)
+        yield f" and {wording.seconds(at_parity[1].middle)} by the schedule at parity ({title})"
     own = wording.seconds(findings.block_seconds(slowest).middle)
     yield f"; {slowest.title}, the EVM's own worst, takes {own}."

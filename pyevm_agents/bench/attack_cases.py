@@ -6,124 +6,33 @@ becomes of it. Where a call is to halt, its gas is given exactly: all that is ta
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from eth_typing import Address
 
 from precompiles import spec
-from precompiles.abi import RUN_NEXT_ITERATION_SELECTOR, ParamType, decode_request
-from precompiles.addresses import AddressBook
-from precompiles.react import build_prompt
-from pyevm_agents.bench.attack_code import ExecutorCall, calldata, tool_code
-from pyevm_agents.bench.rounds import timed
+from precompiles.abi import (
+    RUN_NEXT_ITERATION_SELECTOR,
+    ParamDescription,
+    ParamType,
+    decode_request,
+)
+from pyevm_agents.bench.attack_case import BEFORE_END, AttackCase
+from pyevm_agents.bench.attack_code import ExecutorCall, calldata
+from pyevm_agents.bench.slow_texts import UNITS, filled, worst_unit
+from pyevm_agents.bench.tool_contracts import tool_code
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
-    from precompiles.ports import LanguageModel, ModelProfile
+    from pyevm_agents.bench.attack_case import Target
 
 TEXT_BYTES = spec.MAX_CALLDATA_BYTES - 1_024
 """Text that fits into the calldata of one call, beside the rest of it."""
 
 QUICK_PROMPT_TOKENS = 512
-
-TRIED_BYTES = 4_096
-"""Of each text that is tried, to find the one that takes longest."""
-
-EXPECTED = {
-    "text": "refused: ContextTooLong",
-    "unpaid-prompt": "out of gas",
-    "addresses": "refused: ContextTooLong",
-    "tools": "refused: TooManyTools",
-    "history": "refused: HistoryLengthMismatch",
-    "steps": "refused: MalformedHistory",
-    "aliases": "refused: MalformedCalldata",
-    "small-calls": "refused: UnknownSelector",
-    "large-calls": "refused: CalldataTooLarge",
-    "small-reads": "refused: MalformedToolMetadata",
-    "large-reads": "refused: ContextTooLong",
-    "failing-read": "refused: ToolMetadataFailed",
-    "grammar": "out of gas",
-    "out-of-gas": "out of gas",
-    "long-prompt": "out of gas",
-    "warm": "answered",
-}
-"""How the last call of each attack ends, by the attack's name."""
-
-UNITS = {
-    "control characters": "\x01",
-    "spaces": " ",
-    "one letter": "a",
-    "digits": "7",
-    "line breaks": "\n",
-    "two cases": "aA",
-    "emoji": "\U0001f600",
-    "cuneiform": "\U00012031",
-    "combining accents": "\u0301",
-    "line separators": "\u2028",
-    "no-break spaces": "\u00a0",
-    "control tokens": "<|im_start|>",
-    "control tokens, all text between them different": "<|im_start|>{}",
-    "beginnings of control tokens": "<|",
-    "apostrophes": "'",
-    "equals signs": "=",
-    "merges": "the",
-    "0x": "0x",
-}
-"""Texts that tokenise badly somewhere: bytes alone, long words, deep merges, cuts. Each is said
-again and again, with the number of the time at `{}`."""
-
-
-BEFORE_END = -1
-"""A call is given the gas for all of its output but the last token."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttackCase:
-    """A transaction's calls of the executor."""
-
-    name: str
-    title: str
-    how: str
-    calls: tuple[ExecutorCall, ...]
-    codes: Mapping[Address, bytes] = field(default_factory=dict)
-    """Contracts that the calls name."""
-
-    halts_after: int | None = None
-    """Output tokens that each call is given the gas for, or `BEFORE_END`; 0: not even the prompt's
-    tokens. None where no call is to halt."""
-
-    is_brief: bool = False
-    """Whether the model answers in three words: it is asked often."""
-
-    is_reaching_model: bool = False
-    is_long: bool = False
-    """Whether a sample takes a minute: once is enough then."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """The executor that is attacked."""
-
-    model: LanguageModel
-    profile: ModelProfile
-    fingerprint: str
-    """Of the engine, as genesis has it."""
-
-    is_quick: bool
-
-    def prompt_tokens(self, data: bytes) -> int:
-        """Return how long the prompt of a call without tools and steps is."""
-        request = decode_request(data)
-        book = AddressBook(request.base_prompt, [request.prompt])
-        return len(self.model.tokenize(build_prompt(request, (), (), book, self.profile)))
-
-    def text_of_tokens(self, tokens: int) -> bytes:
-        """Return calldata whose prompt is about so many tokens, and short: bytes become five."""
-        few, many = (self.prompt_tokens(calldata(prompt="\x01" * n)) for n in (10, 20))
-        count = round(10 + 10 * (tokens - few) / (many - few))
-        return calldata(prompt="\x01" * max(1, count))
+LONG_ANSWERS, LONG_ANSWER_DIGITS = 4, 400
+"""Answers after one prompt, and their length: most vocabularies have a token for each digit."""
 
 
 def cases(target: Target) -> Iterator[AttackCase]:
@@ -142,16 +51,6 @@ def _text(target: Target) -> AttackCase:
         f"{len(UNITS)} texts that were tried this one takes longest.",
         calls=(ExecutorCall(data=data),),
     )
-
-
-def worst_unit(target: Target) -> str:
-    """Return which text takes longest to tokenise for its bytes."""
-
-    def seconds(name: str) -> float:
-        data = calldata(prompt=filled(UNITS[name], TRIED_BYTES))
-        return min(timed(lambda: target.prompt_tokens(data)) for _ in range(2))
-
-    return max(UNITS, key=seconds)
 
 
 def _unpaid_prompt(_target: Target) -> AttackCase:
@@ -245,7 +144,8 @@ def _large_calls(target: Target) -> AttackCase:
         name="large-calls",
         title="Calls with a byte too much",
         how="Refused for their size before anything is charged: each pays for its CALL alone, and "
-        "for memory once.",
+        "for memory once. Most of it is the EVM's own work: calls of nobody with as much take more "
+        "than half as long.",
         calls=(ExecutorCall(data=bytes(spec.MAX_CALLDATA_BYTES + 1)),)
         * (200 if target.is_quick else 1_000),
     )
@@ -266,7 +166,10 @@ def _small_reads(_target: Target) -> AttackCase:
 
 def _large_reads(_target: Target) -> AttackCase:
     described = "\x01" * (spec.MAX_METADATA_BYTES - 64)
-    parameters = [(ParamType.STRING, f"p{index}", "\x01" * 256) for index in range(32)]
+    parameters = [
+        ParamDescription(param_type=ParamType.STRING, name=f"p{index}", description="\x01" * 256)
+        for index in range(32)
+    ]
     codes = {
         _at(index): tool_code(name, described, parameters) for index, name in enumerate(("a", "b"))
     }
@@ -294,8 +197,10 @@ def _failing_read(_target: Target) -> AttackCase:
 def _grammar(target: Target) -> AttackCase:
     """Many arrays: the largest grammar that a prompt of some hundred tokens has."""
     count, size = (1, 32) if target.is_quick else (4, 32)
-    names = [chr(0x21 + index) for index in range(size)]
-    parameters = [(ParamType.INT_ARRAY, name, "") for name in names]
+    parameters = [
+        ParamDescription(param_type=ParamType.INT_ARRAY, name=chr(0x21 + index), description="")
+        for index in range(size)
+    ]
     codes = {_at(index): tool_code(chr(0x41 + index), "", parameters) for index in range(count)}
     return AttackCase(
         name="grammar",
@@ -336,6 +241,23 @@ def _long_prompt(target: Target) -> AttackCase:
     )
 
 
+def _long_answers(target: Target) -> AttackCase:
+    profile = target.profile
+    room = profile.context_tokens - profile.max_output_tokens - 64
+    tokens, digits = (min(room, 128), 20) if target.is_quick else (room, LONG_ANSWER_DIGITS)
+    digits = min(digits, profile.max_output_tokens - 16)
+    return AttackCase(
+        name="long-answers",
+        title="Long answers to one long prompt",
+        how=f"A prompt of some {tokens:,} tokens, answered {LONG_ANSWERS} times with {digits} "
+        "digits: it is paid for once, and each token of output is written where it takes longest.",
+        calls=(ExecutorCall(data=target.text_of_tokens(tokens)),) * LONG_ANSWERS,
+        grammar=answer_grammar(f"/[0-9]{{{digits}}}/"),
+        is_reaching_model=True,
+        is_long=not target.is_quick,
+    )
+
+
 def _warm(target: Target) -> AttackCase:
     tokens, rounds = (128, 3) if target.is_quick else (512, 10)
     filler = decode_request(target.text_of_tokens(tokens)).prompt
@@ -349,21 +271,18 @@ def _warm(target: Target) -> AttackCase:
         how=f"As many prompts of some {tokens:,} tokens as may be warm at once, paid for in full, "
         f"then asked in turn {rounds} times: each puts another one's numbers aside.",
         calls=tuple(calls) * (1 + rounds),
-        is_brief=True,
+        grammar=answer_grammar('"b"'),
         is_reaching_model=True,
     )
 
 
+def answer_grammar(answer: str) -> str:
+    """Return a grammar that admits a thought of three letters, and an answer."""
+    return f'start: " " /[a-z]{{3}}/ "\\nFinal Answer: " {answer}\n'
+
+
 def _at(index: int) -> Address:
     return Address(b"\x70\x01" + index.to_bytes(18, "big"))
-
-
-def filled(unit: str, size_bytes: int) -> str:
-    """Return a text of so many bytes at most: a unit again and again."""
-    if "{}" not in unit:
-        return unit * (size_bytes // len(unit.encode()))
-    text = "".join(unit.format(index) for index in range(size_bytes // len(unit) + 1))
-    return text[:size_bytes]
 
 
 MAKERS: tuple[Callable[[Target], AttackCase], ...] = (
@@ -382,6 +301,7 @@ MAKERS: tuple[Callable[[Target], AttackCase], ...] = (
     _grammar,
     _out_of_gas,
     _long_prompt,
+    _long_answers,
     _warm,
 )
 """Every attack, the refused ones first."""

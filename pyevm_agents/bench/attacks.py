@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from eth_typing import Address
 
 from precompiles.ports import Generation, GenerationRequest
-from pyevm_agents.bench.attack_cases import BEFORE_END, MAKERS, Target, cases
+from pyevm_agents.bench.attack_case import BEFORE_END, Target
+from pyevm_agents.bench.attack_cases import MAKERS, cases
 from pyevm_agents.bench.attack_code import attacker_code
-from pyevm_agents.bench.form import Attack
+from pyevm_agents.bench.form import BLOCK_GAS, Attack
 from pyevm_agents.bench.intervals import interval, scaled
 from pyevm_agents.bench.pricing import costs, with_evm_gas
 from pyevm_agents.bench.rounds import clocked
@@ -35,40 +36,38 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI
 
     from precompiles.ports import LanguageModel, Segment
-    from pyevm_agents.bench.attack_cases import AttackCase
+    from pyevm_agents.bench.attack_case import AttackCase
     from pyevm_agents.bench.pricing import Prices
     from pyevm_agents.bench.rounds import Setting
     from pyevm_agents.development import Sent
     from pyevm_agents.models import LlamaModel
 
-BLOCK_GAS = 30_000_000
-"""Gas that an attacker's seconds are given for: a block's, as Ethereum had it for years."""
-
-ROOM_GAS = 1_000_000_000
-"""Gas limit of the chain that is attacked: a whole context's prompt costs more than a block has."""
+ROOM_GAS = 100_000_000_000
+"""Gas limit of the chain that is attacked: a whole context's prompt costs more than a block has,
+and at parity a hundred times as much."""
 
 QUICK_ROUNDS, FULL_ROUNDS = 1, 5
 MODEL_ROUNDS = 2
 """Of attacks that reach the model, in a full run: they take up to a minute each."""
 
 ATTACKER = Address(b"\xa7" * 20)
-BRIEF_GRAMMAR = 'start: " " /[a-z]{3}/ "\\nFinal Answer: b"\n'
 
 
-class BriefModel:
-    """Lets a model say three letters and an answer. Implements `ports.LanguageModel`."""
+class HeldModel:
+    """Holds a model to a grammar, whatever it is asked. Implements `ports.LanguageModel`."""
 
-    def __init__(self, model: LanguageModel) -> None:
+    def __init__(self, model: LanguageModel, grammar: str) -> None:
         """Ask a model."""
         self.model = model
+        self.grammar = grammar
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
         """Return the tokens of a prompt."""
         return self.model.tokenize(segments)
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """Return what the model says in so few words."""
-        return self.model.generate(replace(request, grammar=BRIEF_GRAMMAR))
+        """Return what the model says by the grammar."""
+        return self.model.generate(replace(request, grammar=self.grammar))
 
 
 class SilentModel:
@@ -174,6 +173,7 @@ def _with_gas(case: AttackCase, output_tokens: int, target: Target) -> tuple[Att
 def _chain(case: AttackCase, model: LanguageModel, target: Target) -> Chain:
     config = ChainConfig(
         models=(target.profile,),
+        schedule=target.schedule,
         profile_fingerprint=target.fingerprint,
         block_gas_limit=ROOM_GAS,
     )
@@ -181,7 +181,7 @@ def _chain(case: AttackCase, model: LanguageModel, target: Target) -> Chain:
     accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
     for address, held in {ATTACKER: code, **stored, **case.codes}.items():
         accounts[address] = GenesisAccount(code=held, nonce=1)
-    model = BriefModel(model) if case.is_brief else model
+    model = HeldModel(model, case.grammar) if case.grammar else model
     return Chain(config, {target.profile.name: model}, accounts=accounts)
 
 

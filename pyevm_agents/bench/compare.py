@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.bench.findings import PRICES
 from pyevm_agents.bench.form import REFERENCES, TERMS, Interval
-from pyevm_agents.bench.intervals import interval, scaled
+from pyevm_agents.bench.intervals import interval, ratio, scaled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,24 +130,9 @@ def _difference(old: Figure, new: Figure) -> Difference:
         unit=new.unit,
         old=was,
         new=now,
-        ratio=_ratio(now, was),
+        ratio=ratio(now, was),
         is_beyond=now.low > was.high or now.high < was.low,
     )
-
-
-def _ratio(over: Interval, under: Interval) -> Interval:
-    return Interval(
-        middle=_over(over.middle, under.middle),
-        low=_over(over.low, under.high),
-        high=_over(over.high, under.low),
-    )
-
-
-def _over(value: float, by: float) -> float:
-    """Divide; what is nothing over nothing, or endless over endless, is no number."""
-    if by == 0:
-        return math.nan if value == 0 else math.copysign(math.inf, value)
-    return value / by
 
 
 def _of_samples(seconds: tuple[float, ...]) -> Interval:

@@ -15,7 +15,7 @@ from eth.vm.forks.prague.transactions import PragueTransactionBuilder
 from eth_typing import Address
 
 from pyevm_agents.bench.evm_cases import CASES
-from pyevm_agents.bench.form import Yardstick
+from pyevm_agents.bench.form import OWN_VM, Yardstick
 from pyevm_agents.bench.intervals import interval, scaled
 from pyevm_agents.bench.rounds import in_rounds, timed
 from pyevm_agents.chain import Chain, GenesisAccount
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.rounds import Setting
     from pyevm_agents.chain import MinedBlock
 
-VM = "pyevm-agents"
 BLOCK_GAS = 300_000_000
 """More than any case uses, in one transaction or many: how full a block is does not matter here."""
 
@@ -141,7 +140,7 @@ class EvmBench:
             Yardstick(
                 name=name,
                 title=case.title,
-                vm=VM,
+                vm=OWN_VM,
                 gas=self._gas[name],
                 seconds=tuple(self._seconds[name]),
                 ns_per_gas=ns_per_gas(self._seconds[name], self._gas[name]),

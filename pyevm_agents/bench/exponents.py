@@ -33,6 +33,8 @@ PARAMETERS = 3
 T_95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306)
 """Student's t, two-sided 95 %, for 1 degree of freedom and more."""
 
+FASTER = "faster than linear"
+
 LINEAR_WIDTH = 0.5
 """An interval that holds 1 and is wider than this does not tell whether growth is linear."""
 
@@ -96,7 +98,7 @@ def exponent(xs: Sequence[float], samples: Sequence[Sequence[float]]) -> Interva
 def verdict(p: Interval) -> str:
     """Return in words whether growth is linear, by its exponent."""
     if p.low > 1:
-        return "faster than linear"
+        return FASTER
     if p.high < 1:
         return "slower than linear"
     return "linear" if p.high - p.low <= LINEAR_WIDTH else "not told from linear"

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pyevm_agents.bench.exponents import log_slope
 from pyevm_agents.bench.fits import longest_measured
-from pyevm_agents.bench.form import TERMS
+from pyevm_agents.bench.form import BLOCK_GAS, TERMS
 from pyevm_agents.bench.intervals import interval, ratio, scaled
-from pyevm_agents.bench.parity import OWN_VM, units
+from pyevm_agents.bench.parity import WORST, reference, units
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
         Term,
         Yardstick,
     )
-
-BLOCK_GAS = 30_000_000
-"""Gas of the block that attacks are told in."""
 
 MAIN_REFERENCE = "erc20"
 """What a schedule is emitted for unless another is asked for."""
@@ -47,21 +45,9 @@ PARTS = ("EVM", "prompt", "output")
 """Where a run's time and gas go."""
 
 
-def ours(report: Report) -> tuple[Yardstick, ...]:
-    """Return the yardsticks on our own VM."""
-    return tuple(one for one in report.yardsticks if one.vm == OWN_VM)
-
-
 def slowest(report: Report) -> Yardstick | None:
     """Return what takes longest for its gas on our VM: the worst EVM case."""
-    return max(ours(report), key=lambda one: one.ns_per_gas.middle, default=None)
-
-
-def reference(report: Report, name: str) -> Yardstick | None:
-    """Return the yardstick that a parity price is held against."""
-    if name == "worst":
-        return slowest(report)
-    return next((one for one in ours(report) if one.name == name), None)
+    return reference(report.yardsticks, WORST)
 
 
 def block_seconds(one: Yardstick) -> Interval:
@@ -113,7 +99,7 @@ def gas_worth(report: Report, run: Run, reference_name: str) -> Interval | None:
     Output: None where the reference or the run was not timed. A schedule at parity asks more, as
         its prices are those of the units that cost most.
     """
-    held_against = reference(report, reference_name)
+    held_against = reference(report.yardsticks, reference_name)
     if held_against is None or not run.seconds or held_against.ns_per_gas.low <= 0:
         return None
     return ratio(scaled(interval(run.seconds), 1e9), held_against.ns_per_gas)
@@ -146,6 +132,18 @@ def worst_attack(report: Report, schedule: str) -> tuple[Attack, Interval] | Non
         if name == schedule
     ]
     return max(bought, key=lambda pair: pair[1].middle, default=None)
+
+
+def exponent_of_sizes(report: Report, name: str) -> Interval | None:
+    """Return p in time = b parameters^p of a term, over models of all sizes.
+
+    Output: None for fewer than two models, or where a time is too small to be told from 0.
+    """
+    ns = [dict(size.ns).get(name) for size in report.sizes]
+    known = [it for it in ns if it is not None and it.low > 0]
+    if len(ns) < 2 or len(known) < len(ns):  # noqa: PLR2004 - two points are a line
+        return None
+    return log_slope([size.parameters for size in report.sizes], known)
 
 
 def attack_schedules(report: Report) -> tuple[str, ...]:

@@ -14,6 +14,12 @@ from pyevm_agents.bench.usage import Usage  # noqa: TC001 - JSON is read by the 
 FORM = 1
 """Number of the JSON form: another one is read as another version's."""
 
+OWN_VM = "pyevm-agents"
+"""`Yardstick.vm` of what parity is held against."""
+
+BLOCK_GAS = 30_000_000
+"""Gas that an attacker's seconds are given for: a block's, as Ethereum had it for years."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
@@ -250,6 +256,15 @@ class GrowthPoint:
     usage: Usage
     gas: int
     seconds: tuple[float, ...]
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that were computed: those of prompts that were read anew, and of outputs."""
+        return self.usage.cold_tokens + self.usage.output_tokens
+
+
+QUANTITIES = ("tokens", "seconds", "gas")
+"""Of what a run's growth has exponents."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

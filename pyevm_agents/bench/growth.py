@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pyevm_agents.bench.exponents import exponent, verdict
-from pyevm_agents.bench.form import Growth, GrowthPoint
+from pyevm_agents.bench.exponents import exponent
+from pyevm_agents.bench.form import QUANTITIES, Growth, GrowthPoint
 from pyevm_agents.bench.growth_stage import Grown, Stage
 from pyevm_agents.bench.rounds import clocked, in_rounds
 
@@ -35,29 +35,6 @@ round of them takes two minutes."""
 
 SHORT_SHARE = 8
 """Short is a run of at most this part of an axis's longest one."""
-
-QUANTITIES = ("tokens", "seconds", "gas")
-
-REASONS: Mapping[tuple[str, str], str] = {
-    ("steps", "gas"): (
-        "each step hands the whole history over again: its bytes as calldata, its tokens as warm "
-        "ones, which are cheap and not free"
-    ),
-    ("steps", "seconds"): (
-        "a later step's tokens attend to all earlier ones, and the contract copies a history that "
-        "grows"
-    ),
-    ("tools", "seconds"): "a prompt's tokens attend to all earlier ones",
-    ("levels", "tokens"): (
-        "four prefixes are warm at a time, so agents further out than that pay for their prompts a "
-        "second time when they go on"
-    ),
-    ("levels", "gas"): (
-        "four prefixes are warm at a time, so agents further out than that pay for their prompts a "
-        "second time when they go on"
-    ),
-}
-"""Why something may grow faster than linearly, by axis and quantity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,24 +97,11 @@ def axis_of(name: str, places: tuple[int, ...]) -> Axis:
     return Axis(name=name, places=places, deploy=axis.deploy, steps=axis.steps)
 
 
-def statement(grown: Growth, quantity: str) -> str:
-    """Return a sentence on whether a quantity is linear along an axis, and why not."""
-    p = dict(grown.exponents)[quantity]
-    said = verdict(p)
-    text = f"{quantity} over {grown.axis}: {said}, {_shown(p)}"
-    reason = REASONS.get((grown.axis, quantity))
-    return f"{text}: {reason}" if reason is not None and said == "faster than linear" else text
-
-
-def _shown(p: Interval) -> str:
-    return f"x^{p.middle:.2f} ({p.low:.2f} to {p.high:.2f})"
-
-
 def exponents_of(points: tuple[GrowthPoint, ...]) -> tuple[tuple[str, Interval], ...]:
     """Return the fitted exponents of what was measured along an axis."""
     xs = [point.x for point in points]
     samples: dict[str, list[Sequence[float]]] = {
-        "tokens": [[point.usage.cold_tokens + point.usage.output_tokens] for point in points],
+        "tokens": [[point.tokens] for point in points],
         "seconds": [point.seconds for point in points],
         "gas": [[point.gas] for point in points],
     }

@@ -5,6 +5,7 @@ Source: Efron and Tibshirani, "An Introduction to the Bootstrap", chapter 13 (pe
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,7 +60,18 @@ def scaled(it: Interval, factor: float) -> Interval:
 
 
 def ratio(over: Interval, under: Interval) -> Interval:
-    """Return one interval over another, as wide as both together allow."""
+    """Return one interval over another, as wide as both together allow.
+
+    Output: not a number where nothing is over nothing; infinite where something is.
+    """
     return Interval(
-        middle=over.middle / under.middle, low=over.low / under.high, high=over.high / under.low
+        middle=_over(over.middle, under.middle),
+        low=_over(over.low, under.high),
+        high=_over(over.high, under.low),
     )
+
+
+def _over(value: float, by: float) -> float:
+    if by == 0:
+        return math.nan if value == 0 else math.copysign(math.inf, value)
+    return value / by

@@ -1,8 +1,9 @@
 """Parity: the gas at which inference takes as long for its gas as the EVM does for its own.
 
-An emitted schedule is an upper bound, so that nobody buys more time than parity: each price is what
-a unit takes where it costs most, at the upper end of its interval, over the lower end of what the
-reference takes for a gas. What the EVM charges besides for reads of metadata is not taken off.
+An emitted schedule is an upper bound of each unit: what it takes where it costs most, at the upper
+end of its interval, over the lower end of what the reference takes for a gas. What the EVM charges
+besides for reads of metadata is not taken off. No schedule prices what the EVM itself does, such as
+copying calldata into a call that is refused for its size: that takes as long for its gas as before.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from precompiles import spec
 from precompiles.schedule import DEFAULT_SCHEDULE
 from pyevm_agents import __version__
 from pyevm_agents.bench.fits import longest_measured, marginal_ns
-from pyevm_agents.bench.form import REFERENCES, Interval, Price
+from pyevm_agents.bench.form import OWN_VM, REFERENCES, Interval, Price
 from pyevm_agents.bench.intervals import ratio, scaled
 from pyevm_agents.bench.usage import READS_OF_TOOL
 from pyevm_agents.errors import ConfigError
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from pyevm_agents.bench.form import Machine, Model, Term, Yardstick
 
-OWN_VM = "pyevm-agents"
 WORST = "worst"
 
 DEFAULT_GAS = {
@@ -61,7 +61,9 @@ def prices(terms: Sequence[Term], yardsticks: Sequence[Yardstick]) -> tuple[Pric
 
     Raises: ConfigError: no term or no yardstick was measured.
     """
-    found = {name: reference(yardsticks, name).ns_per_gas for name in known_references(yardsticks)}
+    found = ns_per_gas(yardsticks)
+    if not found:
+        raise ConfigError("no yardstick of our own VM was measured; measure the EVM as well")
     usual = units({term.name: term.ns for term in terms})
     most = units({term.name: term.ns_at_most for term in terms})
     return tuple(
@@ -92,6 +94,12 @@ def parity_schedule(  # noqa: PLR0913 - what a schedule says of where it comes f
     Raises: ConfigError: a term or the reference was not measured.
     """
     held_against = reference(yardsticks, reference_name)
+    if held_against is None:
+        known = sorted(one.name for one in own_yardsticks(yardsticks))
+        raise ConfigError(
+            f"parity with {reference_name!r}: no such yardstick was measured on our VM; there are "
+            f"{', '.join(known) or 'none'}"
+        )
     at_most = units(
         {term.name: scaled(term.ns_at_most, _growth(term, model.context_tokens)) for term in terms}
     )
@@ -109,7 +117,7 @@ def parity_schedule(  # noqa: PLR0913 - what a schedule says of where it comes f
         "longest_prompt_tokens_measured": longest_measured(terms),
         "prices_hold_to_tokens": model.context_tokens,
     }
-    if longest_measured(terms) < model.context_tokens - spec.DEFAULT_MAX_OUTPUT_TOKENS:
+    if is_extrapolated(terms, model):
         made["note"] = "the fitted curve was gone on with: longer prompts were not measured"
     if machine is not None:
         made |= {"processor": machine.processor, "cores": machine.cores, "system": machine.system}
@@ -126,38 +134,40 @@ def parity_schedule(  # noqa: PLR0913 - what a schedule says of where it comes f
     )
 
 
-def known_references(yardsticks: Iterable[Yardstick]) -> list[str]:
-    """Return the names of the references that were measured on our VM.
+def is_extrapolated(terms: Sequence[Term], model: Model) -> bool:
+    """Return whether prompts are admitted that are longer than any that was measured."""
+    if not any(term.name == "cold" and term.marginal for term in terms):
+        return False
+    return longest_measured(terms) < model.context_tokens - spec.DEFAULT_MAX_OUTPUT_TOKENS
 
-    Raises: ConfigError: none was.
+
+def ns_per_gas(yardsticks: Sequence[Yardstick]) -> dict[str, Interval]:
+    """Return what a gas of each of `REFERENCES` takes, where it was measured."""
+    found = {name: reference(yardsticks, name) for name in REFERENCES}
+    return {name: one.ns_per_gas for name, one in found.items() if one is not None}
+
+
+def own_yardsticks(yardsticks: Iterable[Yardstick]) -> tuple[Yardstick, ...]:
+    """Return those of our own VM."""
+    return tuple(one for one in yardsticks if one.vm == OWN_VM)
+
+
+def reference(yardsticks: Iterable[Yardstick], name: str) -> Yardstick | None:
+    """Return the yardstick of a reference: that of its name, or of all the slowest for its gas.
+
+    Output: None where it was not measured on our VM.
     """
-    own = {one.name for one in yardsticks if one.vm == OWN_VM}
-    if not own:
-        raise ConfigError("no yardstick of our own VM was measured; measure the EVM as well")
-    return [name for name in REFERENCES if name in own or name == WORST]
-
-
-def reference(yardsticks: Iterable[Yardstick], name: str) -> Yardstick:
-    """Return the yardstick of a reference: that of its name, or the slowest of all for its gas.
-
-    Raises: ConfigError: there is none.
-    """
-    own = [one for one in yardsticks if one.vm == OWN_VM]
-    chosen = own if name == WORST else [one for one in own if one.name == name]
-    if not chosen:
-        raise ConfigError(
-            f"parity with {name!r}: no such yardstick was measured on our VM; there are "
-            f"{', '.join(sorted(one.name for one in own)) or 'none'}"
-        )
-    return max(chosen, key=lambda one: one.ns_per_gas.middle)
+    own = own_yardsticks(yardsticks)
+    chosen = [one for one in own if name in {WORST, one.name}]
+    return max(chosen, key=lambda one: one.ns_per_gas.middle, default=None)
 
 
 def rounded_up(gas: float) -> int:
     """Return a price: a whole number of two significant digits, and at least 1.
 
-    Raises: ConfigError: it is no finite number.
+    Raises: ConfigError: it is negative, or no finite number.
     """
-    if not math.isfinite(gas):
+    if not math.isfinite(gas) or gas < 0:
         raise ConfigError(f"a price of {gas} gas: the reference took no time; measure it again")
     whole = max(1, math.ceil(gas))
     step: int = 10 ** max(0, len(str(whole)) - SIGNIFICANT_DIGITS)

@@ -1,7 +1,8 @@
 """What a transaction costs under any of our schedules: counts times prices, and the EVM's own gas.
 
-The executor charges nothing else, so this equals what a chain charges (a test holds it against
-one). Refunds stay what they were: a schedule changes no storage.
+The executor charges nothing else, so this equals what a chain charges that asks as much for a
+metadata read at most. Tests hold it against chains: runs, and every attack, which is aimed anew
+there where its gas is to end. Refunds stay what they were: a schedule changes no storage.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import numpy as np
 from precompiles.spec import DEFAULT_MAX_OUTPUT_TOKENS
 from pyevm_agents.bench.fits import coefficients, longest_measured
 from pyevm_agents.bench.fitted import NS
-from pyevm_agents.bench.form import Cost, Published
+from pyevm_agents.bench.form import BLOCK_GAS, Cost, Published
 from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT
 from pyevm_agents.shown import counted
 
@@ -172,7 +172,7 @@ def _abused(
         source=one.source,
         worst_use=use,
         worst_ns_per_gas=worst,
-        seconds_per_30m_gas=worst * DEFAULT_BLOCK_GAS_LIMIT / NS,
+        seconds_per_30m_gas=worst * BLOCK_GAS / NS,
     )
 
 

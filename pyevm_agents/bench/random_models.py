@@ -6,31 +6,25 @@ would first want all of them as floats, twelve times the file and minutes of wor
 package does not write K-quants at all. Each block's scale is such that a row's product with a
 normalised state has a variance of about 1, as at the beginning of a training: nothing overflows,
 and no logit is infinite.
-
-Which type a tensor has is llama.cpp's rule for Q4_K_M. Source: src/llama-quant.cpp,
-`llama_tensor_get_type_impl` and `tensor_type_fallback`; `test_random_models.py` holds it against
-that function itself.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pyevm_agents.bench.model_shapes import ARCHITECTURE, F32, tensors
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from pyevm_agents.bench.made_up_vocabulary import MadeUpVocabulary
+    from pyevm_agents.bench.model_shapes import Shape, Tensor
 
-ARCHITECTURE = "qwen2"
-QUANTISATION = "Q4_K_M"
 FILE_TYPE = 15
 """`LLAMA_FTYPE_MOSTLY_Q4_K_M`. Source: llama.h."""
 
@@ -38,164 +32,6 @@ QUANTISATION_VERSION = 2
 """Source: ggml.h, `GGML_QNT_VERSION`."""
 
 SEED = 7
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
-    """Sizes of a model of the qwen2 architecture, its output tied to its embedding."""
-
-    name: str
-    layers: int
-    width: int
-    """Numbers in a token's hidden state."""
-
-    heads: int
-    kv_heads: int
-    feed_forward: int
-    vocabulary_tokens: int
-    context_tokens: int = 32_768
-    rope_base: float = 1_000_000.0
-    norm_epsilon: float = 1e-6
-
-    @property
-    def kv_width(self) -> int:
-        """Numbers in a token's keys, and in its values."""
-        return self.kv_heads * self.width // self.heads
-
-
-SHAPES = (
-    Shape(
-        name="qwen2-0.5b-random",
-        layers=24,
-        width=896,
-        heads=14,
-        kv_heads=2,
-        feed_forward=4_864,
-        vocabulary_tokens=151_936,
-    ),
-    Shape(
-        name="qwen2-1.5b-random",
-        layers=28,
-        width=1_536,
-        heads=12,
-        kv_heads=2,
-        feed_forward=8_960,
-        vocabulary_tokens=151_936,
-    ),
-)
-"""Qwen2's and Qwen2.5's two smallest. Source: `config.json` of Qwen/Qwen2-0.5B and Qwen2-1.5B."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """A type of numbers as ggml stores it: blocks of so many numbers in so many bytes."""
-
-    name: str
-    numbers: int
-    block_bytes: int
-    scale_at: int = 0
-    """Where in a block its scale is, a 16-bit float."""
-
-    spread: float = 1.0
-    """Standard deviation of a block's numbers at a scale of 1, its other bytes being random."""
-
-    minimum_at: int | None = None
-    """Where a second scale is, of what is subtracted; None where there is none."""
-
-    minimum: float = 0.0
-    """That scale at a scale of 1, so that the numbers' mean is 0."""
-
-
-F32 = Kind(name="F32", numbers=1, block_bytes=4)
-Q4_K = Kind(name="Q4_K", numbers=256, block_bytes=144, spread=258.3, minimum_at=2, minimum=7.5)
-Q5_0 = Kind(name="Q5_0", numbers=32, block_bytes=22, spread=9.23)
-Q6_K = Kind(name="Q6_K", numbers=256, block_bytes=210, scale_at=208, spread=1_365.0)
-Q8_0 = Kind(name="Q8_0", numbers=32, block_bytes=34, spread=73.9)
-"""Source of the blocks: ggml/src/ggml-common.h."""
-
-FALLBACKS = {Q4_K: Q5_0, Q6_K: Q8_0}
-"""What llama.cpp takes where a row is no multiple of 256 numbers, as rows of 896 are not."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tensor:
-    """A tensor of a file."""
-
-    name: str
-    kind: Kind
-    rows: int
-    columns: int
-
-    @property
-    def parameters(self) -> int:
-        """Numbers in it."""
-        return self.rows * self.columns
-
-    @property
-    def file_bytes(self) -> int:
-        """Bytes that it takes."""
-        return self.parameters // self.kind.numbers * self.kind.block_bytes
-
-
-def tensors(shape: Shape) -> tuple[Tensor, ...]:
-    """Return all tensors of a model, in the order of a file.
-
-    Raises: ConfigError: a row is no multiple of 32 numbers, for which Q4_K_M has no blocks.
-    """
-    return tuple(_tensors(shape))
-
-
-def parameters(shape: Shape) -> int:
-    """Return how many numbers a model has."""
-    return sum(tensor.parameters for tensor in tensors(shape))
-
-
-def tensor_bytes(shape: Shape) -> int:
-    """Return how many bytes all of them take; a file has its vocabulary besides."""
-    return sum(tensor.file_bytes for tensor in tensors(shape))
-
-
-def _tensors(shape: Shape) -> Iterator[Tensor]:
-    width, inner = shape.width, shape.feed_forward
-    yield _matrix("token_embd", Q6_K, shape.vocabulary_tokens, width)
-    yield _vector("output_norm.weight", width)
-    for layer in range(shape.layers):
-        better = Q6_K if _has_more_bits(layer, shape.layers) else Q4_K
-        at = f"blk.{layer}"
-        yield _vector(f"{at}.attn_norm.weight", width)
-        for part, rows, kind in (
-            ("attn_q", width, Q4_K),
-            ("attn_k", shape.kv_width, Q4_K),
-            ("attn_v", shape.kv_width, better),
-        ):
-            yield _matrix(f"{at}.{part}", kind, rows, width)
-            yield _vector(f"{at}.{part}.bias", rows)
-        yield _matrix(f"{at}.attn_output", Q4_K, width, width)
-        yield _vector(f"{at}.ffn_norm.weight", width)
-        yield _matrix(f"{at}.ffn_gate", Q4_K, inner, width)
-        yield _matrix(f"{at}.ffn_up", Q4_K, inner, width)
-        yield _matrix(f"{at}.ffn_down", better, width, inner)
-
-
-def _has_more_bits(layer: int, layers: int) -> bool:
-    """Whether Q4_K_M stores a layer's values and its way down in Q6_K: `use_more_bits`."""
-    first = layers // 8
-    return layer < first or layer >= 7 * layers // 8 or (layer - first) % 3 == 2  # noqa: PLR2004
-
-
-def _matrix(name: str, kind: Kind, rows: int, columns: int) -> Tensor:
-    if columns % kind.numbers:
-        kind = FALLBACKS[kind]
-    if columns % kind.numbers:
-        raise ConfigError(
-            f"a row of {name} has {columns} numbers: {QUANTISATION} wants a multiple of "
-            f"{kind.numbers}"
-        )
-    return Tensor(name=f"{name}.weight", kind=kind, rows=rows, columns=columns)
-
-
-def _vector(name: str, numbers: int) -> Tensor:
-    return Tensor(name=name, kind=F32, rows=1, columns=numbers)
 
 
 def random_blocks(tensor: Tensor, generator: np.random.Generator) -> NDArray[np.uint8]:

@@ -10,28 +10,26 @@ import json
 import shutil
 import tempfile
 from collections import Counter
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from precompiles.ports import GenerationRequest, Segment
-from pyevm_agents.bench.exponents import log_slope
-from pyevm_agents.bench.form import REFERENCES, Interval, Size
+from pyevm_agents.bench.form import Interval, Size
 from pyevm_agents.bench.intervals import interval, ratio
 from pyevm_agents.bench.machine import model_of
 from pyevm_agents.bench.made_up_vocabulary import made_up_vocabulary
-from pyevm_agents.bench.parity import reference
-from pyevm_agents.bench.random_models import (
+from pyevm_agents.bench.model_shapes import (
     QUANTISATION,
     SHAPES,
     Shape,
     parameters,
-    require_gguf,
     tensor_bytes,
-    write_model,
 )
+from pyevm_agents.bench.parity import ns_per_gas
+from pyevm_agents.bench.random_models import require_gguf, write_model
 from pyevm_agents.bench.rounds import clocked, in_rounds
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel
@@ -139,17 +137,6 @@ def sizes(  # noqa: PLR0913 - each is told by its name
         return tuple(_size(subject, seconds, references) for subject in subjects)
 
 
-def exponent_of(measured: Sequence[Size], term: str) -> Interval | None:
-    """Return p in ns = b parameters^p over all models that were measured.
-
-    Output: None for fewer than two models, or where a term is too small to be told from 0.
-    """
-    ns = [dict(size.ns)[term] for size in measured]
-    if len(ns) < 2 or min(one.low for one in ns) <= 0:  # noqa: PLR2004
-        return None
-    return log_slope([size.parameters for size in measured], ns)
-
-
 @contextmanager
 def work_folder(shapes: Sequence[Shape], work: Path | None) -> Iterator[Path]:
     """Give a folder with room for models; one that is temporary is gone afterwards, come what may.
@@ -179,7 +166,7 @@ def require_room(shapes: Sequence[Shape], folder: Path) -> None:
     if free < wanted:
         raise ConfigError(
             f"the models' files take {wanted:,} bytes, and {folder} has {free:,} free: make room, "
-            "or name another folder with --work"
+            "or set TMPDIR to another folder"
         )
 
 
@@ -212,15 +199,6 @@ def own_subject(model: LlamaModel) -> Subject:
         if common
         else "F32",
     )
-
-
-def ns_per_gas(yardsticks: Sequence[Yardstick]) -> dict[str, Interval]:
-    """Return what each of `REFERENCES` takes on our VM, where it was measured."""
-    found = {}
-    for name in REFERENCES:
-        with suppress(ConfigError):  # It was not measured.
-            found[name] = reference(yardsticks, name).ns_per_gas
-    return found
 
 
 class _Clock:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from pyevm_agents.bench.form import FORM, Report
+from pyevm_agents.bench.form import FORM, OWN_VM, REFERENCES, Report
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class Whole:
         self.probes = inference.probes(self.setting, beside=self._references())
         self.terms = fits.terms(self.probes)
         if self.evm is not None:
-            others = [one for one in self.yardsticks if one.vm != parity.OWN_VM]
+            others = [one for one in self.yardsticks if one.vm != OWN_VM]
             self.yardsticks = (*self.evm.yardsticks(), *others)
         self.published = published.published(self.terms, model_of(self.setting.model))
         if self.yardsticks:
@@ -177,9 +177,8 @@ class Whole:
 
         if self.evm is None:
             return {}
-        names = parity.known_references(self.yardsticks)
-        found = [parity.reference(self.yardsticks, name).name for name in names]
-        return self.evm.timings(dict.fromkeys(found))
+        found = (parity.reference(self.yardsticks, name) for name in REFERENCES)
+        return self.evm.timings(dict.fromkeys(one.name for one in found if one is not None))
 
     def _runs(self) -> None:
         from pyevm_agents.bench import published  # noqa: PLC0415 - when its turn comes

@@ -97,6 +97,11 @@ def moment(text: str) -> str:
     return text if found is None else f"{found[1]} {found[2]} UTC"
 
 
+def within(title: str) -> str:
+    """Return a title as it stands within a sentence."""
+    return title[:1].lower() + title[1:]
+
+
 def listed(names: list[str]) -> str:
     """Return names as a person lists them: a, b and c."""
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)

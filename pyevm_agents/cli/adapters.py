@@ -1,7 +1,8 @@
-"""The option that names an adapter, the same for every command that loads a model."""
+"""The options that name a model and its adapter, the same for every command that loads one."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
 def _chosen(_context: click.Context, _option: click.Parameter, value: str | None) -> Adapter:
     return NO_ADAPTER if value == NO_ADAPTER.value else value
 
+
+model_option = click.option(
+    "--model",
+    "model_path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A GGUF model.  [default: SmolLM2-135M-Instruct, installed with this package]",
+)
 
 adapter_option = click.option(
     "--adapter",

@@ -21,8 +21,8 @@ from pyevm_agents.bench.json_form import read_report
 from pyevm_agents.bench.rounds import Setting
 from pyevm_agents.bench.whole import PARTS, Whole, parts_of, require_extras
 from pyevm_agents.bench.wording import listed
-from pyevm_agents.cli.adapters import adapter_option
-from pyevm_agents.cli.bench_outputs import SCHEDULE_PARTS, Outputs
+from pyevm_agents.cli.adapters import adapter_option, model_option
+from pyevm_agents.cli.bench_outputs import Outputs
 from pyevm_agents.cli.bench_progress import BenchProgress
 from pyevm_agents.cli.bench_summary import print_comparison, print_summary
 from pyevm_agents.cli.screen import Watch, err, out
@@ -65,13 +65,7 @@ class BenchCommand(click.Command):
 @click.option(
     "--quick", "is_quick", is_flag=True, help="Under two minutes: fewer rounds and sizes."
 )
-@click.option(
-    "--model",
-    "model_path",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="A GGUF model.  [default: SmolLM2-135M-Instruct, installed with this package]",
-)
+@model_option
 @adapter_option
 @click.option("--threads", type=click.IntRange(1, 512), metavar="N", help="Threads of the engine.")
 @click.option(
@@ -245,6 +239,5 @@ def _finish(report: Report, outputs: Outputs) -> None:
             print_comparison(compare(outputs.old, report))
         for path in written:
             out.print(f"written: {escape(path)}", soft_wrap=True)
-        if outputs.schedule is not None and not outputs.has_schedule(report):
-            path = escape(str(outputs.schedule))
-            err.print(f"not written: {path}: it follows from {listed([*SCHEDULE_PARTS])}")
+        if missing := outputs.left_out(report):
+            err.print(escape(missing), soft_wrap=True)

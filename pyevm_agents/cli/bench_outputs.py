@@ -69,15 +69,17 @@ class Outputs:
 
         Raises: ConfigError.
         """
-        if self.schedule is not None and not self.has_schedule(report):
+        if self.left_out(report):
             raise ConfigError(
                 "--emit-schedule needs a report with yardsticks and terms, and this one has none: "
                 "measure them"
             )
 
-    def has_schedule(self, report: Report) -> bool:
-        """Return whether a schedule follows from what was measured."""
-        return bool(report.terms and report.yardsticks)
+    def left_out(self, report: Report) -> str:
+        """Return why a schedule that was asked for is not written; nothing where it is."""
+        if self.schedule is None or (report.terms and report.yardsticks):
+            return ""
+        return f"{self.schedule} is not written: a schedule needs the EVM's pace and all terms"
 
     def write(self, report: Report) -> Iterator[str]:
         """Write everything, each whole or not at all; yield each path that was written.
@@ -88,7 +90,7 @@ class Outputs:
         if self.json is not None:
             write_whole(self.json, to_json(report))
             yield str(self.json)
-        if self.schedule is not None and self.has_schedule(report):
+        if self.schedule is not None and not self.left_out(report):
             from pyevm_agents.bench.parity import parity_schedule  # noqa: PLC0415 - when needed
 
             told = parity_schedule(

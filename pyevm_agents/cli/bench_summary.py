@@ -9,7 +9,7 @@ from rich.table import Table
 
 from pyevm_agents.bench import findings, wording
 from pyevm_agents.bench.answer import answer
-from pyevm_agents.bench.chapters import TITLE
+from pyevm_agents.bench.chapters import TITLE, warnings_of
 from pyevm_agents.bench.chapters.changes import amount, shown, verdict
 from pyevm_agents.bench.document import Strong
 from pyevm_agents.bench.form import REFERENCES, TERMS
@@ -64,6 +64,8 @@ def print_summary(report: Report) -> None:
         f"\n[bold]Machine[/]  {'[yellow]' if is_noisy else ''}{escape(noise)}",
         soft_wrap=not out.is_terminal,
     )
+    for warning in warnings_of(report):
+        out.print(f"[yellow]{escape(warning)}[/]", soft_wrap=True)
     for what, why in report.left_out:
         out.print(f"[dim]left out: {escape(what)}: {escape(why)}[/]", soft_wrap=True)
     out.print(f"[dim]{report.mode} run, {wording.seconds(report.seconds)}[/]")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.markup import escape
 
-from pyevm_agents.cli.adapters import adapter_option
+from pyevm_agents.cli.adapters import adapter_option, model_option
 from pyevm_agents.cli.prices import schedule_option
 from pyevm_agents.cli.screen import Watch, out
 from pyevm_agents.errors import ConfigError, FixtureError
@@ -51,13 +51,7 @@ SOURCE = "The model that the configuration names computed every generation."
     metavar="PATH",
     help="The file to write, or a folder: then each chain's file has its name.",
 )
-@click.option(
-    "--model",
-    "model_path",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="A GGUF model.  [default: SmolLM2-135M-Instruct, installed with this package]",
-)
+@model_option
 @adapter_option
 @click.option("--threads", type=click.IntRange(1, 512), metavar="N", help="Threads of the engine.")
 @schedule_option

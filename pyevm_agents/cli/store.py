@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from precompiles.ports import GenerationRequest
-from pyevm_agents.cli.adapters import adapter_option
+from pyevm_agents.cli.adapters import adapter_option, model_option
 from pyevm_agents.cli.folders import generations_file
 from pyevm_agents.cli.screen import Watch, err, out, print_table
 from pyevm_agents.errors import ConfigError
@@ -99,13 +99,7 @@ def clear(store_path: Path | None, *, yes: bool) -> None:
     help="How many generations to compute again.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Which ones.")
-@click.option(
-    "--model",
-    "model_path",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="A GGUF model.  [default: SmolLM2-135M-Instruct, installed with this package]",
-)
+@model_option
 @adapter_option
 def verify(
     store_path: Path | None, count: int, seed: int, model_path: Path | None, adapter: Adapter

@@ -150,7 +150,7 @@ MISTAKES = [
     ('{"made": {"a": ' + "[" * 63 + "]" * 63 + "}}", "more than 64 objects and lists"),
     ('{"made": {"a": NaN}}', "NaN is no number of JSON's"),
     ('{"made": {"a": -Infinity}}', "-Infinity is no number of JSON's"),
-    (f'{{"schedule": {{"tool_gas": {"9" * 5_000}}}}}', "no JSON: Exceeds the limit"),
+    (f'{{"schedule": {{"tool_gas": {"9" * 5_000}}}}}', r"9{20}… has 5,000 digits; no price has"),
     ("[]", r"it is \[\]; it must be an object"),
     ("null", "it is null; it must be an object"),
     ('{"made": {}, "made": {}}', '"made" is there twice; keep one'),
@@ -158,6 +158,10 @@ MISTAKES = [
     ('{"scheduel": {}}', 'has "scheduel", which means nothing; did you mean schedule. There are'),
     ('{"hot": 5}', 'has "hot", which means nothing; there are schedule, models, made'),
     ('{"cold": 5, "made": {}}', 'has "made", which means nothing; .*here are cold, warm'),
+    (
+        '{"cold": 1, "coldPromptTokenGas": 2}',
+        '"coldPromptTokenGas" is cold_prompt_token_gas, which is there twice; keep one',
+    ),
     ('{"cold": 0}', r'models\["\*"\].cold_prompt_token_gas is 0; choose from 1'),
     ('{"schedule": []}', r"schedule is \[\]; it must be an object"),
     (
@@ -208,6 +212,13 @@ def test_a_long_value_is_shown_in_part() -> None:
     with pytest.raises(ConfigError) as caught:
         parse_schedule(json.dumps({"made": "x" * 1_000}))
     assert len(str(caught.value)) < 200
+
+
+def test_values_that_no_file_has_are_named_as_well() -> None:
+    with pytest.raises(ConfigError, match="tool_gas is a number of more than 100 digits"):
+        ScheduleFile(schedule={"tool_gas": 10**5_000})
+    with pytest.raises(ConfigError, match="models has 5; it must be a model's name"):
+        ScheduleFile(models={5: {}})  # type: ignore[dict-item]
 
 
 @pytest.mark.parametrize("made", [{"a": object()}, {"a": float("nan")}])

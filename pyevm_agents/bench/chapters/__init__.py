@@ -16,6 +16,8 @@ from pyevm_agents.bench.chapters.runs import runs
 from pyevm_agents.bench.chapters.scale import growth, sizes
 from pyevm_agents.bench.chapters.terms import terms
 from pyevm_agents.bench.document import Document
+from pyevm_agents.bench.fits import longest_measured
+from pyevm_agents.bench.parity import is_extrapolated
 
 if TYPE_CHECKING:
     from pyevm_agents.bench.compare import Comparison
@@ -42,13 +44,14 @@ def document(report: Report, comparison: Comparison | None = None) -> Document:
         title=TITLE,
         answer=answer(report),
         circumstances=circumstances(report),
-        warnings=_warnings(report),
+        warnings=warnings_of(report),
         chapters=tuple(chapter for chapter in chapters if chapter is not None),
         ending=f"Made by {report.command} at {wording.moment(report.made_at)}.",
     )
 
 
-def _warnings(report: Report) -> tuple[str, ...]:
+def warnings_of(report: Report) -> tuple[str, ...]:
+    """Return what a reader has to know before believing a number."""
     warnings = []
     if findings.is_noisy(report.noise, report.machine.cores):
         warnings.append(
@@ -58,5 +61,11 @@ def _warnings(report: Report) -> tuple[str, ...]:
     if report.mode == "quick":
         warnings.append(
             "A quick run: few rounds, short prompts. Its intervals are wider than a full run's."
+        )
+    if report.terms and is_extrapolated(report.terms, report.model):
+        warnings.append(
+            f"No prompt longer than {longest_measured(report.terms):,} tokens was measured. Parity "
+            f"schedules hold to {report.model.context_tokens:,}, by the fitted curves alone: they "
+            "may ask several times too much."
         )
     return tuple(warnings)

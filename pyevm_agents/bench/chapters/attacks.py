@@ -6,9 +6,13 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.bench import findings, wording
 from pyevm_agents.bench.document import Cell, Chapter, Picture, Table, names, numbers, said, timed
+from pyevm_agents.bench.form import REFERENCES
 from pyevm_agents.bench.intervals import interval
+from pyevm_agents.bench.parity import reference
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyevm_agents.bench.form import Attack, Report
 
 
@@ -19,7 +23,7 @@ def attacks(report: Report) -> Chapter | None:
     return Chapter(
         name="attacks",
         title="Attacks",
-        words=((_verdict(report),),),
+        words=((_verdict(report),), *((each,) for each in _beyond_parity(report))),
         parts=(
             Picture(
                 name="attacks",
@@ -37,11 +41,11 @@ def attacks(report: Report) -> Chapter | None:
 def _verdict(report: Report) -> str:
     slowest = findings.slowest(report)
     told = [
-        f"{wording.seconds(found[1].middle)} under {schedule} ({found[0].title.lower()})"
+        f"{wording.seconds(found[1].middle)} under {schedule} ({wording.within(found[0].title)})"
         for schedule in findings.attack_schedules(report)
         if (found := findings.worst_attack(report, schedule))
     ]
-    words = f"The most work that 30 million gas buy: {wording.listed(told)}."
+    words = f"The most work that 30 million gas bought: {wording.listed(told)}."
     if slowest is None:
         return words
     limit = findings.block_seconds(slowest)
@@ -54,6 +58,26 @@ def _verdict(report: Report) -> str:
     if not beyond:
         return words + "no attack is worse under any schedule."
     return words + f"attacks are worse under {wording.listed(beyond)}."
+
+
+def _beyond_parity(report: Report) -> Iterator[str]:
+    """Yield, for each reference, what takes longer than the gas of parity with it is worth."""
+    for name in REFERENCES:
+        one, schedule = reference(report.yardsticks, name), f"parity-{name}"
+        if one is None or schedule not in findings.attack_schedules(report):
+            continue
+        pace = findings.block_seconds(one)
+        beyond = [
+            wording.within(attack.title)
+            for attack in report.attacks
+            if (bought := dict(attack.seconds_per_30m_gas).get(schedule)) and bought.low > pace.high
+        ]
+        if beyond:
+            yield (
+                f"Spent {REFERENCES[name]}, 30 million gas take {wording.seconds(pace.middle)}; "
+                f"under {schedule} they buy more by {wording.listed(beyond)}. No schedule of the "
+                "executor prices what the EVM itself does."
+            )
 
 
 def _table(report: Report) -> Table:

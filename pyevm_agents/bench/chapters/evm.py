@@ -16,6 +16,7 @@ from pyevm_agents.bench.document import (
     said,
 )
 from pyevm_agents.bench.intervals import interval, ratio
+from pyevm_agents.bench.parity import own_yardsticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,6 +72,11 @@ def _table(report: Report) -> Table:
         rows.append(tuple(cells))
     note = "Medians with 95 % intervals of "
     note += f"{max(len(one.seconds) for one in report.yardsticks)} rounds at most."
+    if len(vms) > 1:
+        note += (
+            f" The gas is that of a sample on {vms[0]}. Another VM does more in a sample, and its "
+            "time is of that; signatures are not in it."
+        )
     return Table(title="Yardsticks", columns=tuple(columns), rows=tuple(rows), note=note)
 
 
@@ -92,7 +98,7 @@ def _over(own: Yardstick | None, other: Yardstick | None) -> Cell:
 def _alt(report: Report) -> str:
     told = [
         f"{one.title} {wording.number(one.ns_per_gas.middle)} ns a gas"
-        for one in findings.ours(report)
+        for one in own_yardsticks(report.yardsticks)
     ]
     runs, attacks = len(report.runs), len(report.attacks)
     return (

@@ -18,6 +18,7 @@ from pyevm_agents.bench.document import (
 )
 from pyevm_agents.bench.form import REFERENCES
 from pyevm_agents.bench.intervals import scaled
+from pyevm_agents.bench.parity import reference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,7 +67,7 @@ def _meaning(report: Report) -> Words:
     told = [
         f"{one.title} ({wording.number(one.ns_per_gas.middle)} ns a gas)"
         for name in REFERENCES
-        if (one := findings.reference(report, name))
+        if (one := reference(report.yardsticks, name))
     ]
     words = (
         "A parity price is the gas at which inference takes as long for its gas as something of "

@@ -90,16 +90,20 @@ def _asked(report: Report) -> Table:
         cells = [said(wording.NOTHING) if gas is None else Cell(text=f"{gas:,}") for gas in gases]
         rows.append((said(schedule), *cells))
     columns = (*names("Schedule"), *numbers(*(f"{run.title}, gas" for run in report.runs)))
-    return Table(title="What schedules ask", columns=columns, rows=tuple(rows))
+    note = (
+        "A parity schedule asks for each unit what it takes where it takes longest, at the upper "
+        "end of its interval: more than the time of a run is worth."
+    )
+    return Table(title="What schedules ask", columns=columns, rows=tuple(rows), note=note)
 
 
 def _worth(report: Report) -> Iterator[tuple[Cell, ...]]:
     """Yield what the runs' time is worth: what a schedule would ask that fitted each run."""
-    gases = [findings.gas_worth(report, run, findings.MAIN_REFERENCE) for run in report.runs]
-    if any(gases):
-        words = REFERENCES[findings.MAIN_REFERENCE]
-        cells = (said(wording.NOTHING) if gas is None else measured(gas) for gas in gases)
-        yield (said(f"none: what its time is worth, {words}"), *cells)
+    for name, words in REFERENCES.items():
+        gases = [findings.gas_worth(report, run, name) for run in report.runs]
+        if any(gases):
+            cells = (said(wording.NOTHING) if gas is None else measured(gas) for gas in gases)
+            yield (said(f"none: what its time is worth, {words}"), *cells)
 
 
 def _schedules(report: Report) -> tuple[Table, ...]:

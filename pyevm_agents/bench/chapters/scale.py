@@ -15,12 +15,36 @@ from pyevm_agents.bench.document import (
     said,
     timed,
 )
-from pyevm_agents.bench.form import REFERENCES, TERMS
+from pyevm_agents.bench.exponents import FASTER, verdict
+from pyevm_agents.bench.form import QUANTITIES, REFERENCES, TERMS
 from pyevm_agents.bench.intervals import interval, scaled
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from pyevm_agents.bench.document import Cell
     from pyevm_agents.bench.form import Growth, Report, Size
+
+REASONS: Mapping[tuple[str, str], str] = {
+    ("steps", "gas"): (
+        "each step hands the whole history over again: its bytes as calldata, its tokens as warm "
+        "ones, which are cheap and not free"
+    ),
+    ("steps", "seconds"): (
+        "a later step's tokens attend to all earlier ones, and the contract copies a history that "
+        "grows"
+    ),
+    ("tools", "seconds"): "a prompt's tokens attend to all earlier ones",
+    ("levels", "tokens"): (
+        "four prefixes are warm at a time, so agents further out than that pay for their prompts a "
+        "second time when they go on"
+    ),
+    ("levels", "gas"): (
+        "four prefixes are warm at a time, so agents further out than that pay for their prompts a "
+        "second time when they go on"
+    ),
+}
+"""Why something may grow faster than linearly, by axis and quantity."""
 
 
 def growth(report: Report) -> Chapter | None:
@@ -30,7 +54,7 @@ def growth(report: Report) -> Chapter | None:
     rows = tuple(
         (
             said(f"{it.points[0].x:,} to {it.points[-1].x:,} {it.axis}" if it.points else it.axis),
-            *(_exponent(it, name) for name in ("tokens", "seconds", "gas")),
+            *(_exponent(it, name) for name in QUANTITIES),
         )
         for it in report.growth
     )
@@ -38,12 +62,16 @@ def growth(report: Report) -> Chapter | None:
         title="Fitted exponents",
         columns=(*names("From"), *numbers("Tokens", "Time", "Gas")),
         rows=rows,
-        note="p in a + b xᵖ, with 95 % intervals: 1 is linear, 2 would be quadratic.",
+        note="p in a + b xᵖ, with 95 % intervals: 1 is linear, 2 would be quadratic. Tokens are "
+        "those that were computed: cold and output ones.",
     )
     return Chapter(
         name="growth",
         title="Longer runs",
-        words=(("How tokens, time and gas grow with steps, tools and levels of nesting.",),),
+        words=(
+            ("How tokens, time and gas grow with steps, tools and levels of nesting.",),
+            *((each,) for it in report.growth for each in reasons(it)),
+        ),
         parts=(
             Picture(
                 name="growth",
@@ -82,6 +110,15 @@ def sizes(report: Report) -> Chapter | None:
     )
 
 
+def reasons(it: Growth) -> Iterator[str]:
+    """Yield why something grows faster than linearly, where it does for certain."""
+    for name, exponent in it.exponents:
+        reason = REASONS.get((it.axis, name))
+        if reason is not None and verdict(exponent) == FASTER:
+            verb = "grows" if name == "gas" else "grow"
+            yield f"{name[:1].upper()}{name[1:]} {verb} faster than {it.axis}: {reason}."
+
+
 def _points(it: Growth) -> Table:
     rows = tuple(
         (
@@ -101,7 +138,9 @@ def _points(it: Growth) -> Table:
 
 def _exponent(it: Growth, name: str) -> Cell:
     exponent = dict(it.exponents).get(name)
-    return said(wording.NOTHING) if exponent is None else measured(exponent)
+    if exponent is None:
+        return said(wording.NOTHING)
+    return measured(exponent, note=verdict(exponent))
 
 
 def _growth_alt(it: Growth) -> str:
@@ -118,6 +157,13 @@ def _sizes_table(report: Report) -> Table:
         columns += numbers(title, "parity, gas")
     rows = tuple(tuple(_size_row(it, known)) for it in report.sizes)
     note = f"Parity {REFERENCES[findings.MAIN_REFERENCE]} has it, on this machine's EVM."
+    told = [
+        f"{wording.number(exponent.middle)} ({wording.span(exponent)}) for {TERMS.get(name, name)}"
+        for name in known
+        if (exponent := findings.exponent_of_sizes(report, name))
+    ]
+    if told:
+        note += f" Time grows as parameters to the power of {wording.listed(told)}."
     return Table(title="Time and parity price", columns=tuple(columns), rows=rows, note=note)
 
 

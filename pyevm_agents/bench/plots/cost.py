@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pyevm_agents.bench import findings
-from pyevm_agents.bench.form import REFERENCES
-from pyevm_agents.bench.parity import OWN_VM
+from pyevm_agents.bench.form import OWN_VM, REFERENCES
+from pyevm_agents.bench.parity import reference
 from pyevm_agents.bench.plots.axes import (
     is_plain,
     linear,
@@ -142,7 +142,7 @@ def _parity_lines(axes: Axes, report: Report) -> None:
     left, right = axes.get_xlim()
     bottom, top = axes.get_ylim()
     for name, words in REFERENCES.items():
-        one = findings.reference(report, name)
+        one = reference(report.yardsticks, name)
         if one is None or not is_plain(one.ns_per_gas.middle):
             continue
         pace = one.ns_per_gas.middle / 1e9

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from pyevm_agents.bench.form import Growth, Interval, Report, Size
     from pyevm_agents.bench.plots.axes import Sheet
-    from pyevm_agents.bench.usage import Usage
 
 GROWTH_INCHES, SIZES_INCHES = 2.9, 3.4
 
@@ -56,7 +55,7 @@ def growth(report: Report, sheet: Sheet) -> Figure:
 def _grown(axes: Axes, one: Growth) -> None:
     exponents = dict(one.exponents)
     values = {
-        "tokens": [float(_tokens(point.usage)) for point in one.points],
+        "tokens": [float(point.tokens) for point in one.points],
         "seconds": [float(np.median(point.seconds or (np.nan,))) for point in one.points],
         "gas": [float(point.gas) for point in one.points],
     }
@@ -129,7 +128,3 @@ def _sized(
     axes.set_xticks(apart(parameters))
     logarithmic(axes.yaxis, shown, unit)
     axes.set_xlabel("parameters")
-
-
-def _tokens(usage: Usage) -> int:
-    return usage.cold_tokens + usage.warm_tokens + usage.output_tokens

@@ -38,9 +38,10 @@ def test_the_answer_is_made_of_the_figures() -> None:
         "(default 3,000). One transaction with a wallet's agent, four steps (3,580 prompt tokens, "
         "172 written) takes 3.13 s, as long as 16.9 million gas of ERC-20 transfers, and costs "
         "10.5 million gas by default and 18.1 million gas by the schedule at parity, which asks "
-        "for each token what the last one of a full context takes at most. The most work that "
-        "30 million gas buy is 21.5 s by default (longest thoughts) and 5.54 s by the schedule at "
-        "parity (longest thoughts); a pairing of two points, the EVM's own worst, takes 102 s."
+        "for each token what the last one of a full context takes at most. Of 6 attacks the worst "
+        "buys 21.5 s of work for 30 million gas by default (longest thoughts) and 5.54 s by the "
+        "schedule at parity (longest thoughts); a pairing of two points, the EVM's own worst, "
+        "takes 102 s."
     )
 
 

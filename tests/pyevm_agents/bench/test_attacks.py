@@ -3,41 +3,60 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from eth_typing import Address
 
 from precompiles import spec
-from precompiles.abi import ParamType
+from precompiles.abi import ParamDescription, ParamType
 from precompiles.schedule import Schedule
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.bench import attack_cases
-from pyevm_agents.bench.attack_cases import (
-    BEFORE_END,
-    EXPECTED,
-    MAKERS,
-    UNITS,
-    AttackCase,
-    Target,
-    cases,
-    filled,
-)
-from pyevm_agents.bench.attack_code import ExecutorCall, attacker_code, calldata, tool_code
-from pyevm_agents.bench.attacks import SilentModel, aimed, attacks, outcome
+from pyevm_agents.bench.attack_case import BEFORE_END, AttackCase, Target
+from pyevm_agents.bench.attack_cases import MAKERS, cases
+from pyevm_agents.bench.attack_code import ExecutorCall, attacker_code, calldata
+from pyevm_agents.bench.attacks import Aimed, SilentModel, aimed, attacks, outcome
 from pyevm_agents.bench.pricing import Prices, gas_of, with_evm_gas
 from pyevm_agents.bench.rounds import Setting
-from pyevm_agents.bench.usage import executor_calls, tokens_of
+from pyevm_agents.bench.tool_contracts import tool_code
+from pyevm_agents.bench.usage import Usage, executor_calls, tokens_of
+from pyevm_agents.config import ChainConfig
 from pyevm_agents.development import model_profile
 from pyevm_agents.models import ScriptedModel, again
+from pyevm_agents.schedule_file import ScheduleFile, read_schedule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pyevm_agents.development import Sent
     from pyevm_agents.models import LlamaModel, Vocabulary
     from tests.conftest import Bench
 
     MakeBench = Callable[..., Bench]
+
+
+EXPECTED = {
+    "text": "refused: ContextTooLong",
+    "unpaid-prompt": "out of gas",
+    "addresses": "refused: ContextTooLong",
+    "tools": "refused: TooManyTools",
+    "history": "refused: HistoryLengthMismatch",
+    "steps": "refused: MalformedHistory",
+    "aliases": "refused: MalformedCalldata",
+    "small-calls": "refused: UnknownSelector",
+    "large-calls": "refused: CalldataTooLarge",
+    "small-reads": "refused: MalformedToolMetadata",
+    "large-reads": "refused: ContextTooLong",
+    "failing-read": "refused: ToolMetadataFailed",
+    "grammar": "out of gas",
+    "out-of-gas": "out of gas",
+    "long-prompt": "out of gas",
+    "long-answers": "answered",
+    "warm": "answered",
+}
+"""How the last call of each attack ends, by the attack's name."""
 
 
 @pytest.fixture(scope="module")
@@ -56,33 +75,89 @@ def found(target: Target) -> dict[str, AttackCase]:
     return {case.name: case for case in cases(target)}
 
 
+def model_for(case: AttackCase, vocabulary: Vocabulary) -> ScriptedModel | SilentModel:
+    """Return what says as little as a case admits, or where it admits anything, nothing."""
+    if not case.grammar:
+        return SilentModel(vocabulary)  # type: ignore[arg-type]
+    answer = "7" * 20 if case.name == "long-answers" else "b"
+    return ScriptedModel([again(f" abc\nFinal Answer: {answer}")], vocabulary=vocabulary)
+
+
+def whole_usage(it: Aimed, sent: Sent) -> Usage:
+    """Return what a case used, with the gas that the executor did not charge."""
+    (profile,) = it.chain.config.models
+    usage = tokens_of(sent.computation) + it.bought
+    return with_evm_gas(usage, sent.receipt.gas_used, it.chain.config.schedule, profile)
+
+
 @pytest.mark.parametrize("name", EXPECTED)
 def test_each_attack_ends_as_it_should_and_pays_for_all(
     name: str, found: dict[str, AttackCase], target: Target, vocabulary: Vocabulary
 ) -> None:
     case = found[name]
-    silent = SilentModel(vocabulary)  # type: ignore[arg-type]
-    brief = ScriptedModel([again(" abc\nFinal Answer: b")], vocabulary=vocabulary)
-    it = aimed(case, brief if case.is_brief else silent, target)
-    silent.prompts.clear()
+    model = model_for(case, vocabulary)
+    it = aimed(case, model, target)
+    asked = model.prompts if isinstance(model, SilentModel) else []
+    asked.clear()
     _, sent = it.sent()
     assert outcome(sent.computation) == EXPECTED[name]
-    usage = tokens_of(sent.computation) + it.bought
-    schedule, profile = it.chain.config.schedule, target.profile
     # What halts gets just what it paid for: the rest is the attacker's own code.
-    whole = with_evm_gas(usage, sent.receipt.gas_used, schedule, profile)
+    whole = whole_usage(it, sent)
     is_reading = name in {"small-reads", "failing-read"}
     assert whole.evm_gas < (2_100_000 if is_reading else 120_000)
-    assert gas_of(whole, schedule, profile) == sent.receipt.gas_used
     if case.halts_after:
         most = target.profile.max_output_tokens
         tokens = most - 1 if case.halts_after == BEFORE_END else case.halts_after
-        asked = silent.prompts
         assert len(asked) == len(case.calls)
         assert whole.cold_tokens == sum(asked)
         assert whole.output_tokens == tokens * len(asked)
     if not case.is_reaching_model:
-        assert not silent.prompts
+        assert not asked
+
+
+EMITTED = read_schedule(Path(__file__).parents[3] / "benchmarks" / "reports" / "parity-erc20.json")
+CHEAP = {"executor_base_gas": 2, "input_byte_gas": 1, "tool_gas": 3, "parameter_gas": 1}
+OTHER_SCHEDULES = {
+    "parity": ScheduleFile(schedule=EMITTED.schedule, models={"*": dict(*EMITTED.models.values())}),
+    "cheap": ScheduleFile(
+        schedule=CHEAP,
+        models={
+            "*": {
+                "cold_prompt_token_gas": 5,
+                "warm_prompt_token_gas": 1,
+                "output_token_gas": 7,
+            }
+        },
+    ),
+}
+
+
+def under(schedule: ScheduleFile, target: Target) -> Target:
+    """Return the executor of a chain with another schedule."""
+    config = ChainConfig(models=(target.profile,), profile_fingerprint=target.fingerprint)
+    applied = schedule.applied_to(config)
+    return replace(target, profile=applied.models[0], schedule=applied.schedule)
+
+
+@pytest.mark.parametrize("schedule", OTHER_SCHEDULES)
+@pytest.mark.parametrize("name", EXPECTED)
+def test_an_attack_costs_under_another_schedule_what_a_report_says(
+    name: str,
+    schedule: str,
+    found: dict[str, AttackCase],
+    target: Target,
+    vocabulary: Vocabulary,
+) -> None:
+    """It is aimed anew, as an attacker would: its gas ends at the same place, for other gas."""
+    case, other = found[name], under(OTHER_SCHEDULES[schedule], target)
+    it = aimed(case, model_for(case, vocabulary), target)
+    _, sent = it.sent()
+    there = aimed(case, model_for(case, vocabulary), other)
+    _, sent_there = there.sent()
+    assert outcome(sent_there.computation) == outcome(sent.computation)
+    usage = whole_usage(it, sent)
+    assert whole_usage(there, sent_there) == usage
+    assert gas_of(usage, other.schedule, other.profile) == sent_there.receipt.gas_used
 
 
 def test_gas_that_ends_before_the_end_is_just_too_little(
@@ -112,13 +187,6 @@ def test_the_longest_prompt_fits_the_context_and_hardly_a_token_more(
     assert room - 100 < max(silent.prompts) <= room
 
 
-@pytest.mark.parametrize("name", UNITS)
-def test_texts_are_as_long_as_they_are_to_be(name: str) -> None:
-    for size_bytes in (200, 4_096):
-        text = filled(UNITS[name], size_bytes)
-        assert size_bytes - len(UNITS[name].encode()) < len(text.encode()) <= size_bytes
-
-
 def test_every_attack_says_how_it_ends(found: dict[str, AttackCase]) -> None:
     assert list(found) == list(EXPECTED)
     assert len(found) == len(MAKERS)
@@ -128,8 +196,7 @@ def test_warm_prompts_are_warm(
     found: dict[str, AttackCase], target: Target, vocabulary: Vocabulary
 ) -> None:
     case = found["warm"]
-    brief = ScriptedModel([again(" abc\nFinal Answer: b")], vocabulary=vocabulary)
-    _, sent = aimed(case, brief, target).sent()
+    _, sent = aimed(case, model_for(case, vocabulary), target).sent()
     calls = [tokens_of(call) for call in executor_calls(sent.computation)]
     first, later = calls[: spec.WARM_PREFIXES], calls[spec.WARM_PREFIXES :]
     assert [call.warm_tokens >= spec.PROMPT_BLOCK_TOKENS for call in first] == [
@@ -138,6 +205,22 @@ def test_warm_prompts_are_warm(
     ]
     assert all(call.cold_tokens > spec.PROMPT_BLOCK_TOKENS for call in first)
     assert all(call.cold_tokens < spec.PROMPT_BLOCK_TOKENS for call in later)
+
+
+def test_long_answers_are_written_after_a_prompt_that_is_paid_for_once(
+    target: Target, vocabulary: Vocabulary
+) -> None:
+    case = next(case for case in cases(replace(target, is_quick=False)) if case.grammar)
+    digits = attack_cases.LONG_ANSWER_DIGITS
+    said = ScriptedModel([again(" abc\nFinal Answer: " + "7" * digits)], vocabulary=vocabulary)
+    _, sent = aimed(case, said, target).sent()
+    first, *later = [tokens_of(call) for call in executor_calls(sent.computation)]
+    room = target.profile.context_tokens - target.profile.max_output_tokens
+    assert room - 200 < first.cold_tokens <= room
+    assert len(later) == attack_cases.LONG_ANSWERS - 1
+    for call in later:
+        assert call.cold_tokens < spec.PROMPT_BLOCK_TOKENS
+        assert digits < call.output_tokens <= target.profile.max_output_tokens
 
 
 def test_calldata_is_as_long_as_a_call_may_be(found: dict[str, AttackCase]) -> None:
@@ -157,7 +240,11 @@ def test_the_attacker_makes_the_calls_that_it_is_told_to(bench: MakeBench) -> No
     code, stored = attacker_code(calls)
     codes = {
         attacker: code,
-        tool: tool_code("Tool", "", [(ParamType.ADDRESS, "to", "x")]),
+        tool: tool_code(
+            "Tool",
+            "",
+            [ParamDescription(param_type=ParamType.ADDRESS, name="to", description="x")],
+        ),
         **stored,
     }
     b = bench([" a\nFinal Answer: b"], codes=codes)

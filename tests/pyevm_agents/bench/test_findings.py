@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from pyevm_agents.bench import findings
-from pyevm_agents.bench.form import Interval, Noise
+from pyevm_agents.bench.form import Interval, Noise, Size
 from tests.pyevm_agents.bench import made_up
 
 FULL = made_up.report()
@@ -15,7 +17,6 @@ def test_the_worst_evm_case_is_on_our_own_vm() -> None:
     slowest = findings.slowest(FULL)
     assert slowest is not None
     assert (slowest.name, slowest.vm) == ("pairing", "pyevm-agents")
-    assert findings.reference(FULL, "worst") == slowest
     assert findings.block_seconds(slowest).middle == slowest.ns_per_gas.middle * 30_000_000 / 1e9
     assert findings.slowest(replace(FULL, yardsticks=())) is None
 
@@ -64,6 +65,30 @@ def test_the_worst_attack_is_by_schedule() -> None:
     assert findings.worst_attack(FULL, "none") is None
     assert findings.attack_schedules(FULL) == made_up.SCHEDULES
     assert findings.run_schedules(FULL) == made_up.SCHEDULES + made_up.PUBLISHED
+
+
+def size(parameters: int, ns: float) -> Size:
+    return Size(
+        name=str(parameters),
+        parameters=parameters,
+        file_bytes=1,
+        quantisation="Q4_K_M",
+        ns=(("cold", Interval(middle=ns, low=0.9 * ns, high=1.1 * ns)),),
+        prompt_tokens=96,
+        parity_gas=(),
+    )
+
+
+def test_the_exponent_of_parameters() -> None:
+    def exponent(*sizes: Size) -> Interval | None:
+        return findings.exponent_of_sizes(replace(FULL, sizes=sizes), "cold")
+
+    found = exponent(size(10**8, 1e6), size(10**9, 1e7))
+    assert found is not None
+    assert found.middle == pytest.approx(1.0)
+    assert found.low < 1 < found.high
+    assert exponent(size(10**8, 1e6)) is None
+    assert exponent(size(10**8, 0.0), size(10**9, 1e7)) is None
 
 
 def test_noise_in_words() -> None:

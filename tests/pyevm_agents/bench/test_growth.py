@@ -4,19 +4,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pyevm_agents.bench.form import Growth, GrowthPoint, Interval
+from pyevm_agents.bench.form import QUANTITIES, Growth, GrowthPoint
 from pyevm_agents.bench.growth import (
     AXES,
-    QUANTITIES,
     Axis,
     axis_of,
-    exponents_of,
     growth,
-    statement,
 )
 from pyevm_agents.bench.growth_stage import Stage
 from pyevm_agents.bench.rounds import Setting
-from pyevm_agents.bench.usage import Usage
 from pyevm_agents.models import LlamaModel
 from tests.pyevm_agents.bench.tiny_model import SilentObserver, tiny_model
 
@@ -94,39 +90,6 @@ def test_quick_mode_takes_a_few_steps_alone(tiny: LlamaModel) -> None:
     assert dict(grown.exponents).keys() == set(QUANTITIES)
     assert observer.parts == [("How runs grow", 3)]
     assert observer.steps == ["1 steps", "2 steps", "4 steps"]
-
-
-def made_up(axis: str, tokens: dict[int, int]) -> Growth:
-    points = tuple(
-        GrowthPoint(
-            x=x,
-            usage=Usage(cold_tokens=count, output_tokens=1),
-            gas=7 * count,
-            seconds=(count / 9,),
-        )
-        for x, count in tokens.items()
-    )
-    return Growth(axis=axis, points=points, exponents=exponents_of(points))
-
-
-def test_statements_say_whether_growth_is_linear_and_why_not() -> None:
-    straight = made_up("steps", {x: 100 + 50 * x for x in (1, 2, 4, 8, 16)})
-    assert statement(straight, "tokens") == "tokens over steps: linear, x^1.00 (1.00 to 1.00)"
-    bent = made_up("levels", {x: 300 * x + 250 * max(0, x - 4) for x in range(1, 9)})
-    assert statement(bent, "gas").startswith("gas over levels: faster than linear, x^1.")
-    assert "four prefixes are warm at a time" in statement(bent, "gas")
-
-
-def test_an_exponent_is_said_with_its_interval() -> None:
-    grown = Growth(
-        axis="tools",
-        points=(),
-        exponents=(("seconds", Interval(middle=1.21, low=1.01, high=1.42)),),
-    )
-    assert statement(grown, "seconds") == (
-        "seconds over tools: faster than linear, x^1.21 (1.01 to 1.42): "
-        "a prompt's tokens attend to all earlier ones"
-    )
 
 
 def test_axes_with_other_places() -> None:

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from precompiles.ports import ModelProfile
 from pyevm_agents.bench.fits import terms
 from pyevm_agents.bench.form import Interval, Machine, Model, Point, Term, Yardstick
-from pyevm_agents.bench.parity import parity_schedule, prices, reference, rounded_up
+from pyevm_agents.bench.parity import (
+    is_extrapolated,
+    ns_per_gas,
+    parity_schedule,
+    prices,
+    reference,
+    rounded_up,
+)
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.schedule_file import parse_schedule
@@ -178,6 +185,9 @@ def test_prices_hold_for_contexts_longer_than_what_was_measured() -> None:
     assert (
         told.made["note"] == "the fitted curve was gone on with: longer prompts were not measured"
     )
+    assert is_extrapolated(TERMS, longer)
+    assert not is_extrapolated(TERMS, MODEL)
+    assert not is_extrapolated((), longer)
     assert "note" not in parity_schedule(TERMS, YARDSTICKS, "erc20", MODEL).made
 
 
@@ -215,8 +225,22 @@ def test_a_slower_machine_has_no_lower_price() -> None:
 
 
 def test_the_worst_is_the_slowest_on_our_own_vm() -> None:
-    assert reference(YARDSTICKS, "worst").name == "pairing"
-    assert reference(YARDSTICKS, "erc20").ns_per_gas.middle == 100
+    slowest = reference(YARDSTICKS, "worst")
+    assert slowest is not None
+    assert (slowest.name, slowest.vm) == ("pairing", "pyevm-agents")
+    assert ns_per_gas(YARDSTICKS)["worst"] == slowest.ns_per_gas
+    assert ns_per_gas(YARDSTICKS)["erc20"].middle == 100
+    assert reference(YARDSTICKS, "keccak") is None
+    assert reference(YARDSTICKS[3:], "worst") is None
+    assert ns_per_gas([]) == {}
+
+
+@pytest.mark.parametrize("low", [0.0, -1.0])
+def test_a_reference_that_took_no_time_has_no_price(low: float) -> None:
+    """It may be the difference of two samples."""
+    nothing = replace(YARDSTICKS[0], ns_per_gas=Interval(middle=1.0, low=low, high=2.0))
+    with pytest.raises(ConfigError, match="measure it again"):
+        parity_schedule(TERMS, [nothing], nothing.name, MODEL)
 
 
 def test_what_was_not_measured_is_named() -> None:

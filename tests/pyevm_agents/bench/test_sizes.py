@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from pyevm_agents.bench.form import Interval, Size, Yardstick
-from pyevm_agents.bench.random_models import parameters, tensor_bytes
+from pyevm_agents.bench.form import Interval, Yardstick
+from pyevm_agents.bench.model_shapes import parameters, tensor_bytes
 from pyevm_agents.bench.rounds import Setting
 from pyevm_agents.bench.sizes import (
     LONG_TOKENS,
     TERMS,
-    exponent_of,
     file_of,
-    ns_per_gas,
     require_room,
     sizes,
     work_folder,
@@ -83,37 +81,6 @@ def test_a_model_is_measured_beside_the_own_one(tiny: LlamaModel, folder: Path) 
         assert gas["worst"] == gas["erc20"]
     assert len(observer.steps) == observer.parts[0][1]
     assert file_of(OTHER, folder).stat().st_size > tensor_bytes(OTHER)
-
-
-def size(parameters: int, ns: float) -> Size:
-    return Size(
-        name=str(parameters),
-        parameters=parameters,
-        file_bytes=1,
-        quantisation="Q4_K_M",
-        ns=(("cold", Interval(middle=ns, low=0.9 * ns, high=1.1 * ns)),),
-        prompt_tokens=96,
-        parity_gas=(),
-    )
-
-
-def test_the_exponent_of_parameters() -> None:
-    found = exponent_of([size(10**8, 1e6), size(10**9, 1e7)], "cold")
-    assert found is not None
-    assert found.middle == pytest.approx(1.0)
-    assert found.low < 1 < found.high
-    assert exponent_of([size(10**8, 1e6)], "cold") is None
-    assert exponent_of([size(10**8, 0.0), size(10**9, 1e7)], "cold") is None
-
-
-def test_references_are_those_of_our_vm_and_the_worst_is_the_slowest() -> None:
-    slow = Interval(middle=900.0, low=800.0, high=950.0)
-    slower = Interval(middle=9e6, low=9e6, high=9e6)
-    found = ns_per_gas(
-        [yardstick("ecrecover"), yardstick("loop", slow), yardstick("erc20", slower, vm="anvil 1")]
-    )
-    assert found == {"ecrecover": PER_GAS, "worst": slow}
-    assert ns_per_gas([]) == {}
 
 
 @pytest.fixture
@@ -181,7 +148,7 @@ def test_a_disk_without_room_is_refused_before_anything_is_written(
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: DiskUsage(10**9, 10**9, 1_000))
     setting = Setting(model=tiny, observer=SilentObserver(), is_quick=True)
-    with pytest.raises(ConfigError, match="1,000 free: make room, or name another folder"):
+    with pytest.raises(ConfigError, match="1,000 free: make room, or set TMPDIR"):
         sizes(setting, [], shapes=(OTHER,))
     assert not [*temporary.iterdir()]
 

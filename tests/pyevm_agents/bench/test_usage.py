@@ -8,12 +8,13 @@ import pytest
 from eth_abi import encode
 from eth_typing import Address
 
-from precompiles.abi import ParamType
+from precompiles.abi import ParamDescription, ParamType
 from precompiles.refusals import REFUSALS
 from precompiles.schedule import Schedule
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.bench.attack_code import answering_code, calldata, tool_code
+from pyevm_agents.bench.attack_code import calldata
 from pyevm_agents.bench.pricing import with_evm_gas
+from pyevm_agents.bench.tool_contracts import answering_code, tool_code
 from pyevm_agents.bench.usage import REFUSED_LATE, UNCHARGED, Usage, executor_calls, tokens_of
 from pyevm_agents.chain import Call
 from tests.byte_model import PROFILE
@@ -46,7 +47,11 @@ def usage_of(
 
 
 def tool(name: str = "Tool") -> bytes:
-    return tool_code(name, "Does it", PARAMETERS)
+    parameters = [
+        ParamDescription(param_type=kind, name=named, description=described)
+        for kind, named, described in PARAMETERS
+    ]
+    return tool_code(name, "Does it", parameters)
 
 
 def asking(*tools: Address, prompt: str = "") -> bytes:

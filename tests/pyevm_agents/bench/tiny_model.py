@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.bench.random_models import Shape
+from pyevm_agents.bench.model_shapes import Shape
 from pyevm_agents.bench.sizes import written
 
 if TYPE_CHECKING:
