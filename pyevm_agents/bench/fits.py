@@ -165,7 +165,7 @@ def _warm_term(probes: Sequence[Probe]) -> Term:
         coefficients=of.named(0, 1, 2),
         ns=kept,
         ns_at_most=most,
-        marginal=tuple(Point(x=x, y=most) for x in sorted(set(lengths))),
+        marginal=tuple(Point(x=x, y=kept) for x in sorted(set(lengths))),
         axis="tokens known",
         residuals=of.residuals("warm", lengths),
         relative_error=of.relative_error("warm"),

@@ -151,7 +151,7 @@ TERMS = {
     "byte": "a byte of calldata or metadata",
     "tool": "a tool in the grammar",
     "parameter": "a parameter in the grammar",
-    "read": "a metadata read (its EVM gas apart)",
+    "read": "a metadata read",
     "cold": "a cold prompt token",
     "warm": "a warm prompt token",
     "sampled": "a sampled output token",
@@ -286,7 +286,7 @@ class Size:
     file_bytes: int
     quantisation: str
     ns: tuple[tuple[str, Interval], ...]
-    """By term: "cold", "warm", "sampled", "forced"; at `prompt_tokens`."""
+    """By term: "cold", "warm", "sampled", "forced"; in prompts of up to `prompt_tokens`."""
 
     prompt_tokens: int
     parity_gas: tuple[tuple[str, tuple[tuple[str, Interval], ...]], ...]

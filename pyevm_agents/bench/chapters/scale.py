@@ -92,7 +92,7 @@ def sizes(report: Report) -> Chapter | None:
     lengths = sorted({f"{it.prompt_tokens:,}" for it in report.sizes})
     words = (
         "Models of real shapes with random weights, as speed does not depend on what the "
-        f"weights are; at {wording.listed(lengths)} tokens of prompt."
+        f"weights are; in prompts of up to {wording.listed(lengths)} tokens."
     )
     return Chapter(
         name="sizes",
