@@ -36,7 +36,7 @@ FREE_TEXT = "start: /(.|\\n)+/"
 
 WARM_UP_TOKENS = 2
 
-FEW_TOKENS = (2, 8, 16, 24, 25, 32, 48, 64)
+FEW_TOKENS = (2, 4, 8, 9, 16, 24, 32, 64)
 BEFORE_TOKENS = 100
 FIRST_TOKEN, LAST_TOKEN = 1_000, 40_000
 """Ordinary ones of the default model."""

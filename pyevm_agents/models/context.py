@@ -35,11 +35,11 @@ without spinning meet some 300 times a token, 25 ms in all: more than the defaul
 take a single thread (16 ms a token; 41 ms with two). Prompts are read by all threads in any case.
 Source: `benchmarks/threads.py`, two cores."""
 
-MIN_SHARED_READING_TOKENS = 25
+MIN_SHARED_READING_TOKENS = 9
 """Tokens of a batch from which on several threads read it together, where the model is smaller than
-that: their meetings take some 45 ms of any batch, which is what two threads save of 24 tokens. One
-thread reads n tokens of the default model in 15 + 5.2 n ms, two in 60 + 3.8 n. What grammars force,
-and what a step adds to a prompt, is often less. Source: `benchmarks/threads.py`, two cores."""
+that: their meetings take 15 to 60 ms of any batch, by how soon the machine wakes a thread. Two save
+as much as that of 8 tokens on a quiet machine and of 30 on a busy one (2 tokens: 22 ms with one
+thread, 39 with two; 8: 59 and 57, or 57 and 85). Source: `benchmarks/threads.py`, two cores."""
 
 WORTHWHILE_TOKENS = 16
 """Tokens that must be spared before a state is saved or restored. The default model evaluates 16 in
