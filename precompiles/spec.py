@@ -29,27 +29,27 @@ MAX_CALLDATA_BYTES = 65_536
 """Calldata of one call, in bytes. Some eight times the context of the default model.
 
 Measured (`benchmarks/reports`, times a gas of an ERC-20 transfer by default prices): of 18 texts
-the one that tokenises slowest is refused, at 64 KiB, at 4 times; addresses with wrong checksums at
-1.2. Calls with a byte too much, refused before they are charged, take 30 times, more than half of
-it for the EVM's own copying. A whole context that is read takes 49 times as long a gas, calls with
-1 MiB of memory 110."""
+the one that tokenises slowest is refused, at 64 KiB, at 6 to 8 times; addresses with wrong
+checksums at 2. Calls with a byte too much, refused before they are charged, take 40 to 60 times,
+more than half of it for the EVM's own copying. A whole context that is read takes 70 times as long
+a gas, calls with 1 MiB of memory 100 to 120."""
 
 MAX_METADATA_BYTES = 16_384
 """Return data of one metadata read, in bytes: room for a long description, no more.
 
-Measured (`large-reads`): four reads of this size, of control characters, are refused at 3.4 times
-the time a gas of an ERC-20 transfer."""
+Measured (`large-reads`): four reads of this size, of control characters, are refused at 3 to 4
+times the time a gas of an ERC-20 transfer."""
 
 MAX_TOOLS = 64
 """Tools of one call. More would not fit a small model's context, nor its attention.
 
-Measured (`small-reads`, `tools`): reading this many that say nothing takes 1.1 times the time a gas
-of an ERC-20 transfer, decoding 2,000 that are refused half of it."""
+Measured (`small-reads`, `tools`): reading this many that say nothing takes 0.7 to 0.9 times the
+time a gas of an ERC-20 transfer, decoding 2,000 that are refused as much."""
 
 MAX_PARAMETERS = 32
 """Parameters of one tool. Solidity functions end at 16 stack slots.
 
-Measured: a list adds 0.09 ms (0.04 to 0.16) to a call, a number less than can be told; nothing to
+Measured: a list adds 0.1 ms (0.06 to 0.16) to a call, a number less than can be told; nothing to
 a token's mask."""
 
 MAX_NAME_BYTES = 64
@@ -94,7 +94,7 @@ PROMPT_BLOCK_TOKENS = 32
 WARM_PREFIXES = 4
 """Prefixes that are warm at once in a transaction: an agent, and agents nested three deep.
 
-Measured (`warm`): asked in turn they take 0.4 times as long a gas as prompts that are read anew. A
+Measured (`warm`): asked in turn they take 0.3 times as long a gas as prompts that are read anew. A
 host that keeps fewer in memory reads them again, at 60 times what they pay."""
 
 # -- defaults of a model's configuration -- #

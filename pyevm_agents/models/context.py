@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MIN_SHARED_WRITING_BYTES = 512 * 1024 * 1024
 """Bytes of weights from which on several threads write one token together. Threads that wait
 without spinning meet some 300 times a token, 25 ms in all: more than the default model's 89 MB
-take a single thread (16 ms a token; 41 ms with two). Prompts are read by all threads in any case.
+take a single thread (16 ms a token; 41 ms with two). Batches are read by all threads in any case.
 Source: `benchmarks/threads.py`, two cores."""
 
 MIN_SHARED_READING_TOKENS = 9
