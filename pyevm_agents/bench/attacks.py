@@ -6,19 +6,19 @@ that are to halt are then given exactly the gas of what they are to get.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from eth_typing import Address
 
 from precompiles.ports import Generation, GenerationRequest
 from pyevm_agents.bench.attack_case import BEFORE_END, Target
-from pyevm_agents.bench.attack_cases import MAKERS, cases
+from pyevm_agents.bench.attack_cases import cases
 from pyevm_agents.bench.attack_code import attacker_code
 from pyevm_agents.bench.form import BLOCK_GAS, Attack
 from pyevm_agents.bench.intervals import interval, scaled
 from pyevm_agents.bench.pricing import costs, with_evm_gas
-from pyevm_agents.bench.rounds import clocked
+from pyevm_agents.bench.rounds import clocked, spread
 from pyevm_agents.bench.stopwatch import get_ready
 from pyevm_agents.bench.usage import REFUSALS_BY_SELECTOR, Usage, executor_calls, tokens_of
 from pyevm_agents.chain import Chain, GenesisAccount
@@ -107,6 +107,21 @@ class Aimed:
         return result
 
 
+@dataclass(slots=True)
+class Timed:
+    """A case, and what was found of it so far."""
+
+    aimed: Aimed
+    seconds: list[float] = field(default_factory=list)
+    sent: Sent | None = None
+    """The last transaction."""
+
+    def time(self) -> None:
+        """Send it once more."""
+        seconds, self.sent = self.aimed.sent()
+        self.seconds.append(seconds)
+
+
 def attacks(setting: Setting, prices: Sequence[Prices] = ()) -> tuple[Attack, ...]:
     """Measure every attack.
 
@@ -121,15 +136,21 @@ def attacks(setting: Setting, prices: Sequence[Prices] = ()) -> tuple[Attack, ..
         fingerprint=facts.fingerprint,
         is_quick=setting.is_quick,
     )
-    found = []
+    made = list(cases(target))
+    counts = [_rounds(case, setting) for case in made]
+    setting.observer.part("Attacks", sum(counts))
     get_ready(setting.model)
-    setting.observer.part("Attacks", len(MAKERS))
-    for case in cases(target):
-        setting.metronome.beat()
-        attack = _measured(aimed(case, setting.model, target), setting, prices)
-        found.append(attack)
-        setting.observer.step(f"{case.name}: {attack.outcome}, {attack.seconds[0]:.2f} s")
-    return tuple(found)
+    timed = [Timed(aimed(case, setting.model, target)) for case in made]
+    rounds = max(counts)
+    for index in range(rounds):
+        for place, (one, count) in enumerate(zip(timed, counts, strict=True)):
+            # Long ones are not all in the first round: short ones are timed between them.
+            if (index - place) % rounds in spread(count, rounds):
+                setting.metronome.beat()
+                _make_ready(setting.model, one.aimed.case)
+                one.time()
+                setting.observer.step(f"{one.aimed.case.name}: {one.seconds[-1]:.2f} s")
+    return tuple(_measured(one, prices) for one in timed)
 
 
 def aimed(case: AttackCase, model: LanguageModel, target: Target) -> Aimed:
@@ -185,12 +206,10 @@ def _chain(case: AttackCase, model: LanguageModel, target: Target) -> Chain:
     return Chain(config, {target.profile.name: model}, accounts=accounts)
 
 
-def _measured(it: Aimed, setting: Setting, prices: Sequence[Prices]) -> Attack:
-    seconds = []
-    for _ in range(_rounds(it.case, setting)):
-        _make_ready(setting.model, it.case)
-        spent, sent = it.sent()
-        seconds.append(spent)
+def _measured(one: Timed, prices: Sequence[Prices]) -> Attack:
+    it, sent, seconds = one.aimed, one.sent, one.seconds
+    if sent is None:
+        raise ValueError(f"the attack {it.case.name!r} was not timed")
     config = it.chain.config
     usage = with_evm_gas(
         tokens_of(sent.computation) + it.bought,

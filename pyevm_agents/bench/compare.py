@@ -111,7 +111,8 @@ def _prices(price: Price) -> Iterator[Figure]:
 
 
 def _bought(attack: Attack) -> Iterator[Figure]:
-    for schedule, seconds in attack.seconds_per_30m_gas:
+    """Yield what an attack buys by the first schedule: by others it is the same time again."""
+    for schedule, seconds in attack.seconds_per_30m_gas[:1]:
         title = f"{attack.title}, {schedule}"
         yield Figure(group="30 million gas", title=title, unit="s", value=seconds)
 

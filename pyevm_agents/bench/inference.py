@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pyevm_agents.bench.call_probes import CallProbes
 from pyevm_agents.bench.engine_probes import PIECE_TOKENS, EngineProbes
 from pyevm_agents.bench.probe_case import Probing
-from pyevm_agents.bench.rounds import in_rounds
+from pyevm_agents.bench.rounds import in_rounds, spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,7 +49,7 @@ def probes(
     short = calls.cases() | engine.short()
     long = engine.long() if engine.longest_tokens > PIECE_TOKENS else {}
     rounds = setting.rounds if rounds is None else rounds
-    long_rounds = _spread(LONG_ROUNDS if long else 0, rounds)
+    long_rounds = spread(LONG_ROUNDS if long else 0, rounds)
     beside = beside or {}
     steps = (len(beside) + len(short)) * rounds + len(long) * len(long_rounds)
     setting.observer.part("Inference", steps)
@@ -60,8 +60,3 @@ def probes(
         if index in long_rounds:
             probing.round(long)
     return probing.probes()
-
-
-def _spread(count: int, rounds: int) -> set[int]:
-    """Return so many of the rounds, as far apart as can be."""
-    return {index * (rounds - 1) // max(1, count - 1) for index in range(count)}

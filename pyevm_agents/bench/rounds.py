@@ -119,3 +119,8 @@ def in_rounds(
             samples[name].append(case())
             setting.observer.step(name)
     return {name: tuple(seconds) for name, seconds in samples.items()}
+
+
+def spread(count: int, rounds: int) -> set[int]:
+    """Return so many of the rounds, as far apart as can be."""
+    return {index * (rounds - 1) // max(1, count - 1) for index in range(count)}

@@ -290,7 +290,6 @@ def test_attacks_are_timed_and_priced(llama: LlamaModel, monkeypatch: pytest.Mon
     few = {"_unpaid_prompt", "_aliases", "_small_calls"}
     makers = tuple(make for make in MAKERS if make.__name__ in few)
     monkeypatch.setattr(attack_cases, "MAKERS", makers)
-    monkeypatch.setattr("pyevm_agents.bench.attacks.MAKERS", makers)
     profile = model_profile(llama.profile_facts)
     prices = [
         Prices(name="default", schedule=Schedule(), profile=profile),
@@ -306,3 +305,26 @@ def test_attacks_are_timed_and_priced(llama: LlamaModel, monkeypatch: pytest.Mon
         (_, at_default), (_, at_dear) = attack.seconds_per_30m_gas
         assert at_default.middle == pytest.approx(attack.seconds[0] * 3e7 / default.gas)
         assert at_dear.middle <= at_default.middle
+
+
+def test_long_attacks_are_not_all_in_one_round(
+    llama: LlamaModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = ("_aliases", "_small_calls", "_history")
+    made = [make for make in MAKERS if make.__name__ in few]
+    monkeypatch.setattr(attack_cases, "MAKERS", tuple(made))
+    rounds: dict[str, int] = {}
+    monkeypatch.setattr("pyevm_agents.bench.attacks._rounds", lambda case, _: rounds[case.name])
+    names: list[str] = []
+
+    class Order(Quiet):
+        def step(self, detail: str) -> None:
+            names.append(detail.partition(":")[0])
+
+    profile = model_profile(llama.profile_facts)
+    target = Target(model=llama, profile=profile, fingerprint="", is_quick=True)
+    first, second, third = (case.name for case in attack_cases.cases(target))
+    rounds |= {first: 1, second: 3, third: 1}
+    found = attacks(Setting(model=llama, observer=Order(), is_quick=True))
+    assert names == [first, second, second, second, third]
+    assert [len(one.seconds) for one in found] == [1, 3, 1]
