@@ -29,8 +29,8 @@ MAX_CALLDATA_BYTES = 65_536
 """Calldata of one call, in bytes. Some eight times the context of the default model.
 
 Measured (`benchmarks/reports`, times a gas of an ERC-20 transfer by default prices): of 18 texts
-the one that tokenises slowest is refused, at 64 KiB, at 6 to 8 times; addresses with wrong
-checksums at 2. Calls with a byte too much, refused before they are charged, take 40 to 60 times,
+the one that tokenises slowest is refused, at 64 KiB, at 5 to 8 times; addresses with wrong
+checksums at 2. Calls with a byte too much, refused before they are charged, take 20 to 60 times,
 more than half of it for the EVM's own copying. A whole context that is read takes 70 times as long
 a gas, calls with 1 MiB of memory 100 to 120."""
 
@@ -44,7 +44,7 @@ MAX_TOOLS = 64
 """Tools of one call. More would not fit a small model's context, nor its attention.
 
 Measured (`small-reads`, `tools`): reading this many that say nothing takes 0.7 to 0.9 times the
-time a gas of an ERC-20 transfer, decoding 2,000 that are refused as much."""
+time a gas of an ERC-20 transfer, decoding 2,000 that are refused 0.7 to 1.2 times."""
 
 MAX_PARAMETERS = 32
 """Parameters of one tool. Solidity functions end at 16 stack slots.
