@@ -55,8 +55,8 @@ a token's mask."""
 MAX_NAME_BYTES = 64
 """A tool's or a parameter's name, in bytes of UTF-8: a name is short and meaningful.
 
-Measured: 64 tools whose names share all but their ends cost 1.2 ms a choice of token, as short ones
-do; a token's evaluation takes ten times that."""
+Measured (`benchmarks/choices.py`): where 64 tools' names share all but their ends a choice of token
+takes 0.4 ms and 4 at most, as with short ones; a token's evaluation takes 10 or more."""
 
 MAX_NAME_CHARACTER = "\U0003ffff"
 """Last character a name may have. Beyond it none is assigned up to U+DFFFF, and the default model's
@@ -65,14 +65,17 @@ vocabulary lacks bytes of their UTF-8: it could not say such a name where the gr
 MAX_ADDRESSES = 64
 """Addresses that one prompt gives handles to; later ones stay text.
 
-Measured: lists of this many handles that branch at each letter cost 4 ms a choice of token, 1.2 ms
-in free text. Only so many are looked for, so that 1,500 addresses cost 25 ms and not 800."""
+Measured (`benchmarks/choices.py`): where this many branch at each letter a choice of token takes
+0.5 ms and 5 at most, in free text 0.2. Only so many are looked for: a call with 1,500 whose
+checksums are wrong is refused within 60 ms (`benchmarks/reports`)."""
 
 MAX_HANDLE_CHARACTERS = 32
 """Length of a name that the base prompt gives an address."""
 
 MAX_ARRAY_ITEMS = 64
-"""Items of an array that a model writes. Measured: a choice of token within one takes 3 ms."""
+"""Items of an array that a model writes.
+
+Measured (`benchmarks/choices.py`): a choice of token within one takes 0.4 ms, 7 at most."""
 
 MAX_THOUGHT_CHARACTERS = 240
 """Length of a thought. It ends a rambling thought well before `max_output_tokens` does."""
@@ -80,8 +83,8 @@ MAX_THOUGHT_CHARACTERS = 240
 MAX_TEXT_CHARACTERS = 1_024
 """Length of a final answer, or of one string argument.
 
-Measured: where nothing but spaces is said, each token is held against all of them, which takes 20
-ms, about as long as its evaluation: 1,024 characters of it, and no more, at the price of tokens."""
+Measured (`benchmarks/choices.py`): where nothing but spaces is said, each token is held against all
+of them, which takes up to 9 ms, about as long as its evaluation, and is paid as a token."""
 
 MAX_REASON_BYTES = 1_024
 """Bytes of a failed read's own revert data that `ToolMetadataFailed` passes on."""

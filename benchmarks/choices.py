@@ -1,0 +1,185 @@
+"""What a choice of token takes under grammars at the executor's limits, the model's own work apart.
+
+    python -m benchmarks.choices [--rounds 7] [--json FILE]
+
+Logits are made up, so that nothing but the grammar is timed: its masks, the choice of the highest
+that is admitted, forced tokens between choices. A token's evaluation takes the default model some
+10 ms on a quiet machine. The limits are those of `precompiles.spec`; what is made to take longest
+is what an attacker would name his tools and addresses.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from precompiles.abi import ParamDescription, ParamType
+from precompiles.grammar import agent_grammar
+from precompiles.metadata import Tool
+from precompiles.spec import (
+    DEFAULT_MAX_OUTPUT_TOKENS,
+    MAX_ADDRESSES,
+    MAX_HANDLE_CHARACTERS,
+    MAX_NAME_BYTES,
+    MAX_TOOLS,
+)
+from pyevm_agents.models.gguf import default_model_path
+from pyevm_agents.models.grammar import Guide
+from pyevm_agents.models.llama import Llama
+from pyevm_agents.models.vocabulary import SpecialCutter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+START = 'start: " " THOUGHT "\\n" step'
+"""The first rule of the executor's grammars, which a case puts its own in place of."""
+
+ITEMS = 'start: "[" {0} (", " {0}){{63}} "]"'
+TOKENS = DEFAULT_MAX_OUTPUT_TOKENS
+SEED = 19
+DIFFERENT = 16
+"""Logits that are made up beforehand, one after the other."""
+
+HIGHEST = 1_000.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A grammar, and the token that is likeliest wherever it may come."""
+
+    name: str
+    grammar: str
+    favourite: str = ""
+
+
+class MadeUp:
+    """Logits by chance, and when each was asked for. Implements `grammar.Evaluator`."""
+
+    def __init__(self, vocabulary_tokens: int, favourite: int | None) -> None:
+        """Favour one token, or none."""
+        self._logits = np.random.default_rng(SEED).standard_normal(
+            (DIFFERENT, vocabulary_tokens), dtype=np.float32
+        )
+        if favourite is not None:
+            self._logits[:, favourite] = HIGHEST
+        self.asked_s: list[float] = []
+
+    def evaluate(
+        self,
+        tokens: list[int],  # noqa: ARG002 - the engine's
+        report: Callable[[int, int], None] | None = None,  # noqa: ARG002
+    ) -> NDArray[np.float32]:
+        """Return logits for another choice."""
+        self.asked_s.append(time.perf_counter())
+        logits: NDArray[np.float32] = self._logits[len(self.asked_s) % DIFFERENT]
+        return logits
+
+
+def tool(name: str, *parameters: ParamDescription) -> Tool:
+    """Return a tool of a name."""
+    return Tool(address=bytes(20), name=name, description="", parameters=parameters)  # type: ignore[arg-type]
+
+
+def cases() -> list[Case]:
+    """Return what is timed."""
+    names = [f"{number:02}" for number in range(MAX_TOOLS)]
+    long = ["N" * (MAX_NAME_BYTES - 2) + name for name in names]
+    chance = random.Random(SEED)  # noqa: S311 - as logits are
+    handles = ["".join(chance.choices("ab", k=MAX_HANDLE_CHARACTERS)) for _ in range(MAX_ADDRESSES)]
+    kinds = (ParamType.ADDRESS, ParamType.INT_ARRAY, ParamType.STRING_ARRAY)
+    typed = tool(
+        "Tool", *(ParamDescription(param_type=kind, name="it", description="") for kind in kinds)
+    )
+    grammar = agent_grammar([typed], handles)
+    uses = "start: " + " ".join(["use"] * TOKENS)
+
+    def begun(start: str, grammar: str = grammar) -> str:
+        return grammar.replace(START, start, 1)
+
+    return [
+        Case(name="a thought", grammar=begun("start: THOUGHT")),
+        Case(name="an answer", grammar=begun("start: ANSWER")),
+        Case(name="an answer of nothing but spaces", grammar=begun("start: ANSWER"), favourite=" "),
+        Case(name="one of 64 tools, short names", grammar=begun(uses, with_tools(names))),
+        Case(
+            name="one of 64 tools, names alike but for the end",
+            grammar=begun(uses, with_tools(long)),
+        ),
+        Case(
+            name="a list of 64 handles that branch everywhere",
+            grammar=begun(ITEMS.format("address")),
+        ),
+        Case(name="a list of integers", grammar=begun(ITEMS.format("INT"))),
+        Case(name="a list of texts", grammar=begun(ITEMS.format("STRING"))),
+    ]
+
+
+def with_tools(names: Sequence[str]) -> str:
+    """Return the grammar of tools without parameters."""
+    return agent_grammar([tool(f"T{name}") for name in names], [])
+
+
+def default_guide() -> Guide:
+    """Return grammars over the default model's vocabulary, with llguidance's tables of it made."""
+    llama = Llama(str(default_model_path()), vocabulary_only=True)
+    guide = Guide(llama, SpecialCutter(llama.special_spellings()))
+    guide.start("start: TEXT\nTEXT: /.+/")
+    return guide
+
+
+def measure(guide: Guide, case: Case) -> tuple[float, list[float]]:
+    """Return the milliseconds of a compilation, and of each choice but the last."""
+    favourite = None
+    if case.favourite:
+        (favourite,) = guide.vocabulary.tokens_of(case.favourite, parse_special=False)
+    made_up = MadeUp(guide.vocabulary.vocabulary_tokens, favourite)
+    started = time.perf_counter()
+    guide.start(case.grammar)
+    compiling = time.perf_counter() - started
+    guide.generate(made_up, [], case.grammar, TOKENS)
+    return 1_000 * compiling, (1_000 * np.diff(made_up.asked_s)).tolist()
+
+
+def main() -> None:
+    """Measure and print a table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--json", type=Path, help="write the measurements to this file as well")
+    options = parser.parse_args()
+
+    guide = default_guide()
+    found: dict[str, list[tuple[float, list[float]]]] = {}
+    for _ in range(options.rounds):
+        for case in cases():
+            found.setdefault(case.name, []).append(measure(guide, case))
+    print(
+        f"{'milliseconds, medians of rounds':44} {'compiled':>9} {'a choice':>9} {'slowest':>8} "
+        f"{'choices':>8}"
+    )
+    for name, rounds in found.items():
+        compiling = statistics.median(each for each, _ in rounds)
+        mean = statistics.median(statistics.fmean(each) for _, each in rounds)
+        slowest = statistics.median(max(each) for _, each in rounds)
+        print(f"{name:44} {compiling:9.1f} {mean:9.2f} {slowest:8.1f} {len(rounds[0][1]):8}")
+    report = {
+        name: [{"compile_ms": compiling, "choice_ms": each} for compiling, each in rounds]
+        for name, rounds in found.items()
+    }
+    if options.json is not None:
+        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""The benchmark of choices does what its table says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from benchmarks.choices import Case, cases, default_guide, measure
+
+if TYPE_CHECKING:
+    from pyevm_agents.models.grammar import Guide
+
+
+@pytest.fixture(scope="module")
+def guide() -> Guide:
+    return default_guide()
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
+def test_every_case_has_choices(guide: Guide, case: Case) -> None:
+    compiled_ms, choices_ms = measure(guide, case)
+    assert compiled_ms > 0
+    assert len(choices_ms) > 10
+    assert min(choices_ms) > 0
