@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.document import Cell
     from pyevm_agents.bench.form import Growth, Report, Size
 
+BEYOND_WARM = (
+    "four prefixes are warm at a time, so agents further out than that pay for their prompts a "
+    "second time when they go on"
+)
 REASONS: Mapping[tuple[str, str], str] = {
     ("steps", "gas"): (
         "each step hands the whole history over again: its bytes as calldata, its tokens as warm "
@@ -35,14 +39,8 @@ REASONS: Mapping[tuple[str, str], str] = {
         "grows"
     ),
     ("tools", "seconds"): "a prompt's tokens attend to all earlier ones",
-    ("levels", "tokens"): (
-        "four prefixes are warm at a time, so agents further out than that pay for their prompts a "
-        "second time when they go on"
-    ),
-    ("levels", "gas"): (
-        "four prefixes are warm at a time, so agents further out than that pay for their prompts a "
-        "second time when they go on"
-    ),
+    ("levels", "tokens"): BEYOND_WARM,
+    ("levels", "gas"): BEYOND_WARM,
 }
 """Why something may grow faster than linearly, by axis and quantity."""
 
