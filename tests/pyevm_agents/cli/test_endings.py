@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -173,15 +174,34 @@ def test_ctrl_c_while_python_imports(
     assert ended.stderr.count("Stopped.") == 1
 
 
+@pytest.fixture(scope="module")
+def seconds_of_a_demo(tmp_path_factory: pytest.TempPathFactory) -> float:
+    """How long the whole demo takes on this machine, with empty caches."""
+    since = time.monotonic()
+    done = run("$C demo --json --threads 1", XDG_CACHE_HOME=str(tmp_path_factory.mktemp("caches")))
+    assert done.returncode == 0, done.stderr
+    return time.monotonic() - since
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux' ps for a session")
-@pytest.mark.parametrize("tenths", range(3, 60))
+@pytest.mark.parametrize("sixtieth", range(3, 60))
 def test_ctrl_c_at_any_time(
-    start: Callable[..., subprocess.Popen[str]], tmp_path: Path, tenths: int
+    start: Callable[..., subprocess.Popen[str]],
+    tmp_path: Path,
+    seconds_of_a_demo: float,
+    sixtieth: int,
 ) -> None:
     process = start("demo", "--json", "--threads", "1")
-    time.sleep(tenths / 10)
-    assert_clean(stop(process), process, tmp_path)
+    assert process.stdout is not None
+    time.sleep(seconds_of_a_demo * sixtieth / 60)
+    has_answered, _, _ = select.select([process.stdout], [], [], 0)
+    ended = stop(process)
+    if has_answered:  # It was quicker than the one measured: what it said stands.
+        assert ended.status in {0, 130}, ended
+        assert json.loads(ended.stdout)["transactionHash"]
+    else:
+        assert_clean(ended, process, tmp_path)
 
 
 def run(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
