@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import pytest
 
@@ -24,11 +24,14 @@ from pyevm_agents.bench.sizes import (
 )
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel
+from pyevm_agents.models.prefixes import shared_tokens, token_array
 from tests.pyevm_agents.bench.tiny_model import TINY, SilentObserver, tiny_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from precompiles.ports import Generation, GenerationRequest
 
 OTHER = replace(TINY, name="other-random", layers=3)
 PER_GAS = Interval(middle=30.0, low=20.0, high=40.0)
@@ -73,14 +76,59 @@ def test_a_model_is_measured_beside_the_own_one(tiny: LlamaModel, folder: Path) 
     for one in found:
         ns = dict(one.ns)
         assert tuple(ns) == TERMS
-        assert ns["cold"].middle > 0
-        assert ns["sampled"].middle > 0
+        assert ns["sampled"].high > 0
         assert one.prompt_tokens == LONG_TOKENS
         gas = {reference: dict(terms) for reference, terms in one.parity_gas}
         assert gas["erc20"]["cold"].middle == pytest.approx(ns["cold"].middle / 30)
         assert gas["worst"] == gas["erc20"]
     assert len(observer.steps) == observer.parts[0][1]
     assert file_of(OTHER, folder).stat().st_size > tensor_bytes(OTHER)
+
+
+class Metered:
+    """The tiny model on a clock of its own: so many seconds for each token, by what it needs."""
+
+    def __init__(self, model: LlamaModel, took: dict[str, float]) -> None:
+        self._model, self._took = model, took
+        self._kept: tuple[int, ...] = ()
+        self.now = 0.0
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._model, name)
+
+    def forget(self) -> None:
+        self._kept = ()
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        said = self._model.generate(request)
+        prompt = request.prompt_tokens
+        assert prompt is not None
+        warm = shared_tokens(token_array(self._kept), token_array(prompt))
+        counts = {
+            "cold": len(prompt) - warm,
+            "warm": warm,
+            "sampled": len(said.tokens) - said.forced_tokens,
+            "forced": said.forced_tokens,
+        }
+        self.now += sum(self._took[term] * count for term, count in counts.items())
+        self._kept = prompt + said.tokens
+        return said
+
+    def clocked(self, work: Callable[[], Generation]) -> tuple[float, Generation]:
+        before = self.now
+        said = work()
+        return self.now - before, said
+
+
+def test_a_term_is_what_a_token_of_its_kind_takes(
+    tiny: LlamaModel, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    took = {"cold": 2.0, "warm": 0.01, "sampled": 7.0, "forced": 5.0}
+    metered = Metered(tiny, took)
+    monkeypatch.setattr("pyevm_agents.bench.sizes.clocked", metered.clocked)
+    setting = Setting(model=cast("LlamaModel", metered), observer=SilentObserver(), is_quick=True)
+    (found,) = sizes(setting, [yardstick("erc20")], shapes=(), work=folder, rounds=2)
+    assert {term: ns.middle / 1e9 for term, ns in found.ns} == pytest.approx(took)
 
 
 @pytest.fixture
@@ -113,6 +161,7 @@ import sys
 from pyevm_agents.bench.rounds import Setting
 from pyevm_agents.bench.sizes import sizes
 from pyevm_agents.models import LlamaModel
+from pyevm_agents.models.prefixes import shared_tokens, token_array
 from tests.pyevm_agents.bench.tiny_model import TINY, SilentObserver
 
 class Telling(SilentObserver):
