@@ -16,14 +16,18 @@ from eth_utils import ValidationError
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.chain import Call, Chain
+from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT
 from pyevm_agents.demo import WalletDemo
 from pyevm_agents.development import ALIASES, DEVELOPMENT_KEY, Account, development_chain
 from pyevm_agents.errors import ConfigError, FixtureError
 from pyevm_agents.fixtures import record_chain, record_state
 from pyevm_agents.models.recorded import Exchange, RecordingModel
+from pyevm_agents.reasons import why_failed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from eth.abc import ComputationAPI
 
     from precompiles.ports import LanguageModel
     from pyevm_agents.chain import MinedBlock
@@ -54,32 +58,36 @@ class Scenario:
     """From a chain to build on, whose model does what the scenario is about, to that to record."""
 
 
-def record_scenario(
+def record_scenario(  # noqa: PLR0913 - each is told by its name
     name: str,
     model: LanguageModel,
     facts: ProfileFacts,
     *,
     source: str,
     schedule: ScheduleFile | None = None,
+    block_gas_limit: int = DEFAULT_BLOCK_GAS_LIMIT,
 ) -> Fixture:
     """Return the fixture of a scenario.
 
     Input:  one of `SCENARIOS`; the model, and what it says of itself; where its words come from,
-            for the reader; what inference costs there, None for the default prices.
+            for the reader; what inference costs there, None for the default prices; the gas of a
+            block, all of which a run may use.
     Raises: ConfigError: no such scenario, or the schedule is not for the model. FixtureError: the
             model did not do what the scenario is about. EngineFault: it failed.
     """
     if name not in SCENARIOS:
         raise ConfigError(f"no scenario {name!r}; there are {', '.join(SCENARIOS)}")
     scenario = SCENARIOS[name]
-    chain = scenario.make(development_chain(model, facts, schedule=schedule))
+    building = development_chain(model, facts, schedule=schedule, block_gas_limit=block_gas_limit)
+    chain = scenario.make(building)
     return record_chain(chain, name=name, comment=f"{scenario.comment} {source}")
 
 
 def _wallet(building: Chain) -> Chain:
     chain, agent = _wallet_genesis(building)
-    mined = [_instruct(chain, agent, instruction) for instruction in INSTRUCTIONS]
-    _require(all(one.computations[0].is_success for one in mined), "the wallet's agent reverted")
+    for instruction in INSTRUCTIONS:
+        mined = _instruct(chain, agent, instruction)
+        _require_success(mined.computations[0], "the wallet's agent")
     return chain
 
 
@@ -90,7 +98,7 @@ def _nested(building: Chain) -> Chain:
     asking = _agent(owner, "Asking Agent", "Asks an agent", ASKING_PROMPT, [counting])
     chain = _with_genesis(building)
     mined = _run(chain, asking, NESTED_INSTRUCTION)
-    _require(mined.computations[0].is_success, "the outer agent reverted")
+    _require_success(mined.computations[0], "the outer agent")
     _require(_counted(chain, counter) != 0, "the inner agent added nothing")
     return chain
 
@@ -103,6 +111,8 @@ def _rollback(building: Chain) -> Chain:
     mined = _run(chain, hasty, ROLLBACK_INSTRUCTION)
     computation = mined.computations[0]
     used = any(counter == child.msg.to and child.is_success for child in computation.children)
+    if not used:
+        _require_success(computation, "the agent did not use its tool, and")
     _require(used, "the agent did not use its tool")
     _require(computation.is_error and _counted(chain, counter) == 0, "nothing was rolled back")
     return chain
@@ -114,6 +124,7 @@ def _out_of_gas(building: Chain) -> Chain:
     ask = _Probe(chain, Call(to=agent, sender=OWNER, data=data))
     most = chain.config.block_gas_limit
     whole = ask(most)
+    _require_success(ask.computation, "the wallet's agent")
     _require(len(whole) > 1, "the wallet's agent took one step only")
     wanted_tokens = whole[-1].tokens // 2
     least = 0
@@ -144,12 +155,14 @@ class _Probe:
         }
         self._chain = Chain(chain.config, recording, accounts=chain.genesis_accounts)
         self._call = call
+        self.computation: ComputationAPI | None = None
+        """Of the last call; None before there was one that could be executed."""
 
     def __call__(self, gas: int) -> list[_Said]:
         """Return length and limit of each generation, in order."""
         self._log.clear()
         try:
-            self._chain.call(replace(self._call, gas=gas))
+            self.computation = self._chain.call(replace(self._call, gas=gas)).computation
         except ValidationError:  # Less than the intrinsic gas.
             return []
         return [
@@ -236,3 +249,15 @@ def _require(is_so: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a 
     """
     if not is_so:
         raise FixtureError(f"not the scenario: {otherwise}; try another model")
+
+
+def _require_success(computation: ComputationAPI | None, who: str) -> None:
+    """Refuse to record a run that reverted.
+
+    Raises: FixtureError: it did; the message says why.
+    """
+    if computation is not None and computation.is_error:
+        raise FixtureError(
+            f"not the scenario: {who} reverted: {why_failed(computation)}; try another model, "
+            "or more gas"
+        )

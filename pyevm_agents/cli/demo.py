@@ -16,11 +16,10 @@ from precompiles.text import escape_line
 from pyevm_agents.cli.adapters import adapter_option
 from pyevm_agents.cli.folders import facts_folder
 from pyevm_agents.cli.margins import closest_decision
-from pyevm_agents.cli.prices import schedule_option
+from pyevm_agents.cli.prices import gas_limit_option, schedule_option
 from pyevm_agents.cli.record import described_file, require_place
 from pyevm_agents.cli.screen import Watch, out, print_table
 from pyevm_agents.cli.store import store_of_run, store_option
-from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT
 from pyevm_agents.demo import (
     DEFAULT_INSTRUCTION,
     WalletDemo,
@@ -44,9 +43,6 @@ if TYPE_CHECKING:
 
 AMOUNT = re.compile(r"\b(amount|balance|needed)=(\d+)")
 """Fields of our contracts' errors that count a token's base units."""
-
-MAX_GAS_LIMIT = 10**12
-"""What the wallet's owner, who pays before what is left comes back, has ether for."""
 
 MAX_SHOWN_CHARACTERS = 1_000
 """Characters of one text that are shown: some twelve lines of a terminal. `--json` has them all."""
@@ -76,14 +72,7 @@ MAX_SHOWN_CHARACTERS = 1_000
     "[default: the number of cores, at most 4]",
 )
 @schedule_option
-@click.option(
-    "--gas-limit",
-    type=click.IntRange(DEFAULT_BLOCK_GAS_LIMIT, MAX_GAS_LIMIT),
-    default=DEFAULT_BLOCK_GAS_LIMIT,
-    show_default=True,
-    metavar="GAS",
-    help="Gas of a block, all of which the run may use: a dear schedule needs more.",
-)
+@gas_limit_option
 @store_option
 @click.option("--no-store", is_flag=True, help="Compute everything now, and keep nothing.")
 @click.option(

@@ -1,4 +1,4 @@
-"""The option that sets what inference costs: a part of the chain's rules."""
+"""The options that set what inference costs, and how much gas there is for it: chain's rules."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from pathlib import Path
 
 import click
 
+from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.schedule_file import ScheduleFile, in_short, read_schedule
 
 FILE_SUFFIX = ".json"
 NUMBER = re.compile(r"-?[0-9]{1,4000}")
 EXAMPLE = "cold=6000,warm=100,output=10000,max_output=512"
+
+MAX_GAS_LIMIT = 10**12
+"""What the sender, who pays before what is left comes back, has ether for."""
 
 
 def chosen_schedule(text: str) -> ScheduleFile:
@@ -53,4 +57,13 @@ schedule_option = click.option(
     callback=_chosen,
     help="What inference costs: a schedule's file, such as `bench --emit-schedule` writes, or "
     f"gas of the model's tokens alone, such as {EXAMPLE}.",
+)
+
+gas_limit_option = click.option(
+    "--gas-limit",
+    type=click.IntRange(DEFAULT_BLOCK_GAS_LIMIT, MAX_GAS_LIMIT),
+    default=DEFAULT_BLOCK_GAS_LIMIT,
+    show_default=True,
+    metavar="GAS",
+    help="Gas of a block, all of which a run may use: a dear schedule needs more.",
 )

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 from rich.markup import escape
 
 from pyevm_agents.cli.adapters import adapter_option, model_option
-from pyevm_agents.cli.prices import schedule_option
+from pyevm_agents.cli.prices import gas_limit_option, schedule_option
 from pyevm_agents.cli.screen import Watch, out
 from pyevm_agents.errors import ConfigError, FixtureError
 from pyevm_agents.fixtures import mine_again, read_fixture, record_chain, write_fixture
@@ -55,6 +56,7 @@ SOURCE = "The model that the configuration names computed every generation."
 @adapter_option
 @click.option("--threads", type=click.IntRange(1, 512), metavar="N", help="Threads of the engine.")
 @schedule_option
+@gas_limit_option
 def record(  # noqa: PLR0913 - one for each option
     names: tuple[str, ...],
     sources: tuple[Path, ...],
@@ -64,11 +66,17 @@ def record(  # noqa: PLR0913 - one for each option
     *,
     threads: int | None,
     schedule: ScheduleFile | None,
+    gas_limit: int,
 ) -> None:
     """Record a chain: genesis, blocks, every generation, and what came of them.
 
     The file can be checked by anyone, without the model: `pyevm-agents replay FILE`.
     """
+    if sources and _is_told("gas_limit"):
+        raise click.UsageError(
+            "--gas-limit is for scenarios: a recorded chain's transactions have their own gas; "
+            "leave --from or --gas-limit out"
+        )
     scenarios = tuple(SCENARIOS) if "all" in names else tuple(dict.fromkeys(names))
     dumps = {path: read_fixture(path) for path in sources}
     wanted: dict[str, str | Fixture] = {f"{name}.json": name for name in scenarios}
@@ -83,7 +91,12 @@ def record(  # noqa: PLR0913 - one for each option
             watch.say(f"recording {file_name}")
             if isinstance(chain, str):
                 fixture = record_scenario(
-                    chain, model, model.profile_facts, source=SOURCE, schedule=schedule
+                    chain,
+                    model,
+                    model.profile_facts,
+                    source=SOURCE,
+                    schedule=schedule,
+                    block_gas_limit=gas_limit,
                 )
             else:
                 fixture = _recorded_anew(chain, model, schedule)
@@ -98,6 +111,10 @@ def described_file(path: Path, fixture: Fixture) -> str:
     size = path.stat().st_size
     steps, blocks = len(fixture.steps), len(fixture.blocks)
     return f"{path}: {counted(blocks, 'block')}, {counted(steps, 'generation')}, {size:,} bytes"
+
+
+def _is_told(option: str) -> bool:
+    return click.get_current_context().get_parameter_source(option) is ParameterSource.COMMANDLINE
 
 
 def _check_files(*, wanted_count: int, name_count: int, output: Path) -> None:

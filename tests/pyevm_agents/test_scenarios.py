@@ -126,3 +126,17 @@ def test_a_scenario_is_recorded_under_a_schedule(vocabulary: Vocabulary) -> None
     used = [one.blocks[0].block.header.gas_used for one in (plain, priced)]
     assert used[1] < used[0]
     Replay(priced).finish()
+
+
+def test_a_scenario_without_the_gas_for_it_says_so(vocabulary: Vocabulary) -> None:
+    model = ScriptedModel(lambda _: answer("I would rather not."), vocabulary=vocabulary)
+    facts = vocabulary.profile_facts
+    dear = ScheduleFile(schedule={}, models={"*": {"cold_prompt_token_gas": 600_000}})
+    for name in SCENARIOS:
+        with pytest.raises(FixtureError, match=r"ran out of gas, of which .* or more gas"):
+            record_scenario(name, model, facts, source="", schedule=dear)
+    rich = record_scenario(
+        "wallet", model, facts, source="Scripted.", schedule=dear, block_gas_limit=10**9
+    )
+    assert rich.config.block_gas_limit == 10**9
+    Replay(rich).finish()

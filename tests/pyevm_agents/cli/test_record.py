@@ -117,6 +117,11 @@ def test_a_recorded_chain_is_recorded_anew_on_this_engine(tmp_path: Path) -> Non
         (["--from", "none.json", "-o", "x.json"], "none.json: can't be read"),
         (["--scenario", "wallet", "-o", "none/x.json"], "There is no folder none; make it first"),
         (["--from", str(ROLLBACK), "--scenario", "rollback", "-o", "."], "have one name"),
+        (
+            ["--from", str(ROLLBACK), "--gas-limit", "30000000", "-o", "x.json"],
+            "--gas-limit is for scenarios",
+        ),
+        (["--scenario", "wallet", "--gas-limit", "29999999", "-o", "x.json"], "29999999 is not in"),
     ],
 )
 def test_what_can_not_be_recorded_is_refused_before_a_model_is_loaded(
