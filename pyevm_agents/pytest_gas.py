@@ -154,6 +154,9 @@ class Gas:
             terminalreporter.write_sep("=", "agent gas", red=self._failure is not None)
             for line in self._told():
                 terminalreporter.write_line(line)
+        if self._failure is not None:  # Else the last line would be a green "passed".
+            error = pytest.CollectReport(self._path.name, "failed", self._failure, result=None)
+            terminalreporter.stats.setdefault("error", []).append(error)
 
     # -- inside -- #
 

@@ -76,18 +76,34 @@ def why_failed(computation: ComputationAPI) -> str:
     """Return in words why a call failed.
 
     A contract whose own call ran out of gas reverts with what that returned: nothing. So of a
-    revert without a reason it is told which call that was.
+    revert without a reason, or with none inside its reason, it is told which call that was.
     """
-    error, output = computation.error, bytes(computation.output)
+    error = computation.error
     if error.burns_gas:
         return str(error)
-    starved = None if output else _starved(computation)
-    if starved is None:
-        return explain(output)
-    return (
-        f"{NO_REASON}; a call of {_callee(starved.msg.code_address)} ran out of gas, "
-        f"of which it had {starved.msg.gas:,}"
-    )
+    return explain_revert(bytes(computation.output), starved_call(computation))
+
+
+def explain_revert(data: bytes, starved: str | None) -> str:
+    """Return what revert data says, and what `starved_call` says where the data gives no reason."""
+    told = explain(data)
+    return f"{told}; {starved}" if starved and NO_REASON in told else told
+
+
+def starved_call(computation: ComputationAPI) -> str | None:
+    """Say which call ran out of gas, at the end of calls that each failed with the next one.
+
+    Output: None where none did, or where a call between them reverted for a reason of its own.
+    """
+    while computation.children:
+        output = bytes(computation.output)
+        computation = computation.children[-1]
+        if not computation.is_error or bytes(computation.output) not in output:
+            return None
+        if isinstance(computation.error, OutOfGas):
+            callee, gas = _callee(computation.msg.code_address), computation.msg.gas
+            return f"a call of {callee} ran out of gas, of which it had {gas:,}"
+    return None
 
 
 def learn_errors(abi: Iterable[ABIElement]) -> None:
@@ -96,17 +112,6 @@ def learn_errors(abi: Iterable[ABIElement]) -> None:
         if element["type"] == "error":
             selector, error = _declared(element)
             _learned[selector] = error
-
-
-def _starved(computation: ComputationAPI) -> ComputationAPI | None:
-    """Return the call that ran out of gas at the end of calls that reverted without a reason."""
-    while computation.children:
-        computation = computation.children[-1]
-        if not computation.is_error or computation.output:
-            return None
-        if isinstance(computation.error, OutOfGas):
-            return computation
-    return None
 
 
 def _callee(address: Address) -> str:

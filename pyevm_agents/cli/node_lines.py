@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from eth_utils import to_checksum_address
 
 from pyevm_agents.console import console_lines
-from pyevm_agents.reasons import explain, why_failed
+from pyevm_agents.reasons import explain_revert, starved_call
 from pyevm_agents.shown import shown
 from pyevm_agents.steps import (
     RunEnded,
@@ -46,13 +46,18 @@ class MinedTransaction:
     failure: str | bytes | None
     """Why it failed, in words or as what it reverted with; None where it succeeded."""
 
+    starved: str | None
+    """Which call ran out of gas, where that may be why it reverted."""
+
     printed: tuple[str, ...]
     """Its lines of `console.log`."""
 
     @property
     def reason(self) -> str | None:
         """Why it failed, in words. Slow for the first time: all contracts' errors are read."""
-        return explain(self.failure) if isinstance(self.failure, bytes) else self.failure
+        if isinstance(self.failure, bytes):
+            return explain_revert(self.failure, self.starved)
+        return self.failure
 
     def as_json(self) -> dict[str, object]:
         """Return it as an object of JSON."""
@@ -74,11 +79,11 @@ def transactions_of(mined: MinedBlock) -> Iterator[MinedTransaction]:
         mined.block.transactions, mined.receipts, mined.computations, strict=True
     ):
         failure: str | bytes | None = None
-        created = None
+        starved = created = None
         if computation.is_error:
-            error = computation.error
-            output = bytes(computation.output)
-            failure = output if output and not error.burns_gas else why_failed(computation)
+            burns_gas = computation.error.burns_gas
+            failure = str(computation.error) if burns_gas else bytes(computation.output)
+            starved = None if burns_gas else starved_call(computation)
         elif computation.msg.is_create:
             created = to_checksum_address(computation.msg.storage_address)
         yield MinedTransaction(
@@ -87,6 +92,7 @@ def transactions_of(mined: MinedBlock) -> Iterator[MinedTransaction]:
             gas_used=receipt.gas_used - before,
             created=created,
             failure=failure,
+            starved=starved,
             printed=tuple(console_lines(computation)),
         )
         before = receipt.gas_used

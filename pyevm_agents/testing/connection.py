@@ -16,7 +16,7 @@ from web3.exceptions import ContractLogicError, Web3RPCError
 from web3.middleware.buffered_gas_estimate import BufferedGasEstimateMiddleware
 
 from pyevm_agents.provider import AgentProvider
-from pyevm_agents.reasons import why_failed
+from pyevm_agents.reasons import NO_REASON, why_failed
 from pyevm_agents.rpc.failures import execution_failed
 
 if TYPE_CHECKING:
@@ -100,10 +100,12 @@ def _undo_failure(chain: AgentChain, number: int, response: RPCResponse) -> None
     if computation is None or not computation.is_error:
         chain.forget_snapshot(number)
         return
-    why, output = computation.error, bytes(computation.output)
+    output = bytes(computation.output)
+    error = execution_failed(computation.error, output)
+    note = error.message
+    if not output or NO_REASON in note:
+        note = f"execution reverted: {why_failed(computation)}"
     chain.revert(number)
-    error = execution_failed(why, output)
-    note = error.message if output else f"{error.message}: {why_failed(computation)}"
     told: Any = {"code": error.code, "message": error.message}
     if error.data is not None:
         told["data"] = error.data

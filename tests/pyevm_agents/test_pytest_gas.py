@@ -69,7 +69,8 @@ def test_a_change_fails_the_run_and_is_shown(suite: Run) -> None:
     suite(TWO, "--agent-gas-snapshot")
     longer = HEAD.replace("Be quick.", "Be very quick.")
     changed = suite(TWO, "--agent-gas-check", head=longer)
-    changed.assert_outcomes(passed=3)
+    changed.assert_outcomes(passed=3, errors=1)
+    changed.stdout.fnmatch_lines([f"ERROR {FILE}*", "=* 3 passed, 1 error in *=*"])
     assert changed.ret == pytest.ExitCode.TESTS_FAILED
     changed.stdout.re_match_lines(
         [

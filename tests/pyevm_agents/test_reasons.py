@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from eth.exceptions import OutOfGas, Revert
 from eth_abi import encode
-from eth_utils import keccak
+from eth_utils import keccak, to_checksum_address
 
 from precompiles.spec import EXECUTOR_ADDRESS as EXECUTOR
 from pyevm_agents.reasons import explain, learn_errors, why_failed
@@ -108,6 +108,8 @@ AT_EXECUTOR = (
     "no reason given; a call of the executor at 0x0000000000000000000000000000000000000019 "
     "ran out of gas, of which it had 1,234"
 )
+TOOL = to_checksum_address(b"\xbb" * 20)
+WRAPPED = error("ToolCallFailed(address,bytes)", TOOL, b"")
 
 
 @pytest.mark.parametrize(
@@ -153,6 +155,15 @@ AT_EXECUTOR = (
             Computation(error=Revert(b"\x01"), output=b"\x01", children=(STARVED,)),
             "0x01",
             id="with a reason",
+        ),
+        pytest.param(
+            Computation(
+                error=Revert(WRAPPED),
+                output=WRAPPED,
+                children=(Computation(error=Revert(b""), children=(STARVED,)),),
+            ),
+            f"ToolCallFailed(tool={TOOL}, reason={AT_EXECUTOR.replace(';', ');')}",
+            id="inside a reason",
         ),
     ],
 )

@@ -59,6 +59,23 @@ def test_what_has_no_gas_for_its_prompt_says_so(agent_chain: AgentChain, counter
     assert "ran out of gas, of which it had 2" in note
 
 
+def test_an_agent_that_is_a_tool_and_has_no_gas_says_so(
+    agent_chain: AgentChain,
+    counter: Any,  # noqa: ANN401 - a web3 Contract
+) -> None:
+    inner = clerk(agent_chain, counter)
+    outer = clerk(agent_chain, inner)
+    agent_chain.request("evm_setBlockGasLimit", hex(2_200_000))
+    agent_chain.model.script(use("Clerk", prompt="Add five"))
+    with pytest.raises(ContractLogicError) as raised:
+        agent_chain.ask(outer, "Add five")
+    (note,) = raised.value.__notes__
+    assert note.startswith(
+        f"execution reverted: ToolCallFailed(tool={inner.address}, reason=no reason given); "
+        "a call of the executor at 0x0"
+    )
+
+
 def test_it_is_raised_as_a_call_raises_it(counter: Any) -> None:  # noqa: ANN401
     told = []
     for send in ("call", "transact"):
