@@ -268,7 +268,7 @@ def node(  # noqa: PLR0913 - one for each option
 
     with ExitStack() as stack:
         stack.enter_context(run)
-        rows = LmdbRows(state_dir or _folder_of_process(stack))
+        rows = _rows_of_process() if state_dir is None else LmdbRows(state_dir)
         stack.callback(rows.close)
         given = {one: GenesisAccount(balance_wei=balance * WEI) for one in keys.addresses}
         beginning = Beginning(
@@ -326,6 +326,7 @@ def _load(running: Node, begun: Begun, state: object) -> None:
     running.do(lambda: load(running, state)).result()
 
 
-def _folder_of_process(stack: ExitStack) -> Path:
-    """Return a folder that goes with the process."""
-    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pyevm-agents-")))
+def _rows_of_process() -> LmdbRows:
+    """Return rows that go with the process, however it ends: open files that no folder has."""
+    with tempfile.TemporaryDirectory(prefix="pyevm-agents-") as folder:
+        return LmdbRows(Path(folder))

@@ -112,6 +112,18 @@ def test_a_killed_node_goes_on_where_it_stood(tmp_path: Path) -> None:
         assert running.result("eth_blockNumber") == "0x4"
 
 
+def test_a_killed_node_that_keeps_nothing_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with node("--no-model") as running:
+        for n in range(1, 4):
+            running.send(n)
+        running.process.kill()
+        running.process.wait()
+    assert not [*tmp_path.iterdir()]
+
+
 def test_a_folder_has_one_node_and_one_configuration(tmp_path: Path) -> None:
     options = ("--no-model", "--state-dir", str(tmp_path))
     with node(*options):
