@@ -20,6 +20,7 @@ from precompiles import spec
 from precompiles.ports import ModelProfile
 from precompiles.schedule import DEFAULT_SCHEDULE, Schedule
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.json_depth import MAX_DEPTH, is_too_deep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -141,6 +142,10 @@ class ChainConfig:
 
         Raises: ConfigError: it is none, or of a version with other limits.
         """
+        if is_too_deep(text):
+            raise ConfigError(
+                f"no configuration of a chain: its JSON is more than {MAX_DEPTH} levels deep"
+            )
         try:
             form = json.loads(text)
             limits, schedule = form.pop("limits"), _schedule_of(form.pop("schedule"))

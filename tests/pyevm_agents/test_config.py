@@ -177,6 +177,7 @@ def test_a_configuration_of_any_prices_is_read_from_its_own_form(
         ('"aliases":[', '"aliases":5,"x":[', "no configuration of a chain: TypeError"),
         ('"digest":"0x', '"digest":"xyz', "no configuration of a chain: ValueError"),
         ("{", "[", "no configuration of a chain: JSONDecodeError"),
+        ("{", '{"x":' + "[" * 100_000, "its JSON is more than 64 levels deep"),
     ],
 )
 def test_what_is_no_configuration_is_refused(old: str, new: str, message: str) -> None:
