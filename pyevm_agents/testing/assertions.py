@@ -35,6 +35,9 @@ Part: TypeAlias = Literal["gas", "evm", "prompt", "output"]
 SHOWN_RUN = "agent_run"
 """Attribute of an AssertionError whose message shows all of a run: that run."""
 
+__unittest = True
+"""Tells unittest to leave this module's lines out of a failed test's, as pytest is told in each."""
+
 START = -1
 """The place before the first step."""
 

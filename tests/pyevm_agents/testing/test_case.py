@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import threading
 import unittest
+from contextlib import suppress
 
+from pyevm_agents.errors import ScriptError
 from pyevm_agents.models import answer, use
 from pyevm_agents.schedule_file import ScheduleFile
+from pyevm_agents.testing.assertions import assert_agent
 from pyevm_agents.testing.case import AgentTestCase
 from pyevm_agents.testing.chain import live_chains
 from tests.pyevm_agents.testing.agents import clerk
@@ -44,8 +47,53 @@ def test_a_script_that_is_not_used_up_fails() -> None:
             self.model.script(answer("done"))
 
     before = threading.active_count()
-    assert not result_of(Case).wasSuccessful()
+    result = result_of(Case)
+    ((_, told),) = result.errors
+    assert "The script is not used up" in told
+    assert not result.failures
     assert threading.active_count() == before
+
+
+def test_what_a_model_failed_with_is_told_once() -> None:
+    class Case(AgentTestCase):
+        def test_asks_for_more(self) -> None:
+            agent = clerk(self.chain, self.deploy("CounterTool"))
+            self.model.script(use("CounterTool", amount=5))
+            self.chain.ask(agent, "Add five")
+
+        def test_fails_for_another_reason(self) -> None:
+            self.model.script(answer("done"))
+            self.fail("on purpose")
+
+    result = result_of(Case)
+    ((_, told),) = result.errors
+    assert "The script has 1 step and all were said" in told
+    ((_, told),) = result.failures
+    assert "on purpose" in told
+
+
+def test_a_failure_that_a_test_swallowed_is_told() -> None:
+    class Case(AgentTestCase):
+        def test_swallows(self) -> None:
+            agent = clerk(self.chain, self.deploy("CounterTool"))
+            self.model.script(use("CounterTool", amount=5))
+            with suppress(ScriptError):
+                self.chain.ask(agent, "Add five")
+
+    ((_, told),) = result_of(Case).errors
+    assert "The script has 1 step and all were said" in told
+
+
+def test_a_failed_assertion_ends_with_the_line_of_the_test() -> None:
+    class Case(AgentTestCase):
+        def test_asserts(self) -> None:
+            agent = clerk(self.chain, self.deploy("CounterTool"))
+            self.model.script(answer("done"))
+            assert_agent(self.chain.ask(agent, "Add five")).used("CounterTool")
+
+    ((_, told),) = result_of(Case).failures
+    assert told.count("  File ") == 1
+    assert "used('CounterTool') does not hold" in told
 
 
 def test_a_test_that_fails_leaves_nothing() -> None:
