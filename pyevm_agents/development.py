@@ -45,6 +45,16 @@ DEVELOPMENT_KEY = PrivateKey(
 
 DEVELOPMENT_ADDRESS = Address(DEVELOPMENT_KEY.public_key.to_canonical_address())
 
+CREATE2_DEPLOYER = Address(bytes.fromhex("4e59b44847b379578588920ca78fbf26c0b4956c"))
+CREATE2_DEPLOYER_CODE = bytes.fromhex(
+    "7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe03601600081602082378035828234"
+    "f58015156039578182fd5b8082525050506014600cf3"
+)
+"""Who deploys at an address that hangs on a salt, as it stands on public networks: Foundry's
+scripts send `new Foo{salt: …}()` there, and anvil's chains begin with it.
+
+Source: github.com/Arachnid/deterministic-deployment-proxy."""
+
 DEVELOPMENT_BALANCE_WEI = 10_000 * 10**18
 """10,000 ETH, as every local network gives."""
 

@@ -105,8 +105,9 @@ def _require_genesis(
     if wanted != kept:
         raise ConfigError(
             f"the chain that is kept there begins with block 0x{kept.hex()}, and these "
-            f"accounts with 0x{wanted.hex()}; start it with the accounts it was made with, or "
-            "keep a new chain elsewhere"
+            f"accounts with 0x{wanted.hex()}; start it with the accounts it was made with "
+            "(a node's are those of --fixture, --genesis, --accounts, --balance and --mnemonic), "
+            "or keep a new chain elsewhere"
         )
 
 

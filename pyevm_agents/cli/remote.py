@@ -53,7 +53,7 @@ class Remote:
         if error is None:
             return answer.get("result")
         told = error.get("message") if isinstance(error, dict) else error
-        shown = escape_line(str(told))
+        shown = "\n".join(map(escape_line, str(told).split("\n")))
         if isinstance(error, dict) and error.get("code") == -32601:  # noqa: PLR2004 - JSON-RPC's own
             shown += f": {self.url} is no pyevm-agents node, or an older one"
         raise AgentsError(shown)

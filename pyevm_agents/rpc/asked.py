@@ -46,6 +46,7 @@ OTHER_NAMES = {"coinbase": "feeRecipient", "random": "prevRandao", "baseFee": "b
 class Asked:
     """A transaction or a call as it is asked for; None for what is not told."""
 
+    chain_id: int | None
     sender: Address | None
     to: Address | None
     data: bytes
@@ -76,8 +77,9 @@ def asked(value: object, name: str) -> Asked:
     if told("gasPrice", quantity) is not None and "maxFeePerGas" in form:
         raise invalid(name, dict(form), "give gasPrice or maxFeePerGas, not both")
     return Asked(
+        chain_id=told("chainId", quantity),
         sender=told("from", address),
-        to=None if to in (None, "", "0x") else address(to, f"{name}.to"),
+        to=None if to in (None, "0x") else address(to, f"{name}.to"),
         data=input_field or data_field or b"",
         value_wei=told("value", quantity) or 0,
         gas=told("gas", uint64),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eth.exceptions import VMError
+from eth.exceptions import OutOfGas, VMError
 from eth_utils import ValidationError
 
 from pyevm_agents.calls import Call
@@ -45,6 +45,7 @@ def call(
     block_override: BlockOverride | None = None,
 ) -> str:
     """Execute a message in a block's context, and keep nothing; return its output."""
+    require_chain(rpc, transaction)
     header = header_of(rpc.node, block)
     sent = call_of(transaction)
     require_funds(rpc.node, sent, header, state_overrides or {})
@@ -105,10 +106,25 @@ def estimate_gas(
             )
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
+    except OutOfGas as error:
+        most = wanted.gas or header.gas_limit
+        raise RpcError(SERVER_ERROR, f"gas required exceeds allowance ({most})") from error
     except VMError as error:
         result = chain.call(wanted, header=header, overrides=state_overrides, block=block_override)
         raise execution_failed(error, result.output) from error
     return hex(least)
+
+
+def require_chain(rpc: Rpc, asked: Asked) -> None:
+    """Refuse what is for another chain.
+
+    Raises: RpcError: in geth's words.
+    """
+    own = rpc.node.chain.config.chain_id
+    if asked.chain_id not in (None, own):
+        raise RpcError(
+            SERVER_ERROR, f"chainId does not match node's (have={asked.chain_id}, want={own})"
+        )
 
 
 def call_of(asked: Asked) -> Call:

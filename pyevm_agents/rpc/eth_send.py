@@ -14,7 +14,8 @@ from pyevm_agents.blobs import without_blobs
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.asked import Asked, asked
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
-from pyevm_agents.rpc.eth_call import estimate_gas
+from pyevm_agents.rpc.eth_call import estimate_gas, require_chain
+from pyevm_agents.rpc.failures import words
 from pyevm_agents.rpc.parameters import PENDING, data
 from pyevm_agents.rpc.patience import done_within
 from pyevm_agents.rpc.table import Table
@@ -73,8 +74,9 @@ def send_transaction(rpc: Rpc, transaction: Asked) -> str:
 def sender_of(rpc: Rpc, asked: Asked) -> Address:
     """Return who sends, the node's first account where that is not told.
 
-    Raises: RpcError: the node does not send in their name.
+    Raises: RpcError: the node does not send in their name, or not to that chain.
     """
+    require_chain(rpc, asked)
     sender = asked.sender
     if sender is None:
         addresses = rpc.node.keys.addresses
@@ -109,7 +111,9 @@ def decoded(rpc: Rpc, raw: bytes) -> SignedTransactionAPI:
         transaction: SignedTransactionAPI = builder.decode(without_blobs(raw))
         transaction.sender  # noqa: B018 - recovers it
     except UNREADABLE as error:
-        raise RpcError(INVALID_PARAMS, f"failed to decode signed transaction: {error}") from error
+        raise RpcError(
+            INVALID_PARAMS, f"failed to decode signed transaction: {words(error)}"
+        ) from error
     return transaction
 
 

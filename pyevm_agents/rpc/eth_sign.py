@@ -10,6 +10,7 @@ from eth_utils import keccak
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.asked import asked
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
+from pyevm_agents.rpc.eth_call import require_chain
 from pyevm_agents.rpc.eth_send import fields_of, sender_of
 from pyevm_agents.rpc.parameters import address, data, invalid, mapping
 from pyevm_agents.rpc.table import Table
@@ -94,6 +95,7 @@ def sign_transaction(rpc: Rpc, transaction: Asked) -> Json:
 @METHODS.method("eth_fillTransaction", asked)
 def fill_transaction(rpc: Rpc, transaction: Asked) -> Json:
     """Return a transaction with what it does not say filled in, without a signature."""
+    require_chain(rpc, transaction)
     sender = transaction.sender or next(iter(rpc.node.keys.addresses), None)
     if sender is None:
         raise RpcError(INVALID_PARAMS, "from is missing, and the node has no account")

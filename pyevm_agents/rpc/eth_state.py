@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc import formats
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from pyevm_agents.rpc.formats import Json
 
 METHODS = Table()
+
+DIGITS = re.compile(r"[0-9a-fA-F]{1,64}")
 AT = optional(block, LATEST)
 
 NOT_YET: Json = {"hash": None, "nonce": None, "miner": None}
@@ -82,7 +85,9 @@ def get_code(rpc: Rpc, account: Address, block: BlockId) -> str:
 
 
 def storage_key(value: object, name: str) -> int:
-    """Read a storage slot; what is none has a code of its own in geth and its test suite."""
+    """Read a storage slot, without 0x too, as geth; what is none has a code of its own there."""
+    if isinstance(value, str) and DIGITS.fullmatch(value):
+        return int(value, 16)
     try:
         return slot(value, name)
     except RpcError as error:

@@ -29,11 +29,17 @@ def execution_failed(error: VMError, output: bytes) -> RpcError:
     Input: why; what it returned, which is the reason where it reverted.
     """
     if not isinstance(error, Revert):
-        return RpcError(SERVER_ERROR, f"execution failed: {type(error).__name__}: {error}")
+        return RpcError(SERVER_ERROR, f"execution failed: {type(error).__name__}: {words(error)}")
     data = "0x" + output.hex()
     if not output:
         return RpcError(EXECUTION_REVERTED, "execution reverted", data)
     return RpcError(EXECUTION_REVERTED, f"execution reverted: {reason(output)}", data)
+
+
+def words(error: Exception) -> str:
+    """Return what an error of py-evm says: the text of one that keeps numbers beside it."""
+    said = [one for one in error.args if isinstance(one, str)]
+    return said[0] if said else str(error)
 
 
 def reason(output: bytes) -> str:

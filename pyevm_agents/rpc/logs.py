@@ -61,7 +61,9 @@ class LogCriteria:
         )
 
     def matches(self, log: Json) -> bool:
-        """Whether a log, as JSON, is meant."""
+        """Whether a log, as JSON, is meant. Tags, of what is yet to come, are no bounds."""
+        if not self._has_number(log):
+            return False
         if self.addresses:
             account = bytes.fromhex(str(log["address"])[2:])
             if account not in self.addresses:
@@ -74,6 +76,13 @@ class LogCriteria:
             wanted is None or int(str(topic), 16) in wanted
             for wanted, topic in zip(self.topics, topics, strict=False)
         )
+
+    def _has_number(self, log: Json) -> bool:
+        first, last = self.first.number, self.last.number
+        if first is None and last is None:
+            return True
+        number = int(str(log["blockNumber"]), 16)
+        return (first is None or first <= number) and (last is None or number <= last)
 
 
 def log_criteria(value: object, name: str) -> LogCriteria:

@@ -89,6 +89,16 @@ def test_it_is_what_tools_expect_of_a_local_node() -> None:
         assert running.ask("eth_nothing")["error"]["code"] == -32601
 
 
+def test_salted_contracts_find_their_deployer() -> None:
+    deployer = "0x4e59b44847b379578588920ca78fbf26c0b4956c"
+    salt, creation = "07" * 32, "6001600c60003960016000f300"  # A contract whose code is STOP.
+    with node("--no-model") as running:
+        made = running.result("eth_call", {"to": deployer, "data": "0x" + salt + creation})
+        sent = {"from": FIRST, "to": deployer, "data": "0x" + salt + creation}
+        running.result("eth_sendTransaction", sent)
+        assert running.result("eth_getCode", made) == "0x00"
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_it_without_a_word(number: signal.Signals) -> None:
     with node("--no-model") as running:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pyevm_agents.rpc.errors import RpcError, WouldWaitError
-from tests.pyevm_agents.rpc.local_node import FIRST, STRANGER, local_node
+from tests.pyevm_agents.rpc.local_node import FIRST, SECOND, STRANGER, local_node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,3 +144,39 @@ def test_where_nobody_may_wait_no_other_call_is_answered(node: LocalNode) -> Non
     with pytest.raises(WouldWaitError):
         node.ask_at_once("eth_call", {"to": ADDRESS})
     assert node.ask("eth_call", {"to": ADDRESS, "gas": "0x186a0"}) == "0x"
+
+
+SENT = {"from": FIRST, "to": SECOND, "value": "0x1"}
+
+
+@pytest.mark.parametrize(
+    "method", ["eth_call", "eth_sendTransaction", "eth_signTransaction", "eth_fillTransaction"]
+)
+def test_what_is_for_another_chain_is_refused(node: LocalNode, method: str) -> None:
+    with pytest.raises(RpcError, match=r"^chainId does not match node's \(have=1, want=31337\)$"):
+        node.ask(method, SENT | {"chainId": "0x1"})
+    node.ask(method, SENT | {"chainId": hex(31_337)})
+
+
+def test_an_empty_text_is_no_recipient(node: LocalNode) -> None:
+    with pytest.raises(RpcError, match="to: ''; want an address"):
+        node.ask("eth_sendTransaction", SENT | {"to": ""})
+
+
+def test_an_estimate_that_runs_out_of_gas_says_what_it_had(node: LocalNode) -> None:
+    store = {"from": FIRST, "data": "0x60015f55"}  # Sets a slot.
+    needed = node.number("eth_estimateGas", store)
+    with pytest.raises(RpcError, match=rf"^gas required exceeds allowance \({needed - 1}\)$"):
+        node.ask("eth_estimateGas", store | {"gas": hex(needed - 1)})
+
+
+def test_what_py_evm_says_beside_numbers_is_told_alone(node: LocalNode) -> None:
+    with pytest.raises(RpcError, match=r"^failed to decode signed transaction: Unknown trans"):
+        node.ask("eth_sendRawTransaction", "0x12")
+
+
+def test_a_slot_may_lack_its_prefix(node: LocalNode) -> None:
+    for slot in ("0", "00", "ff" * 32):
+        assert node.ask("eth_getStorageAt", SECOND, slot, "latest") == "0x" + "00" * 32
+    with pytest.raises(RpcError, match="unable to decode storage key"):
+        node.ask("eth_getStorageAt", SECOND, "0" * 65, "latest")

@@ -110,6 +110,26 @@ def test_filters_tell_what_came_since_they_were_asked(served: Served) -> None:
         served.ask("eth_getFilterChanges", names["logs"])
 
 
+def test_filters_tell_nothing_outside_of_their_blocks(served: Served) -> None:
+    ranges = [
+        {},
+        {"fromBlock": "earliest", "toBlock": "latest"},
+        {"fromBlock": "0x2"},
+        {"toBlock": "0x1"},
+        {"fromBlock": "0x2", "toBlock": "0x2"},
+        {"fromBlock": "0x3"},
+        {"toBlock": "0x0"},
+    ]
+    names = [served.ask("eth_newFilter", one) for one in ranges]
+    for _ in range(2):
+        log(served, NOBODY, 1, 5)
+    told = [
+        [int(one["blockNumber"], 16) for one in served.ask("eth_getFilterChanges", name)]
+        for name in names
+    ]
+    assert told == [[1, 2], [1, 2], [2], [1], [2], [], []]
+
+
 def test_subscribers_are_told_and_told_again_what_is_undone(served: Served) -> None:
     heads = served.ask("eth_subscribe", "newHeads")
     logs = served.ask("eth_subscribe", "logs", {"address": to_hex(NOBODY)})
