@@ -176,7 +176,7 @@ def _derivation_path(_context: click.Context, _option: click.Parameter, value: s
 )  # fmt: skip
 @click.option(
     "--dump-state", "dump_path", type=click.Path(path_type=Path), metavar="FILE",
-    help="Write all accounts there when the node is stopped.",
+    help="Write all accounts there when the node is stopped, for this program to load.",
 )  # fmt: skip
 @click.option(
     "--state", "state_path", type=click.Path(path_type=Path), metavar="FILE",

@@ -54,6 +54,7 @@ def answering(status: int, body: bytes) -> Iterator[str]:
         (200, b'{"error": {"code": -32601, "message": "what?"}}', "what.: http.* is no pyevm"),
         (200, b'{"error": {"code": 3, "message": "a\\u001bb"}}', r"^a\\u001bb$"),
         (200, b'{"error": "bad"}', "^bad$"),
+        (200, b'{"error": {"code": 3, "message": "one\\n  two\\u001b"}}', r"^one\n  two\\u001b$"),
     ],
 )
 def test_what_is_no_answer_is_told(status: int, body: bytes, message: str) -> None:
