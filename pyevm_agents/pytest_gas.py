@@ -97,6 +97,9 @@ class Gas:
         self._path: Path = config.rootpath / config.getini("agent_gas_file")
         self._costs: dict[str, Cost] = {}
         self._seconds: dict[str, float] = {}
+        self._silent: set[str] = set()
+        """Tests that passed without an agent's step."""
+
         self._varying: set[str] = set()
         """Tests of Hypothesis: their examples are others each time."""
 
@@ -113,6 +116,8 @@ class Gas:
         """Take note of what a test cost."""
         told = getattr(report, "agent_cost", None)
         if told is None:
+            if report.when == "call" and report.passed:
+                self._silent.add(report.nodeid)
             return
         from pyevm_agents.testing.costs import Cost  # noqa: PLC0415 - see above
 
@@ -163,6 +168,7 @@ class Gas:
     def _settle(self) -> None:
         """Compare with the snapshot, and write it if that is wanted."""
         from pyevm_agents.testing.gas_snapshot import (  # noqa: PLC0415 - see above
+            NOTHING,
             compare,
             read_snapshot,
             write_snapshot,
@@ -177,6 +183,11 @@ class Gas:
         costs = {test: it for test, it in self._costs.items() if test not in self._varying}
         snapshot = read_snapshot(self._path)
         gone = {test for test in snapshot if self._is_gone(test)}
+        silent = snapshot.keys() & (self._silent - self._costs.keys())
+        if self._is_written:
+            gone |= silent
+        else:
+            costs |= dict.fromkeys(silent, NOTHING)
         tolerance = 0.0 if self._is_written else self._tolerance
         self._comparison = compare(snapshot, costs, tolerance=tolerance, gone=gone)
         if self._is_written:

@@ -33,6 +33,18 @@ if TYPE_CHECKING:
     Ask = Callable[..., Any]
 
 NAME = re.compile("[A-Za-z_$][A-Za-z0-9_$]*")
+RESERVED = re.compile(
+    r"(u?int|bytes|u?fixed)[0-9x]*|abstract|address|after|alias|anonymous|apply|as|assembly|auto|"
+    r"bool|break|byte|calldata|case|catch|constant|constructor|continue|contract|copyof|default|"
+    r"define|delete|do|else|emit|enum|event|external|fallback|false|final|for|function|hex|if|"
+    r"immutable|implements|import|in|indexed|inline|interface|internal|is|let|library|macro|"
+    r"mapping|match|memory|modifier|mutable|new|null|of|override|partial|payable|pragma|private|"
+    r"promise|public|pure|receive|reference|relocatable|return|returns|sealed|sizeof|static|"
+    r"storage|string|struct|super|supports|switch|this|throw|true|try|type|typedef|typeof|"
+    r"unchecked|unicode|using|var|view|virtual|while"
+)
+"""Words that are no names in Solidity. Source: its documentation, "Reserved Keywords", grammar."""
+
 DEFAULT_NAME = "AgentRun"
 FORMATS = {"sol": ".sol", "json": ".json"}
 TRACER = {"tracer": "callTracer"}
@@ -100,7 +112,7 @@ def export_replay(  # noqa: PLR0913 - one for each option
     """
     form = form or _form_of(output)
     name = name or _name_of(output)
-    if not NAME.fullmatch(name):
+    if not NAME.fullmatch(name) or RESERVED.fullmatch(name):
         raise click.UsageError(f"{name!r} is no name of a library; give one with --name")
     if not transactions and fixture is None:
         raise click.UsageError("Nothing to export; name a transaction, or a chain with --fixture")

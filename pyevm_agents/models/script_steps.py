@@ -126,8 +126,10 @@ def use(
             keywords, such as `thought`, go into `arguments`.
 
     Raises:
-        ConfigError: an argument is of no type that a tool takes, or has no name.
+        ConfigError: the tool is no name; an argument is of no type that a tool takes, or has none.
     """
+    if not isinstance(tool, str):
+        raise ConfigError(f"use({tool!r}, …): a tool goes by its name, as its metadata has it")
     if thought is not None and not isinstance(thought, str):
         raise ConfigError(
             f"use({tool!r}, {thought!r}): a tool's arguments go by name, as amount={thought!r}"

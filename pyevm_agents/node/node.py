@@ -16,6 +16,7 @@ from eth_typing import Address
 from eth_utils import ValidationError, keccak
 from lru import LRU
 
+from precompiles.react import GrammarViolationError
 from pyevm_agents.chain import BlockSettings, ModelNeededError, Record
 from pyevm_agents.console import console_lines
 from pyevm_agents.errors import ConfigError, EngineFault
@@ -326,7 +327,7 @@ class Node:
             except BaseException as error:
                 for transaction in transactions:
                     self.pool.remove(transaction.hash)
-                    if isinstance(error, EngineFault):
+                    if isinstance(error, (EngineFault, GrammarViolationError)):
                         self._faults[transaction.hash] = str(error)
                 raise
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from precompiles.react import GrammarViolationError
 from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.node import PoolError
 from pyevm_agents.rpc.blocks import BlockNotFoundError
@@ -68,3 +69,6 @@ class NodeService:
             raise RpcError(INVALID_PARAMS, str(error)) from error
         except EngineFault as error:
             raise self._faults.noted(method, params, error) from error
+        except GrammarViolationError as error:
+            fault = EngineFault(f"the model said what its grammar excludes: {error}")
+            raise self._faults.noted(method, params, fault) from error

@@ -10,6 +10,7 @@ one. Each returns the sentence so far, so it can be said on. What does not hold 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
 
@@ -21,7 +22,7 @@ from pyevm_agents.testing.reports import run_text
 from pyevm_agents.testing.subjects import run_about
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from pyevm_agents.testing.chain import AgentChain
     from pyevm_agents.testing.expectations import Expected, ExpectedText
@@ -47,13 +48,13 @@ def assert_agent(subject: Subject, chain: AgentChain | None = None) -> Sentence:
 
     Input:  its receipt, as web3.py has it, or its hash, or its steps; the chain that holds it, None
             to look in all that are open.
-    Raises: ConfigError: no chain has the transaction. AssertionError: no agent took a step in it.
+    Raises: ConfigError: no chain has the transaction. AssertionError: no agent took a step in it,
+            and it didn't revert.
     """
     __tracebackhide__ = True
     run = run_about(subject, chain)
-    if not run.steps:
-        told_why = "" if run.failure is None else f"; it reverted: {run.failure}"
-        raise AssertionError(f"no agent took a step in this transaction{told_why}")
+    if not run.steps and run.failure is None:
+        raise AssertionError("no agent took a step in this transaction")
     return Sentence(run=run, scope=tuple(range(len(run.steps))))
 
 
@@ -86,7 +87,7 @@ class Sentence:
         scope = tuple(i for i, one in enumerate(agents) if one == address)
         call = f"of({address})"
         if not scope:
-            took = ", ".join(dict.fromkeys(agents))
+            took = ", ".join(dict.fromkeys(agents)) or "none"
             self._fail(call, f"this agent took no step; those who did: {took}")
         return replace(self, scope=scope, places=(START,), calls=(*self.calls, call))
 
@@ -95,7 +96,7 @@ class Sentence:
     def used(self, tool: str) -> Sentence:
         """Expect that a tool was used, at any step."""
         __tracebackhide__ = True
-        call = f"used({tool!r})"
+        call = f"used({_name(tool)!r})"
         places = [i for i in self.scope if self._step(i).action == tool]
         if not places:
             self._fail(call, f"{tool} was not used; {self._tools()}")
@@ -104,13 +105,13 @@ class Sentence:
     def then_used(self, tool: str) -> Sentence:
         """Expect that the same agent's next step used a tool; at the beginning, the first step."""
         __tracebackhide__ = True
-        call, expected = f"then_used({tool!r})", f"the use of {tool} was expected here"
+        call, expected = f"then_used({_name(tool)!r})", f"the use of {tool} was expected here"
         return self._next(call, lambda step: step.action == tool, expected)
 
     def later_used(self, tool: str) -> Sentence:
         """Expect that a tool was used at any later step."""
         __tracebackhide__ = True
-        call, first = f"later_used({tool!r})", min(self.places)
+        call, first = f"later_used({_name(tool)!r})", min(self.places)
         places = [i for i in self.scope if i > first and self._step(i).action == tool]
         if not places:
             self._fail(call, f"{tool} was not used after step {first + 1}; {self._tools()}")
@@ -119,8 +120,10 @@ class Sentence:
     def did_not_use(self, *tools: str) -> Sentence:
         """Expect that none of these tools was used at any step, by nested agents neither."""
         __tracebackhide__ = True
+        if not tools:
+            raise ConfigError("did_not_use() names no tool: in_steps, answered say what was done")
+        call = f"did_not_use({', '.join(repr(_name(tool)) for tool in tools)})"
         used = [i for i in self.scope if self._step(i).action in tools]
-        call = f"did_not_use({', '.join(map(repr, tools))})"
         if used:
             marks = {i: f"{self._step(i).action} was used" for i in used}
             self._fail(call, _at_each(marks), marks)
@@ -133,6 +136,8 @@ class Sentence:
         or a contract; a pattern, or a function that says whether it is right.
         """
         __tracebackhide__ = True
+        if not isinstance(values, Mapping):
+            raise ConfigError(f"with_args({values!r}): arguments go by name, as amount={values!r}")
         wanted = {**values, **more}
         spoken = ", ".join(f"{name}={told(value)}" for name, value in wanted.items())
         uses = self._uses("with_args")
@@ -171,7 +176,8 @@ class Sentence:
         __tracebackhide__ = True
         call, ends = f"answered({'' if text is None else told(text)})", self._answers()
         if not ends:
-            self._fail(call, "it gave no final answer", {self.scope[-1]: "its last step"})
+            marks = dict.fromkeys(self.scope[-1:], "its last step")
+            self._fail(call, "it gave no final answer", marks)
         return self._where(call, self._unlike(text, ends))
 
     def then_answered(self, text: ExpectedText | None = None) -> Sentence:
@@ -197,6 +203,7 @@ class Sentence:
         __tracebackhide__ = True
         if (count is None) == (at_most is None):
             raise ConfigError("in_steps takes either a number or at_most=…")
+        _require_number("in_steps", count if at_most is None else at_most)
         steps = len(self.scope)
         call = f"in_steps({count if at_most is None else f'at_most={at_most}'})"
         if steps != count if at_most is None else steps > at_most:
@@ -209,6 +216,7 @@ class Sentence:
         Gas of prompts and of output is that of the agent which `of` names, where one is named.
         """
         __tracebackhide__ = True
+        _require_number("cost", less_than)
         whole = self.run.cost
         if part in {"prompt", "output"}:
             whole = cost_of([self._step(i) for i in self.scope], 0)
@@ -279,16 +287,22 @@ class Sentence:
         if not fitting:
             wrong = [i for i in nexts.values() if i is not None]
             last = [place for place, following in nexts.items() if following is None]
-            but = [f"the agent took no step after step {place + 1}" for place in last]
+            but = [
+                "no agent took a step"
+                if place == START
+                else f"the agent took no step after step {place + 1}"
+                for place in last
+            ]
             but += [f"at step {i + 1} it {_did(self._step(i))}" for i in wrong]
             marks = dict.fromkeys(last, "its last step") | dict.fromkeys(wrong, expected)
+            marks.pop(START, None)
             self._fail(call, "; ".join(but), marks)
         return self._at(call, fitting)
 
     def _following(self, place: int) -> int | None:
         """Return the index of the same agent's next step in the same run."""
         if place == START:
-            return self.scope[0]
+            return next(iter(self.scope), None)
         here = self._step(place)
         if here.answer is not None:
             return None
@@ -309,7 +323,7 @@ class Sentence:
         return found
 
     def _answers(self) -> list[int]:
-        depth = min(self._step(i).depth for i in self.scope)
+        depth = min((self._step(i).depth for i in self.scope), default=0)
         ends = [i for i in self.scope if self._step(i).answer is not None]
         return [i for i in ends if self._step(i).depth == depth]
 
@@ -361,3 +375,22 @@ def _at_each(marks: Mapping[int, str]) -> str:
     return "; ".join(
         f"at step {i + 1} {' and '.join(why.splitlines())}" for i, why in marks.items()
     )
+
+
+def _name(tool: object) -> str:
+    """Return a tool's name.
+
+    Raises: ConfigError: it is none.
+    """
+    if not isinstance(tool, str):
+        raise ConfigError(f"{tool!r} is no tool's name: give it as the tool's metadata has it")
+    return tool
+
+
+def _require_number(call: str, number: object) -> None:
+    """Refuse what is no whole number.
+
+    Raises: ConfigError.
+    """
+    if not isinstance(number, int):
+        raise ConfigError(f"{call}: {number!r} is no whole number")

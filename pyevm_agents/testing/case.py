@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from pyevm_agents.testing.script import ModelOfTest
 
 
+__unittest = True
+"""Tells unittest to leave this module's lines out of a failed test's, and to show the test's."""
+
+
 class AgentTestCase(unittest.TestCase):
     """A test case whose tests each have an agent chain. Needs no pytest."""
 
@@ -48,7 +52,9 @@ class AgentTestCase(unittest.TestCase):
             artifacts=Artifacts(self.agent_artifacts),
             schedule=self.agent_schedule,
         )
+        self._is_run = False
         self.addCleanup(self.chain.close)
+        self.addCleanup(self._verify_unless_run)
         self.accounts, self.model, self.w3 = self.chain.accounts, self.chain.model, self.chain.w3
 
     def _callTestMethod(self, method: Callable[[], object]) -> None:  # noqa: N802 - unittest's
@@ -56,8 +62,14 @@ class AgentTestCase(unittest.TestCase):
 
         A cleanup would do so for tests that failed as well: it is not told that they did.
         """
+        self._is_run = True
         super()._callTestMethod(method)  # type: ignore[misc]  # not public
         self.chain.model.verify()
+
+    def _verify_unless_run(self) -> None:
+        """Verify after a test that another base class runs: `IsolatedAsyncioTestCase`, if first."""
+        if not self._is_run:
+            self.chain.model.verify()
 
     def deploy(self, contract: str | Path, /, *arguments: object, **named: Any) -> Any:  # noqa: ANN401 - see `AgentChain.deploy`
         """Deploy a contract by its name or path; see `AgentChain.deploy`."""

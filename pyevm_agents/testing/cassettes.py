@@ -1,8 +1,8 @@
 """Cassettes: what a real model said in a test, replayed without it.
 
-    with cassette(chain, Path("cassettes/deposit.json")):              # replays it
+    with cassette(chain, "cassettes/deposit.json"):  # replays it
         ...
-    with cassette(chain, Path("cassettes/deposit.json"), record=model):  # records it anew
+    with cassette(chain, "cassettes/deposit.json", record=chain.beginning.weights()):  # records it
         ...
 
 In pytest, `@pytest.mark.cassette` does both. A prompt that changed, a step that is never asked for
@@ -12,6 +12,7 @@ and another model are failures: a cassette says what the model *would* say, or n
 from __future__ import annotations
 
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from precompiles.ports import Described
@@ -29,7 +30,6 @@ from pyevm_agents.testing.prompt_diff import closest, difference, end_of, text_o
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from precompiles.ports import Facts, Generation, GenerationRequest, LanguageModel, Segment
     from pyevm_agents.models.recorded import Exchange
@@ -45,14 +45,20 @@ class CassetteError(RecordError):
 
 @contextmanager
 def cassette(
-    chain: AgentChain, path: Path, *, record: LanguageModel | None = None, test: str = ""
+    chain: AgentChain, path: Path | str, *, record: LanguageModel | None = None, test: str = ""
 ) -> Iterator[None]:
     """Answer with what a file holds, or write it: where the body raises, nothing is written.
 
     Input:  the model to record, None to replay; the test's name, for the file.
     Raises: CassetteError: there is no file, it was altered, or the body does not do what it holds.
-            ConfigError: it can't be written.
+            ConfigError: it can't be written; what is to be recorded is the test's own model.
     """
+    path = Path(path)
+    if record is chain.model:
+        raise ConfigError(
+            "a cassette records a real model, not the test's own, which it stands in for: give "
+            "chain.beginning.weights(), or mark the test with @pytest.mark.cassette"
+        )
     if record is None:
         player = CassettePlayer(opened(path), str(path))
         player.insert(chain)

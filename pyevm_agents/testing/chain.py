@@ -173,13 +173,15 @@ class AgentChain:
         return deployed(self, found, creation, sender=sender, value_wei=value)
 
     def ask(self, agent: Any, question: str, **transaction: object) -> Any:  # noqa: ANN401 - web3's
-        """Run an agent in a transaction; return the receipt.
+        """Run an agent in a transaction; return the receipt. Mines where nothing else does.
 
         Input:  an agent of the ERC, whose `run` takes one text; the text; what else its transaction
                 is to say: `gas`, `value`, `from`.
         Raises: ContractLogicError: it reverts, and the transaction names no gas.
         """
         sent = agent.functions.run(agent_input(question), ZERO_ADDRESS).transact(transaction)
+        if not self.has(sent):
+            self.mine()
         return self.w3.eth.wait_for_transaction_receipt(sent)
 
     # -- accounts -- #

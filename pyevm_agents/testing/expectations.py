@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, TypeAlias
 
 from precompiles.text import ADDRESS
+from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,11 +24,16 @@ Expected: TypeAlias = "AddressLike | int | Sequence[object] | ExpectedText"
 
 
 def is_text(expected: ExpectedText, actual: str) -> bool:
-    """Return whether a text is what is expected."""
+    """Return whether a text is what is expected.
+
+    Raises: ConfigError: nothing of the kind can be.
+    """
     if isinstance(expected, str):
         return expected == actual
     if isinstance(expected, re.Pattern):
         return expected.search(actual) is not None
+    if not callable(expected):
+        raise ConfigError(f"{expected!r} is no text: give one, a pattern, or a function of it")
     return bool(expected(actual))
 
 

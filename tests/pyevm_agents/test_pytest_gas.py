@@ -126,6 +126,19 @@ def test_new_and_gone_tests_are_listed(suite: Run) -> None:
     assert listed_tests() == []
 
 
+def test_a_test_that_no_longer_has_agents_is_told(suite: Run) -> None:
+    suite(TWO, "--agent-gas-snapshot")
+    without = TWO.replace("assert counted(agent_chain) == 5", "pass")
+    without = without.replace("    agent_chain.model.use_model(five())\n    pass", "    pass")
+    checked = suite(without, "--agent-gas-check")
+    assert checked.ret == pytest.ExitCode.TESTS_FAILED
+    checked.stdout.re_match_lines([r"test_suite\.py::test_one +gas +[\d,]+ +0 +-100\.00%"])
+    failing = without.replace("    pass", "    assert not agent_chain", 1)
+    assert "test_one  gas" not in suite(failing, "--agent-gas-check").stdout.str()
+    suite(without, "--agent-gas-snapshot").stdout.fnmatch_lines(["gone: test_suite.py::test_one"])
+    assert listed_tests() == ["test_two"]
+
+
 def test_tests_of_files_that_are_not_run_stay_and_of_deleted_ones_go(
     suite: Run, pytester: pytest.Pytester
 ) -> None:

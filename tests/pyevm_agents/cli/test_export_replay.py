@@ -98,6 +98,8 @@ def test_a_recorded_chain_takes_the_place_of_a_node(commands: Commands) -> None:
         (("0x12",), "'0x12' is no hash of a transaction", 2),
         ((HASH, "--name", "a b"), "'a b' is no name of a library", 2),
         ((HASH, "-o", "9lives.sol"), "'9lives' is no name of a library", 2),
+        ((HASH, "-o", "contract.sol"), "'contract' is no name of a library", 2),
+        ((HASH, "--name", "uint256"), "'uint256' is no name of a library", 2),
         (("--fixture", "nothing"), "no chain 'nothing': name one of", 2),
         ((HASH,), HASH, 1),
     ],

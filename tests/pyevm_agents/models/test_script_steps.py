@@ -132,6 +132,11 @@ def test_an_argument_without_a_name_is_refused() -> None:
         use("CounterTool", 5)  # type: ignore[arg-type]
 
 
+def test_a_tool_that_is_no_name_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^use\(5, …\): a tool goes by its name"):
+        use(5, amount=5)  # type: ignore[arg-type]
+
+
 def test_an_answer_that_is_no_text_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"is a text, as answer\('5'\)$"):
         answer(5)  # type: ignore[arg-type]

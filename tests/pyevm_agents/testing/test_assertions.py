@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from eth_utils import to_canonical_address
@@ -184,8 +184,49 @@ def test_a_failure_shows_every_step_and_marks_those_it_is_about() -> None:
 
 
 def test_a_run_without_steps_has_nothing_to_be_said_of() -> None:
-    with pytest.raises(AssertionError, match=r"no agent took a step.*; it reverted: Undone"):
-        assert_agent(AgentRun(steps=(), failure="Undone()"))
+    with pytest.raises(AssertionError, match=r"^no agent took a step in this transaction$"):
+        assert_agent(AgentRun(steps=()))
+
+
+def test_of_a_run_that_failed_before_its_first_step_it_is_said_that_it_did() -> None:
+    failed = assert_agent(AgentRun(steps=(), failure="Undone()"))
+    failed.failed("Undone()").did_not_answer().did_not_use("Deploy").in_steps(0)
+    cases: dict[Callable[[], Sentence], str] = {
+        failed.succeeded: "it reverted: Undone",
+        failed.answered: "it gave no final answer",
+        failed.then_answered: "no agent took a step",
+        lambda: failed.used("Deploy"): "Deploy was not used; what was used: no tool",
+        lambda: failed.then_used("Deploy"): "no agent took a step",
+        lambda: failed.of(OUTER): "this agent took no step; those who did: none",
+    }
+    for untrue, why in cases.items():
+        with pytest.raises(AssertionError, match=rf"does not hold:\n{why}"):
+            untrue()
+
+
+ANY: Any = AGENT
+"""What a user says who has no types checked."""
+
+
+@pytest.mark.parametrize(
+    ("say", "message"),
+    [
+        (lambda: ANY.did_not_use(Contract()), "Contract object at .* is no tool's name"),
+        (lambda: ANY.did_not_use(["Deploy"]), r"\['Deploy'\] is no tool's name"),
+        (ANY.did_not_use, "names no tool"),
+        (lambda: ANY.used(None), "None is no tool's name"),
+        (lambda: ANY.then_used(Contract()), "is no tool's name"),
+        (lambda: ANY.later_used(3), "3 is no tool's name"),
+        (lambda: ANY.used("View").with_args(1), r"with_args\(1\): arguments go by name"),
+        (lambda: ANY.used("View").observed(1), "1 is no text"),
+        (lambda: ANY.answered(["x"]), r"\['x'\] is no text"),
+        (lambda: ANY.cost(less_than="5"), "cost: '5' is no whole number"),
+        (lambda: ANY.in_steps("3"), "in_steps: '3' is no whole number"),
+    ],
+)
+def test_what_can_not_be_so_is_refused(say: Callable[[], Sentence], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        say()
 
 
 def test_a_failed_transaction_has_its_reason() -> None:

@@ -93,7 +93,32 @@ def test_a_failed_assertion_ends_with_the_line_of_the_test() -> None:
 
     ((_, told),) = result_of(Case).failures
     assert told.count("  File ") == 1
+    assert 'assert_agent(self.chain.ask(agent, "Add five")).used("CounterTool")' in told
     assert "used('CounterTool') does not hold" in told
+
+
+def test_an_assertion_of_unittests_ends_with_the_line_of_the_test() -> None:
+    class Case(AgentTestCase):
+        def test_asserts(self) -> None:
+            self.assertEqual(1, 2)  # noqa: PT009 - as a user of unittest has it
+
+    ((_, told),) = result_of(Case).failures
+    assert told.count("  File ") == 1
+    assert "self.assertEqual(1, 2)" in told
+
+
+def test_asynchronous_tests_are_verified_too() -> None:
+    class First(unittest.IsolatedAsyncioTestCase, AgentTestCase):
+        async def test_forgets(self) -> None:
+            self.model.script(answer("done"))
+
+    class Second(AgentTestCase, unittest.IsolatedAsyncioTestCase):
+        async def test_forgets(self) -> None:
+            self.model.script(answer("done"))
+
+    for case in (First, Second):
+        ((_, told),) = result_of(case).errors
+        assert "The script is not used up" in told
 
 
 def test_a_test_that_fails_leaves_nothing() -> None:

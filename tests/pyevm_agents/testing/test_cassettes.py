@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from precompiles.ports import Generation, GenerationRequest, Segment
-from pyevm_agents.errors import EngineFault
+from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.models.engine import Engine
 from pyevm_agents.models.recorded import Exchange
 from pyevm_agents.testing.cassette_file import read_cassette
@@ -67,6 +67,15 @@ def test_asking_again_is_no_further_step(chain: AgentChain, file: Path) -> None:
         other.w3.eth.call(again)
         other.w3.eth.estimate_gas(again)
         other.w3.eth.send_transaction(again)
+
+
+def test_a_tests_own_model_is_not_recorded(chain: AgentChain, file: Path) -> None:
+    with (
+        pytest.raises(ConfigError, match=r"records a real model, .* give chain.beginning.weights"),
+        cassette(chain, str(file), record=chain.model),
+    ):
+        raise AssertionError("nothing begins")
+    assert not file.exists()
 
 
 def test_what_raises_writes_nothing(chain: AgentChain, file: Path) -> None:

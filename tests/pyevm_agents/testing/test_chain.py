@@ -131,6 +131,16 @@ def test_an_agent_is_asked(agent_chain: AgentChain, counter: Any) -> None:  # no
     assert first.inference.output_gas > 0
 
 
+def test_what_is_asked_is_mined_where_nothing_else_mines(
+    agent_chain: AgentChain,
+    counter: Any,  # noqa: ANN401 - a Contract
+) -> None:
+    agent = clerk(agent_chain, counter)
+    agent_chain.request("evm_setAutomine", False)  # noqa: FBT003 - JSON-RPC's
+    agent_chain.model.script(answer("done"))
+    assert agent_chain.ask(agent, "Say done")["status"] == 1
+
+
 def test_what_is_asked_may_say_its_gas(agent_chain: AgentChain, counter: Any) -> None:  # noqa: ANN401
     agent = clerk(agent_chain, counter)
     agent_chain.model.script(use("CounterTool", amount=5), answer("It is 5."))

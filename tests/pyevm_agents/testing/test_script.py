@@ -241,8 +241,10 @@ class TestFailures:
     ) -> None:
         agent_chain.model.script(ADD, unchecked(" Hm.\nAction: Sing\nAction Input: {}"))
         root = agent_chain.chain.state().state_root
-        with pytest.raises(Web3RPCError, match="GrammarViolationError: not one of the tools"):
+        with pytest.raises(Web3RPCError, match="its grammar excludes: not one of the") as raised:
             agent_chain.ask(agent, "Sing")
+        assert raised.value.rpc_response is not None
+        assert raised.value.rpc_response["error"]["code"] == -32002
         assert agent_chain.chain.state().state_root == root
         agent_chain.model.unchecked(" Well.\nFinal Answer: I can be understood")
         receipt = agent_chain.ask(agent, "Sing")
