@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from pyevm_agents.__main__ import STOPPED_STATUS
+from pyevm_agents.__main__ import STOPPED_STATUS, is_interrupt
 from pyevm_agents.cli.screen import err
 from pyevm_agents.errors import AgentsError, ConfigError
 
@@ -38,7 +38,9 @@ def told_failures() -> Iterator[None]:
     except AgentsError as error:
         _say_why(str(error))
         sys.exit(MISTAKE_STATUS if isinstance(error, ConfigError) else FAULT_STATUS)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RuntimeError) as error:
+        if not is_interrupt(error):
+            raise
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # People press it twice.
         err.print("Stopped.")
         # Where the interrupt came up through `exec` of a text, as dataclasses use it, CPython would

@@ -256,13 +256,35 @@ def test_a_folder_that_was_deleted_is_no_reason_to_fail(tmp_path: Path) -> None:
         assert message in done.stderr
 
 
-def test_ctrl_c_within_a_text_that_is_executed(tmp_path: Path) -> None:
-    """As dataclasses are made: CPython would die by the signal once the module has ended."""
-    code = """
-from pyevm_agents.cli.endings import told_failures
-with told_failures():
+EXECUTED = """
     exec("raise KeyboardInterrupt")
 """
+NAMED = """
+    class Interrupting:
+        def __set_name__(self, *_):
+            raise KeyboardInterrupt
+    class Named:
+        field = Interrupting()
+"""
+IN_A_COMMAND = """
+from pyevm_agents.cli.endings import told_failures
+with told_failures():
+"""
+BEFORE_A_COMMAND = """
+from unittest.mock import patch
+from pyevm_agents.__main__ import main
+def interrupted():
+    {}
+with patch("pyevm_agents.cli.main", interrupted):
+    main()
+"""
+
+
+@pytest.mark.parametrize("where", ["in a command", "before it"])
+@pytest.mark.parametrize("what", [EXECUTED, NAMED], ids=["executed", "named"])
+def test_ctrl_c_as_dataclasses_are_made(tmp_path: Path, what: str, where: str) -> None:
+    """CPython would die by the signal after `exec`, and tells another error of `__set_name__`."""
+    code = IN_A_COMMAND + what if where == "in a command" else BEFORE_A_COMMAND.format(what.strip())
     (tmp_path / "interrupted.py").write_text(code)
     done = subprocess.run(
         [sys.executable, "-m", "interrupted"],
