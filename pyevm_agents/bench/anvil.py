@@ -252,10 +252,11 @@ def _listening(process: subprocess.Popen[bytes], log: Path) -> str:
     """Return where a process listens, as soon as it does."""
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end:
+        has_ended = process.poll() is not None  # Before its words are read, so that they are all.
         said = log.read_text(encoding="utf-8", errors="replace")
         if found := LISTENING.search(said):
             return found[1]
-        if process.poll() is not None:
+        if has_ended:
             raise AnvilError(f"anvil ended with status {process.returncode}: {said[-FEW_WORDS:]}")
         time.sleep(POLL_SECONDS)
     raise AnvilError(f"anvil did not listen within {START_SECONDS:g} s")
