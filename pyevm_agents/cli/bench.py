@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 from rich.markup import escape
 
 from pyevm_agents.bench.anvil import AnvilError, find_anvil, version_of
@@ -25,6 +24,7 @@ from pyevm_agents.cli.adapters import adapter_option, model_option
 from pyevm_agents.cli.bench_outputs import Outputs
 from pyevm_agents.cli.bench_progress import BenchProgress
 from pyevm_agents.cli.bench_summary import print_comparison, print_summary
+from pyevm_agents.cli.given import is_given
 from pyevm_agents.cli.screen import Watch, err, out
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel
@@ -214,7 +214,7 @@ def _refuse_measuring(context: click.Context) -> None:
     Raises: click.UsageError.
     """
     for name, option in MEASURING.items():
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        if is_given(context, name):
             raise click.UsageError(f"--from measures nothing: leave out {option}")
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.cli.absent_options import NodeCommand
 from pyevm_agents.cli.adapters import adapter_option
 from pyevm_agents.cli.folders import facts_folder
 from pyevm_agents.cli.genesis_file import GenesisFile, read_genesis
+from pyevm_agents.cli.given import is_given
 from pyevm_agents.cli.node_chain import WEI, Beginning, Begun, Rules
 from pyevm_agents.cli.node_run import NodeRun, Output
 from pyevm_agents.cli.prices import schedule_option
@@ -246,7 +246,7 @@ def node(  # noqa: PLR0913 - one for each option
         is_automatic=not no_mining and (block_time is None or mixed_mining),
         interval_seconds=block_time or 0.0,
     )
-    told = {name: it for name, it in genesis.rules.items() if not _is_given(context, name)}
+    told = {name: it for name, it in genesis.rules.items() if not is_given(context, name)}
     rules = Rules(
         chain_id=told.get("chain_id", chain_id),
         gas_limit=told.get("gas_limit", gas_limit),
@@ -299,18 +299,13 @@ def node(  # noqa: PLR0913 - one for each option
         run.serve(running, begun, options, engines=beginning.engines, dump_path=dump_path)
 
 
-def _is_given(context: click.Context, name: str | None) -> bool:
-    """Whether the user said something about an option."""
-    return context.get_parameter_source(name or "") != ParameterSource.DEFAULT
-
-
 def _require_sense(context: click.Context) -> None:
     """Refuse options that contradict each other.
 
     Raises: click.UsageError.
     """
     names = {one.name: next(o for o in one.opts if o[:2] == "--") for one in context.command.params}
-    given = {name for name in names if _is_given(context, name)}
+    given = {name for name in names if is_given(context, name)}
     for one, others in EXCLUDED.items():
         for other in others:
             if one in given and other in given:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 from rich.markup import escape
 
 from pyevm_agents.cli.adapters import adapter_option, model_option
+from pyevm_agents.cli.given import is_given
 from pyevm_agents.cli.prices import gas_limit_option, schedule_option
 from pyevm_agents.cli.screen import Watch, out
 from pyevm_agents.errors import ConfigError, FixtureError
@@ -72,7 +72,7 @@ def record(  # noqa: PLR0913 - one for each option
 
     The file can be checked by anyone, without the model: `pyevm-agents replay FILE`.
     """
-    if sources and _is_told("gas_limit"):
+    if sources and is_given(click.get_current_context(), "gas_limit"):
         raise click.UsageError(
             "--gas-limit is for scenarios: a recorded chain's transactions have their own gas; "
             "leave --from or --gas-limit out"
@@ -111,10 +111,6 @@ def described_file(path: Path, fixture: Fixture) -> str:
     size = path.stat().st_size
     steps, blocks = len(fixture.steps), len(fixture.blocks)
     return f"{path}: {counted(blocks, 'block')}, {counted(steps, 'generation')}, {size:,} bytes"
-
-
-def _is_told(option: str) -> bool:
-    return click.get_current_context().get_parameter_source(option) is ParameterSource.COMMANDLINE
 
 
 def _check_files(*, wanted_count: int, name_count: int, output: Path) -> None:
