@@ -133,6 +133,13 @@ class Database(BaseDB):
         self.discard()
         self._rows.close()
 
+    def scratch(self) -> Database:
+        """Return the same rows with a buffer of its own, which nobody is to commit.
+
+        What is being written to this one is not seen there: any thread may have one.
+        """
+        return Database(self._rows)
+
     # -- going back -- #
 
     @property

@@ -4,14 +4,15 @@
 * trying: what would be: calls, estimates, past transactions once more
 * chain: what changes it: genesis, blocks, going back
 
-drafting.py makes blocks that are only looked at.
+drafting.py is what it would be behind a block that is only looked at.
 """
 
 from pyevm_agents.calls import AccountOverride, Call, CallResult
 from pyevm_agents.chain.chain import Chain
-from pyevm_agents.chain.drafting import ModelNeededError
+from pyevm_agents.chain.drafting import DraftedChain, ModelNeededError
 from pyevm_agents.chain.opening import kept_config
 from pyevm_agents.chain.records import BlockSettings, MinedBlock, Record
+from pyevm_agents.chain.trying import ChainTrials
 from pyevm_agents.genesis import ForeignRules, GenesisAccount
 
 __all__ = [
@@ -20,6 +21,8 @@ __all__ = [
     "Call",
     "CallResult",
     "Chain",
+    "ChainTrials",
+    "DraftedChain",
     "ForeignRules",
     "GenesisAccount",
     "MinedBlock",

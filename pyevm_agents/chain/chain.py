@@ -14,12 +14,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import rlp
+from eth.db.atomic import AtomicDB
 from eth.db.schema import SchemaV1
 from eth.rlp.sedes import chain_gaps
 from eth_typing import BlockNumber
 
 from pyevm_agents.blocks import decode_block, require_same
-from pyevm_agents.chain.drafting import SilentModel, scratch_chain
+from pyevm_agents.chain.drafting import DraftedChain, SilentModel
 from pyevm_agents.chain.opening import begin, executor_of
 from pyevm_agents.chain.records import BlockSettings, MinedBlock, Record
 from pyevm_agents.chain.row_keys import BEFORE_KEY, HEAD_STATE_KEY, NOTE_KEY, SENDER_KEY
@@ -123,14 +124,19 @@ class Chain(ChainTrials):
         header: BlockHeaderAPI,
         *,
         asks_models: bool = True,
-    ) -> MinedBlock:
+        watch: Watch | None = None,
+    ) -> DraftedChain:
         """Make a block as `mine` does, and keep nothing. Any thread may, also while one is mined.
 
-        Input:  the transactions; a header of `next_header`; whether models answer in it.
+        Input:  the transactions; a header of `next_header`; whether models answer in it; who is
+                told of each transaction as it ends.
         Raises: see `mine`. ModelNeededError: a model would have to be asked, and is not to be.
         """
         chain_class = self._chain_class if asks_models else self._silent_chain_class
-        return self._make(_vm(scratch_chain(chain_class, self._db), header), transactions)
+        db = self._db.scratch()
+        mined = self._make(_vm(chain_class(AtomicDB(db)), header), transactions, watch)
+        draft = Record(block=mined.block, receipts=mined.receipts)
+        return DraftedChain(self.config, self._chain_class, db, draft)
 
     def listing(
         self, transactions: Sequence[SignedTransactionAPI], header: BlockHeaderAPI
@@ -147,9 +153,14 @@ class Chain(ChainTrials):
         executor = executor_of(self.config, silent, Steps())
         return agent_chain(executor, self.config.chain_id)
 
-    def _make(self, vm: WatchedVM, transactions: Sequence[SignedTransactionAPI]) -> MinedBlock:
+    def _make(
+        self,
+        vm: WatchedVM,
+        transactions: Sequence[SignedTransactionAPI],
+        watch: Watch | None = None,
+    ) -> MinedBlock:
         vm.is_own_block = True
-        return self._execute(vm, vm.get_block().copy(transactions=transactions))
+        return self._execute(vm, vm.get_block().copy(transactions=transactions), watch)
 
     def import_block(self, encoded: bytes, *, watch: Watch | None = None) -> MinedBlock:
         """Execute a block that was mined before, and add it if it is what its header says.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from eth.db.atomic import AtomicDB
-from eth.db.batch import BatchDB
+import rlp
+
+from pyevm_agents.chain.trying import ChainTrials
 
 if TYPE_CHECKING:
-    from eth.abc import DatabaseAPI
-
     from precompiles.ports import GenerationRequest, LanguageModel, Segment
+    from pyevm_agents.chain.records import Record
+    from pyevm_agents.config import ChainConfig
+    from pyevm_agents.database import Database
     from pyevm_agents.vm import AgentChain
 
 
@@ -43,6 +45,23 @@ class SilentModel:
         raise ModelNeededError(f"a prompt of {len(request.prompt_tokens)} tokens")
 
 
-def scratch_chain(chain_class: type[AgentChain], db: DatabaseAPI) -> AgentChain:
-    """Return a chain that stands where the rows do, and writes nothing into them."""
-    return chain_class(AtomicDB(BatchDB(db)))
+class DraftedChain(ChainTrials):
+    """A chain as it would be, were a draft its latest block: to be read, and to try things on.
+
+    Whatever is mined, or undone, behind its back changes nothing of it.
+    """
+
+    def __init__(
+        self, config: ChainConfig, chain_class: type[AgentChain], db: Database, draft: Record
+    ) -> None:
+        """Begin behind a draft.
+
+        Input: the rules; rows that nobody else has, with the state behind the draft; the draft.
+        """
+        super().__init__(config, chain_class, db)
+        header = draft.block.header
+        db[bytes(header.hash)] = rlp.encode(header)
+        self._records[header.hash] = draft
+        self._tip = (header, bytes(header.state_root))
+        self.draft = draft
+        """The block, with its receipts."""

@@ -196,10 +196,13 @@ class ChainReader:
         return self._db[key] if self._db.exists(key) else None
 
     def state_root_before(self, header: BlockHeaderAPI) -> bytes:
-        """Return the root of the state that a block begins with."""
+        """Return the root of the state that a block begins with, on the chain or not."""
         key = BEFORE_KEY + header.hash
         if self._db.exists(key):
             return self._db[key]
+        head, root = self._tip
+        if header.parent_hash == head.hash:
+            return root
         return bytes(self.header_of(header.parent_hash).state_root)
 
     def balance(self, address: Address) -> int:

@@ -17,7 +17,7 @@ from eth_utils import ValidationError, keccak
 from lru import LRU
 
 from precompiles.react import GrammarViolationError
-from pyevm_agents.chain import BlockSettings, ModelNeededError, Record
+from pyevm_agents.chain import BlockSettings
 from pyevm_agents.console import console_lines
 from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.node.admission import MAX_BLOBS, Terms, require_admissible
@@ -25,6 +25,7 @@ from pyevm_agents.node.clock import Clock
 from pyevm_agents.node.clock import Settings as ClockSettings
 from pyevm_agents.node.keys import Keys
 from pyevm_agents.node.mining import Mining, Ticker
+from pyevm_agents.node.pending import Drafts
 from pyevm_agents.node.pool import Pool, PoolError
 from pyevm_agents.node.turns import BusyError, Turns
 from pyevm_agents.transactions import blob_base_fee, blobs_of
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from eth.abc import BlockHeaderAPI, ComputationAPI, SignedTransactionAPI, StateAPI
 
     from pyevm_agents.chain import Chain, MinedBlock
+    from pyevm_agents.node.pending import Pending
     from pyevm_agents.node.pool import Waiting
 
 T = TypeVar("T")
@@ -117,6 +119,7 @@ class Node:
         self.sending = threading.RLock()
         """Held from the choice of a nonce until its transaction waits."""
 
+        self._drafts = Drafts(chain)
         self._mining = mining or Mining()
         self._watchers: list[Watcher] = []
         self._kept: dict[int, _Kept] = {}
@@ -255,25 +258,13 @@ class Node:
         parent = self.chain.head  # Another thread may be making blocks.
         return self.chain.next_header(self.settings(parent=parent), parent=parent)
 
-    def pending(self) -> Record:
-        """Return the block of what waits as it would be made now; not on the chain.
+    def pending(self) -> Pending:
+        """Return the block of what waits as it would be made now, and the chain behind it.
 
-        Where a model would have to be asked for it, the transactions are only listed: nothing is
-        used, and there are no receipts.
+        No model is asked, in any thread.
         """
-        parent = self.chain.head  # Another thread may be making blocks.
-        settings = self.settings(parent=parent)
-        header = self.chain.next_header(settings, parent=parent)
-        transactions = [one.transaction for one in self.choose(header)]
-        for chosen in (transactions, ()):
-            try:
-                mined = self.chain.draft(chosen, header, asks_models=False)
-            except ValidationError:
-                continue
-            except ModelNeededError:
-                break
-            return Record(block=mined.block, receipts=mined.receipts)
-        return Record(block=self.chain.listing(transactions, header), receipts=())
+        header = self.next_header()
+        return self._drafts.of([one.transaction for one in self.choose(header)], header)
 
     def mine(self, timestamp_seconds: int | None = None) -> MinedBlock:
         """Make a block of what is ready.
@@ -356,12 +347,15 @@ class Node:
         self, transactions: list[SignedTransactionAPI], settings: BlockSettings
     ) -> None:
         """Let the first transaction wait no more that a block can't hold behind those before it."""
-        for count in range(1, len(transactions) + 1):
-            try:
-                self.chain.draft(transactions[:count], self.chain.next_header(settings))
-            except ValidationError:
-                self.pool.remove(transactions[count - 1].hash)
-                return
+        ended: list[bytes] = []
+        try:
+            self.chain.draft(
+                transactions,
+                self.chain.next_header(settings),
+                watch=lambda one, *_: ended.append(one.hash),
+            )
+        except ValidationError:
+            self.pool.remove(transactions[len(ended)].hash)
 
     # -- going back -- #
 

@@ -15,12 +15,11 @@ from pyevm_agents.models.scripted import Counting
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.agent_trace import trace_json
 from pyevm_agents.rpc.asked import asked
-from pyevm_agents.rpc.blocks import header_of
+from pyevm_agents.rpc.blocks import next_view
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
-from pyevm_agents.rpc.eth_call import call_of, estimate_gas
+from pyevm_agents.rpc.eth_call import call_of, least_gas_of
 from pyevm_agents.rpc.failures import SERVER_ERROR, execution_failed
 from pyevm_agents.rpc.parameters import (
-    PENDING,
     BlockId,
     block,
     hash32,
@@ -107,12 +106,12 @@ def trace_transaction(rpc: Rpc, transaction_hash: bytes) -> Json:
     return trace_json(transaction_hash, computation, gas_used, rpc.node.chain.models)
 
 
-@METHODS.method("agent_estimate", asked, optional(block, PENDING))
-def estimate(rpc: Rpc, transaction: Asked, block: BlockId) -> Json:
+@METHODS.method("agent_estimate", asked, optional(block))
+def estimate(rpc: Rpc, transaction: Asked, block: BlockId | None) -> Json:
     """Return the least gas limit, and what of the gas used goes to the EVM, prompts and output."""
-    least = int(estimate_gas(rpc, transaction, block, None), 16)
-    header = header_of(rpc.node, block)
-    result = rpc.node.chain.call(call_of(transaction), header=header)
+    at, call = next_view(rpc, block), call_of(transaction)
+    least = least_gas_of(rpc, call, at)
+    result = at.chain.call(call, header=at.header)
     if result.error is not None:
         raise execution_failed(result.error, result.output)
     found = inferences(result.computation)

@@ -1,15 +1,20 @@
-"""Which header a block parameter means."""
+"""Which block a parameter means, and the chain as it stands behind it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eth.exceptions import HeaderNotFound
 
-if TYPE_CHECKING:
-    from eth.abc import BlockHeaderAPI
+from pyevm_agents.rpc.parameters import PENDING
 
+if TYPE_CHECKING:
+    from eth.abc import BlockHeaderAPI, StateAPI
+
+    from pyevm_agents.chain import ChainTrials
     from pyevm_agents.node import Node
+    from pyevm_agents.rpc.context import Rpc
     from pyevm_agents.rpc.parameters import BlockId
 
 
@@ -19,6 +24,8 @@ class BlockNotFoundError(LookupError):
 
 def header_of(node: Node, block: BlockId) -> BlockHeaderAPI:
     """Return the header that is meant. "pending" is the one that the next block begins with.
+
+    Whoever asks for what is behind a block asks for its `View`.
 
     Nothing of a local chain is undone but by whom it belongs to, so its latest block is safe and
     final as well.
@@ -43,3 +50,54 @@ def header_of(node: Node, block: BlockId) -> BlockHeaderAPI:
             return chain.header(0)
         case _:
             return chain.head
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What is behind a block, to be read, and to try things on."""
+
+    chain: ChainTrials
+    header: BlockHeaderAPI
+    """The block's, which the chain has; or that of a block to be made on the chain's latest."""
+
+    @property
+    def state(self) -> StateAPI:
+        """The state there."""
+        return self.chain.state(self.header)
+
+
+def view_of(rpc: Rpc, block: BlockId) -> View:
+    """Return what is behind the block that is meant. "pending" counts in what waits.
+
+    Raises: BlockNotFoundError: there is none. WouldWaitError: transactions have to be executed for
+            it, and this thread may not wait.
+    """
+    if block.tag == "pending" and len(rpc.node.pool):
+        return drafted_view(rpc)
+    return View(rpc.node.chain, header_of(rpc.node, block))
+
+
+def next_view(rpc: Rpc, block: BlockId | None) -> View:
+    """Return what is behind the block that is meant; where None, what a transaction would find.
+
+    That is "pending" where blocks are made by hand or by a clock. Where each transaction gets one,
+    what waits has its block in no time, and the next begins behind the latest: else each of many
+    senders would execute what all others have just sent.
+
+    Raises: see `view_of`.
+    """
+    if block is not None:
+        return view_of(rpc, block)
+    if rpc.node.mining.is_automatic:
+        return View(rpc.node.chain, rpc.node.next_header())
+    return view_of(rpc, PENDING)
+
+
+def drafted_view(rpc: Rpc) -> View:
+    """Return what is behind the pending block, made if nothing waits too.
+
+    Raises: WouldWaitError: this thread may not wait.
+    """
+    rpc.require_patience()
+    chain = rpc.node.pending().chain
+    return View(chain, chain.head)

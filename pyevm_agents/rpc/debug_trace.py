@@ -13,7 +13,7 @@ from pyevm_agents.chain import Record
 from pyevm_agents.errors import BlockError
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.asked import Asked, asked, block_override, overrides
-from pyevm_agents.rpc.blocks import BlockNotFoundError, header_of
+from pyevm_agents.rpc.blocks import BlockNotFoundError, view_of
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.eth_call import call_of
 from pyevm_agents.rpc.eth_state import record_of
@@ -85,10 +85,11 @@ def trace_call(rpc: Rpc, transaction: Asked, block: BlockId, options: object) ->
     told = options if isinstance(options, dict) else {}
     accounts, told_block = told.get("stateOverrides"), told.get("blockOverrides")
     tracer = tracer_from(options)
+    at = view_of(rpc, block)
     try:
-        rpc.node.chain.call(
+        at.chain.call(
             call_of(transaction),
-            header=header_of(rpc.node, block),
+            header=at.header,
             overrides=None if accounts is None else overrides(accounts, "options.stateOverrides"),
             block=None
             if told_block is None

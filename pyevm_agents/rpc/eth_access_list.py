@@ -10,11 +10,11 @@ from eth.exceptions import Revert
 from eth_utils import ValidationError
 
 from pyevm_agents.rpc.asked import Asked, asked, overrides
-from pyevm_agents.rpc.blocks import header_of
+from pyevm_agents.rpc.blocks import next_view
 from pyevm_agents.rpc.errors import RpcError
 from pyevm_agents.rpc.eth_call import call_of
 from pyevm_agents.rpc.failures import SERVER_ERROR
-from pyevm_agents.rpc.parameters import PENDING, BlockId, block
+from pyevm_agents.rpc.parameters import BlockId, block
 from pyevm_agents.rpc.table import Table, optional
 from pyevm_agents.tracing import AccessListTracer, traced_vm
 
@@ -34,22 +34,22 @@ MAX_ROUNDS = 100
 """Executions until the list stays the same. It grows each time, so it seldom takes three."""
 
 
-@METHODS.method("eth_createAccessList", asked, optional(block, PENDING), optional(overrides))
+@METHODS.method("eth_createAccessList", asked, optional(block), optional(overrides))
 def create_access_list(
     rpc: Rpc,
     transaction: Asked,
-    block: BlockId,
+    block: BlockId | None,
     state_overrides: Mapping[Address, AccountOverride] | None,
 ) -> Json:
     """Return the accounts and slots that a transaction touches, and its gas with that list."""
-    header = header_of(rpc.node, block)
+    at = next_view(rpc, block)
     call = call_of(transaction)
     for _ in range(MAX_ROUNDS):
         tracer = AccessListTracer(call.access_list)
         try:
-            result = rpc.node.chain.call(
+            result = at.chain.call(
                 call,
-                header=header,
+                header=at.header,
                 overrides=state_overrides,
                 trace=partial(traced_vm, tracer=tracer),
             )

@@ -10,20 +10,20 @@ from eth_utils import ValidationError
 from pyevm_agents.calls import Call
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.asked import Asked, asked, block_override, overrides
-from pyevm_agents.rpc.blocks import header_of
+from pyevm_agents.rpc.blocks import next_view, view_of
 from pyevm_agents.rpc.errors import RpcError, WouldWaitError
 from pyevm_agents.rpc.eth_funds import affordable, require_funds
 from pyevm_agents.rpc.failures import SERVER_ERROR, execution_failed
-from pyevm_agents.rpc.parameters import LATEST, PENDING, BlockId, block
+from pyevm_agents.rpc.parameters import LATEST, BlockId, block
 from pyevm_agents.rpc.table import Table, optional
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eth.abc import BlockHeaderAPI
     from eth_typing import Address
 
     from pyevm_agents.calls import AccountOverride, BlockOverride, CallResult
+    from pyevm_agents.rpc.blocks import View
     from pyevm_agents.rpc.context import Rpc
 
 METHODS = Table()
@@ -46,11 +46,11 @@ def call(
 ) -> str:
     """Execute a message in a block's context, and keep nothing; return its output."""
     require_chain(rpc, transaction)
-    header = header_of(rpc.node, block)
+    at = view_of(rpc, block)
     sent = call_of(transaction)
-    require_funds(rpc.node, sent, header, state_overrides or {})
+    require_funds(at, sent, state_overrides or {})
     try:
-        result = _executed(rpc, sent, header, state_overrides, block_override)
+        result = _executed(rpc, sent, at, state_overrides, block_override)
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
     rpc.node.tell_printed(result.computation)
@@ -62,7 +62,7 @@ def call(
 def _executed(
     rpc: Rpc,
     call: Call,
-    header: BlockHeaderAPI,
+    at: View,
     overrides: Mapping[Address, AccountOverride] | None,
     block: BlockOverride | None,
 ) -> CallResult:
@@ -70,49 +70,58 @@ def _executed(
 
     Raises: WouldWaitError: it is not. ValidationError: no block could hold it.
     """
-    chain = rpc.node.chain
     if not rpc.may_wait:
         is_as_it_is = overrides is None and block is None
-        short = chain.call_if_short(call, header=header) if is_as_it_is else None
+        short = at.chain.call_if_short(call, header=at.header) if is_as_it_is else None
         if short is None:
             raise WouldWaitError
         return short
-    with chain.steps.run("call"):
-        return chain.call(call, header=header, overrides=overrides, block=block)
+    with rpc.node.chain.steps.run("call"):
+        return at.chain.call(call, header=at.header, overrides=overrides, block=block)
 
 
 @METHODS.method(
     "eth_estimateGas",
     asked,
-    optional(block, PENDING),
+    optional(block),
     optional(overrides),
     optional(block_override),
 )
 def estimate_gas(
     rpc: Rpc,
     transaction: Asked,
-    block: BlockId,
+    block: BlockId | None,
     state_overrides: Mapping[Address, AccountOverride] | None = None,
     block_override: BlockOverride | None = None,
 ) -> str:
     """Return the least gas limit with which a transaction succeeds, exactly."""
-    header = header_of(rpc.node, block)
-    chain = rpc.node.chain
-    wanted = affordable(rpc.node, call_of(transaction), header, state_overrides or {})
+    at = next_view(rpc, block)
+    return hex(least_gas_of(rpc, call_of(transaction), at, state_overrides, block_override))
+
+
+def least_gas_of(
+    rpc: Rpc,
+    call: Call,
+    at: View,
+    overrides: Mapping[Address, AccountOverride] | None = None,
+    block: BlockOverride | None = None,
+) -> int:
+    """Return the least gas limit with which a call succeeds.
+
+    Raises: RpcError: it fails with all the gas that it may have.
+    """
+    wanted = affordable(at, call, overrides or {})
     try:
-        with chain.steps.run("estimate"):
-            least = chain.estimate_gas(
-                wanted, header=header, overrides=state_overrides, block=block_override
-            )
+        with rpc.node.chain.steps.run("estimate"):
+            return at.chain.estimate_gas(wanted, header=at.header, overrides=overrides, block=block)
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
     except OutOfGas as error:
-        most = wanted.gas or header.gas_limit
+        most = wanted.gas or at.header.gas_limit
         raise RpcError(SERVER_ERROR, f"gas required exceeds allowance ({most})") from error
     except VMError as error:
-        result = chain.call(wanted, header=header, overrides=state_overrides, block=block_override)
+        result = at.chain.call(wanted, header=at.header, overrides=overrides, block=block)
         raise execution_failed(error, result.output) from error
-    return hex(least)
 
 
 def require_chain(rpc: Rpc, asked: Asked) -> None:

@@ -12,7 +12,7 @@ from eth_utils import ValidationError
 
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.asked import Asked, asked, block_override, overrides
-from pyevm_agents.rpc.blocks import header_of
+from pyevm_agents.rpc.blocks import view_of
 from pyevm_agents.rpc.eth_call import call_of
 from pyevm_agents.rpc.failures import execution_failed
 from pyevm_agents.rpc.parameters import LATEST, BlockId, block, invalid, listed, mapping
@@ -87,7 +87,7 @@ def call_many(
     state_overrides: Mapping[Address, AccountOverride] | None = None,
 ) -> list[list[Json]]:
     """Execute bundles of calls, each call on what those before it left; return their outputs."""
-    sequence = Sequence(rpc.node.chain, header_of(rpc.node, state_context), state_overrides)
+    sequence = Sequence(view_of(rpc, state_context), state_overrides)
     return [
         [_tried(rpc, sequence, call, bundle.block) for call in bundle.calls] for bundle in bundles
     ]

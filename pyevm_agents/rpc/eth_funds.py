@@ -13,11 +13,10 @@ from pyevm_agents.rpc.failures import SERVER_ERROR
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eth.abc import BlockHeaderAPI
     from eth_typing import Address
 
     from pyevm_agents.calls import AccountOverride, Call
-    from pyevm_agents.node import Node
+    from pyevm_agents.rpc.blocks import View
 
     Overrides = Mapping[Address, AccountOverride]
 
@@ -25,15 +24,15 @@ LEAST_GAS = 21_000
 """Gas of a transaction that does nothing."""
 
 
-def require_funds(node: Node, call: Call, header: BlockHeaderAPI, overrides: Overrides) -> None:
+def require_funds(at: View, call: Call, overrides: Overrides) -> None:
     """Refuse a call that its sender can't pay for.
 
     Source: geth, core/state_transition.go, `buyGas`.
     Raises: RpcError: it costs more than the sender has.
     """
-    gas = int(header.gas_limit) if call.gas is None else call.gas
+    gas = int(at.header.gas_limit) if call.gas is None else call.gas
     want = gas * call.gas_price_wei + call.value_wei
-    have = _balance(node, call, header, overrides) if want else 0
+    have = _balance(at, call, overrides) if want else 0
     if have < want:
         raise RpcError(
             SERVER_ERROR,
@@ -43,7 +42,7 @@ def require_funds(node: Node, call: Call, header: BlockHeaderAPI, overrides: Ove
         )
 
 
-def affordable(node: Node, call: Call, header: BlockHeaderAPI, overrides: Overrides) -> Call:
+def affordable(at: View, call: Call, overrides: Overrides) -> Call:
     """Return a call with no more gas than its sender can pay for.
 
     Source: geth, eth/gasestimator/gasestimator.go.
@@ -51,7 +50,7 @@ def affordable(node: Node, call: Call, header: BlockHeaderAPI, overrides: Overri
     """
     if not (call.gas_price_wei or call.value_wei):
         return call
-    have = _balance(node, call, header, overrides)
+    have = _balance(at, call, overrides)
     if have < call.value_wei:
         raise RpcError(SERVER_ERROR, "insufficient funds for transfer")
     if not call.gas_price_wei:
@@ -59,12 +58,12 @@ def affordable(node: Node, call: Call, header: BlockHeaderAPI, overrides: Overri
     allowance = (have - call.value_wei) // call.gas_price_wei
     if allowance < LEAST_GAS:
         raise RpcError(SERVER_ERROR, f"gas required exceeds allowance ({allowance})")
-    gas = int(header.gas_limit) if call.gas is None else call.gas
+    gas = int(at.header.gas_limit) if call.gas is None else call.gas
     return replace(call, gas=min(gas, allowance))
 
 
-def _balance(node: Node, call: Call, header: BlockHeaderAPI, overrides: Overrides) -> int:
+def _balance(at: View, call: Call, overrides: Overrides) -> int:
     told = overrides.get(call.sender)
     if told is not None and told.balance_wei is not None:
         return told.balance_wei
-    return int(node.chain.state(header).get_balance(call.sender))
+    return int(at.state.get_balance(call.sender))

@@ -8,7 +8,7 @@ from eth_utils import to_hex
 
 from pyevm_agents.proofs import prove
 from pyevm_agents.rpc import formats
-from pyevm_agents.rpc.blocks import header_of
+from pyevm_agents.rpc.blocks import view_of
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.parameters import (
     LATEST,
@@ -25,7 +25,6 @@ from pyevm_agents.rpc.table import Table, optional
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eth.abc import BlockHeaderAPI
     from eth_typing import Address
 
     from pyevm_agents.proofs import AccountProof
@@ -94,7 +93,7 @@ def get_account(rpc: Rpc, account: Address, block: BlockId) -> Json:
 @METHODS.method("eth_getAccountInfo", address, AT)
 def get_account_info(rpc: Rpc, account: Address, block: BlockId) -> Json:
     """Return an account's balance, nonce and code."""
-    state = rpc.node.chain.state(_header(rpc, block))
+    state = view_of(rpc, block).state
     return {
         "balance": hex(state.get_balance(account)),
         "nonce": hex(state.get_nonce(account)),
@@ -121,7 +120,7 @@ def get_storage_values(
     rpc: Rpc, requests: Mapping[Address, list[int]], block: BlockId
 ) -> dict[str, list[str]]:
     """Return slots of several accounts, 32 bytes each."""
-    state = rpc.node.chain.state(_header(rpc, block))
+    state = view_of(rpc, block).state
     return {
         to_hex(account): [formats.word(state.get_storage(account, one)) for one in slots]
         for account, slots in requests.items()
@@ -129,9 +128,5 @@ def get_storage_values(
 
 
 def _prove(rpc: Rpc, account: Address, slots: list[int], block: BlockId) -> AccountProof:
-    chain = rpc.node.chain
-    return prove(chain.rows, chain.state_root(_header(rpc, block)), account, slots)
-
-
-def _header(rpc: Rpc, block: BlockId) -> BlockHeaderAPI:
-    return rpc.node.chain.head if block.tag == "pending" else header_of(rpc.node, block)
+    at = view_of(rpc, block)
+    return prove(at.chain.rows, at.chain.state_root(at.header), account, slots)

@@ -16,7 +16,7 @@ from pyevm_agents.rpc.asked import Asked, asked
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.eth_call import estimate_gas, require_chain
 from pyevm_agents.rpc.failures import words
-from pyevm_agents.rpc.parameters import PENDING, data
+from pyevm_agents.rpc.parameters import data
 from pyevm_agents.rpc.patience import done_within
 from pyevm_agents.rpc.table import Table
 from pyevm_agents.transactions import (
@@ -168,7 +168,7 @@ def _gas(rpc: Rpc, asked: Asked, sender: Address) -> int:
     """Return a transaction's gas limit, what it needs where that is not told."""
     if asked.gas is not None:
         return asked.gas
-    return int(estimate_gas(rpc, replace(asked, sender=sender), PENDING, None), 16)
+    return int(estimate_gas(rpc, replace(asked, sender=sender), None, None), 16)
 
 
 def _kind(asked: Asked) -> int:

@@ -10,7 +10,7 @@ from eth.vm.forks.shanghai.withdrawals import Withdrawal
 from pyevm_agents.chain import Record
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.asked import BLOCK_FIELDS, Asked, asked, block_fields, overrides
-from pyevm_agents.rpc.blocks import header_of
+from pyevm_agents.rpc.blocks import drafted_view, view_of
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.failures import SERVER_ERROR, reason
 from pyevm_agents.rpc.parameters import (
@@ -137,14 +137,13 @@ def _call(asked: Asked) -> SimulatedCall:
 @METHODS.method("eth_simulateV1", simulation, optional(block, LATEST))
 def simulate(rpc: Rpc, options: Any, block: BlockId) -> list[Json]:  # noqa: ANN401 - as `simulation` reads it
     """Execute calls in blocks on top of one of the chain, and keep nothing; return the blocks."""
-    chain = rpc.node.chain
-    base = chain.head if block.tag == "pending" else header_of(rpc.node, block)
+    at = drafted_view(rpc) if block.tag == "pending" else view_of(rpc, block)
     made = Simulation(
-        chain,
-        base,
+        at.chain,
+        at.header,
         validates=options["validation"],
         notes_transfers=options["traceTransfers"],
-        most_gas=rpc.call_gas or chain.config.block_gas_limit,
+        most_gas=rpc.call_gas or at.chain.config.block_gas_limit,
     )
     try:
         return [

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc import formats
-from pyevm_agents.rpc.blocks import BlockNotFoundError, header_of
+from pyevm_agents.rpc.blocks import BlockNotFoundError, header_of, view_of
 from pyevm_agents.rpc.errors import RpcError
 from pyevm_agents.rpc.failures import SERVER_ERROR
 from pyevm_agents.rpc.faults import fault_told
@@ -23,7 +23,6 @@ from pyevm_agents.rpc.parameters import (
 from pyevm_agents.rpc.table import Table, optional
 
 if TYPE_CHECKING:
-    from eth.abc import StateAPI
     from eth_typing import Address
 
     from pyevm_agents.chain import Record
@@ -67,7 +66,7 @@ def syncing(rpc: Rpc) -> bool:  # noqa: ARG001 - as all methods
 @METHODS.method("eth_getBalance", address, AT, is_quick=True)
 def get_balance(rpc: Rpc, account: Address, block: BlockId) -> str:
     """Return an account's balance, in wei."""
-    return hex(_state(rpc, block).get_balance(account))
+    return hex(view_of(rpc, block).state.get_balance(account))
 
 
 @METHODS.method("eth_getTransactionCount", address, AT, is_quick=True)
@@ -75,13 +74,13 @@ def get_transaction_count(rpc: Rpc, account: Address, block: BlockId) -> str:
     """Return an account's nonce; that of its next transaction where "pending"."""
     if block.tag == "pending":
         return hex(rpc.node.next_nonce(account))
-    return hex(_state(rpc, block).get_nonce(account))
+    return hex(view_of(rpc, block).state.get_nonce(account))
 
 
 @METHODS.method("eth_getCode", address, AT, is_quick=True)
 def get_code(rpc: Rpc, account: Address, block: BlockId) -> str:
     """Return an account's code."""
-    return formats.data(_state(rpc, block).get_code(account))
+    return formats.data(view_of(rpc, block).state.get_code(account))
 
 
 def storage_key(value: object, name: str) -> int:
@@ -97,7 +96,7 @@ def storage_key(value: object, name: str) -> int:
 @METHODS.method("eth_getStorageAt", address, storage_key, AT, is_quick=True)
 def get_storage_at(rpc: Rpc, account: Address, position: int, block: BlockId) -> str:
     """Return a storage slot, 32 bytes."""
-    return formats.word(_state(rpc, block).get_storage(account, position))
+    return formats.word(view_of(rpc, block).state.get_storage(account, position))
 
 
 @METHODS.method("eth_getBlockByNumber", block, optional(boolean, default=False))
@@ -226,7 +225,7 @@ def find_record(rpc: Rpc, block: BlockId) -> Record | None:
     except BlockNotFoundError:
         return None
     if block.tag == "pending":
-        return rpc.node.pending()
+        return rpc.node.pending().record
     return rpc.node.chain.record(header)
 
 
@@ -239,9 +238,3 @@ def record_of(rpc: Rpc, block: BlockId) -> Record:
     if record is None:
         raise BlockNotFoundError("header not found")
     return record
-
-
-def _state(rpc: Rpc, block: BlockId) -> StateAPI:
-    if block.tag == "pending":
-        return rpc.node.chain.state()
-    return rpc.node.chain.state(header_of(rpc.node, block))

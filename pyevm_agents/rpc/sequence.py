@@ -11,11 +11,10 @@ from pyevm_agents.tracing import MuxTracer, TouchedState, traced_vm
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from eth.abc import BlockHeaderAPI
     from eth_typing import Address
 
     from pyevm_agents.calls import BlockOverride, Call, CallResult
-    from pyevm_agents.chain import Chain
+    from pyevm_agents.rpc.blocks import View
     from pyevm_agents.tracing import Tracer
     from pyevm_agents.tracing.touched_state import TouchedAccount
 
@@ -30,13 +29,11 @@ class Sequence:
 
     def __init__(
         self,
-        chain: Chain,
-        header: BlockHeaderAPI,
+        at: View,
         accounts: Mapping[Address, AccountOverride] | None = None,
     ) -> None:
         """Begin with the state after a block, but for what accounts are said to be."""
-        self._chain = chain
-        self._header = header
+        self._at = at
         self._accounts = dict(accounts or {})
 
     def call(
@@ -51,9 +48,9 @@ class Sequence:
         tracers: dict[str, Tracer] = {"touched": touched}
         if tracer is not None:
             tracers["asked"] = tracer
-        result = self._chain.call(
+        result = self._at.chain.call(
             call,
-            header=self._header,
+            header=self._at.header,
             overrides=self._accounts,
             block=block,
             trace=partial(traced_vm, tracer=MuxTracer(tracers)),

@@ -16,7 +16,7 @@ from eth_utils import ValidationError
 from pyevm_agents.calls import Call
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.asked import Asked, asked, block_override, overrides
-from pyevm_agents.rpc.blocks import header_of
+from pyevm_agents.rpc.blocks import next_view, view_of
 from pyevm_agents.rpc.errors import RpcError
 from pyevm_agents.rpc.eth_call import call_of
 from pyevm_agents.rpc.eth_send import decoded
@@ -24,7 +24,6 @@ from pyevm_agents.rpc.eth_state import record_of
 from pyevm_agents.rpc.failures import SERVER_ERROR
 from pyevm_agents.rpc.parameters import (
     LATEST,
-    PENDING,
     BlockId,
     block,
     data,
@@ -137,12 +136,12 @@ def trace_call(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
     block_override: BlockOverride | None = None,
 ) -> Json:
     """Try a call, and return its calls, its opcodes and what it would change, as asked for."""
-    call = call_of(transaction)
+    at, call = view_of(rpc, block), call_of(transaction)
     tracer = ReplayTracer(trace_types)
     try:
-        rpc.node.chain.call(
+        at.chain.call(
             call,
-            header=header_of(rpc.node, block),
+            header=at.header,
             overrides=state_overrides,
             block=block_override,
             trace=partial(traced_vm, tracer=tracer),
@@ -157,7 +156,7 @@ def trace_call_many(
     rpc: Rpc, calls: list[tuple[Asked, frozenset[str]]], block: BlockId
 ) -> list[Json]:
     """Try calls, each on what those before it left; return of each what was asked for."""
-    sequence = Sequence(rpc.node.chain, header_of(rpc.node, block))
+    sequence = Sequence(view_of(rpc, block))
     results = []
     for index, (transaction, types) in enumerate(calls):
         call = call_of(transaction)
@@ -173,11 +172,11 @@ def trace_call_many(
 @METHODS.method("trace_rawTransaction", data, trace_types)
 def trace_raw_transaction(rpc: Rpc, transaction: bytes, trace_types: frozenset[str]) -> Json:
     """Try a signed transaction in the next block, and send it to nobody."""
-    header = header_of(rpc.node, PENDING)
-    call = _call_of(decoded(rpc, transaction), int(header.base_fee_per_gas or 0))
+    at = next_view(rpc, None)
+    call = _call_of(decoded(rpc, transaction), int(at.header.base_fee_per_gas or 0))
     tracer = ReplayTracer(trace_types)
     try:
-        rpc.node.chain.call(call, header=header, trace=partial(traced_vm, tracer=tracer))
+        at.chain.call(call, header=at.header, trace=partial(traced_vm, tracer=tracer))
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
     return tracer.result()

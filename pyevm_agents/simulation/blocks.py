@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     )
     from eth_typing import Address, Hash32
 
-    from pyevm_agents.chain import Chain
+    from pyevm_agents.chain import ChainTrials
     from pyevm_agents.simulation.told import SimulatedCall
     from pyevm_agents.simulation.vm import Precompile, SimulatedVM
     from pyevm_agents.vm import WatchedVM
@@ -73,7 +73,7 @@ class Simulation:
 
     def __init__(
         self,
-        chain: Chain,
+        chain: ChainTrials,
         base: BlockHeaderAPI,
         *,
         validates: bool,

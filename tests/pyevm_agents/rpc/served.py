@@ -49,7 +49,8 @@ class Served:
             keys=Keys(KEYS),
             mining=Mining(is_automatic=self.is_automatic),
         )
-        self.dispatcher = Dispatcher(node_service(self.node, send_seconds=60))
+        self.service = node_service(self.node, send_seconds=60)
+        self.dispatcher = Dispatcher(self.service)
         self.told: list[Mapping[str, Any]] = []
         self.session = Session("test", self.told.append)
 

@@ -1,0 +1,255 @@
+"""The state at "pending": what waits counted in, whatever is asked of it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from eth_utils import to_hex
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyevm_agents.node import Mining
+from pyevm_agents.rpc.errors import WouldWaitError
+from pyevm_agents.rpc.session import Session
+from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, NOBODY
+from tests.pyevm_agents.rpc.contracts_to_trace import (
+    CALLER,
+    CALLER_ADDRESS,
+    CODES,
+    COUNTER,
+    COUNTER_ADDRESS,
+    REVERTING,
+    SENDER,
+    send,
+)
+from tests.pyevm_agents.rpc.served import RefusedError, Served
+from tests.pyevm_agents.tracing.assembler import asm
+from tests.thinking_node import ThinkingNode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyevm_agents.chain import DraftedChain
+
+    Serve = Callable[..., Served]
+
+ACCOUNTS = [to_hex(one) for one in (*ADDRESSES, NOBODY, COUNTER_ADDRESS, CALLER_ADDRESS)]
+OUTPUT = {"from": SENDER, "to": COUNTER, "gas": hex(100_000)}
+"""Counts, and returns to what."""
+
+
+@pytest.fixture
+def served(serve: Serve) -> Served:
+    return serve(codes=CODES, is_automatic=False)
+
+
+def word(number: int) -> str:
+    return f"0x{number:064x}"
+
+
+def seen(served: Served, block: str) -> dict[str, Any]:
+    """Return what is read, called and estimated of a block."""
+    told: dict[str, Any] = {
+        "call": served.ask("eth_call", OUTPUT, block),
+        "estimate": served.ask("eth_estimateGas", {"from": SENDER, "to": COUNTER}, block),
+        "list": served.ask("eth_createAccessList", OUTPUT, block),
+        "traced": served.ask("debug_traceCall", OUTPUT, block, {"tracer": "callTracer"}),
+        "difference": served.ask("trace_call", OUTPUT, ["stateDiff"], block)["stateDiff"],
+        "many": served.ask("trace_callMany", [[OUTPUT, ["trace"]]] * 2, block),
+        "bundles": served.ask(
+            "eth_callMany", [{"transactions": [OUTPUT] * 2}], {"blockNumber": block}
+        ),
+        "simulated": [
+            one["calls"]
+            for one in served.ask(
+                "eth_simulateV1", {"blockStateCalls": [{"calls": [OUTPUT]}]}, block
+            )
+        ],
+        "slots": served.ask("eth_getStorageValues", {COUNTER: [word(0), word(1)]}, block),
+    }
+    for account in ACCOUNTS:
+        told[account] = [
+            served.ask(f"eth_get{name}", account, block)
+            for name in ("Balance", "Code", "Account", "AccountInfo")
+        ]
+        told[account].append(served.ask("eth_getStorageAt", account, "0x0", block))
+        told[account].append(served.ask("eth_getProof", account, ["0x0"], block))
+    return told
+
+
+SENT = st.lists(
+    st.tuples(
+        st.integers(0, len(ADDRESSES) - 1),
+        st.sampled_from([COUNTER, CALLER, REVERTING, to_hex(NOBODY), to_hex(ADDRESSES[1])]),
+        st.sampled_from([0, 5, 10**18]),
+        st.integers(1, 5),
+    ),
+    max_size=6,
+)
+
+
+@settings(max_examples=25)
+@given(SENT)
+def test_what_is_seen_at_pending_is_what_is_seen_when_it_is_mined(
+    sent: list[tuple[int, str, int, int]],
+) -> None:
+    with closing(Served(codes=CODES, is_automatic=False)) as served:
+        before = seen(served, "latest")
+        for sender, to, value, tip in sent:
+            told = {"from": to_hex(ADDRESSES[sender]), "value": hex(value)}
+            send(served, to, **told, maxPriorityFeePerGas=hex(tip * GWEI))
+        pending = seen(served, "pending")
+        assert seen(served, "latest") == before
+        receipts = served.ask("eth_getBlockReceipts", "pending")
+        served.ask("evm_mine")
+        assert pending == seen(served, "latest")
+        mined = served.ask("eth_getBlockReceipts", "latest")
+        assert [one["gasUsed"] for one in receipts] == [one["gasUsed"] for one in mined]
+
+
+def test_numbers_and_hashes_are_those_of_the_pending_block(serve: Serve) -> None:
+    code = asm("NUMBER DUP1 PUSH0 MSTORE 0x01 SWAP1 SUB BLOCKHASH 0x20 MSTORE 0x40 PUSH0 RETURN")
+    served = serve(codes={**CODES, NOBODY: code}, is_automatic=False)
+    served.ask("anvil_mine", "0x2")
+    send(served, COUNTER)
+    asked = {"to": to_hex(NOBODY)}
+    latest = served.ask("eth_getBlockByNumber", "latest", False)["hash"]  # noqa: FBT003 - JSON-RPC has places
+    assert served.ask("eth_call", asked, "pending") == word(3) + latest[2:]
+    (block,) = served.ask("eth_simulateV1", {"blockStateCalls": [{"calls": [asked]}]}, "pending")
+    output = block["calls"][0]["returnData"]
+    pending = served.ask("eth_getHeaderByNumber", "pending")
+    assert (block["number"], block["parentHash"]) == ("0x4", pending["hash"])
+    assert output == word(4) + pending["hash"][2:]
+
+
+def test_an_estimate_counts_in_what_waits_unless_it_is_mined_at_once(served: Served) -> None:
+    """The first that counts fills an empty slot, which costs 17,100 gas more than later ones."""
+    asked = {"from": SENDER, "to": COUNTER}
+    first = served.ask("eth_estimateGas", asked)
+    send(served, COUNTER)
+    second = served.ask("eth_estimateGas", asked)
+    assert (int(first, 16) - int(second, 16), served.ask("eth_estimateGas", asked, "latest")) == (
+        17_100,
+        first,
+    )
+    assert served.ask("agent_estimate", asked)["gasLimit"] == int(second, 16)
+    del asked["to"]
+    asked |= {"to": COUNTER}
+    filled = served.ask("eth_fillTransaction", asked)
+    assert filled["tx"]["gas"] == second
+
+
+def test_what_a_block_can_not_hold_is_left_out_with_what_follows_on_from_it(
+    served: Served,
+) -> None:
+    rich, poor, other = (to_hex(one) for one in ADDRESSES[:3])
+    most = 99 * 10**18
+    send(served, rich, **{"from": poor}, value=hex(most), maxPriorityFeePerGas=hex(9 * GWEI))
+    send(served, COUNTER, **{"from": poor}, maxPriorityFeePerGas=hex(2 * GWEI))
+    send(served, COUNTER, **{"from": other}, maxPriorityFeePerGas=hex(GWEI))
+    served.ask("anvil_setBalance", poor, hex(10**18))
+    assert served.ask("eth_getStorageAt", COUNTER, "0x0", "pending") == word(1)
+    block = served.ask("eth_getBlockByNumber", "pending", True)  # noqa: FBT003 - JSON-RPC has places
+    assert [one["from"] for one in block["transactions"]] == [other]
+    served.ask("evm_mine")
+    assert served.ask("eth_getStorageAt", COUNTER, "0x0", "latest") == word(1)
+
+
+def test_what_was_set_is_behind_the_pending_block_too(served: Served) -> None:
+    served.ask("anvil_setStorageAt", COUNTER, word(0), word(7))
+    sent = send(served, COUNTER)
+    assert served.ask("eth_getStorageAt", COUNTER, "0x0", "pending") == word(8)
+    (traced,) = served.ask("debug_traceBlockByNumber", "pending", {"tracer": "callTracer"})
+    assert (traced["txHash"], traced["result"]["output"]) == (sent, word(8))
+    served.ask("anvil_setStorageAt", COUNTER, word(0), word(20))
+    assert served.ask("eth_getStorageAt", COUNTER, "0x0", "pending") == word(21)
+
+
+def test_going_back_and_mining_leave_nothing_behind(served: Served) -> None:
+    def count(block: str) -> int:
+        return int(served.ask("eth_getStorageAt", COUNTER, "0x0", block), 16)
+
+    send(served, COUNTER)
+    kept = served.ask("evm_snapshot")
+    send(served, COUNTER)
+    assert (count("latest"), count("pending")) == (0, 2)
+    served.ask("evm_mine")
+    assert (count("latest"), count("pending")) == (2, 2)
+    send(served, COUNTER)
+    assert (count("latest"), count("pending")) == (2, 3)
+    served.ask("evm_revert", kept)
+    assert (count("latest"), count("pending")) == (0, 1)
+    served.ask("anvil_dropAllTransactions")
+    assert (count("latest"), count("pending")) == (0, 0)
+
+
+def test_a_block_that_is_asked_for_again_is_not_made_again(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    draft = served.node.chain.draft
+
+    def counted(*told: Any, **named: Any) -> DraftedChain:  # noqa: ANN401 - Chain.draft's own
+        made.append(1)
+        return draft(*told, **named)
+
+    monkeypatch.setattr(served.node.chain, "draft", counted)
+    send(served, COUNTER)
+    for _ in range(3):
+        assert served.ask("eth_getStorageAt", COUNTER, "0x0", "pending") == word(1)
+        assert served.ask("eth_call", OUTPUT, "pending") == word(2)
+    assert made == [1]
+    send(served, COUNTER)
+    assert served.ask("eth_call", OUTPUT, "pending") == word(3)
+    assert made == [1, 1]
+
+
+def test_a_servers_loop_executes_nothing_of_what_waits(served: Served) -> None:
+    def ask(method: str, *params: object) -> object:
+        return served.service.call(method, [*params], Session("test"), may_wait=False)
+
+    assert ask("eth_getBalance", SENDER, "pending") == hex(10**20)
+    send(served, COUNTER)
+    for method, *params in [
+        ("eth_getBalance", SENDER, "pending"),
+        ("eth_call", OUTPUT, "pending"),
+    ]:
+        with pytest.raises(WouldWaitError):
+            ask(method, *params)
+    assert ask("eth_getBalance", SENDER, "latest") == hex(10**20)
+
+
+def test_a_call_at_pending_is_told_that_it_reverts_or_can_not_be_paid_for(served: Served) -> None:
+    poor = to_hex(ADDRESSES[1])
+    send(served, SENDER, **{"from": poor}, value=hex(99 * 10**18))
+    spent = {"from": poor, "to": SENDER, "value": hex(2 * 10**18)}
+    assert served.ask("eth_call", spent, "latest") == "0x"
+    for method in ("eth_call", "eth_estimateGas"):
+        with pytest.raises(RefusedError, match="insufficient funds"):
+            served.ask(method, spent, "pending")
+        with pytest.raises(RefusedError, match="execution reverted"):
+            served.ask(method, {"to": REVERTING}, "pending")
+
+
+def test_no_model_is_asked_and_what_stands_before_an_agent_counts() -> None:
+    with closing(ThinkingNode(mining=Mining(is_automatic=False))) as it:
+        before = int(it.ask("eth_getBalance", it.second, "latest"), 16)
+
+        def got(block: str) -> int:
+            return int(it.ask("eth_getBalance", it.second, block), 16) - before
+
+        it.ask("eth_sendTransaction", it.transfer())
+        it.ask("eth_sendTransaction", it.transfer())
+        it.ask("eth_sendTransaction", it.run)
+        it.ask("eth_sendTransaction", it.transfer())
+        assert (got("latest"), got("pending")) == (0, 2)
+        block = it.ask("eth_getBlockByNumber", "pending", False)  # noqa: FBT003 - JSON-RPC has places
+        assert len(block["transactions"]) == 4
+        assert it.model.requests == []
+        told = it.ask("eth_call", it.run, "pending")
+        assert len(it.model.requests) == 1, "a call at pending has its model"
+        it.ask("evm_mine")
+        assert (got("latest"), got("pending")) == (3, 3)
+        assert it.ask("eth_call", it.run, "latest") == told
