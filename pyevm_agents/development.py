@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eth.vm.forks.prague.constants import HISTORY_STORAGE_ADDRESS, HISTORY_STORAGE_CONTRACT_CODE
 from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
 
@@ -54,6 +55,13 @@ CREATE2_DEPLOYER_CODE = bytes.fromhex(
 scripts send `new Foo{salt: …}()` there, and anvil's chains begin with it.
 
 Source: github.com/Arachnid/deterministic-deployment-proxy."""
+
+PREDEPLOYS = {
+    CREATE2_DEPLOYER: GenesisAccount(code=CREATE2_DEPLOYER_CODE),
+    HISTORY_STORAGE_ADDRESS: GenesisAccount(nonce=1, code=HISTORY_STORAGE_CONTRACT_CODE),
+}
+"""What a node's chain begins with, as anvil's do: the deployer, and the contract that each block
+writes its parent's hash to (EIP-2935)."""
 
 DEVELOPMENT_BALANCE_WEI = 10_000 * 10**18
 """10,000 ETH, as every local network gives."""

@@ -29,7 +29,7 @@ from pyevm_agents.config import (
     DEFAULT_FORK,
     MIN_BLOCK_GAS_LIMIT,
 )
-from pyevm_agents.development import CREATE2_DEPLOYER, CREATE2_DEPLOYER_CODE
+from pyevm_agents.development import PREDEPLOYS
 from pyevm_agents.lmdb_rows import LmdbRows
 from pyevm_agents.models import LlamaModel
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Mining, Node
@@ -275,11 +275,7 @@ def node(  # noqa: PLR0913 - one for each option
         beginning = Beginning(
             rules=rules,
             rows=rows,
-            accounts={
-                **given,
-                CREATE2_DEPLOYER: GenesisAccount(code=CREATE2_DEPLOYER_CODE),
-                **genesis.accounts,
-            },
+            accounts={**given, **PREDEPLOYS, **genesis.accounts},
             make_model=None if no_model else make_model,
             is_own_model=model_path is not None or adapter is not None,
             open_store=lambda: stack.enter_context(store_of_run(store_path, no_store=no_store)),

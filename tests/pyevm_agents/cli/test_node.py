@@ -99,6 +99,18 @@ def test_salted_contracts_find_their_deployer() -> None:
         assert running.result("eth_getCode", made) == "0x00"
 
 
+def test_hashes_of_blocks_long_ago_are_in_the_history_contract() -> None:
+    """EIP-2935: BLOCKHASH reaches 256 blocks back, the contract 8,191."""
+    history = "0x0000f90827f1c53a10cb7a02335b175320002935"
+    with node("--no-model") as running:
+        running.result("anvil_mine", hex(300))
+        asked = running.result("eth_call", {"to": history, "data": f"0x{5:064x}"})
+        assert asked == running.result("eth_getBlockByNumber", "0x5", False)["hash"]  # noqa: FBT003 - JSON-RPC has places
+        assert (
+            running.ask("eth_call", {"to": history, "data": f"0x{400:064x}"})["error"]["code"] == 3
+        )
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_it_without_a_word(number: signal.Signals) -> None:
     with node("--no-model") as running:
