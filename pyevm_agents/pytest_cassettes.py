@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -42,6 +42,7 @@ UNFIT = re.compile(r"[^\w.\[\]=,+-]+", re.ASCII)
 """What a file's name should not have on some system."""
 
 _SLOT = pytest.StashKey["Slot"]()
+_NAMED_BY = pytest.StashKey[dict["Path", set[str]]]()
 _WEIGHTS = pytest.StashKey[dict[object, Any]]()
 
 
@@ -207,6 +208,14 @@ def _insert(request: pytest.FixtureRequest, chain: AgentChain) -> None:
     slot = item.stash[_SLOT] = Slot(path, _relative(path, config.rootpath))
     option, mode = _option(config)
     if mode == "all" or (mode == "missing" and not path.exists()):
+        if sharing := _named_by(item.session).get(path, set()) - {item.nodeid}:
+            slot.error = CassetteError(
+                f"{slot.name} would be overwritten: {' and '.join(sorted(sharing))} would be "
+                f"recorded there too\ngive {item.nodeid} a name of its own: "
+                f'@pytest.mark.{MARKER}(name="…")'
+            )
+            chain.model.use_model(_Failing(slot.error))
+            return
         slot.recorder = CassetteRecorder(path, test=item.nodeid, tell=_teller(item))
         slot.recorder.insert(chain, _real_model(request, chain))
         return
@@ -218,6 +227,18 @@ def _insert(request: pytest.FixtureRequest, chain: AgentChain) -> None:
     except CassetteError as error:
         slot.player, slot.error = None, error
         chain.model.use_model(_Failing(error))
+
+
+def _named_by(session: pytest.Session) -> dict[Path, set[str]]:
+    """Return the tests of a run by their cassettes."""
+    found = session.stash.get(_NAMED_BY, None)
+    if found is None:
+        found = session.stash[_NAMED_BY] = {}
+        for item in session.items:
+            if _marker(item) is not None:
+                with suppress(pytest.UsageError):  # It is told of when that test is set up.
+                    found.setdefault(_path(item), set()).add(item.nodeid)
+    return found
 
 
 def _path(item: pytest.Item) -> Path:

@@ -221,6 +221,34 @@ def test_each_set_of_parameters_and_each_class_has_its_own_file(suite: Run) -> N
     suite(text).assert_outcomes(passed=3)
 
 
+def test_two_tests_do_not_overwrite_each_others_file(suite: Run) -> None:
+    text = """
+    @pytest.mark.cassette(name="named")
+    class TestAll:
+        def test_counts(self, agent_chain):
+            assert counted(agent_chain) == 5
+
+        def test_counts_again(self, agent_chain):
+            assert counted(agent_chain, "Five") == 5
+
+    @pytest.mark.cassette
+    def test_counts(agent_chain):
+        assert counted(agent_chain) == 5
+    """
+    result = suite(text, "--record")
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "cassettes/test_suite/named.json would be overwritten: *::test_counts_again would be *",
+            "give test_suite.py::TestAll::test_counts a name of its own: *",
+        ]
+    )
+    assert not Path("cassettes/test_suite/named.json").exists()
+    # One by itself is: the other then says that it asks something else.
+    suite(text, "--record", "-k", "test_counts_again").assert_outcomes(passed=1, deselected=2)
+    suite(text).assert_outcomes(passed=2, failed=1)
+
+
 def test_what_is_missing_is_recorded_and_the_rest_replayed(suite: Run) -> None:
     suite(TEST, "--record").assert_outcomes(passed=1)
     two = TEST + TEST.replace("test_counts", "test_again")
