@@ -1,4 +1,4 @@
-"""Prague's blocks and headers, whose copies share what does not change.
+"""Blocks and headers of Cancun and Prague, whose copies share what does not change.
 
 py-evm copies a header some twenty times for a block, each time with every field copied deeply and
 checked, and a block ten times, transactions and all: a vouched sender is lost on the way, and its
@@ -20,8 +20,13 @@ from eth.constants import (
     POST_MERGE_NONCE,
     ZERO_ADDRESS,
 )
+from eth.vm.forks.cancun import blocks as of_cancun
+from eth.vm.forks.cancun.headers import (
+    calc_excess_blob_gas_cancun,
+    create_cancun_header_from_parent,
+)
 from eth.vm.forks.london.headers import calculate_expected_base_fee_per_gas
-from eth.vm.forks.prague.blocks import PragueBlock, PragueBlockHeader
+from eth.vm.forks.prague import blocks as of_prague
 from eth.vm.forks.prague.headers import (
     calc_excess_blob_gas_prague,
     create_prague_header_from_parent,
@@ -55,8 +60,8 @@ def _changed(original: Any, changes: dict[str, Any]) -> Any:  # noqa: ANN401 - a
     return made
 
 
-class AgentHeader(PragueBlockHeader):
-    """A header."""
+class CancunHeader(of_cancun.CancunBlockHeader):
+    """A header of Cancun."""
 
     def copy(self, **changes: Any) -> Self:  # noqa: ANN401 - what the fields hold
         """Return it with other values in some fields.
@@ -66,16 +71,21 @@ class AgentHeader(PragueBlockHeader):
         changed: Self = _changed(self, changes)
         return changed
 
-    @classmethod
-    def of(cls, header: BlockHeaderAPI) -> AgentHeader:
-        """Return a header of Prague as one of these."""
-        return header if isinstance(header, AgentHeader) else cls(**header.as_dict())  # type: ignore[arg-type]
+
+class PragueHeader(of_prague.PragueBlockHeader):
+    """A header of Prague."""
+
+    def copy(self, **changes: Any) -> Self:  # noqa: ANN401 - what the fields hold
+        """Return it with other values in some fields.
+
+        Raises: TypeError: there is no such field.
+        """
+        changed: Self = _changed(self, changes)
+        return changed
 
 
-class AgentBlock(PragueBlock):
-    """A block, which may know its receipts."""
-
-    fields = [("header", AgentHeader), *PragueBlock._meta.fields[1:]]  # noqa: SLF001, RUF012 - rlp's way
+class AgentBlock(of_cancun.CancunBlock):
+    """A block, which may know its receipts. Those of Cancun and of later forks derive from it."""
 
     receipts: tuple[ReceiptAPI, ...] | None = None
     """Its receipts, where it was made here."""
@@ -96,11 +106,56 @@ class AgentBlock(PragueBlock):
         return super().get_receipts(chaindb) if self.receipts is None else self.receipts
 
 
-def header_after(parent: BlockHeaderAPI | None, **told: Any) -> AgentHeader:  # noqa: ANN401 - py-evm's
-    """Return the header that follows a parent, or a genesis one: as py-evm, in one step for six."""
-    if parent is None or told or len(parent) != len(AgentHeader._meta.fields):  # type: ignore[arg-type]  # noqa: SLF001 - see above
-        return AgentHeader.of(create_prague_header_from_parent(parent, **told))
-    return AgentHeader.of(parent).copy(
+class CancunBlock(AgentBlock):
+    """A block of Cancun."""
+
+    fields = [("header", CancunHeader), *of_cancun.CancunBlock._meta.fields[1:]]  # noqa: SLF001, RUF012 - rlp's way
+
+
+class PragueBlock(AgentBlock, of_prague.PragueBlock):
+    """A block of Prague."""
+
+    fields = [("header", PragueHeader), *of_prague.PragueBlock._meta.fields[1:]]  # noqa: SLF001, RUF012 - rlp's way
+
+
+def cancun_header_after(
+    parent: BlockHeaderAPI | None,
+    **told: Any,  # noqa: ANN401 - py-evm's
+) -> BlockHeaderAPI:
+    """Return the header that follows a parent, or a genesis one."""
+    if parent is None or told or not _is_like(parent, CancunHeader):
+        made = create_cancun_header_from_parent(parent, **told)
+        return CancunHeader(**made.as_dict())
+    return _following(CancunHeader, parent, calc_excess_blob_gas_cancun(parent))
+
+
+def prague_header_after(
+    parent: BlockHeaderAPI | None,
+    **told: Any,  # noqa: ANN401 - py-evm's
+) -> BlockHeaderAPI:
+    """Return the header that follows a parent, or a genesis one."""
+    if parent is None or told or not _is_like(parent, PragueHeader):
+        made = create_prague_header_from_parent(parent, **told)
+        return PragueHeader(**made.as_dict())
+    excess = calc_excess_blob_gas_prague(parent)
+    return _following(PragueHeader, parent, excess, requests_hash=EMPTY_SHA256)
+
+
+def _is_like(header: Any, header_class: Any) -> bool:  # noqa: ANN401 - `rlp.Serializable`s
+    return len(header) == len(header_class._meta.fields)  # noqa: SLF001 - where rlp says what the fields are
+
+
+def _following(
+    header_class: type[CancunHeader | PragueHeader],
+    parent: BlockHeaderAPI,
+    excess_blob_gas: int,
+    **fields: object,
+) -> BlockHeaderAPI:
+    """Return the header that follows a parent: as py-evm, in one step for six."""
+    if not isinstance(parent, header_class):
+        told: dict[str, Any] = parent.as_dict()  # type: ignore[assignment]
+        parent = header_class(**told)
+    return parent.copy(
         parent_hash=parent.hash,
         uncles_hash=EMPTY_UNCLE_HASH,
         coinbase=ZERO_ADDRESS,
@@ -118,7 +173,7 @@ def header_after(parent: BlockHeaderAPI | None, **told: Any) -> AgentHeader:  # 
         base_fee_per_gas=calculate_expected_base_fee_per_gas(parent),
         withdrawals_root=BLANK_ROOT_HASH,
         blob_gas_used=0,
-        excess_blob_gas=calc_excess_blob_gas_prague(parent),
+        excess_blob_gas=excess_blob_gas,
         parent_beacon_block_root=BLANK_ROOT_HASH,
-        requests_hash=EMPTY_SHA256,
+        **fields,
     )

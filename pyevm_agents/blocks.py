@@ -8,7 +8,7 @@ import rlp
 from eth_utils import ValidationError
 
 from pyevm_agents.errors import BlockError
-from pyevm_agents.vm import AgentVM
+from pyevm_agents.vm import FORKS
 
 if TYPE_CHECKING:
     from eth.abc import BlockAPI
@@ -17,16 +17,32 @@ if TYPE_CHECKING:
 def decode_block(encoded: bytes, block_class: type[BlockAPI] | None = None) -> BlockAPI:
     """Return the block that RLP holds.
 
-    Input:  the RLP; the class of its fork's blocks, of the latest fork's where None.
+    Input:  the RLP; the class of its fork's blocks, where None of the fork whose headers have as
+            many fields.
     Raises: BlockError: it holds none, or in another encoding than RLP has for it.
     """
     try:
-        block: BlockAPI = rlp.decode(encoded, block_class or AgentVM.get_block_class())
+        block: BlockAPI = rlp.decode(encoded, block_class or _class_of(encoded))
     except (rlp.exceptions.RLPException, ValidationError, ValueError, TypeError) as error:
         raise BlockError(f"{len(encoded)} bytes that are no block's RLP: {error}") from error
     if rlp.encode(block) != encoded:
         raise BlockError("a block in another encoding than its RLP")
     return block
+
+
+def _class_of(encoded: bytes) -> type[BlockAPI]:
+    """Return the class of a block; the latest fork's where it looks like none.
+
+    Raises: DecodingError: it is no RLP.
+    """
+    parts = rlp.decode(encoded, strict=False)
+    count = len(parts[0]) if parts else 0
+    classes: list[type[BlockAPI]] = [one.vm_class.get_block_class() for one in FORKS.values()]
+    for block_class in classes:
+        header_class = dict(block_class._meta.fields)["header"]  # type: ignore[attr-defined]  # noqa: SLF001 - where rlp says what the fields are
+        if len(header_class._meta.fields) == count:  # noqa: SLF001 - see above
+            return block_class
+    return classes[-1]
 
 
 def require_same(stated: BlockAPI, computed: BlockAPI) -> None:

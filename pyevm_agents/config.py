@@ -34,7 +34,7 @@ DEFAULT_BLOCK_GAS_LIMIT = 30_000_000
 """Gas of a block; the default schedule lets a five-step wallet run fit into it."""
 
 DEFAULT_FORK = "prague"
-FORKS = (DEFAULT_FORK,)
+FORKS = ("cancun", DEFAULT_FORK)
 """Ethereum's forks whose rules `pyevm_agents.vm` has: py-evm's newest. Agents need the transient
 storage of cancun at least."""
 

@@ -18,8 +18,11 @@ from precompiles.ports import ModelProfile
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT, ChainConfig
 from pyevm_agents.models import RememberingModel
+from pyevm_agents.vm import FORKS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from eth.abc import BlockAPI, ComputationAPI, ReceiptAPI
 
     from precompiles.ports import LanguageModel
@@ -56,13 +59,6 @@ scripts send `new Foo{salt: …}()` there, and anvil's chains begin with it.
 
 Source: github.com/Arachnid/deterministic-deployment-proxy."""
 
-PREDEPLOYS = {
-    CREATE2_DEPLOYER: GenesisAccount(code=CREATE2_DEPLOYER_CODE),
-    HISTORY_STORAGE_ADDRESS: GenesisAccount(nonce=1, code=HISTORY_STORAGE_CONTRACT_CODE),
-}
-"""What a node's chain begins with, as anvil's do: the deployer, and the contract that each block
-writes its parent's hash to (EIP-2935)."""
-
 DEVELOPMENT_BALANCE_WEI = 10_000 * 10**18
 """10,000 ETH, as every local network gives."""
 
@@ -80,6 +76,19 @@ class Sent:
     def is_success(self) -> bool:
         """Whether it did not revert."""
         return self.computation.is_success
+
+
+def predeploys(fork: str) -> Mapping[Address, GenesisAccount]:
+    """Return what a node's chain begins with, as anvil's do.
+
+    That is the deployer, and from Prague on the contract that each block writes its parent's hash
+    to (EIP-2935).
+    """
+    accounts = {CREATE2_DEPLOYER: GenesisAccount(code=CREATE2_DEPLOYER_CODE)}
+    if HISTORY_STORAGE_ADDRESS in dict(FORKS[fork].system_contracts).values():
+        history = GenesisAccount(nonce=1, code=HISTORY_STORAGE_CONTRACT_CODE)
+        accounts[HISTORY_STORAGE_ADDRESS] = history
+    return accounts
 
 
 class Account:

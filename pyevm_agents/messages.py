@@ -15,12 +15,12 @@ from eth.vm.message import Message
 
 if TYPE_CHECKING:
     from eth.abc import MessageAPI, SignedTransactionAPI
+    from eth.vm.forks.cancun.state import CancunTransactionExecutor
     from eth.vm.forks.cancun.transactions import BlobTransaction
-    from eth.vm.forks.prague.state import PragueTransactionExecutor
 
 
 def evm_message(
-    executor: PragueTransactionExecutor, transaction: SignedTransactionAPI
+    executor: CancunTransactionExecutor, transaction: SignedTransactionAPI
 ) -> MessageAPI:
     """Take a transaction's fees and nonce from its sender; return the message that it is.
 

@@ -1,4 +1,4 @@
-"""Prague's opcodes, of which two take note of what their outcome may hang on: the gas that is left.
+"""The forks' opcodes; two take note of what their outcome may hang on: the gas that is left.
 
 An estimate needs that. What the opcodes do, and what they cost, is py-evm's.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from eth.vm.forks.cancun.computation import CancunComputation
 from eth.vm.forks.prague.computation import PragueComputation
 from eth.vm.opcode import as_opcode
 from eth.vm.opcode_values import GAS, SSTORE
@@ -59,4 +60,5 @@ def _note_store(computation: Any) -> None:  # noqa: ANN401 - see `TakesNote`
     computation.least_gas_at_store = left if least is None else min(least, left)
 
 
+CANCUN_OPCODES = with_notes(with_quick(CancunComputation.opcodes))
 PRAGUE_OPCODES = with_notes(with_quick(PragueComputation.opcodes))

@@ -8,9 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eth._utils.calculations import fake_exponential
-from eth.vm.forks.cancun.constants import MIN_BLOB_BASE_FEE
-from eth.vm.forks.prague.constants import BLOB_BASE_FEE_UPDATE_FRACTION_PRAGUE
 from eth.vm.forks.prague.transactions import PragueTransactionBuilder
 from eth_typing import Address
 
@@ -20,10 +17,13 @@ from pyevm_agents.senders import impersonate, vouch
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from eth.abc import BlockHeaderAPI, SignedTransactionAPI
+    from eth.abc import SignedTransactionAPI
     from eth_keys.datatypes import PrivateKey
 
 LEGACY_TYPE, ACCESS_LIST_TYPE, DYNAMIC_FEE_TYPE, BLOB_TYPE, SET_CODE_TYPE = range(5)
+
+Builder = Any
+"""A class of py-evm that makes transactions of a fork; its type tells too little."""
 
 BLOB_GAS = 2**17
 """Gas of a blob. Source: EIP-4844."""
@@ -62,47 +62,57 @@ class Fields:
     """py-evm's `Authorization`s, for type 4."""
 
 
-def sign(fields: Fields, key: PrivateKey, chain_id: int) -> SignedTransactionAPI:
-    """Make a transaction and sign it; its sender need not be recovered."""
+def sign(
+    fields: Fields, key: PrivateKey, chain_id: int, builder: Builder = PragueTransactionBuilder
+) -> SignedTransactionAPI:
+    """Make a transaction and sign it; its sender need not be recovered.
+
+    Input:  what it says; by whom, and for which chain; what makes transactions of the chain's fork.
+    Raises: ConfigError: that fork has no such type.
+    """
     if fields.kind == LEGACY_TYPE:
-        unsigned = PragueTransactionBuilder.create_unsigned_transaction(**_legacy(fields))
+        unsigned = builder.create_unsigned_transaction(**_legacy(fields))
         signed = unsigned.as_signed_transaction(key, chain_id=chain_id)
     else:
         named = _named(fields, chain_id)
-        builder: Any = PragueTransactionBuilder
-        message = getattr(builder, f"new_unsigned_{_MAKERS[_known(fields.kind)]}")(**named)
+        message = getattr(builder, f"new_unsigned_{_maker(fields.kind, builder)}")(**named)
         y_parity, r, s = key.sign_msg(message.get_message_for_signing()).vrs
-        signed = _typed(fields.kind, named, y_parity, r, s)
+        signed = _typed(builder, fields.kind, named, y_parity, r, s)
     return vouch(signed, Address(key.public_key.to_canonical_address()))
 
 
-def send_as(fields: Fields, sender: Address, chain_id: int) -> SignedTransactionAPI:
-    """Make a transaction in the name of an account whose key nobody has."""
+def send_as(
+    fields: Fields, sender: Address, chain_id: int, builder: Builder = PragueTransactionBuilder
+) -> SignedTransactionAPI:
+    """Make a transaction in the name of an account whose key nobody has; else as `sign`."""
     r, s = int.from_bytes(sender, "big") or 1, NO_SIGNATURE_S
     if fields.kind == LEGACY_TYPE:
-        made = PragueTransactionBuilder.new_transaction(
-            **_legacy(fields), v=FIRST_V + 2 * chain_id, r=r, s=s
-        )
+        v = FIRST_V + 2 * chain_id
+        made = builder.new_transaction(**_legacy(fields), v=v, r=r, s=s)
     else:
-        made = _typed(fields.kind, _named(fields, chain_id), 0, r, s)
+        made = _typed(builder, fields.kind, _named(fields, chain_id), 0, r, s)
     return impersonate(made, sender)
 
 
-def unsigned(fields: Fields, sender: Address, chain_id: int) -> SignedTransactionAPI:
-    """Make a transaction with a signature of zeros, to be shown and not sent."""
+def unsigned(
+    fields: Fields, sender: Address, chain_id: int, builder: Builder = PragueTransactionBuilder
+) -> SignedTransactionAPI:
+    """Make a transaction with a signature of zeros, to be shown and not sent; else as `sign`."""
     if fields.kind == LEGACY_TYPE:
-        made = PragueTransactionBuilder.new_transaction(**_legacy(fields), v=0, r=0, s=0)
+        made = builder.new_transaction(**_legacy(fields), v=0, r=0, s=0)
     else:
-        made = _typed(fields.kind, _named(fields, chain_id), 0, 0, 0)
+        made = _typed(builder, fields.kind, _named(fields, chain_id), 0, 0, 0)
     return vouch(made, sender)
 
 
-def _typed(kind: int, named: dict[str, Any], y_parity: int, r: int, s: int) -> SignedTransactionAPI:
+def _typed(  # noqa: PLR0913, PLR0917 - parts of a signature
+    builder: Builder, kind: int, named: dict[str, Any], y_parity: int, r: int, s: int
+) -> SignedTransactionAPI:
     # py-evm wraps what it makes in the class of the fork that brought the type, which no block of
     # a later one can hold.
-    make = getattr(PragueTransactionBuilder, f"new_{_MAKERS[_known(kind)]}")
+    make = getattr(builder, f"new_{_maker(kind, builder)}")
     inner = make(**named, y_parity=y_parity, r=r, s=s)._inner  # noqa: SLF001 - see above
-    transaction: SignedTransactionAPI = PragueTransactionBuilder.typed_transaction(kind, inner)
+    transaction: SignedTransactionAPI = builder.typed_transaction(kind, inner)
     return transaction
 
 
@@ -115,10 +125,15 @@ _MAKERS = {
 """py-evm's names of what makes each type."""
 
 
-def _known(kind: int) -> int:
-    if kind not in _MAKERS:
-        raise ConfigError(f"transaction type {kind}: there are {LEGACY_TYPE} to {SET_CODE_TYPE}")
-    return kind
+def _maker(kind: int, builder: Builder) -> str:
+    """Return py-evm's name of what makes a type.
+
+    Raises: ConfigError: there is no such type, or not yet.
+    """
+    known = [one for one, name in _MAKERS.items() if hasattr(builder, f"new_unsigned_{name}")]
+    if kind not in known:
+        raise ConfigError(f"transaction type {kind}: there are {LEGACY_TYPE} to {max(known)}")
+    return _MAKERS[kind]
 
 
 def _legacy(fields: Fields) -> dict[str, Any]:
@@ -178,15 +193,6 @@ def authorizations_of(transaction: SignedTransactionAPI) -> Sequence[Any]:
 def blobs_of(transaction: SignedTransactionAPI) -> int:
     """Return how many blobs a transaction brings."""
     return len(transaction.blob_versioned_hashes) if type_of(transaction) == BLOB_TYPE else 0
-
-
-def blob_base_fee(header: BlockHeaderAPI) -> int:
-    """Return what blob gas costs in a block of the latest fork, in wei (EIP-4844, EIP-7691)."""
-    return int(
-        fake_exponential(
-            MIN_BLOB_BASE_FEE, header.excess_blob_gas, BLOB_BASE_FEE_UPDATE_FRACTION_PRAGUE
-        )
-    )
 
 
 def effective_gas_price(transaction: SignedTransactionAPI, base_fee_wei: int | None) -> int:

@@ -12,7 +12,7 @@ from eth_utils import to_hex
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.chain import Chain, GenesisAccount
-from pyevm_agents.config import ChainConfig
+from pyevm_agents.config import DEFAULT_FORK, ChainConfig
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Mining, Node
 from pyevm_agents.node.keys import derived_keys
 from pyevm_agents.rpc.methods import node_service
@@ -49,11 +49,17 @@ class ThinkingModel(ByteModel):
 class ThinkingNode:
     """A node, its model, and an agent that anybody may run."""
 
-    def __init__(self, *, send_seconds: float = 2.0, mining: Mining | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        send_seconds: float = 2.0,
+        mining: Mining | None = None,
+        fork: str = DEFAULT_FORK,
+    ) -> None:
         keys = Keys(derived_keys(DEFAULT_MNEMONIC, 3))
         accounts = {one: GenesisAccount(balance_wei=10_000 * ETHER) for one in keys.addresses}
         self.model = ThinkingModel()
-        config = ChainConfig(models=(PROFILE,))
+        config = ChainConfig(models=(PROFILE,), fork=fork)
         chain = Chain(config, {PROFILE.name: self.model}, accounts=accounts)
         seconds = itertools.count(1_800_000_000)
         self.node = Node(chain, now=lambda: next(seconds), keys=keys, mining=mining)

@@ -30,7 +30,7 @@ from pyevm_agents.dumps import load_accounts
 from pyevm_agents.genesis import genesis_header, with_executor
 from pyevm_agents.senders import is_impersonated
 from pyevm_agents.steps import Steps
-from pyevm_agents.vm import WatchedVM, agent_chain, foreign_chain
+from pyevm_agents.vm import FORKS, WatchedVM, agent_chain, foreign_chain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -84,7 +84,9 @@ class Chain(ChainTrials):
         executor = executor_of(config, self.models, self.steps)
         if foreign is None:
             header = genesis_header(config)
-            chain_class = agent_chain(executor, config.chain_id, self.steps)
+            chain_class = agent_chain(
+                executor, config.chain_id, self.steps, fork=FORKS[config.fork]
+            )
         else:
             header = dict(foreign.genesis_header)
             chain_class = foreign_chain(foreign.forks, config.chain_id)
@@ -151,7 +153,7 @@ class Chain(ChainTrials):
             return self._chain_class
         silent = {name: SilentModel(model) for name, model in self.models.items()}
         executor = executor_of(self.config, silent, Steps())
-        return agent_chain(executor, self.config.chain_id)
+        return agent_chain(executor, self.config.chain_id, fork=self.fork)
 
     def _make(
         self,

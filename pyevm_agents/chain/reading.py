@@ -20,7 +20,7 @@ from pyevm_agents.dumps import dump_accounts
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.genesis import GenesisAccount
 from pyevm_agents.senders import impersonate
-from pyevm_agents.vm import AgentVM, WatchedVM
+from pyevm_agents.vm import FORKS, AgentVM, WatchedVM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.config import ChainConfig
     from pyevm_agents.database import Database
-    from pyevm_agents.vm import AgentChain
+    from pyevm_agents.vm import AgentChain, Fork
 
     Trace = Callable[[type[AgentVM]], type[AgentVM]]
 
@@ -81,6 +81,11 @@ class ChainReader:
     def genesis_hash(self) -> bytes:
         """The hash of block 0."""
         return bytes(self.header(0).hash)
+
+    @property
+    def fork(self) -> Fork:
+        """The rules of its blocks, and of the next: of a chain that others made, the latest."""
+        return FORKS[self.config.fork]
 
     @property
     def transaction_builder(self) -> type[TransactionBuilderAPI]:
@@ -270,7 +275,7 @@ class ChainReader:
         if not issubclass(vm_class, AgentVM):
             raise ConfigError(
                 f"block {header.block_number} is of the fork {vm_class.fork}; only blocks of the "
-                f"fork {AgentVM.fork} can be traced"
+                f"forks {' and '.join(FORKS)} can be traced"
             )
         return vm_class
 

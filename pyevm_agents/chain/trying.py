@@ -10,6 +10,7 @@ from eth.constants import GAS_TX
 from eth.vm.chain_context import ChainContext
 from eth.vm.forks.prague.constants import STANDARD_TOKEN_COST, TOTAL_COST_FLOOR_PER_TOKEN
 from eth_typing import Address
+from eth_utils import ValidationError
 from lru import LRU
 
 from pyevm_agents.calls import BlockOverride, CallResult, override, spoofed
@@ -17,7 +18,8 @@ from pyevm_agents.chain.reading import ChainReader
 from pyevm_agents.chain.records import BlockSettings
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.estimation import Trial, least_gas
-from pyevm_agents.vm import AgentComputation, AgentState, NotShortError, floor_gas
+from pyevm_agents.transactions import SET_CODE_TYPE
+from pyevm_agents.vm import AgentComputation, AgentState, NotShortError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -234,7 +236,7 @@ class ChainTrials(ChainReader):
                 state.lock_changes()
 
         transaction = self._spoofed(state, call, most)
-        least = max(transaction.intrinsic_gas, floor_gas(transaction))
+        least = max(transaction.intrinsic_gas, self.fork.floor_gas(transaction))
         return least_gas(attempt, least, most)
 
     def slots_of_call(self, call: Call, account: Address) -> frozenset[int]:
@@ -286,6 +288,11 @@ class ChainTrials(ChainReader):
         return made
 
     def _spoofed(self, state: StateAPI, call: Call, gas: int) -> SignedTransactionAPI:
+        if call.authorizations and self.fork.last_type < SET_CODE_TYPE:
+            raise ValidationError(
+                f"transaction type not supported: {SET_CODE_TYPE}, which has authorizations; "
+                f"{self.fork.name} has 0 to {self.fork.last_type}"
+            )
         return spoofed(call, self.transaction_builder, nonce=state.get_nonce(call.sender), gas=gas)
 
 

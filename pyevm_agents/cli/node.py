@@ -27,9 +27,10 @@ from pyevm_agents.config import (
     DEFAULT_BLOCK_GAS_LIMIT,
     DEFAULT_CHAIN_ID,
     DEFAULT_FORK,
+    FORKS,
     MIN_BLOCK_GAS_LIMIT,
 )
-from pyevm_agents.development import PREDEPLOYS
+from pyevm_agents.development import predeploys
 from pyevm_agents.lmdb_rows import LmdbRows
 from pyevm_agents.models import LlamaModel
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Mining, Node
@@ -143,9 +144,10 @@ def _derivation_path(_context: click.Context, _option: click.Parameter, value: s
     help="Time of genesis.  [default: now]",
 )
 @click.option(
-    "--fork-name", "--hardfork", "fork", default=DEFAULT_FORK, show_default=True, metavar="NAME",
-    callback=lambda _context, _option, name: DEFAULT_FORK if name == "latest" else name.lower(),
-    help="Ethereum's rules beside the executor's: `prague` is what this version has.",
+    "--fork-name", "--hardfork", "fork", default=DEFAULT_FORK, show_default=True,
+    type=click.Choice((*FORKS, "latest"), case_sensitive=False),
+    callback=lambda _context, _option, name: DEFAULT_FORK if name == "latest" else name,
+    help="Ethereum's rules beside the executor's.",
 )  # fmt: skip
 @click.option(
     "--init", "genesis", callback=_genesis, metavar="FILE",
@@ -275,7 +277,7 @@ def node(  # noqa: PLR0913 - one for each option
         beginning = Beginning(
             rules=rules,
             rows=rows,
-            accounts={**given, **PREDEPLOYS, **genesis.accounts},
+            accounts={**given, **predeploys(fork), **genesis.accounts},
             make_model=None if no_model else make_model,
             is_own_model=model_path is not None or adapter is not None,
             open_store=lambda: stack.enter_context(store_of_run(store_path, no_store=no_store)),

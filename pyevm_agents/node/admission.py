@@ -13,13 +13,12 @@ from eth_utils import ValidationError, to_checksum_address
 from pyevm_agents.node.pool import PoolError
 from pyevm_agents.senders import is_impersonated
 from pyevm_agents.transactions import BLOB_GAS, BLOB_TYPE, SET_CODE_TYPE, type_of
-from pyevm_agents.vm.transactions import MAX_INITCODE_BYTES, floor_gas
+from pyevm_agents.vm.transactions import MAX_INITCODE_BYTES
 
 if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI, StateAPI
 
-MAX_BLOBS = 9
-"""Blobs of a block. Source: EIP-7691."""
+    from pyevm_agents.vm import Fork
 
 BLOB_VERSION = 1
 """First byte of a blob's hash. Source: EIP-4844."""
@@ -36,6 +35,7 @@ class Terms:
     """What a transaction is held against."""
 
     chain_id: int
+    fork: Fork
     gas_limit: int
     """Of the next block."""
 
@@ -94,7 +94,7 @@ def _require_well_formed(transaction: SignedTransactionAPI, terms: Terms) -> Non
             f"max initcode size exceeded: code size {len(transaction.data)}, "
             f"limit {MAX_INITCODE_BYTES}"
         )
-    _require_enough_gas(transaction)
+    _require_enough_gas(transaction, terms)
     _require_what_its_type_asks(transaction, terms)
     try:
         transaction.validate()
@@ -115,8 +115,8 @@ def _require_blobs(transaction: SignedTransactionAPI, terms: Terms) -> None:
         raise PoolError("input transaction of type blob cannot create contracts")
     if not hashes:
         raise PoolError("blob transaction missing blob hashes")
-    if len(hashes) > MAX_BLOBS:
-        raise PoolError(f"too many blobs in transaction: have {len(hashes)}, permitted {MAX_BLOBS}")
+    if len(hashes) > (most := terms.fork.max_blobs):
+        raise PoolError(f"too many blobs in transaction: have {len(hashes)}, permitted {most}")
     for index, blob_hash in enumerate(hashes):
         if blob_hash[0] != BLOB_VERSION:
             raise PoolError(f"blob {index} has invalid hash version")
@@ -134,11 +134,11 @@ def _require_authorizations(transaction: SignedTransactionAPI) -> None:
         raise PoolError("set code tx must have at least one authorization tuple")
 
 
-def _require_enough_gas(transaction: SignedTransactionAPI) -> None:
+def _require_enough_gas(transaction: SignedTransactionAPI, terms: Terms) -> None:
     least = transaction.intrinsic_gas
     if transaction.gas < least:
         raise PoolError(f"intrinsic gas too low: gas {transaction.gas}, minimum needed {least}")
-    floor = floor_gas(transaction)
+    floor = terms.fork.floor_gas(transaction)
     if transaction.gas < floor:
         raise PoolError(
             f"insufficient gas for floor data gas cost: gas {transaction.gas}, "

@@ -20,7 +20,7 @@ from precompiles.react import GrammarViolationError
 from pyevm_agents.chain import BlockSettings
 from pyevm_agents.console import console_lines
 from pyevm_agents.errors import ConfigError, EngineFault
-from pyevm_agents.node.admission import MAX_BLOBS, Terms, require_admissible
+from pyevm_agents.node.admission import Terms, require_admissible
 from pyevm_agents.node.clock import Clock
 from pyevm_agents.node.clock import Settings as ClockSettings
 from pyevm_agents.node.keys import Keys
@@ -28,7 +28,7 @@ from pyevm_agents.node.mining import Mining, Ticker
 from pyevm_agents.node.pending import Drafts
 from pyevm_agents.node.pool import Pool, PoolError
 from pyevm_agents.node.turns import BusyError, Turns
-from pyevm_agents.transactions import blob_base_fee, blobs_of
+from pyevm_agents.transactions import blobs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -185,7 +185,8 @@ class Node:
             chain_id=self.chain.config.chain_id,
             gas_limit=header.gas_limit,
             base_fee_wei=int(header.base_fee_per_gas or 0),
-            blob_base_fee_wei=blob_base_fee(header),
+            fork=self.chain.fork,
+            blob_base_fee_wei=self.chain.fork.blob_base_fee(header),
             requires_base_fee=self._mining.is_automatic,
         )
         require_admissible(transaction, self.chain.state(), terms)
@@ -331,7 +332,7 @@ class Node:
 
     def choose(self, header: BlockHeaderAPI) -> list[Waiting]:
         """Return what waits and fits into a block, in order."""
-        room, blob_room, chosen = header.gas_limit, MAX_BLOBS, []
+        room, blob_room, chosen = header.gas_limit, self.chain.fork.max_blobs, []
         left_out: set[bytes] = set()
         base_fee = int(header.base_fee_per_gas or 0)
         for one in self.pool.ready(self.chain.nonce, base_fee):

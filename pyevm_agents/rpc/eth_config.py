@@ -5,16 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from eth.vm.forks.cancun.constants import BEACON_ROOTS_ADDRESS, GAS_PER_BLOB
-from eth.vm.forks.prague.constants import (
-    BLOB_BASE_FEE_UPDATE_FRACTION_PRAGUE,
-    CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS,
-    DEPOSIT_CONTRACT_ADDRESS,
-    HISTORY_STORAGE_ADDRESS,
-    MAX_BLOB_GAS_PER_BLOCK,
-    TARGET_BLOB_GAS_PER_BLOCK,
-    WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS,
-)
 from eth_typing import Address
 
 from precompiles.spec import EXECUTOR_ADDRESS
@@ -54,28 +44,20 @@ PRECOMPILES = {
 } | {bytes(EXECUTOR_ADDRESS): "AGENT_EXECUTOR"}
 """Names of EIP-7910, and ours."""
 
-SYSTEM_CONTRACTS = {
-    "BEACON_ROOTS_ADDRESS": BEACON_ROOTS_ADDRESS,
-    "CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS": CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS,
-    "DEPOSIT_CONTRACT_ADDRESS": Address(DEPOSIT_CONTRACT_ADDRESS),
-    "HISTORY_STORAGE_ADDRESS": HISTORY_STORAGE_ADDRESS,
-    "WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS": WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS,
-}
-
 
 @METHODS.method("eth_config")
 def config(rpc: Rpc) -> Json:
     """Return the rules that hold now, which hold from genesis on: no fork is ahead."""
-    chain = rpc.node.chain
+    chain, fork = rpc.node.chain, rpc.node.chain.fork
     state = chain.state()
     addresses = sorted(state.computation_class.get_precompiles())
     return {
         "current": {
             "activationTime": 0,
             "blobSchedule": {
-                "baseFeeUpdateFraction": BLOB_BASE_FEE_UPDATE_FRACTION_PRAGUE,
-                "max": MAX_BLOB_GAS_PER_BLOCK // GAS_PER_BLOB,
-                "target": TARGET_BLOB_GAS_PER_BLOCK // GAS_PER_BLOB,
+                "baseFeeUpdateFraction": fork.blob_base_fee_fraction,
+                "max": fork.max_blobs,
+                "target": fork.target_blobs,
             },
             "chainId": hex(chain.config.chain_id),
             # With all forks at genesis, EIP-6122's hash is that of genesis alone.
@@ -83,8 +65,8 @@ def config(rpc: Rpc) -> Json:
             "precompiles": {PRECOMPILES[one]: formats.data(one) for one in addresses},
             "systemContracts": {
                 name: formats.data(address)
-                for name, address in SYSTEM_CONTRACTS.items()
-                if state.get_code(address)
+                for name, address in fork.system_contracts
+                if state.get_code(Address(address))
             },
         },
         "next": None,

@@ -10,7 +10,7 @@ from pyevm_agents.rpc.blocks import header_of
 from pyevm_agents.rpc.eth_send import DEFAULT_PRIORITY_FEE_WEI
 from pyevm_agents.rpc.parameters import BlockId, block, invalid, list_of, seconds
 from pyevm_agents.rpc.table import Table, optional
-from pyevm_agents.transactions import effective_gas_price
+from pyevm_agents.transactions import BLOB_GAS, effective_gas_price
 
 if TYPE_CHECKING:
     from pyevm_agents.chain import Record
@@ -23,9 +23,6 @@ MAX_HISTORY_BLOCKS = 1_024
 """Blocks that a fee history covers at most. Source: geth."""
 
 MAX_PERCENTILES = 100
-
-MAX_BLOB_GAS = 9 * 2**17
-"""Blob gas of a block at most. Source: EIP-7691 (Prague)."""
 
 
 @METHODS.method("eth_gasPrice")
@@ -73,6 +70,7 @@ def fee_history(
     headers = [rpc.node.chain.header(number) for number in range(last + 1 - count, last + 1)]
     records = [rpc.node.chain.record(header) for header in headers]
     fees = [int(header.as_dict().get("base_fee_per_gas") or 0) for header in headers]
+    most_blob_gas = rpc.node.chain.fork.max_blobs * BLOB_GAS
     form: Json = {
         "oldestBlock": hex(last + 1 - count),
         "baseFeePerGas": [hex(fee) for fee in [*fees, _next_base_fee(rpc, last)]],
@@ -83,7 +81,7 @@ def fee_history(
             hex(_blob_base_fee(rpc, last + 1 if last < rpc.node.chain.head.block_number else None)),
         ],
         "blobGasUsedRatio": [
-            int(header.as_dict().get("blob_gas_used") or 0) / MAX_BLOB_GAS for header in headers
+            int(header.as_dict().get("blob_gas_used") or 0) / most_blob_gas for header in headers
         ],
     }
     if reward_percentiles:

@@ -26,7 +26,6 @@ from pyevm_agents.transactions import (
     LEGACY_TYPE,
     SET_CODE_TYPE,
     Fields,
-    blob_base_fee,
     send_as,
     sign,
 )
@@ -129,8 +128,11 @@ def filled(
     """Make a transaction of what was asked for, with what was not told filled in."""
     fields = fields_of(rpc, asked, sender)
     key = rpc.node.keys.key_of(sender) if may_sign else None
-    chain_id = rpc.node.chain.config.chain_id
-    return send_as(fields, sender, chain_id) if key is None else sign(fields, key, chain_id)
+    chain = rpc.node.chain
+    chain_id, builder = chain.config.chain_id, chain.fork.builder
+    if key is None:
+        return send_as(fields, sender, chain_id, builder)
+    return sign(fields, key, chain_id, builder)
 
 
 def fields_of(rpc: Rpc, asked: Asked, sender: Address) -> Fields:
@@ -146,7 +148,7 @@ def fields_of(rpc: Rpc, asked: Asked, sender: Address) -> Fields:
     price = asked.gas_price_wei
     blob_fee = asked.max_blob_fee_wei
     if blob_fee is None:
-        blob_fee = 2 * blob_base_fee(header) if asked.blob_hashes else 0
+        blob_fee = 2 * node.chain.fork.blob_base_fee(header) if asked.blob_hashes else 0
     return Fields(
         kind=_kind(asked),
         nonce=node.next_nonce(sender) if asked.nonce is None else asked.nonce,

@@ -88,7 +88,8 @@ def sign_transaction(rpc: Rpc, transaction: Asked) -> Json:
     sender = sender_of(rpc, transaction)
     key = _key_of(rpc, sender)
     chain_id = rpc.node.chain.config.chain_id
-    signed = sign(fields_of(rpc, transaction, sender), key, chain_id)
+    fields = fields_of(rpc, transaction, sender)
+    signed = sign(fields, key, chain_id, rpc.node.chain.fork.builder)
     return {"raw": formats.data(signed.encode()), "tx": formats.transaction_json(signed)}
 
 
@@ -100,7 +101,8 @@ def fill_transaction(rpc: Rpc, transaction: Asked) -> Json:
     if sender is None:
         raise RpcError(INVALID_PARAMS, "from is missing, and the node has no account")
     fields = fields_of(rpc, transaction, sender)
-    made = unsigned(fields, sender, rpc.node.chain.config.chain_id)
+    chain = rpc.node.chain
+    made = unsigned(fields, sender, chain.config.chain_id, chain.fork.builder)
     return {"raw": formats.data(made.encode()), "tx": formats.transaction_json(made)}
 
 

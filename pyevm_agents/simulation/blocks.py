@@ -237,7 +237,8 @@ class Simulation:
             blob_hashes=call.blob_hashes or (),
             authorizations=call.authorizations or (),
         )
-        return unsigned(fields, call.sender, self._chain.config.chain_id)
+        chain = self._chain
+        return unsigned(fields, call.sender, chain.config.chain_id, chain.fork.builder)
 
 
 def _kind(call: SimulatedCall) -> int:

@@ -1,4 +1,4 @@
-"""py-evm's Prague with the executor precompile, as class attributes.
+"""py-evm's Cancun and Prague with the executor precompile, as class attributes.
 
 Nothing in py-evm is patched or copied: a fork is a subclass whose attributes are the difference.
 These are the only subclasses of py-evm's VM classes.
@@ -8,24 +8,31 @@ These are the only subclasses of py-evm's VM classes.
 * computation: what a call of the EVM remembers
 * transactions: which transactions are valid, and what they cost
 * blocks: states, VMs
+* forks: what sets one apart outside of its VM
 * chains: the classes of one chain
 
 Source: architecture, decisions 1 and 2.
 """
 
-from pyevm_agents.vm.blocks import AgentState, AgentVM, WatchedVM
+from pyevm_agents.vm.blocks import AgentState, AgentVM, PragueAgentVM, WatchedVM
 from pyevm_agents.vm.chains import AgentChain, agent_chain, agent_vm, foreign_chain
 from pyevm_agents.vm.computation import AgentComputation, record_inference
+from pyevm_agents.vm.forks import CANCUN, FORKS, PRAGUE, Fork
 from pyevm_agents.vm.transactions import AgentTransactionExecutor, floor_gas
 from pyevm_agents.vm.watched_state import NotShortError, RunWatcher
 
 __all__ = [
+    "CANCUN",
+    "FORKS",
+    "PRAGUE",
     "AgentChain",
     "AgentComputation",
     "AgentState",
     "AgentTransactionExecutor",
     "AgentVM",
+    "Fork",
     "NotShortError",
+    "PragueAgentVM",
     "RunWatcher",
     "WatchedVM",
     "agent_chain",

@@ -5,14 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eth.consensus.noproof import NoProofConsensus
+from eth.vm.forks.cancun import CancunVM
 from eth.vm.forks.frontier import FrontierVM
 from eth.vm.forks.prague import PragueVM
+from eth.vm.forks.prague.state import PragueState
 from eth_utils import ValidationError
 
-from pyevm_agents.block_class import AgentBlock, header_after
+from pyevm_agents.block_class import (
+    AgentBlock,
+    CancunBlock,
+    PragueBlock,
+    cancun_header_after,
+    prague_header_after,
+)
 from pyevm_agents.state import StateAccountDB, list_root
-from pyevm_agents.vm.computation import AgentComputation
-from pyevm_agents.vm.transactions import AgentTransactionExecutor
+from pyevm_agents.vm.computation import AgentComputation, PragueAgentComputation
+from pyevm_agents.vm.transactions import AgentTransactionExecutor, PragueAgentTransactionExecutor
 from pyevm_agents.vm.watched_state import WatchedState
 
 if TYPE_CHECKING:
@@ -31,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class AgentState(WatchedState):
-    """The state of Prague, with agents' computations."""
+    """A state with agents' computations: of Cancun; those of later forks derive from it."""
 
     computation_class = AgentComputation
     transaction_executor_class = AgentTransactionExecutor
@@ -39,6 +47,13 @@ class AgentState(WatchedState):
 
     def set_system_contracts(self) -> None:
         """Do nothing: py-evm looks for two contracts here, and gives them the code they have."""
+
+
+class PragueAgentState(AgentState, PragueState):
+    """The same of Prague."""
+
+    computation_class = PragueAgentComputation
+    transaction_executor_class = PragueAgentTransactionExecutor
 
 
 class WatchedVM(FrontierVM):
@@ -91,13 +106,16 @@ class WatchedVM(FrontierVM):
         return receipt, computation
 
 
-class AgentVM(WatchedVM, PragueVM):
-    """Prague, ready for an executor; blocks need no proof."""
+class AgentVM(WatchedVM, CancunVM):
+    """Ready for an executor; blocks need no proof. Of Cancun; those of later forks derive from it.
+
+    Agents' contracts need Cancun's transient storage.
+    """
 
     consensus_class = NoProofConsensus
-    block_class = AgentBlock
+    block_class = CancunBlock
     _state_class = AgentState
-    create_header_from_parent = staticmethod(header_after)
+    create_header_from_parent = staticmethod(cancun_header_after)
 
     def set_block_transactions_and_withdrawals(
         self,
@@ -122,3 +140,11 @@ class AgentVM(WatchedVM, PragueVM):
         assert isinstance(block, AgentBlock)  # noqa: S101 - the class that it makes
         block.receipts = tuple(receipts)
         return block
+
+
+class PragueAgentVM(AgentVM, PragueVM):
+    """The same of Prague."""
+
+    block_class = PragueBlock
+    _state_class = PragueAgentState
+    create_header_from_parent = staticmethod(prague_header_after)

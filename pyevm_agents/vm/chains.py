@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eth.chains.base import MiningChain
 from eth.consensus.noproof import NoProofConsensus
@@ -11,8 +11,8 @@ from eth_utils.toolz import merge
 
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.state import StateAccountDB, StateCache
-from pyevm_agents.vm.blocks import AgentState, AgentVM, WatchedVM
-from pyevm_agents.vm.computation import AgentComputation
+from pyevm_agents.vm.blocks import WatchedVM
+from pyevm_agents.vm.forks import PRAGUE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from precompiles.executor import Executor
+    from pyevm_agents.vm.blocks import AgentVM
+    from pyevm_agents.vm.forks import Fork
     from pyevm_agents.vm.watched_state import RunWatcher
 
 
@@ -30,13 +32,18 @@ class AgentChain(MiningChain):
 
 
 def agent_chain(
-    executor: Executor | None, chain_id: int, watcher: RunWatcher | None = None
+    executor: Executor | None,
+    chain_id: int,
+    watcher: RunWatcher | None = None,
+    *,
+    fork: Fork = PRAGUE,
 ) -> type[AgentChain]:
     """Return the chain class of a chain id with `executor` at 0x19, or without one.
 
-    Input: who is told how transactions proceed, where there is an executor.
+    Input: who is told how transactions proceed, where there is an executor; the rules of all
+           blocks.
     """
-    configuration = ((BlockNumber(0), agent_vm(executor, watcher)),)
+    configuration = ((BlockNumber(0), agent_vm(executor, watcher, fork=fork)),)
     return AgentChain.configure(
         __name__="AgentChain", vm_configuration=configuration, chain_id=chain_id
     )
@@ -58,25 +65,28 @@ def _watched(vm_class: type[FrontierVM]) -> type[FrontierVM]:
     )
 
 
-def agent_vm(executor: Executor | None, watcher: RunWatcher | None = None) -> type[AgentVM]:
-    """Return the VM class of a chain: with `executor` at 0x19, or plain Prague without one.
+def agent_vm(
+    executor: Executor | None, watcher: RunWatcher | None = None, *, fork: Fork = PRAGUE
+) -> type[AgentVM]:
+    """Return the VM class of a chain: with `executor` at 0x19, or the plain fork without one.
 
     The precompile is entered on the class, not on an instance: EIP-2929 warmth asks the class.
     """
     account_db_class = type("AccountDB", (StateAccountDB,), {"cache": StateCache()})
-    computation_class = AgentComputation
+    plain_state = fork.vm_class.get_state_class()
+    computation_class: Any = plain_state.computation_class
     if executor is not None:
         added: dict[Address, Callable[[ComputationAPI], ComputationAPI]] = {
             EXECUTOR_ADDRESS: executor
         }
-        computation_class = AgentComputation.configure(
+        computation_class = computation_class.configure(
             __name__="AgentComputation",
-            _precompiles=merge(AgentComputation.get_precompiles(), added),
+            _precompiles=merge(computation_class.get_precompiles(), added),
         )
-    state_class = AgentState.configure(
+    state_class = plain_state.configure(
         __name__="AgentState",
         account_db_class=account_db_class,
         computation_class=computation_class,
         watcher=watcher,
     )
-    return AgentVM.configure(__name__="AgentVM", _state_class=state_class)
+    return fork.vm_class.configure(__name__="AgentVM", _state_class=state_class)

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from eth.exceptions import Halt
+from eth.vm.forks.cancun.computation import CancunComputation
 from eth.vm.forks.prague.computation import PragueComputation
 from eth.vm.logic.invalid import InvalidOpcode
 from eth.vm.opcode_values import STOP
@@ -13,7 +14,7 @@ from eth_utils.toolz import merge
 
 from pyevm_agents.deep_calls import at_depth, with_calls
 from pyevm_agents.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
-from pyevm_agents.opcodes import PRAGUE_OPCODES
+from pyevm_agents.opcodes import CANCUN_OPCODES, PRAGUE_OPCODES
 from pyevm_agents.vm.code import AgentCode
 from pyevm_agents.vm.pure_reads import PureRead, WatchedCode, is_read, remember, remembered
 from pyevm_agents.vm.watched_state import NotShortError, WatchedState
@@ -34,14 +35,19 @@ KEPT_CALL_BYTES = 64 * 1024 * 1024
 of calls from a memory of 1 MiB costs 100 gas each: 30 million gas would take 200 GB."""
 
 
-class AgentComputation(PragueComputation):
-    """A computation that remembers what the executor did in it, and reads KZG's setup once."""
+OWN_PRECOMPILES: dict[Address, Any] = {POINT_EVALUATION_ADDRESS: point_evaluation}
+"""Those of py-evm that have another in their place."""
 
-    _precompiles = merge(
-        PragueComputation.get_precompiles(), {POINT_EVALUATION_ADDRESS: point_evaluation}
-    )
 
-    opcodes = PRAGUE_OPCODES
+class AgentComputation(CancunComputation):
+    """A computation that remembers what the executor did in it, and reads KZG's setup once.
+
+    Of Cancun; those of later forks derive from it.
+    """
+
+    _precompiles = merge(CancunComputation.get_precompiles(), OWN_PRECOMPILES)
+
+    opcodes = CANCUN_OPCODES
 
     saw_gas: bool = False
     """Whether it executed GAS."""
@@ -184,6 +190,14 @@ class AgentComputation(PragueComputation):
     def get_self_destruct_beneficiaries(self) -> list[Address]:
         """Return who gets what those accounts had."""
         return [*dict.fromkeys(each for one in self._succeeded() for each in one.beneficiaries)]
+
+
+class PragueAgentComputation(AgentComputation, PragueComputation):
+    """The same of Prague."""
+
+    _precompiles = merge(PragueComputation.get_precompiles(), OWN_PRECOMPILES)
+
+    opcodes = PRAGUE_OPCODES
 
 
 def record_inference(computation: ComputationAPI, inference: Inference) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eth.vm.forks.cancun.state import CancunTransactionExecutor
 from eth.vm.forks.prague.state import PragueTransactionExecutor
 from eth.vm.forks.spurious_dragon.state import SpuriousDragonTransactionExecutor
 from eth_utils import ValidationError
@@ -25,13 +26,11 @@ def floor_gas(transaction: TransactionFieldsAPI) -> int:
     return int(PragueTransactionExecutor.calc_data_floor_gas(transaction, 0, 0))  # type: ignore[arg-type]
 
 
-class AgentTransactionExecutor(PragueTransactionExecutor):
-    """The transaction rules of Prague, with those that py-evm leaves out.
+class AgentTransactionExecutor(CancunTransactionExecutor):
+    """The transaction rules of Cancun, with one that py-evm leaves out.
 
-    An account that delegates to a precompile has no code to run (EIP-7702). py-evm follows that for
-    calls; for transactions it would run the code that genesis puts at 0x19. A gas limit below what
-    calldata costs at least makes a transaction invalid (EIP-7623), and so does initcode that is too
-    long (EIP-3860), of which py-evm says that it is out of gas.
+    Initcode that is too long makes a transaction invalid (EIP-3860); py-evm says that it is out of
+    gas. Those of later forks derive from it.
     """
 
     def validate_transaction(self, transaction: SignedTransactionAPI) -> None:
@@ -44,12 +43,6 @@ class AgentTransactionExecutor(PragueTransactionExecutor):
             raise ValidationError(
                 f"max initcode size exceeded: code size {len(transaction.data)}, "
                 f"limit {MAX_INITCODE_BYTES}"
-            )
-        least = floor_gas(transaction)
-        if transaction.gas < least:
-            raise ValidationError(
-                f"insufficient gas for floor data gas cost: gas {transaction.gas}, "
-                f"minimum needed {least}"
             )
 
     def finalize_computation(
@@ -82,6 +75,28 @@ class AgentTransactionExecutor(PragueTransactionExecutor):
     def build_evm_message(self, transaction: SignedTransactionAPI) -> MessageAPI:
         """Take a transaction's fees and nonce from its sender; return the message that it is."""
         return evm_message(self, transaction)
+
+
+class PragueAgentTransactionExecutor(AgentTransactionExecutor, PragueTransactionExecutor):
+    """The transaction rules of Prague, with those that py-evm leaves out.
+
+    An account that delegates to a precompile has no code to run (EIP-7702). py-evm follows that for
+    calls; for transactions it would run the code that genesis puts at 0x19. A gas limit below what
+    calldata costs at least makes a transaction invalid (EIP-7623).
+    """
+
+    def validate_transaction(self, transaction: SignedTransactionAPI) -> None:
+        """Refuse a transaction that no block may hold.
+
+        Raises: ValidationError: says why.
+        """
+        super().validate_transaction(transaction)
+        least = floor_gas(transaction)
+        if transaction.gas < least:
+            raise ValidationError(
+                f"insufficient gas for floor data gas cost: gas {transaction.gas}, "
+                f"minimum needed {least}"
+            )
 
     def get_code_at_address(self, code_address: Address) -> tuple[bytes, Address | None]:
         """Return the code a transaction to `code_address` runs, and its delegate if it has one."""

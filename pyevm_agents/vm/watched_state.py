@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from eth.vm.forks.prague.state import PragueState
+from eth.vm.forks.cancun.state import CancunState
 from eth_utils import get_extended_debug_logger
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ class RunWatcher(Protocol):
         """Take note of how it ended."""
 
 
-class WatchedState(PragueState):
-    """A state of Prague that tells how transactions proceed, and shows a call what it is told."""
+class WatchedState(CancunState):
+    """A state of Cancun or later: tells how transactions proceed, shows a call what it is told."""
 
     logger = get_extended_debug_logger("eth.vm.state.AgentState")
     """py-evm's looks its logger up, under a lock, each time that there may be something to log."""

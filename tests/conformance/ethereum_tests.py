@@ -1,7 +1,7 @@
 """The test suite ethereum/tests: chains of a few blocks, and what comes of them.
 
-Its cases are Cancun's. Each is imported twice: by py-evm's own Cancun, which is to say what the
-suite says, and by the same with the executor at 0x19 and what `pyevm_agents.vm` adds to each fork.
+Its cases are Cancun's. Each is imported by our Cancun, with the executor at 0x19: it has to come to
+what the suite says, or else to what py-evm's own comes to.
 
 Source: `../shared/conformance/README.md`; ethereum/tests at 4c87ebbf, `BlockchainTests`.
 """
@@ -15,18 +15,14 @@ from typing import TYPE_CHECKING, Any
 import rlp
 from eth.exceptions import OutOfGas
 from eth.vm.forks.cancun import CancunVM
-from eth.vm.forks.cancun.computation import CancunComputation
-from eth.vm.forks.cancun.state import CancunState
 from eth_typing import Address
 from eth_utils import ValidationError
-from eth_utils.toolz import merge
 
 from precompiles.executor import Executor
-from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.chain import Chain, ForeignRules, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import BlockError
-from pyevm_agents.vm import AgentVM, agent_vm
+from pyevm_agents.vm import agent_vm
 from tests.byte_model import PROFILE, ByteModel
 
 if TYPE_CHECKING:
@@ -34,7 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eth.vm.forks.frontier import FrontierVM
-    from eth.vm.forks.prague import PragueVM
+
+    from pyevm_agents.vm import AgentVM, Fork
 
 NAME = "ethereum-tests"
 """The suite's folder."""
@@ -86,15 +83,6 @@ def executor() -> Executor:
     return Executor([(PROFILE, ByteModel([]))])
 
 
-def with_executor() -> type[FrontierVM]:
-    """Return py-evm's Cancun with the executor at 0x19."""
-    precompiles = merge(CancunComputation.get_precompiles(), {EXECUTOR_ADDRESS: executor()})
-    computation = CancunComputation.configure(__name__="Computation", _precompiles=precompiles)
-    state = CancunState.configure(__name__="State", computation_class=computation)
-    configured: type[FrontierVM] = CancunVM.configure(__name__="ExecutorVM", _state_class=state)
-    return configured
-
-
 def begun(case: Case, vm_class: type[FrontierVM]) -> Chain:
     """Return the case's chain as it begins, under a VM's rules."""
     told = case.form["genesisBlockHeader"]
@@ -123,7 +111,7 @@ def imported(case: Case, vm_class: type[FrontierVM]) -> tuple[str, list[str | No
     return "0x" + chain.head.hash.hex(), refusals
 
 
-def mined(case: Case, vm_class: type[PragueVM]) -> list[Any]:
+def mined(case: Case, vm_class: type[CancunVM]) -> list[Any]:
     """Mine what a case's blocks hold under later rules; return headers, or why there are none."""
     chain = begun(case, vm_class)
     builder = vm_class.get_transaction_builder()
@@ -138,9 +126,9 @@ def mined(case: Case, vm_class: type[PragueVM]) -> list[Any]:
     return found
 
 
-def agents_vm() -> type[AgentVM]:
+def agents_vm(fork: Fork) -> type[AgentVM]:
     """Return the VM of a chain with agents."""
-    return agent_vm(executor())
+    return agent_vm(executor(), fork=fork)
 
 
 def _account(told: dict[str, Any]) -> GenesisAccount:

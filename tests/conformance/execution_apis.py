@@ -31,7 +31,7 @@ from eth_typing import Address
 
 from pyevm_agents.chain import Chain, ForeignRules, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.vm import AgentVM
+from pyevm_agents.vm import PragueAgentVM
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +60,7 @@ FORKS = (
     ("mergeNetsplitBlock", ParisVM),
     ("shanghaiTime", ShanghaiVM),
     ("cancunTime", CancunVM),
-    ("pragueTime", AgentVM),
+    ("pragueTime", PragueAgentVM),
 )
 
 

@@ -8,6 +8,7 @@ import pytest
 from eth.vm.forks.cancun import CancunVM
 from eth.vm.forks.prague import PragueVM
 
+from pyevm_agents.vm import CANCUN, PRAGUE
 from tests.conformance.ethereum_tests import (
     NAME,
     agents_vm,
@@ -15,7 +16,6 @@ from tests.conformance.ethereum_tests import (
     files,
     imported,
     mined,
-    with_executor,
 )
 from tests.conformance.suites import suite
 
@@ -65,7 +65,7 @@ def test_the_suite_is_whole() -> None:
 @pytest.mark.parametrize("file", EACH)
 def test_blocks_are_what_the_suite_says_and_what_py_evm_says(file: Path) -> None:
     for case in cases(file):
-        last, refusals = imported(case, with_executor())
+        last, refusals = imported(case, agents_vm(CANCUN))
         wanted = ["expectException" in block for block in case.form["blocks"]]
         is_right = (
             last == case.form["lastblockhash"]
@@ -79,4 +79,4 @@ def test_blocks_are_what_the_suite_says_and_what_py_evm_says(file: Path) -> None
 @pytest.mark.parametrize("file", EACH)
 def test_the_agents_fork_does_with_its_transactions_what_py_evms_prague_does(file: Path) -> None:
     for case in cases(file):
-        assert mined(case, agents_vm()) == mined(case, PragueVM), case.name
+        assert mined(case, agents_vm(PRAGUE)) == mined(case, PragueVM), case.name

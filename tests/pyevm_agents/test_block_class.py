@@ -6,12 +6,21 @@ from typing import Any
 
 import pytest
 import rlp
-from eth.vm.forks.prague.blocks import PragueBlock, PragueBlockHeader
+from eth.vm.forks.cancun import blocks as of_cancun
+from eth.vm.forks.cancun.headers import create_cancun_header_from_parent
+from eth.vm.forks.prague import blocks as of_prague
 from eth.vm.forks.prague.headers import create_prague_header_from_parent
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyevm_agents.block_class import AgentBlock, AgentHeader, header_after
+from pyevm_agents.block_class import (
+    CancunBlock,
+    CancunHeader,
+    PragueBlock,
+    PragueHeader,
+    cancun_header_after,
+    prague_header_after,
+)
 
 GAS_LIMIT = 30_000_000
 FIRST: dict[str, Any] = {
@@ -39,28 +48,48 @@ def parents() -> st.SearchStrategy[dict[str, object]]:
     )
 
 
-@given(parents(), st.sampled_from([AgentHeader, PragueBlockHeader]))
+AFTER: dict[Any, tuple[Any, Any]] = {
+    CancunHeader: (cancun_header_after, create_cancun_header_from_parent),
+    PragueHeader: (prague_header_after, create_prague_header_from_parent),
+}
+"""What makes the next header of a kind, ours and py-evm's."""
+
+PLAIN: dict[Any, Any] = {
+    CancunHeader: of_cancun.CancunBlockHeader,
+    PragueHeader: of_prague.PragueBlockHeader,
+    CancunBlock: of_cancun.CancunBlock,
+    PragueBlock: of_prague.PragueBlock,
+}
+"""Ours, and py-evm's."""
+
+
+@given(parents(), st.sampled_from([*AFTER]), st.booleans())
 def test_the_next_header_is_py_evms(
-    fields: dict[str, object], kind: type[PragueBlockHeader]
+    fields: dict[str, object],
+    kind: Any,  # noqa: ANN401 - a class of headers
+    is_ours: bool,
 ) -> None:
-    parent = kind(**fields)  # type: ignore[arg-type]
-    ours, theirs = header_after(parent), create_prague_header_from_parent(parent)
+    parent = (kind if is_ours else PLAIN[kind])(**fields)
+    ours, theirs = (after(parent) for after in AFTER[kind])
     # Where its parent's time has passed, it is now.
     assert ours.copy(timestamp=0).as_dict() == theirs.copy(timestamp=0).as_dict()
     assert parent.timestamp < ours.timestamp <= theirs.timestamp
-    assert isinstance(ours, AgentHeader)
+    assert isinstance(ours, kind)
 
 
-def test_what_a_header_is_told_to_be_goes_py_evms_way() -> None:
+@pytest.mark.parametrize("kind", AFTER)
+def test_what_a_header_is_told_to_be_goes_py_evms_way(kind: Any) -> None:  # noqa: ANN401 - see above
     told = {"gas_limit": GAS_LIMIT, "difficulty": 0, "timestamp": 5, "extra_data": b"x"}
-    header = header_after(None, **told)
-    assert header.as_dict() == create_prague_header_from_parent(None, **told).as_dict()
-    assert rlp.encode(header) == rlp.encode(create_prague_header_from_parent(None, **told))
+    ours, theirs = (after(None, **told) for after in AFTER[kind])
+    assert isinstance(ours, kind)
+    assert ours.as_dict() == theirs.as_dict()
+    assert rlp.encode(ours) == rlp.encode(theirs)
 
 
-def test_a_copy_is_another_header() -> None:
-    header = AgentHeader(**FIRST)
-    plain = PragueBlockHeader(**FIRST)
+@pytest.mark.parametrize("kind", AFTER)
+def test_a_copy_is_another_header(kind: Any) -> None:  # noqa: ANN401 - see above
+    header = kind(**FIRST)
+    plain = PLAIN[kind](**FIRST)
     before = header.hash
     rlp.encode(header)
     changed = header.copy(gas_used=7)
@@ -71,11 +100,17 @@ def test_a_copy_is_another_header() -> None:
         header.copy(gas_usd=7)
 
 
-def test_a_copied_block_keeps_its_transactions_themselves() -> None:
-    header = AgentHeader(**FIRST)
-    builder = AgentBlock.get_transaction_builder()
-    transaction = builder.new_transaction(0, 1, 21_000, b"\x01" * 20, 0, b"", 27, 1, 1)  # type: ignore[arg-type]
-    block = AgentBlock(header=header, transactions=[transaction])
+@pytest.mark.parametrize(
+    ("kind", "header_kind"), [(CancunBlock, CancunHeader), (PragueBlock, PragueHeader)]
+)
+def test_a_copied_block_keeps_its_transactions_themselves(
+    kind: Any,  # noqa: ANN401 - a class of blocks
+    header_kind: Any,  # noqa: ANN401 - see above
+) -> None:
+    header = header_kind(**FIRST)
+    builder = kind.get_transaction_builder()
+    transaction = builder.new_transaction(0, 1, 21_000, b"\x01" * 20, 0, b"", 27, 1, 1)
+    block = kind(header=header, transactions=[transaction])
     block.block_requests.append(b"\x00")
     block.receipts = ()
     copied = block.copy(header=header.copy(bloom=5))
@@ -83,7 +118,7 @@ def test_a_copied_block_keeps_its_transactions_themselves() -> None:
     assert copied.block_requests == []
     assert copied.bloom_filter is not None
     assert int(copied.bloom_filter) == 5
-    assert copied.get_receipts(None) == ()  # type: ignore[arg-type]
-    plain = PragueBlock(header=header, transactions=[transaction])
+    assert copied.get_receipts(None) == ()
+    plain = PLAIN[kind](header=header, transactions=[transaction])
     assert rlp.encode(block) == rlp.encode(plain)
-    assert rlp.decode(rlp.encode(block), AgentBlock).header == header
+    assert rlp.decode(rlp.encode(block), kind).header == header

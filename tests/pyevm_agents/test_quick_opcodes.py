@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pyevm_agents.chain import Chain
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.quick_opcodes import ONE_TO_ONE, TWO_TO_ONE, with_quick
-from pyevm_agents.vm import AgentComputation
+from pyevm_agents.vm.computation import PragueAgentComputation
 
 if TYPE_CHECKING:
     from eth.abc import StateAPI
@@ -33,7 +33,7 @@ class Plain(PragueComputation):
     """py-evm's own."""
 
 
-class Quick(AgentComputation):
+class Quick(PragueAgentComputation):
     """The same with quick opcodes, in the loop that executes them."""
 
     opcodes = QUICK

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from eth.vm.forks.cancun import CancunVM
 from eth.vm.forks.prague import PragueVM
 from eth.vm.forks.prague.computation import PragueComputation
 from eth_typing import Address
@@ -12,24 +13,42 @@ from eth_utils import ValidationError
 
 from precompiles.executor import Executor
 from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents import config
 from pyevm_agents.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
-from pyevm_agents.vm import AgentVM, agent_vm
+from pyevm_agents.vm import CANCUN, FORKS, PRAGUE, agent_vm
 from tests.byte_model import PROFILE, ByteModel
 from tests.conftest import STRANGER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pyevm_agents.vm import Fork
     from tests.conftest import Bench
 
     MakeBench = Callable[..., Bench]
 
 
-def test_adds_one_precompile_and_mends_one() -> None:
+@pytest.mark.parametrize(("fork", "plain"), [(CANCUN, CancunVM), (PRAGUE, PragueVM)])
+def test_adds_one_precompile_and_mends_one(fork: Fork, plain: type[CancunVM]) -> None:
     executor = Executor([(PROFILE, ByteModel([]))])
-    precompiles = agent_vm(executor)._state_class.computation_class.get_precompiles()  # noqa: SLF001
+    made = agent_vm(executor, fork=fork)
     ours = {EXECUTOR_ADDRESS: executor, POINT_EVALUATION_ADDRESS: point_evaluation}
-    assert precompiles == {**PragueComputation.get_precompiles(), **ours}
+    theirs = plain.get_state_class().computation_class
+    assert made.get_state_class().computation_class.get_precompiles() == {
+        **theirs.get_precompiles(),
+        **ours,
+    }
+    assert issubclass(made, plain)
+    assert made.get_block_class().get_transaction_builder() is plain.get_transaction_builder()
+    opcodes = made.get_state_class().computation_class.opcodes
+    assert opcodes.keys() == theirs.opcodes.keys()
+
+
+def test_a_configuration_knows_the_same_forks() -> None:
+    assert set(FORKS) == set(config.FORKS)
+    assert [fork.vm_class.fork for fork in FORKS.values()] == [*FORKS]
+    assert (PRAGUE.target_blobs, PRAGUE.max_blobs) == (6, 9)  # EIP-7691.
+    assert (CANCUN.target_blobs, CANCUN.max_blobs) == (3, 6)  # EIP-4844.
 
 
 def test_two_chains_can_have_different_executors() -> None:
@@ -46,7 +65,7 @@ def test_leaves_py_evm_alone() -> None:
     assert EXECUTOR_ADDRESS not in PragueComputation.get_precompiles()
     plain = agent_vm(None).get_state_class().computation_class
     assert EXECUTOR_ADDRESS not in plain.get_precompiles()
-    assert issubclass(AgentVM, PragueVM)
+    assert not issubclass(CANCUN.vm_class, PragueVM)
 
 
 CALLS_THE_EXECUTOR = Address(b"\xca" * 20)

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.vm import AgentVM, WatchedVM
+from pyevm_agents.vm import PragueAgentVM, WatchedVM
 from pyevm_agents.witness import ExecutionWitness, execution_witness
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, transaction
 from tests.pyevm_agents.rpc.contracts_to_trace import CODES, COUNTER_ADDRESS, INITCODE
@@ -55,8 +55,8 @@ def executed(chain: Chain, block: BlockAPI, witness: ExecutionWitness) -> BlockA
     """Execute a block on the rows of its witness alone."""
     contents = (*witness.nodes, *witness.codes, *witness.headers)
     db = AtomicDB(MemoryDB({keccak(content): content for content in contents}))
-    plain = AgentVM.configure(
-        _state_class=AgentVM._state_class.configure(account_db_class=AccountDB)  # noqa: SLF001 - so does py-evm
+    plain = PragueAgentVM.configure(
+        _state_class=PragueAgentVM._state_class.configure(account_db_class=AccountDB)  # noqa: SLF001 - so does py-evm
     )
     vm = plain(
         header=block.header.copy(

@@ -111,6 +111,18 @@ def test_hashes_of_blocks_long_ago_are_in_the_history_contract() -> None:
         )
 
 
+def test_an_earlier_fork_goes_on_as_what_it_is(tmp_path: Path) -> None:
+    history = "0x0000f90827f1c53a10cb7a02335b175320002935"
+    for number in range(2):
+        with node("--no-model", "--hardfork", "Cancun", "--state-dir", str(tmp_path)) as running:
+            assert running.said["fork"] == "cancun"
+            assert running.result("eth_blockNumber") == hex(number)
+            assert running.result("eth_getCode", history) == "0x"
+            running.result("eth_getTransactionReceipt", running.send())
+    told = CliRunner().invoke(main, ["node", "--no-model", "--state-dir", str(tmp_path)])
+    assert 'fork is "cancun" there and "prague" here' in told.output
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_stops_it_without_a_word(number: signal.Signals) -> None:
     with node("--no-model") as running:
@@ -172,7 +184,7 @@ def test_a_folder_has_one_node_and_one_configuration(tmp_path: Path) -> None:
         (["--mnemonic", "test test"], "is no mnemonic"),
         (["--port", "70000"], "70000 is not in the range"),
         (["--state-dir", "/dev/null/x"], "can't be used"),
-        (["--fork-name", "cancun"], "this version knows only 'prague'"),
+        (["--fork-name", "osaka"], "'osaka' is not one of 'cancun', 'prague', 'latest'"),
         (["--load-state", "/nonexistent/x"], "can't be read: No such file"),
         (["--dump-state", "/nonexistent/x"], "no state can be written to"),
         (["--state", "x", "--dump-state", "y"], "--state and --dump-state exclude each other"),

@@ -13,6 +13,7 @@ from pyevm_agents.config import ChainConfig
 from pyevm_agents.node.admission import Terms, require_admissible
 from pyevm_agents.node.pool import PoolError
 from pyevm_agents.transactions import BLOB_TYPE, LEGACY_TYPE, SET_CODE_TYPE, Fields, send_as
+from pyevm_agents.vm import PRAGUE
 from tests.pyevm_agents.node.senders_of_tests import (
     ADDRESSES,
     CHAIN_ID,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 TERMS = Terms(
     chain_id=CHAIN_ID,
+    fork=PRAGUE,
     gas_limit=30_000_000,
     base_fee_wei=GWEI,
     blob_base_fee_wei=5,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from pyevm_agents.chain import Chain, GenesisAccount
-from pyevm_agents.config import ChainConfig
+from pyevm_agents.config import DEFAULT_FORK, ChainConfig
 from pyevm_agents.node import Keys, Mining, Node
 from pyevm_agents.rpc.envelope import Dispatcher, Work
 from pyevm_agents.rpc.methods import node_service
@@ -39,12 +39,13 @@ class Served:
 
     codes: Mapping[Address, bytes] = field(default_factory=dict)
     is_automatic: bool = True
+    fork: str = DEFAULT_FORK
 
     def __post_init__(self) -> None:
         accounts = {one: GenesisAccount(balance_wei=10**20) for one in ADDRESSES}
         accounts |= {one: GenesisAccount(code=code) for one, code in self.codes.items()}
         self.node = Node(
-            Chain(ChainConfig(), accounts=accounts),
+            Chain(ChainConfig(fork=self.fork), accounts=accounts),
             now=lambda: START + 100.0,
             keys=Keys(KEYS),
             mining=Mining(is_automatic=self.is_automatic),

@@ -15,7 +15,7 @@ from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.chain import Call, GenesisAccount
 from pyevm_agents.tracing import NoopTracer, selectively_traced_vm, traced_vm
 from pyevm_agents.tracing.call_frames import CallOptions, CallTracer
-from pyevm_agents.vm import AgentVM
+from pyevm_agents.vm import AgentVM, PragueAgentVM
 from tests.conftest import OWNER, OWNER_KEY
 from tests.pyevm_agents.tracing.assembler import asm, calling
 from tests.pyevm_agents.tracing.scenario import CONTRACT, Scenario, next_vm, with_class
@@ -124,9 +124,9 @@ def test_tells_in_geths_order() -> None:
 
 def test_leaves_the_plain_class_alone() -> None:
     before = dict(vars(PragueComputation))
-    traced = traced_vm(AgentVM, NoopTracer())
-    assert issubclass(traced, AgentVM)
-    assert traced is not AgentVM
+    traced = traced_vm(PragueAgentVM, NoopTracer())
+    assert issubclass(traced, PragueAgentVM)
+    assert traced is not PragueAgentVM
     assert dict(vars(PragueComputation)) == before
 
 
@@ -223,7 +223,7 @@ class Broken(NoopTracer):
 def test_what_ends_an_execution_from_outside_leaves_nothing_recording() -> None:
     scenario = BY_NAME["storage"]
     tracers: list[NoopTracer | None] = [Broken(), None]
-    traced_class = selectively_traced_vm(AgentVM, lambda _: tracers.pop(0))
+    traced_class = selectively_traced_vm(PragueAgentVM, lambda _: tracers.pop(0))
     vm = next_vm(scenario.chain())
     with pytest.raises(BrokenError):
         _apply(with_class(vm, traced_class), scenario)

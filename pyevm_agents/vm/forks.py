@@ -1,0 +1,86 @@
+"""Ethereum's forks that agents run on: what sets one apart outside of its VM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from eth._utils.calculations import fake_exponential
+from eth.vm.forks.cancun import constants as cancun
+from eth.vm.forks.prague import constants as prague
+
+from pyevm_agents.vm.blocks import AgentVM, PragueAgentVM
+from pyevm_agents.vm.transactions import floor_gas
+
+if TYPE_CHECKING:
+    from eth.abc import BlockHeaderAPI, TransactionFieldsAPI
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fork:
+    """A fork's rules, as far as somebody outside of its VM asks for them."""
+
+    name: str
+    vm_class: type[AgentVM]
+    last_type: int
+    """The highest type of transactions."""
+
+    target_blobs: int
+    """Blobs of a block with which their fee stays as it is."""
+
+    max_blobs: int
+    """Blobs of a block at most."""
+
+    blob_base_fee_fraction: int
+    """By what excess of blob gas their fee rises by the factor e (EIP-4844)."""
+
+    has_floor: bool
+    """Whether calldata has a price that is paid whatever is executed (EIP-7623)."""
+
+    system_contracts: tuple[tuple[str, bytes], ...]
+    """Where blocks write, or read requests, and EIP-7910's names of that."""
+
+    @property
+    def builder(self) -> Any:  # noqa: ANN401 - of its type, py-evm tells too little
+        """What makes and reads its transactions."""
+        return self.vm_class.get_transaction_builder()
+
+    def blob_base_fee(self, header: BlockHeaderAPI) -> int:
+        """Return what blob gas costs in a block, in wei."""
+        excess = header.excess_blob_gas
+        return int(fake_exponential(cancun.MIN_BLOB_BASE_FEE, excess, self.blob_base_fee_fraction))
+
+    def floor_gas(self, transaction: TransactionFieldsAPI) -> int:
+        """Return the least gas that a transaction pays for its calldata, whatever it executes."""
+        return floor_gas(transaction) if self.has_floor else 0
+
+
+CANCUN = Fork(
+    name="cancun",
+    vm_class=AgentVM,
+    last_type=3,
+    target_blobs=cancun.TARGET_BLOB_GAS_PER_BLOCK // cancun.GAS_PER_BLOB,
+    max_blobs=cancun.MAX_BLOB_GAS_PER_BLOCK // cancun.GAS_PER_BLOB,
+    blob_base_fee_fraction=cancun.BLOB_BASE_FEE_UPDATE_FRACTION,
+    has_floor=False,
+    system_contracts=(("BEACON_ROOTS_ADDRESS", cancun.BEACON_ROOTS_ADDRESS),),
+)
+PRAGUE = Fork(
+    name="prague",
+    vm_class=PragueAgentVM,
+    last_type=4,
+    target_blobs=prague.TARGET_BLOB_GAS_PER_BLOCK // cancun.GAS_PER_BLOB,
+    max_blobs=prague.MAX_BLOB_GAS_PER_BLOCK // cancun.GAS_PER_BLOB,
+    blob_base_fee_fraction=prague.BLOB_BASE_FEE_UPDATE_FRACTION_PRAGUE,
+    has_floor=True,
+    system_contracts=(
+        *CANCUN.system_contracts,
+        ("CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS", prague.CONSOLIDATION_REQUEST_PREDEPLOY_ADDRESS),
+        ("DEPOSIT_CONTRACT_ADDRESS", prague.DEPOSIT_CONTRACT_ADDRESS),
+        ("HISTORY_STORAGE_ADDRESS", prague.HISTORY_STORAGE_ADDRESS),
+        ("WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS", prague.WITHDRAWAL_REQUEST_PREDEPLOY_ADDRESS),
+    ),
+)
+
+FORKS = {fork.name: fork for fork in (CANCUN, PRAGUE)}
+"""By the names that a `ChainConfig` has, which knows them as `config.FORKS`."""
