@@ -9,7 +9,7 @@ drafting.py is what it would be behind a block that is only looked at.
 
 from pyevm_agents.calls import AccountOverride, Call, CallResult
 from pyevm_agents.chain.chain import Chain
-from pyevm_agents.chain.drafting import DraftedChain, ModelNeededError
+from pyevm_agents.chain.drafting import Draft, DraftedChain, ModelNeededError
 from pyevm_agents.chain.opening import kept_config
 from pyevm_agents.chain.records import BlockSettings, MinedBlock, Record
 from pyevm_agents.chain.trying import ChainTrials
@@ -22,6 +22,7 @@ __all__ = [
     "CallResult",
     "Chain",
     "ChainTrials",
+    "Draft",
     "DraftedChain",
     "ForeignRules",
     "GenesisAccount",

@@ -20,7 +20,7 @@ from eth.rlp.sedes import chain_gaps
 from eth_typing import BlockNumber
 
 from pyevm_agents.blocks import decode_block, require_same
-from pyevm_agents.chain.drafting import DraftedChain, SilentModel
+from pyevm_agents.chain.drafting import Draft, DraftedChain, SilentModel, vm_of
 from pyevm_agents.chain.opening import begin, executor_of
 from pyevm_agents.chain.records import BlockSettings, MinedBlock, Record
 from pyevm_agents.chain.row_keys import BEFORE_KEY, HEAD_STATE_KEY, NOTE_KEY, SENDER_KEY
@@ -116,7 +116,7 @@ class Chain(ChainTrials):
         """
         header = self.next_header(settings or BlockSettings(timestamp_seconds=timestamp_seconds))
         with self._or_nothing():
-            mined = self._make(_vm(self._chain, header), transactions)
+            mined = self._make(vm_of(self._chain, header), transactions)
             self._persist(mined)
         return mined
 
@@ -125,26 +125,33 @@ class Chain(ChainTrials):
         transactions: Sequence[SignedTransactionAPI],
         header: BlockHeaderAPI,
         *,
-        asks_models: bool = True,
         watch: Watch | None = None,
     ) -> DraftedChain:
         """Make a block as `mine` does, and keep nothing. Any thread may, also while one is mined.
 
-        Input:  the transactions; a header of `next_header`; whether models answer in it; who is
-                told of each transaction as it ends.
-        Raises: see `mine`. ModelNeededError: a model would have to be asked, and is not to be.
+        Input:  the transactions; a header of `next_header`; who is told of each transaction as it
+                ends.
+        Raises: see `mine`.
         """
-        chain_class = self._chain_class if asks_models else self._silent_chain_class
-        db = self._db.scratch()
-        mined = self._make(_vm(chain_class(AtomicDB(db)), header), transactions, watch)
+        chain_class, db = self._chain_class, self._db.scratch()
+        mined = self._make(vm_of(chain_class(AtomicDB(db)), header), transactions, watch)
         draft = Record(block=mined.block, receipts=mined.receipts)
-        return DraftedChain(self.config, self._chain_class, db, draft)
+        return DraftedChain(self.config, chain_class, db, draft)
+
+    def begin_draft(self, header: BlockHeaderAPI) -> Draft:
+        """Begin a block that asks no models, and is never made; in any thread.
+
+        Input: a header of `next_header`.
+        """
+        db = self._db.scratch()
+        silent = self._silent_chain_class(AtomicDB(db))
+        return Draft(silent, ChainTrials(self.config, self._chain_class, db), header)
 
     def listing(
         self, transactions: Sequence[SignedTransactionAPI], header: BlockHeaderAPI
     ) -> BlockAPI:
         """Return a block of these transactions that nobody has executed."""
-        return _vm(self._chain, header).get_block().copy(transactions=transactions)
+        return vm_of(self._chain, header).get_block().copy(transactions=transactions)
 
     @cached_property
     def _silent_chain_class(self) -> type[AgentChain]:
@@ -176,7 +183,7 @@ class Chain(ChainTrials):
         header = self._chain.create_header_from_parent(self._head)
         block = decode_block(encoded, self._vm_class(header).get_block_class())
         with self._or_nothing():
-            mined = self._execute(_vm(self._chain, header), block, watch)
+            mined = self._execute(vm_of(self._chain, header), block, watch)
             require_same(block, mined.block)
             self._persist(mined)
         return mined
@@ -301,10 +308,3 @@ class Chain(ChainTrials):
         except BaseException:
             self._db.discard()
             raise
-
-
-def _vm(chain: AgentChain, header: BlockHeaderAPI) -> WatchedVM:
-    """Return a VM of its own for a header."""
-    vm = chain.get_vm(header)
-    assert isinstance(vm, WatchedVM)  # noqa: S101 - the only ones an `AgentChain` has
-    return vm

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, NoReturn
 import rlp
 
 from pyevm_agents.chain.trying import ChainTrials
+from pyevm_agents.vm import WatchedVM
 
 if TYPE_CHECKING:
+    from eth.abc import BlockHeaderAPI, SignedTransactionAPI
+
     from precompiles.ports import GenerationRequest, LanguageModel, Segment
     from pyevm_agents.chain.records import Record
     from pyevm_agents.config import ChainConfig
@@ -65,3 +68,47 @@ class DraftedChain(ChainTrials):
         self._tip = (header, bytes(header.state_root))
         self.draft = draft
         """The block, with its receipts."""
+
+
+class Draft:
+    """A block in the making, transaction after transaction, that is never made."""
+
+    def __init__(self, silent: AgentChain, trials: ChainTrials, header: BlockHeaderAPI) -> None:
+        """Begin one.
+
+        Input: a chain on rows that nobody else has, whose models are not asked; what tries things
+               on the same rows, whose models are; the header that the block begins with.
+        """
+        self._silent = silent
+        self.trials = trials
+        self.first_header = header
+        """The header that it began with."""
+
+        vm = vm_of(silent, header)
+        vm.block_preprocessing(vm.get_block())
+        self.header = _after(vm, header)
+        """The header as it is by now: the state's root, and the gas that was used."""
+
+    def add(self, transaction: SignedTransactionAPI) -> None:
+        """Execute the next transaction.
+
+        Raises: ValidationError: the block can't hold it here. ModelNeededError: a model would have
+                to be asked. The draft is as before in both cases.
+        """
+        vm = vm_of(self._silent, self.header)
+        receipt, _ = vm.apply_transaction(self.header, transaction)
+        header = vm.add_receipt_to_header(self.header, receipt)
+        self.header = _after(vm, vm.increment_blob_gas_used(header, transaction))
+
+
+def _after(vm: WatchedVM, header: BlockHeaderAPI) -> BlockHeaderAPI:
+    """Keep what a VM has changed; return a header with its root."""
+    vm.state.persist()
+    return header.copy(state_root=vm.state.state_root)
+
+
+def vm_of(chain: AgentChain, header: BlockHeaderAPI) -> WatchedVM:
+    """Return a VM of its own for a header."""
+    vm = chain.get_vm(header)
+    assert isinstance(vm, WatchedVM)  # noqa: S101 - the only ones an `AgentChain` has
+    return vm

@@ -25,7 +25,7 @@ from pyevm_agents.node.clock import Clock
 from pyevm_agents.node.clock import Settings as ClockSettings
 from pyevm_agents.node.keys import Keys
 from pyevm_agents.node.mining import Mining, Ticker
-from pyevm_agents.node.pending import Drafts
+from pyevm_agents.node.pending import Drafts, Upcoming
 from pyevm_agents.node.pool import Pool, PoolError
 from pyevm_agents.node.turns import BusyError, Turns
 from pyevm_agents.transactions import blobs_of
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 
     from eth.abc import BlockHeaderAPI, ComputationAPI, SignedTransactionAPI, StateAPI
 
-    from pyevm_agents.chain import Chain, MinedBlock
-    from pyevm_agents.node.pending import Pending
+    from pyevm_agents.chain import Chain, ChainTrials, DraftedChain, MinedBlock, Record
     from pyevm_agents.node.pool import Waiting
 
 T = TypeVar("T")
@@ -259,13 +258,25 @@ class Node:
         parent = self.chain.head  # Another thread may be making blocks.
         return self.chain.next_header(self.settings(parent=parent), parent=parent)
 
-    def pending(self) -> Pending:
-        """Return the block of what waits as it would be made now, and the chain behind it.
+    def pending(self) -> Record:
+        """Return the block of what waits as it would be made now; no model is asked. See `Drafts`.
 
-        No model is asked, in any thread.
+        What reads it may be asked in any thread.
         """
-        header = self.next_header()
-        return self._drafts.of([one.transaction for one in self.choose(header)], header)
+        return self._drafts.block(self._upcoming())
+
+    def pending_chain(self) -> DraftedChain:
+        """Return the chain as it would be, were that its latest block."""
+        return self._drafts.chain(self._upcoming())
+
+    def behind_pending(self) -> tuple[ChainTrials, BlockHeaderAPI]:
+        """Return what tries things behind that block, and its header but for its roots."""
+        return self._drafts.behind(self._upcoming())
+
+    def _upcoming(self) -> Upcoming:
+        header, clock = self.next_header(), self.clock.settings
+        transactions = tuple(one.transaction for one in self.choose(header))
+        return Upcoming(header=header, clock=clock, transactions=transactions)
 
     def mine(self, timestamp_seconds: int | None = None) -> MinedBlock:
         """Make a block of what is ready.
@@ -292,6 +303,7 @@ class Node:
             self.pool.remove_below(transaction.sender, transaction.nonce)
         self.clock.mined(mined.block.header.timestamp)
         self.next_block = BlockSettings()
+        self._drafts.forget()
         for computation in mined.computations:
             self.tell_printed(computation)
         for watcher in [*self._watchers]:

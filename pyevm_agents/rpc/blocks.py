@@ -58,7 +58,7 @@ class View:
 
     chain: ChainTrials
     header: BlockHeaderAPI
-    """The block's, which the chain has; or that of a block to be made on the chain's latest."""
+    """The block's, which the chain has; or that of one that is not made."""
 
     @property
     def state(self) -> StateAPI:
@@ -73,7 +73,8 @@ def view_of(rpc: Rpc, block: BlockId) -> View:
             it, and this thread may not wait.
     """
     if block.tag == "pending" and len(rpc.node.pool):
-        return drafted_view(rpc)
+        rpc.require_patience()
+        return View(*rpc.node.behind_pending())
     return View(rpc.node.chain, header_of(rpc.node, block))
 
 
@@ -93,11 +94,13 @@ def next_view(rpc: Rpc, block: BlockId | None) -> View:
     return view_of(rpc, PENDING)
 
 
-def drafted_view(rpc: Rpc) -> View:
-    """Return what is behind the pending block, made if nothing waits too.
+def made_view(rpc: Rpc, block: BlockId) -> View:
+    """Return what is behind the block that is meant; "pending" is made, so that it has a hash.
 
-    Raises: WouldWaitError: this thread may not wait.
+    Raises: see `view_of`.
     """
+    if block.tag != "pending":
+        return view_of(rpc, block)
     rpc.require_patience()
-    chain = rpc.node.pending().chain
+    chain = rpc.node.pending_chain()
     return View(chain, chain.head)

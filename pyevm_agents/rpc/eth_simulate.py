@@ -10,7 +10,7 @@ from eth.vm.forks.shanghai.withdrawals import Withdrawal
 from pyevm_agents.chain import Record
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.asked import BLOCK_FIELDS, Asked, asked, block_fields, overrides
-from pyevm_agents.rpc.blocks import drafted_view, view_of
+from pyevm_agents.rpc.blocks import made_view
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.failures import SERVER_ERROR, reason
 from pyevm_agents.rpc.parameters import (
@@ -137,7 +137,7 @@ def _call(asked: Asked) -> SimulatedCall:
 @METHODS.method("eth_simulateV1", simulation, optional(block, LATEST))
 def simulate(rpc: Rpc, options: Any, block: BlockId) -> list[Json]:  # noqa: ANN401 - as `simulation` reads it
     """Execute calls in blocks on top of one of the chain, and keep nothing; return the blocks."""
-    at = drafted_view(rpc) if block.tag == "pending" else view_of(rpc, block)
+    at = made_view(rpc, block)
     made = Simulation(
         at.chain,
         at.header,

@@ -225,7 +225,7 @@ def find_record(rpc: Rpc, block: BlockId) -> Record | None:
     except BlockNotFoundError:
         return None
     if block.tag == "pending":
-        return rpc.node.pending().record
+        return rpc.node.pending()
     return rpc.node.chain.record(header)
 
 

@@ -80,7 +80,7 @@ def test_manual_mining_waits_and_takes_the_best_tips_first(make: MakeNode) -> No
     for one in (low, high):
         assert mined(node, one) is None
     assert node.next_nonce(ADDRESSES[0]) == 1
-    assert [one.hash for one in node.pending().record.block.transactions] == [high.hash, low.hash]
+    assert [one.hash for one in node.pending().block.transactions] == [high.hash, low.hash]
     assert node.chain.head.block_number == 0
     assert hashes(node.do(node.mine).result()) == [high.hash, low.hash]
 

@@ -16,7 +16,7 @@ from pyevm_agents.rpc.session import Session
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from eth_typing import Address
 
@@ -40,13 +40,14 @@ class Served:
     codes: Mapping[Address, bytes] = field(default_factory=dict)
     is_automatic: bool = True
     fork: str = DEFAULT_FORK
+    now: Callable[[], float] = lambda: START + 100.0
 
     def __post_init__(self) -> None:
         accounts = {one: GenesisAccount(balance_wei=10**20) for one in ADDRESSES}
         accounts |= {one: GenesisAccount(code=code) for one, code in self.codes.items()}
         self.node = Node(
             Chain(ChainConfig(fork=self.fork), accounts=accounts),
-            now=lambda: START + 100.0,
+            now=self.now,
             keys=Keys(KEYS),
             mining=Mining(is_automatic=self.is_automatic),
         )

@@ -10,7 +10,9 @@ from eth_utils import to_hex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyevm_agents.chain import Draft
 from pyevm_agents.node import Mining
+from pyevm_agents.node.pending import GAS_OF_A_SECOND
 from pyevm_agents.rpc.errors import WouldWaitError
 from pyevm_agents.rpc.session import Session
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, NOBODY
@@ -24,14 +26,14 @@ from tests.pyevm_agents.rpc.contracts_to_trace import (
     SENDER,
     send,
 )
-from tests.pyevm_agents.rpc.served import RefusedError, Served
+from tests.pyevm_agents.rpc.served import START, RefusedError, Served
 from tests.pyevm_agents.tracing.assembler import asm
 from tests.thinking_node import ThinkingNode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pyevm_agents.chain import DraftedChain
+    from eth.abc import SignedTransactionAPI
 
     Serve = Callable[..., Served]
 
@@ -85,21 +87,25 @@ SENT = st.lists(
         st.sampled_from([COUNTER, CALLER, REVERTING, to_hex(NOBODY), to_hex(ADDRESSES[1])]),
         st.sampled_from([0, 5, 10**18]),
         st.integers(1, 5),
+        st.booleans(),
     ),
     max_size=6,
 )
+"""Sender, recipient, value, tip, and whether somebody looks at what waits behind it."""
 
 
 @settings(max_examples=25)
 @given(SENT)
 def test_what_is_seen_at_pending_is_what_is_seen_when_it_is_mined(
-    sent: list[tuple[int, str, int, int]],
+    sent: list[tuple[int, str, int, int, bool]],
 ) -> None:
     with closing(Served(codes=CODES, is_automatic=False)) as served:
         before = seen(served, "latest")
-        for sender, to, value, tip in sent:
+        for sender, to, value, tip, is_looked_at in sent:
             told = {"from": to_hex(ADDRESSES[sender]), "value": hex(value)}
             send(served, to, **told, maxPriorityFeePerGas=hex(tip * GWEI))
+            if is_looked_at:
+                served.ask("eth_call", OUTPUT, "pending")
         pending = seen(served, "pending")
         assert seen(served, "latest") == before
         receipts = served.ask("eth_getBlockReceipts", "pending")
@@ -185,25 +191,59 @@ def test_going_back_and_mining_leave_nothing_behind(served: Served) -> None:
     assert (count("latest"), count("pending")) == (0, 0)
 
 
-def test_a_block_that_is_asked_for_again_is_not_made_again(
+def test_no_transaction_is_executed_twice_where_others_follow_on(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = []
-    draft = served.node.chain.draft
+    executed = []
+    add = Draft.add
 
-    def counted(*told: Any, **named: Any) -> DraftedChain:  # noqa: ANN401 - Chain.draft's own
-        made.append(1)
-        return draft(*told, **named)
+    def counted(draft: Draft, transaction: SignedTransactionAPI) -> None:
+        executed.append(transaction.hash)
+        add(draft, transaction)
 
-    monkeypatch.setattr(served.node.chain, "draft", counted)
+    monkeypatch.setattr(Draft, "add", counted)
+    for count in range(1, 6):
+        send(served, COUNTER, **{"from": to_hex(ADDRESSES[count % 2])})
+        for _ in range(2):
+            assert served.ask("eth_getStorageAt", COUNTER, "0x0", "pending") == word(count)
+            assert served.ask("eth_call", OUTPUT, "pending") == word(count + 1)
+        block = served.ask("eth_getBlockByNumber", "pending", False)  # noqa: FBT003 - JSON-RPC has places
+        assert len(block["transactions"]) == count
+    assert len(executed) == len({*executed}) == 5
+    # Who offers more comes first: then all are executed anew.
+    send(served, COUNTER, **{"from": to_hex(ADDRESSES[2])}, maxPriorityFeePerGas=hex(9 * GWEI))
+    assert served.ask("eth_call", OUTPUT, "pending") == word(7)
+    assert len(executed) == 11
+
+
+def test_a_draft_is_late_by_no_more_than_its_gas_is_worth(serve: Serve) -> None:
+    now = [START + 100.0]
+    clock = asm("TIMESTAMP PUSH0 MSTORE 0x20 PUSH0 RETURN")
+    burner = asm("JUMPDEST 0x0fa0 GAS GT PUSH0 JUMPI STOP")
+    code = {NOBODY: clock, CALLER_ADDRESS: burner}
+    served = serve(codes={**CODES, **code}, is_automatic=False, now=lambda: now[0])
+
+    def seen_seconds() -> int:
+        shown = int(served.ask("eth_call", {"to": to_hex(NOBODY)}, "pending"), 16)
+        header = served.ask("eth_getBlockByNumber", "pending", False)  # noqa: FBT003 - JSON-RPC has places
+        assert int(header["timestamp"], 16) == shown
+        return int(shown - START)
+
     send(served, COUNTER)
-    for _ in range(3):
-        assert served.ask("eth_getStorageAt", COUNTER, "0x0", "pending") == word(1)
-        assert served.ask("eth_call", OUTPUT, "pending") == word(2)
-    assert made == [1]
-    send(served, COUNTER)
-    assert served.ask("eth_call", OUTPUT, "pending") == word(3)
-    assert made == [1, 1]
+    assert seen_seconds() == 100
+    now[0] += 1
+    assert seen_seconds() == 101
+    send(served, CALLER, gas=hex(3 * GAS_OF_A_SECOND + 100_000))
+    now[0] += 1
+    assert seen_seconds() == 102
+    now[0] += 3
+    assert seen_seconds() == 102
+    now[0] += 1
+    assert seen_seconds() == 106
+    served.ask("evm_increaseTime", 1)
+    assert seen_seconds() == 107
+    served.ask("evm_setNextBlockTimestamp", hex(int(START) + 500))
+    assert seen_seconds() == 500
 
 
 def test_a_servers_loop_executes_nothing_of_what_waits(served: Served) -> None:
