@@ -16,6 +16,7 @@ from eth._utils.state import code_is_delegation_designation
 from eth.constants import STACK_DEPTH_LIMIT
 from eth.exceptions import OutOfGas
 from eth.vm.forks.berlin.constants import COLD_ACCOUNT_ACCESS_COST, WARM_STORAGE_READ_COST
+from eth.vm.forks.prague.state import PragueState
 from eth_typing import Address
 
 from precompiles.abi import (
@@ -183,7 +184,7 @@ def _load_code(computation: ComputationAPI, address: Address) -> tuple[bytes, Ad
     """Pay for a tool's account, and for the one it delegates to; return code and delegate."""
     _charge_access(computation, address)
     code = computation.state.get_code(address)
-    if not code_is_delegation_designation(code):
+    if not isinstance(computation.state, PragueState) or not code_is_delegation_designation(code):
         return code, None
     delegate = Address(code[3:])
     _charge_access(computation, delegate)

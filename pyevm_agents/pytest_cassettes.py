@@ -12,7 +12,8 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-from contextlib import nullcontext, suppress
+import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -42,20 +43,22 @@ UNFIT = re.compile(r"[^\w.\[\]=,+-]+", re.ASCII)
 """What a file's name should not have on some system."""
 
 _SLOT = pytest.StashKey["Slot"]()
-_NAMED_BY = pytest.StashKey[dict["Path", set[str]]]()
+_BEGUN = pytest.StashKey[float]()
 _WEIGHTS = pytest.StashKey[dict[object, Any]]()
 
 
 class Slot:
     """A test's cassette: it plays, records, or says why it can do neither."""
 
-    def __init__(self, path: Path, name: str) -> None:
+    def __init__(self, path: Path, name: str, *, test: str, begun_seconds: float) -> None:
         """Begin empty.
 
-        Input: its file; what messages call it.
+        Input: its file; what messages call it; whose it is; when this run of pytest began.
         """
         self.path = path
         self.name = name
+        self._test = test
+        self._begun_seconds = begun_seconds
         self.player: CassettePlayer | None = None
         self.recorder: CassetteRecorder | None = None
         self.error: Exception | None = None
@@ -67,7 +70,21 @@ class Slot:
         if self.player is not None:
             self.player.finish()
         if self.recorder is not None:
+            self._require_own()
             self.has_changed = self.recorder.finish()
+
+    def _require_own(self) -> None:
+        """Refuse to overwrite what another test has just recorded, here or in a worker of xdist."""
+        from pyevm_agents.testing.cassettes import CassetteError, opened  # noqa: PLC0415 - see above
+
+        if not self.path.is_file() or self.path.stat().st_mtime < self._begun_seconds:
+            return
+        other = opened(self.path, name=self.name).test
+        if other != self._test:
+            raise CassetteError(
+                f"{self.name} was recorded for {other} in this run\ngive {self._test} a name of "
+                f'its own: @pytest.mark.{MARKER}(name="…"); if both ask the same, record one'
+            )
 
 
 class _Failing:
@@ -113,6 +130,7 @@ def pytest_load_initial_conftests(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker."""
+    config.stash[_BEGUN] = time.time()
     config.addinivalue_line(
         "markers",
         f'{MARKER}(name=None): what the real model says in this test is recorded ("{RECORD}") and '
@@ -205,17 +223,14 @@ def _insert(request: pytest.FixtureRequest, chain: AgentChain) -> None:
 
     item, config = request.node, request.config
     path = _path(item)
-    slot = item.stash[_SLOT] = Slot(path, _relative(path, config.rootpath))
+    slot = item.stash[_SLOT] = Slot(
+        path,
+        _relative(path, config.rootpath),
+        test=item.nodeid,
+        begun_seconds=config.stash[_BEGUN],
+    )
     option, mode = _option(config)
     if mode == "all" or (mode == "missing" and not path.exists()):
-        if sharing := _named_by(item.session).get(path, set()) - {item.nodeid}:
-            slot.error = CassetteError(
-                f"{slot.name} would be overwritten: {' and '.join(sorted(sharing))} would be "
-                f"recorded there too\ngive {item.nodeid} a name of its own: "
-                f'@pytest.mark.{MARKER}(name="…")'
-            )
-            chain.model.use_model(_Failing(slot.error))
-            return
         slot.recorder = CassetteRecorder(path, test=item.nodeid, tell=_teller(item))
         slot.recorder.insert(chain, _real_model(request, chain))
         return
@@ -227,18 +242,6 @@ def _insert(request: pytest.FixtureRequest, chain: AgentChain) -> None:
     except CassetteError as error:
         slot.player, slot.error = None, error
         chain.model.use_model(_Failing(error))
-
-
-def _named_by(session: pytest.Session) -> dict[Path, set[str]]:
-    """Return the tests of a run by their cassettes."""
-    found = session.stash.get(_NAMED_BY, None)
-    if found is None:
-        found = session.stash[_NAMED_BY] = {}
-        for item in session.items:
-            if _marker(item) is not None:
-                with suppress(pytest.UsageError):  # It is told of when that test is set up.
-                    found.setdefault(_path(item), set()).add(item.nodeid)
-    return found
 
 
 def _path(item: pytest.Item) -> Path:

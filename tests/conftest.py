@@ -15,7 +15,7 @@ from hypothesis import settings
 from precompiles.schedule import DEFAULT_SCHEDULE
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.chain import Call, Chain, GenesisAccount
-from pyevm_agents.config import ChainConfig
+from pyevm_agents.config import DEFAULT_FORK, ChainConfig
 from pyevm_agents.models import LlamaModel, Vocabulary
 from pyevm_agents.vm import AgentComputation
 from tests.byte_model import PROFILE, ByteModel
@@ -142,9 +142,12 @@ def bench() -> Callable[..., Bench]:
         schedule: Schedule = DEFAULT_SCHEDULE,
         block_gas_limit: int = 30_000_000,
         codes: Mapping[Address, bytes] | None = None,
+        fork: str = DEFAULT_FORK,
     ) -> Bench:
         model = ByteModel(script)
-        config = ChainConfig(models=(profile,), schedule=schedule, block_gas_limit=block_gas_limit)
+        config = ChainConfig(
+            models=(profile,), schedule=schedule, block_gas_limit=block_gas_limit, fork=fork
+        )
         accounts = {
             OWNER: GenesisAccount(balance_wei=10**30),
             STRANGER: GenesisAccount(balance_wei=10**30),

@@ -20,7 +20,7 @@ from pyevm_agents.dumps import dump_accounts
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.genesis import GenesisAccount
 from pyevm_agents.senders import impersonate
-from pyevm_agents.vm import FORKS, AgentVM, WatchedVM
+from pyevm_agents.vm import FORKS, AgentState, AgentVM, WatchedVM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -60,7 +60,10 @@ class ChainReader:
 
     def _stand_at(self, header: BlockHeaderAPI) -> None:
         """Take a block for the latest one, with what is written to have been set after it."""
-        root = self._db[HEAD_STATE_KEY] if self._db.exists(HEAD_STATE_KEY) else header.state_root
+        try:  # Another thread may be writing: it is looked at once.
+            root = self._db[HEAD_STATE_KEY]
+        except KeyError:
+            root = header.state_root
         # One assignment: a reader sees both as they were, or as they are.
         self._tip = (header, bytes(root))
 
@@ -170,12 +173,20 @@ class ChainReader:
     def state(self, header: BlockHeaderAPI | None = None) -> StateAPI:
         """Return the state after a block, the latest where None, to be read and not kept.
 
-        Its context is that block's: NUMBER gives its number.
+        Its context is that block's: NUMBER gives its number. Of a block that is not made, what it
+        does before its transactions is done.
         """
         head, root = self._tip  # Once: another thread may be making blocks.
         if header is None:
             return self._state(head, root)
-        return self._state(header, self.state_root(header))
+        state = self._state(header, self.state_root(header))
+        self._begin_if_new(state, header)
+        return state
+
+    def _begin_if_new(self, state: StateAPI, header: BlockHeaderAPI) -> None:
+        if isinstance(state, AgentState) and not self._is_kept(header):
+            state.begin_block(header)
+            state.lock_changes()
 
     def state_root(self, header: BlockHeaderAPI) -> bytes:
         """Return the root of the state after a block, what was set after it included.
@@ -205,10 +216,13 @@ class ChainReader:
         key = BEFORE_KEY + header.hash
         if self._db.exists(key):
             return self._db[key]
-        head, root = self._tip
-        if header.parent_hash == head.hash:
-            return root
-        return bytes(self.header_of(header.parent_hash).state_root)
+        parent = self.header_of(header.parent_hash)
+        # One that was never made begins with what was set meanwhile, too.
+        return bytes(parent.state_root) if self._is_kept(header) else self.state_root(parent)
+
+    def _is_kept(self, header: BlockHeaderAPI) -> bool:
+        """Whether a header is that of a block on the chain, now or once."""
+        return header is self._head or self._db.exists(header.hash)
 
     def balance(self, address: Address) -> int:
         """Return an account's balance at the latest block, in wei."""

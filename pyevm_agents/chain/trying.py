@@ -262,16 +262,17 @@ class ChainTrials(ChainReader):
 
         A call that offers a price sees the base fee in BASEFEE, as in geth.
         """
-        header = self.next_header() if header is None else header
-        root, number = self.state_root(header), header.block_number
+        meant = self.next_header() if header is None else header
+        root, number = self.state_root(meant), meant.block_number
         told = block or BlockOverride()
-        header = told.header(header)
+        header = told.header(meant)
         base_fee = _base_fee(header)
         state = self._state(self._without_fee(header, root), root, trace, number=number)
         if isinstance(state, AgentState):
             state.shown_base_fee_wei = base_fee if call.gas_price_wei else None
             state.shown_blob_base_fee_wei = told.blob_base_fee_wei
             state.shown_blob_hashes = call.blob_hashes
+        self._begin_if_new(state, meant)
         override(state, overrides or {})
         return state
 

@@ -28,7 +28,6 @@ from pyevm_agents.node.mining import Mining, Ticker
 from pyevm_agents.node.pending import Drafts, Upcoming
 from pyevm_agents.node.pool import Pool, PoolError
 from pyevm_agents.node.turns import BusyError, Turns
-from pyevm_agents.transactions import blobs_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -274,9 +273,21 @@ class Node:
         return self._drafts.behind(self._upcoming())
 
     def _upcoming(self) -> Upcoming:
-        header, clock = self.next_header(), self.clock.settings
-        transactions = tuple(one.transaction for one in self.choose(header))
-        return Upcoming(header=header, clock=clock, transactions=transactions)
+        while True:
+            head = self.chain.head
+            header = self.chain.next_header(self.settings(parent=head), parent=head)
+            upcoming = self._made_of(header)
+            if self.chain.head is head:  # Else a block may have taken what waited in between.
+                return upcoming
+
+    def _made_of(self, header: BlockHeaderAPI) -> Upcoming:
+        base_fee = int(header.base_fee_per_gas or 0)
+        return Upcoming(
+            header=header,
+            max_blobs=self.chain.fork.max_blobs,
+            clock=self.clock.settings,
+            ready=tuple(self.pool.ready(self.chain.nonce, base_fee)),
+        )
 
     def mine(self, timestamp_seconds: int | None = None) -> MinedBlock:
         """Make a block of what is ready.
@@ -321,8 +332,7 @@ class Node:
 
     def _mine_what_fits(self, settings: BlockSettings) -> MinedBlock:
         while True:
-            chosen = self.choose(self.chain.next_header(settings))
-            transactions = [one.transaction for one in chosen]
+            transactions = self.choose(self.chain.next_header(settings))
             try:
                 with self.chain.steps.run("block"):
                     return self.chain.mine(transactions, settings=settings)
@@ -342,19 +352,9 @@ class Node:
         """
         return self._faults.get(transaction_hash)
 
-    def choose(self, header: BlockHeaderAPI) -> list[Waiting]:
+    def choose(self, header: BlockHeaderAPI) -> list[SignedTransactionAPI]:
         """Return what waits and fits into a block, in order."""
-        room, blob_room, chosen = header.gas_limit, self.chain.fork.max_blobs, []
-        left_out: set[bytes] = set()
-        base_fee = int(header.base_fee_per_gas or 0)
-        for one in self.pool.ready(self.chain.nonce, base_fee):
-            gas, blobs = one.transaction.gas, blobs_of(one.transaction)
-            if one.sender in left_out or gas > room or blobs > blob_room:
-                left_out.add(one.sender)
-                continue
-            room, blob_room = room - gas, blob_room - blobs
-            chosen.append(one)
-        return chosen
+        return self._made_of(header).fitting()
 
     def _drop_first_invalid(
         self, transactions: list[SignedTransactionAPI], settings: BlockSettings

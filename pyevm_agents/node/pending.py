@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 from eth_utils import ValidationError
 
 from pyevm_agents.chain import ModelNeededError, Record
+from pyevm_agents.transactions import blobs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from eth.abc import BlockHeaderAPI, SignedTransactionAPI
     from eth_typing import Address
 
     from pyevm_agents.chain import Chain, ChainTrials, Draft, DraftedChain
     from pyevm_agents.node.clock import Settings
+    from pyevm_agents.node.pool import Waiting
 
 GAS_OF_A_SECOND = 2_000_000
 """A draft that used so much gas stands for a second, where nothing but the time moves on. It takes
@@ -32,10 +34,31 @@ class Upcoming:
     header: BlockHeaderAPI
     """The header that it begins with."""
 
+    max_blobs: int
     clock: Settings
     """How the time was set that it has."""
 
-    transactions: tuple[SignedTransactionAPI, ...]
+    ready: tuple[Waiting, ...]
+    """What waits and has its turn, in order."""
+
+    def fitting(self, without: Collection[bytes] = ()) -> list[SignedTransactionAPI]:
+        """Return the transactions that fit into the block, in order.
+
+        Input: the hashes of those that are left out, with what follows on from them.
+        """
+        gas_room, blob_room = self.header.gas_limit, self.max_blobs
+        left_out: set[Address] = set()
+        chosen = []
+        for one in self.ready:
+            transaction = one.transaction
+            gas, blobs = transaction.gas, blobs_of(transaction)
+            is_out = one.sender in left_out or transaction.hash in without
+            if is_out or gas > gas_room or blobs > blob_room:
+                left_out.add(one.sender)
+                continue
+            gas_room, blob_room = gas_room - gas, blob_room - blobs
+            chosen.append(transaction)
+        return chosen
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,47 +69,63 @@ class _Line:
     circumstances: object
     """What the block is told to be, but for its time."""
 
-    tried: list[bytes] = field(default_factory=list)
+    ready: Sequence[bytes]
+    """What was ready when it was last looked at."""
+
     held: list[SignedTransactionAPI] = field(default_factory=list)
-    """Those of them that the block holds."""
+    """Those that the block holds."""
 
-    left_out: set[Address] = field(default_factory=set)
-    """Who sent one that it can't hold."""
+    invalid: set[bytes] = field(default_factory=set)
+    """Those that it can't hold behind the others."""
 
-    is_stopped: bool = False
-    """Whether a model would have to be asked for the last one that was tried."""
+    stop: bytes | None = None
+    """The one for which a model would have to be asked."""
 
     made: DraftedChain | None = None
     """The block that holds them, and the chain behind it, once somebody has asked for it."""
 
-    def fits(self, circumstances: object, timestamp: int, hashes: Sequence[bytes]) -> bool:
-        """Whether a block of these can go on from what was tried."""
+    def fits(self, circumstances: object, timestamp: int, ready: Sequence[bytes]) -> bool:
+        """Whether a block of what is ready can go on from what was tried.
+
+        A later one serves whoever looked at the clock before.
+        """
         age = timestamp - self.draft.first_header.timestamp
-        return (
-            self.circumstances == circumstances
-            and 0 <= age <= self.draft.header.gas_used // GAS_OF_A_SECOND
-            and [*hashes[: len(self.tried)]] == self.tried
-        )
+        if self.circumstances != circumstances or age > self._seconds:
+            return False
+        # Behind others that came since, it might hold what it could not.
+        return not self.invalid or self.ready == ready
 
-    def go_on(self, transactions: Sequence[SignedTransactionAPI]) -> None:
-        """Try those that were not tried yet."""
-        for one in transactions[len(self.tried) :]:
-            if self.is_stopped:
+    @property
+    def _seconds(self) -> int:
+        """How long it stands, where nothing but the time moves on."""
+        return int(self.draft.header.gas_used) // GAS_OF_A_SECOND
+
+    def goes_on_to(self, transactions: Sequence[SignedTransactionAPI]) -> bool:
+        """Whether these begin with what was tried."""
+        tried: list[bytes] = [one.hash for one in self.held]
+        if self.stop is not None:
+            tried.append(self.stop)
+        return [one.hash for one in transactions[: len(tried)]] == tried
+
+    def go_on(self, transactions: Sequence[SignedTransactionAPI]) -> bool:
+        """Try those that were not tried yet; return whether the block holds them.
+
+        It ends before one for which a model would have to be asked.
+        """
+        for one in transactions[len(self.held) :]:
+            if self.stop is not None:
                 break
-            self.tried.append(one.hash)
-            if one.sender not in self.left_out:
-                self._try(one)
-
-    def _try(self, transaction: SignedTransactionAPI) -> None:
-        try:
-            self.draft.add(transaction)
-        except ModelNeededError:
-            self.is_stopped = True
-        except ValidationError:
-            self.left_out.add(transaction.sender)
-        else:
-            self.held.append(transaction)
-            self.made = None
+            try:
+                self.draft.add(one)
+            except ModelNeededError:
+                self.stop = one.hash
+            except ValidationError:
+                self.invalid.add(one.hash)
+                return False
+            else:
+                self.held.append(one)
+                self.made = None
+        return True
 
 
 class Drafts:
@@ -106,47 +145,48 @@ class Drafts:
         """Let go of the last draft: a block was made."""
         self._line = None
 
-    def behind(self, waiting: Upcoming) -> tuple[ChainTrials, BlockHeaderAPI]:
+    def behind(self, upcoming: Upcoming) -> tuple[ChainTrials, BlockHeaderAPI]:
         """Return what tries things behind a draft, and its header."""
         with self._lock:
-            draft = self._gone_on(waiting).draft
+            draft = self._gone_on(upcoming).draft
             return draft.trials, draft.header
 
-    def chain(self, waiting: Upcoming) -> DraftedChain:
+    def chain(self, upcoming: Upcoming) -> DraftedChain:
         """Return the chain as it would be, were a draft its latest block."""
         with self._lock:
-            return self._made(self._gone_on(waiting))
+            return self._made(self._gone_on(upcoming))
 
-    def block(self, waiting: Upcoming) -> Record:
+    def block(self, upcoming: Upcoming) -> Record:
         """Return the block of what waits.
 
         Where a model would have to be asked, it only lists the transactions: nothing is used, and
         there are no receipts.
         """
         with self._lock:
-            line = self._gone_on(waiting)
-            if not line.is_stopped:
+            line = self._gone_on(upcoming)
+            if line.stop is None:
                 return self._made(line).draft
-            held = {one.hash for one in line.held}
-            rest = waiting.transactions[len(line.tried) - 1 :]
-            listed = [
-                *(one for one in waiting.transactions if one.hash in held),
-                *(one for one in rest if one.sender not in line.left_out),
-            ]
+            listed = upcoming.fitting(line.invalid)
             block = self._chain.listing(listed, line.draft.first_header)
             return Record(block=block, receipts=())
 
-    def _gone_on(self, waiting: Upcoming) -> _Line:
-        hashes = [one.hash for one in waiting.transactions]
-        circumstances = (waiting.header.copy(timestamp=0).hash, waiting.clock)
+    def _gone_on(self, upcoming: Upcoming) -> _Line:
+        ready = [one.transaction.hash for one in upcoming.ready]
+        circumstances = (upcoming.header.copy(timestamp=0).hash, upcoming.clock)
         line = self._line
-        if line is None or not line.fits(circumstances, waiting.header.timestamp, hashes):
-            self._line = None  # Its states are let go of before others are made.
-            draft = self._chain.begin_draft(waiting.header)
-            line = _Line(draft=draft, circumstances=circumstances)
-        line.go_on(waiting.transactions)
-        self._line = line
-        return line
+        if line is None or not line.fits(circumstances, upcoming.header.timestamp, ready):
+            line = None
+        while True:
+            transactions = upcoming.fitting(() if line is None else line.invalid)
+            if line is None or not line.goes_on_to(transactions):
+                line = self._line = None  # Its states are let go of before others are made.
+                draft = self._chain.begin_draft(upcoming.header)
+                line = _Line(draft=draft, circumstances=circumstances, ready=ready)
+                transactions = upcoming.fitting()
+            if line.go_on(transactions):
+                line.ready = ready
+                self._line = line
+                return line
 
     def _made(self, line: _Line) -> DraftedChain:
         if line.made is None:

@@ -90,8 +90,13 @@ def next_view(rpc: Rpc, block: BlockId | None) -> View:
     if block is not None:
         return view_of(rpc, block)
     if rpc.node.mining.is_automatic:
-        return View(rpc.node.chain, rpc.node.next_header())
+        return first_view(rpc)
     return view_of(rpc, PENDING)
+
+
+def first_view(rpc: Rpc) -> View:
+    """Return what the next block's first transaction finds."""
+    return View(rpc.node.chain, rpc.node.next_header())
 
 
 def made_view(rpc: Rpc, block: BlockId) -> View:

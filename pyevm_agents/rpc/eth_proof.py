@@ -8,7 +8,7 @@ from eth_utils import to_hex
 
 from pyevm_agents.proofs import prove
 from pyevm_agents.rpc import formats
-from pyevm_agents.rpc.blocks import view_of
+from pyevm_agents.rpc.blocks import made_view, view_of
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.parameters import (
     LATEST,
@@ -128,5 +128,5 @@ def get_storage_values(
 
 
 def _prove(rpc: Rpc, account: Address, slots: list[int], block: BlockId) -> AccountProof:
-    at = view_of(rpc, block)
+    at = made_view(rpc, block)
     return prove(at.chain.rows, at.chain.state_root(at.header), account, slots)

@@ -219,7 +219,10 @@ def receipts_of(rpc: Rpc, record: Record) -> list[Json]:
 
 
 def find_record(rpc: Rpc, block: BlockId) -> Record | None:
-    """Return a block with its receipts; None where there is none."""
+    """Return a block with its receipts; None where there is none.
+
+    Where a model has to be asked, "pending" is only listed, and has none.
+    """
     try:
         header = header_of(rpc.node, block)
     except BlockNotFoundError:
@@ -229,12 +232,19 @@ def find_record(rpc: Rpc, block: BlockId) -> Record | None:
     return rpc.node.chain.record(header)
 
 
+def find_executed(rpc: Rpc, block: BlockId) -> Record | None:
+    """Return a block with its receipts, "pending" without what a model has to be asked for."""
+    if block.tag == "pending":
+        return rpc.node.pending_chain().draft
+    return find_record(rpc, block)
+
+
 def record_of(rpc: Rpc, block: BlockId) -> Record:
-    """Return a block with its receipts.
+    """Return a block with its receipts, as `find_executed` does.
 
     Raises: BlockNotFoundError: there is none.
     """
-    record = find_record(rpc, block)
+    record = find_executed(rpc, block)
     if record is None:
         raise BlockNotFoundError("header not found")
     return record

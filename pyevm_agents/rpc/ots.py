@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.eth_find import first_block, get_transaction_by_sender_and_nonce
 from pyevm_agents.rpc.eth_state import (
-    find_record,
+    find_executed,
     get_code,
     get_header_by_number,
     receipts_of,
@@ -86,7 +86,7 @@ def has_code(rpc: Rpc, account: Address, block: BlockId) -> bool:
 @METHODS.method("ots_getBlockDetails", block)
 def get_block_details(rpc: Rpc, number: BlockId) -> Json | None:
     """Return a block without its transactions, with all fees paid, null where there is none."""
-    record = find_record(rpc, number)
+    record = find_executed(rpc, number)
     if record is None:
         return None
     fees = zip(_prices(record), receipts_of(rpc, record), strict=True)
@@ -116,7 +116,7 @@ def get_block_transactions(
     rpc: Rpc, number: BlockId, page_number: int, page_size: int
 ) -> Json | None:
     """Return a page of a block's transactions and receipts; page 0 has the first of them."""
-    record = find_record(rpc, number)
+    record = find_executed(rpc, number)
     if record is None:
         return None
     page = slice(page_number * page_size, (page_number + 1) * page_size)

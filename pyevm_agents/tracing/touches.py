@@ -16,6 +16,7 @@ from eth.vm.forks.prague.constants import (
     MAGIC,
     SET_CODE_TRANSACTION_TYPE,
 )
+from eth.vm.forks.prague.state import PragueState
 from eth.vm.stack import to_bytes, to_int
 from eth_keys import keys
 from eth_keys.exceptions import BadSignature
@@ -84,7 +85,7 @@ MOST_MEMORY_BYTES = 2**24
 def delegate_of(state: StateAPI, account: Address) -> Address | None:
     """Return the account whose code this one runs (EIP-7702); None where it does not delegate."""
     code = state.get_code(account)
-    if not code_is_delegation_designation(code):
+    if not isinstance(state, PragueState) or not code_is_delegation_designation(code):
         return None
     return Address(code[len(DELEGATION_DESIGNATION_PREFIX) :])
 

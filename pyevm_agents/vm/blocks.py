@@ -6,8 +6,18 @@ from typing import TYPE_CHECKING
 
 from eth.consensus.noproof import NoProofConsensus
 from eth.vm.forks.cancun import CancunVM
+from eth.vm.forks.cancun.constants import (
+    BEACON_ROOTS_ADDRESS,
+    BEACON_ROOTS_CONTRACT_CODE,
+    HISTORY_BUFFER_LENGTH,
+)
 from eth.vm.forks.frontier import FrontierVM
 from eth.vm.forks.prague import PragueVM
+from eth.vm.forks.prague.constants import (
+    HISTORY_SERVE_WINDOW,
+    HISTORY_STORAGE_ADDRESS,
+    HISTORY_STORAGE_CONTRACT_CODE,
+)
 from eth.vm.forks.prague.state import PragueState
 from eth_utils import ValidationError
 
@@ -48,12 +58,29 @@ class AgentState(WatchedState):
     def set_system_contracts(self) -> None:
         """Do nothing: py-evm looks for two contracts here, and gives them the code they have."""
 
+    def begin_block(self, header: BlockHeaderAPI) -> None:
+        """Do what a block does before its transactions: keep the beacon chain's root (EIP-4788)."""
+        if self.get_code(BEACON_ROOTS_ADDRESS) == BEACON_ROOTS_CONTRACT_CODE:
+            slot = header.timestamp % HISTORY_BUFFER_LENGTH
+            root = int.from_bytes(header.parent_beacon_block_root or b"", "big")
+            self.set_storage(BEACON_ROOTS_ADDRESS, slot, header.timestamp)
+            self.set_storage(BEACON_ROOTS_ADDRESS, slot + HISTORY_BUFFER_LENGTH, root)
+
 
 class PragueAgentState(AgentState, PragueState):
     """The same of Prague."""
 
     computation_class = PragueAgentComputation
     transaction_executor_class = PragueAgentTransactionExecutor
+
+    def begin_block(self, header: BlockHeaderAPI) -> None:
+        """Do what a block does before its transactions: keep its parent's hash too (EIP-2935)."""
+        super().begin_block(header)
+        if self.get_code(HISTORY_STORAGE_ADDRESS) == HISTORY_STORAGE_CONTRACT_CODE:
+            slot = (header.block_number - 1) % HISTORY_SERVE_WINDOW
+            self.set_storage(
+                HISTORY_STORAGE_ADDRESS, slot, int.from_bytes(header.parent_hash, "big")
+            )
 
 
 class WatchedVM(FrontierVM):
@@ -116,6 +143,12 @@ class AgentVM(WatchedVM, CancunVM):
     block_class = CancunBlock
     _state_class = AgentState
     create_header_from_parent = staticmethod(cancun_header_after)
+
+    def block_preprocessing(self, block: BlockAPI) -> None:
+        """Do what a block does before its transactions: as py-evm, where a call can do it too."""
+        state = self.state
+        assert isinstance(state, AgentState)  # noqa: S101 - the only one an AgentVM has
+        state.begin_block(block.header)
 
     def set_block_transactions_and_withdrawals(
         self,

@@ -101,6 +101,14 @@ def test_reads_an_account_that_delegates_to_a_tool(bench: MakeBench) -> None:
     assert answer_of(ask(b, delegating)) == "done"
 
 
+def test_no_account_delegates_before_prague(bench: MakeBench) -> None:
+    """Code that begins with 0xef is an invalid opcode there, as it was (EIP-3541)."""
+    delegating = Address(b"\xdd" * 20)
+    b = bench(codes={delegating: b"\xef\x01\x00" + b"\xaa" * 20}, fork="cancun")
+    failed = error("ToolMetadataFailed(address,bytes4,bytes)", delegating, NAME, b"")
+    assert_refused(ask(b, delegating), failed)
+
+
 def test_refuses_an_account_that_delegates_to_the_executor(bench: MakeBench) -> None:
     delegating = Address(b"\xdd" * 20)
     b = bench(codes={delegating: b"\xef\x01\x00" + EXECUTOR})

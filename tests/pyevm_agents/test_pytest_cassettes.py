@@ -236,17 +236,31 @@ def test_two_tests_do_not_overwrite_each_others_file(suite: Run) -> None:
         assert counted(agent_chain) == 5
     """
     result = suite(text, "--record")
-    result.assert_outcomes(passed=1, failed=2)
+    result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "cassettes/test_suite/named.json would be overwritten: *::test_counts_again would be *",
-            "give test_suite.py::TestAll::test_counts a name of its own: *",
+            "cassettes/test_suite/named.json was recorded for *::TestAll::test_counts *",
+            "give test_suite.py::TestAll::test_counts_again a name of its own: *",
         ]
     )
-    assert not Path("cassettes/test_suite/named.json").exists()
-    # One by itself is: the other then says that it asks something else.
+    suite(text).assert_outcomes(passed=2, failed=1)
+    # By itself, the second takes the place of the first, which then says what it asks otherwise.
     suite(text, "--record", "-k", "test_counts_again").assert_outcomes(passed=1, deselected=2)
     suite(text).assert_outcomes(passed=2, failed=1)
+
+
+def test_a_test_that_is_skipped_has_no_cassette(suite: Run) -> None:
+    text = (
+        TEST.replace("cassette", 'cassette(name="named")')
+        + """
+@pytest.mark.skip
+@pytest.mark.cassette(name="named")
+def test_elsewhere(agent_chain):
+    assert counted(agent_chain, "Five") == 5
+"""
+    )
+    suite(text, "--record").assert_outcomes(passed=1, skipped=1)
+    suite(text).assert_outcomes(passed=1, skipped=1)
 
 
 def test_what_is_missing_is_recorded_and_the_rest_replayed(suite: Run) -> None:

@@ -189,6 +189,15 @@ def test_what_waits_and_what_is_simulated_is_of_its_fork(serve: Serve) -> None:
     assert served.ask("eth_call", {"to": COUNTER}) == f"0x{1:064x}"
 
 
+@pytest.mark.parametrize("fork", FORKS)
+def test_nobodys_code_is_anothers_before_prague(serve: Serve, fork: str) -> None:
+    served = serve(codes=CODES, fork=fork)
+    served.ask("anvil_setCode", OTHER, "0xef0100" + COUNTER[2:])
+    call = {"from": SENDER, "to": OTHER, "gas": hex(100_000)}
+    touched = served.ask("debug_traceCall", call, "latest", {"tracer": "prestateTracer"})
+    assert (COUNTER in touched) == (fork == "prague")
+
+
 def test_an_agent_runs_and_its_estimate_is_exact() -> None:
     gas = {}
     for fork in FORKS:

@@ -6,13 +6,14 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from eth.vm.forks.prague.constants import HISTORY_STORAGE_ADDRESS, HISTORY_STORAGE_CONTRACT_CODE
 from eth_utils import to_hex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyevm_agents.chain import Draft
 from pyevm_agents.node import Mining
-from pyevm_agents.node.pending import GAS_OF_A_SECOND
+from pyevm_agents.node.pending import GAS_OF_A_SECOND, Drafts, Upcoming
 from pyevm_agents.rpc.errors import WouldWaitError
 from pyevm_agents.rpc.session import Session
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, NOBODY
@@ -33,7 +34,7 @@ from tests.thinking_node import ThinkingNode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eth.abc import SignedTransactionAPI
+    from eth.abc import BlockHeaderAPI, SignedTransactionAPI
 
     Serve = Callable[..., Served]
 
@@ -293,3 +294,169 @@ def test_no_model_is_asked_and_what_stands_before_an_agent_counts() -> None:
         it.ask("evm_mine")
         assert (got("latest"), got("pending")) == (3, 3)
         assert it.ask("eth_call", it.run, "latest") == told
+
+
+HISTORY = to_hex(HISTORY_STORAGE_ADDRESS)
+KNOWS_ITS_PARENT = asm(
+    "0x01 NUMBER SUB PUSH0 MSTORE 0x20 PUSH0 0x20 PUSH0 0x"
+    + HISTORY[2:]
+    + " GAS STATICCALL POP PUSH0 MLOAD 0x2c JUMPI PUSH0 PUSH0 REVERT JUMPDEST 0x20 PUSH0 RETURN"
+)
+"""Returns what EIP-2935's contract says of the block before, and reverts where that is nothing."""
+
+
+@pytest.mark.parametrize("is_automatic", [True, False])
+@pytest.mark.parametrize("waits", [True, False])
+def test_what_a_block_does_before_its_transactions_is_done(
+    serve: Serve,
+    is_automatic: bool,
+    waits: bool,
+) -> None:
+    codes = {
+        **CODES,
+        NOBODY: KNOWS_ITS_PARENT,
+        HISTORY_STORAGE_ADDRESS: HISTORY_STORAGE_CONTRACT_CODE,
+    }
+    served = serve(codes=codes, is_automatic=is_automatic)
+    served.ask("anvil_mine", "0x3")
+    parent = served.ask("eth_getBlockByNumber", "latest", False)["hash"]  # noqa: FBT003 - JSON-RPC has places
+    if waits:
+        gap = "0x0" if not is_automatic else "0x5"
+        send(served, COUNTER, nonce=gap)
+    asked = {"from": to_hex(ADDRESSES[1]), "to": to_hex(NOBODY)}
+    assert served.ask("eth_call", asked, "pending") == parent
+    before = served.ask("eth_getStorageAt", HISTORY, "0x2", "latest")
+    assert served.ask("eth_call", asked, "latest") == before
+    assert served.ask("eth_getStorageAt", HISTORY, "0x3", "pending") == parent
+    proof = served.ask("eth_getProof", HISTORY, ["0x3"], "pending")
+    assert proof["storageProof"][0]["value"] == hex(int(parent, 16))
+    assert (
+        served.ask("debug_traceCall", asked, "pending", {"tracer": "callTracer"})["output"]
+        == parent
+    )
+    least = served.ask("eth_estimateGas", asked)
+    sent = served.ask("eth_sendTransaction", asked)
+    assert served.ask("eth_getTransactionByHash", sent)["gas"] == least
+    served.ask("evm_mine")
+    receipt = served.ask("eth_getTransactionReceipt", sent)
+    assert receipt["status"] == "0x1"
+
+
+def test_a_transaction_that_takes_anothers_place_is_not_estimated_behind_it(
+    served: Served,
+) -> None:
+    rich = to_hex(ADDRESSES[1])
+    told = {"from": rich, "to": SENDER, "nonce": "0x0"}
+    served.ask("eth_sendTransaction", told | {"value": hex(99 * 10**18)})
+    other = told | {"value": hex(50 * 10**18), "maxPriorityFeePerGas": hex(5 * GWEI)}
+    sent = served.ask("eth_sendTransaction", other | {"maxFeePerGas": hex(50 * GWEI)})
+    served.ask("evm_mine")
+    assert served.ask("eth_getTransactionReceipt", sent)["status"] == "0x1"
+
+
+def test_what_an_invalid_one_would_have_used_is_there_for_others(served: Served) -> None:
+    rich, other = to_hex(ADDRESSES[0]), to_hex(ADDRESSES[1])
+    for gas in (21_000, 20_000_000):
+        told = {"from": rich, "value": hex(60 * 10**18), "gas": hex(gas)}
+        served.ask("eth_sendTransaction", {**told, "to": to_hex(NOBODY), **dear(9)})
+    send(served, COUNTER, **{"from": other}, gas=hex(20_000_000), **dear(1))
+
+    def seen_counts(block: str) -> tuple[int, int]:
+        form = served.ask("eth_getBlockByNumber", block, False)  # noqa: FBT003 - JSON-RPC has places
+        counted = served.ask("eth_getStorageAt", COUNTER, "0x0", block)
+        return len(form["transactions"]), int(counted, 16)
+
+    assert seen_counts("pending") == (2, 1)
+    # Money that comes before it makes it valid: it is tried again.
+    send(served, rich, **{"from": to_hex(ADDRESSES[2])}, value=hex(50 * 10**18), **dear(10))
+    assert seen_counts("pending") == (3, 0)
+    served.ask("evm_mine")
+    assert seen_counts("latest") == (3, 0)
+
+
+def dear(tip_gwei: int) -> dict[str, str]:
+    return {"maxFeePerGas": hex(100 * GWEI), "maxPriorityFeePerGas": hex(tip_gwei * GWEI)}
+
+
+def test_no_draft_stands_on_one_block_and_leaves_out_what_the_next_has(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send(served, COUNTER)
+    ready = served.node.pool.ready
+    mined: list[int] = []
+
+    def late(*told: Any) -> Any:  # noqa: ANN401 - Pool.ready's own
+        if not mined:
+            mined.append(1)
+            served.ask("evm_mine")
+        return ready(*told)
+
+    monkeypatch.setattr(served.node.pool, "ready", late)
+    assert served.ask("eth_getStorageAt", COUNTER, "0x0", "pending") == word(1)
+
+
+def test_whoever_looked_at_the_clock_before_is_served_by_a_later_draft(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = []
+    begin = served.node.chain.begin_draft
+
+    def counted(header: BlockHeaderAPI) -> Draft:
+        begun.append(header.timestamp)
+        return begin(header)
+
+    monkeypatch.setattr(served.node.chain, "begin_draft", counted)
+    send(served, COUNTER)
+    drafts = Drafts(served.node.chain)
+    for late in (0, 1, 0, 1, 0):
+        header = served.node.next_header()
+        ready = tuple(served.node.pool.ready(served.node.chain.nonce, 0))
+        upcoming = Upcoming(
+            header=header.copy(timestamp=header.timestamp + late),
+            max_blobs=6,
+            clock=served.node.clock.settings,
+            ready=ready,
+        )
+        drafts.behind(upcoming)
+    assert len(begun) == 2
+
+
+def test_what_traces_the_pending_block_asks_no_model() -> None:
+    with closing(ThinkingNode(mining=Mining(is_automatic=False))) as it:
+        first = it.ask("eth_sendTransaction", it.transfer())
+        it.ask("eth_sendTransaction", it.run)
+        options = {"tracer": "callTracer"}
+        (traced,) = it.ask("debug_traceBlockByNumber", "pending", options)
+        assert traced["txHash"] == first
+        assert len(it.ask("trace_block", "pending")) == 1
+        assert len(it.ask("trace_replayBlockTransactions", "pending", ["trace"])) == 1
+        assert it.ask("debug_executionWitness", "pending")["state"]
+        assert it.ask("debug_getRawReceipts", "pending")
+        assert it.ask("ots_getBlockDetails", "pending")["totalFees"] != "0x0"
+        assert len(it.ask("ots_getBlockTransactions", "pending", 0, 10)["receipts"]) == 1
+        assert it.model.requests == []
+
+
+def test_an_undone_block_is_traced_on_what_it_began_with(serve: Serve) -> None:
+    served = serve(codes=CODES)
+    traced = []
+    for _ in range(2):
+        sent = send(served, COUNTER)
+        block = served.ask("eth_getTransactionReceipt", sent)["blockHash"]
+        served.ask("anvil_rollback", 1)
+        served.ask("anvil_setStorageAt", COUNTER, word(0), word(0x50))
+        options = {"tracer": "callTracer"}
+        traced += served.ask("debug_traceBlockByHash", block, options)
+    assert traced[0]["result"]["output"] == word(1)
+
+
+def test_a_pending_block_is_traced_on_what_it_began_with_though_another_is_mined(
+    served: Served,
+) -> None:
+    served.ask("anvil_setStorageAt", COUNTER, word(0), word(0x50))
+    send(served, COUNTER)
+    record = served.node.pending()
+    for _ in range(2):
+        _, computation = served.node.chain.replay(record, 0)
+        assert to_hex(bytes(computation.output)) == word(0x51)
+        served.ask("evm_mine")
