@@ -10,6 +10,7 @@ before a marked test is set up.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shlex
 import time
@@ -72,6 +73,8 @@ class Slot:
         if self.recorder is not None:
             self._require_own()
             self.has_changed = self.recorder.finish()
+            if not self.has_changed:
+                os.utime(self.path)  # It was recorded in this run: see `_require_own`.
 
     def _require_own(self) -> None:
         """Refuse to overwrite what another test has just recorded, here or in a worker of xdist."""

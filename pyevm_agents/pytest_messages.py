@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from types import TracebackType
 
 ERRORS = {"pyevm_agents.errors": "AgentsError", "web3.exceptions": "Web3Exception"}
@@ -19,7 +19,7 @@ ERRORS = {"pyevm_agents.errors": "AgentsError", "web3.exceptions": "Web3Exceptio
 them."""
 
 OURS = "pyevm_agents."
-KIT = (f"{OURS}testing.", "web3.")
+KIT = (f"{OURS}testing.", f"{OURS}models.", "web3.")
 """Modules that a test calls; the plugin's own call the test."""
 
 REVERTED = "execution reverted: "
@@ -73,6 +73,24 @@ def leave_kit_out(traceback: TracebackType | None, root: Path) -> bool:
             return has_test
         traceback = following
     return True
+
+
+def leave_causes_out(error: BaseException, root: Path) -> None:
+    """Forget what a refusal came of, where no line of a test is in that: the message says it."""
+    cause = error.__cause__ or error.__context__
+    if cause is not None and not any(_is_of_test(one, root) for one in _frames(cause)):
+        error.__cause__ = None
+        error.__suppress_context__ = True
+
+
+def _frames(error: BaseException | None) -> Iterator[TracebackType]:
+    """Yield the frames of an error, and of what it came of."""
+    while error is not None:
+        traceback = error.__traceback__
+        while traceback is not None:
+            yield traceback
+            traceback = traceback.tb_next
+        error = error.__cause__ or error.__context__
 
 
 def summary_of(error: BaseException) -> str:

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pyevm_agents.pytest_messages import Message, is_refusal, leave_kit_out, summary_of
+from pyevm_agents.pytest_messages import (
+    Message,
+    is_refusal,
+    leave_causes_out,
+    leave_kit_out,
+    summary_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -70,7 +76,10 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Put agents' steps under a test that failed, and their cost beside one that passed."""
     refusal = _refusal(item, call)
-    has_frames = refusal is None or leave_kit_out(refusal.tb, item.config.rootpath)
+    has_frames = True
+    if refusal is not None:
+        has_frames = leave_kit_out(refusal.tb, item.config.rootpath)
+        leave_causes_out(refusal.value, item.config.rootpath)
     report = yield
     if report.failed and refusal is not None:
         _tell_refusal(report, refusal.value, has_frames=has_frames)

@@ -28,7 +28,7 @@ from pyevm_agents.vm import WatchedVM
 if TYPE_CHECKING:
     from eth.abc import BlockAPI, BlockHeaderAPI, DatabaseAPI, MetaWitnessAPI
 
-    from pyevm_agents.chain import Chain
+    from pyevm_agents.chain import Chain, Record
 
 WORD_BYTES = 32
 
@@ -48,7 +48,7 @@ class ExecutionWitness:
     """Of the blocks before, as RLP, the parent's last: BLOCKHASH may ask for 256."""
 
 
-def execution_witness(chain: Chain, block: BlockAPI) -> ExecutionWitness:
+def execution_witness(chain: Chain, record: Record) -> ExecutionWitness:
     """Return what a block of a chain reads.
 
     What was set before it beside the rules (`Chain.modify`) is in the state that it begins with,
@@ -56,7 +56,8 @@ def execution_witness(chain: Chain, block: BlockAPI) -> ExecutionWitness:
 
     Raises: EngineFault: the host failed.
     """
-    root = chain.state_root_before(block.header)
+    block = record.block
+    root = record.root_before or chain.state_root_before(block.header)
     rows = _RecordingRows(chain.rows)
     asked = _execute(chain, block, root, rows)
     read = {key: value for key, value in rows.read.items() if keccak(value) == key}

@@ -23,7 +23,7 @@ from pyevm_agents.blocks import decode_block, require_same
 from pyevm_agents.chain.drafting import Draft, DraftedChain, SilentModel, vm_of
 from pyevm_agents.chain.opening import begin, executor_of
 from pyevm_agents.chain.records import BlockSettings, MinedBlock, Record
-from pyevm_agents.chain.row_keys import BEFORE_KEY, HEAD_STATE_KEY, NOTE_KEY, SENDER_KEY
+from pyevm_agents.chain.row_keys import HEAD_STATE_KEY, NOTE_KEY, before_key, sender_key
 from pyevm_agents.chain.trying import ChainTrials
 from pyevm_agents.database import Database, MemoryRows
 from pyevm_agents.dumps import load_accounts
@@ -135,7 +135,8 @@ class Chain(ChainTrials):
         """
         chain_class, db = self._chain_class, self._db.scratch()
         mined = self._make(vm_of(chain_class(AtomicDB(db)), header), transactions, watch)
-        draft = Record(block=mined.block, receipts=mined.receipts)
+        root = bytes(header.state_root)
+        draft = Record(block=mined.block, receipts=mined.receipts, root_before=root)
         return DraftedChain(self.config, chain_class, db, draft)
 
     def begin_draft(self, header: BlockHeaderAPI) -> Draft:
@@ -145,7 +146,7 @@ class Chain(ChainTrials):
         """
         db = self._db.scratch()
         silent = self._silent_chain_class(AtomicDB(db))
-        return Draft(silent, ChainTrials(self.config, self._chain_class, db), header)
+        return Draft(silent, ChainTrials(self.config, self._chain_class, db), db, header)
 
     def listing(
         self, transactions: Sequence[SignedTransactionAPI], header: BlockHeaderAPI
@@ -290,13 +291,16 @@ class Chain(ChainTrials):
         self._chain.chaindb.persist_block(block)
         for transaction in block.transactions:
             if is_impersonated(transaction):
-                self._db[SENDER_KEY + transaction.hash] = bytes(transaction.sender)
+                self._db[sender_key(transaction.hash)] = bytes(transaction.sender)
         if self.annotate is not None:
             for transaction_hash, text in self.annotate(mined).items():
                 self._db[NOTE_KEY + transaction_hash] = text
+        before = before_key(block.hash)
         if self._db.exists(HEAD_STATE_KEY):
-            self._db[BEFORE_KEY + block.hash] = self._db[HEAD_STATE_KEY]
+            self._db[before] = self._db[HEAD_STATE_KEY]
             del self._db[HEAD_STATE_KEY]
+        elif self._db.exists(before):  # The same block was undone, that began otherwise.
+            del self._db[before]
         self._db.commit()
         self._records[block.hash] = Record(block=block, receipts=mined.receipts)
         self._stand_at(block.header)

@@ -73,20 +73,23 @@ class DraftedChain(ChainTrials):
 class Draft:
     """A block in the making, transaction after transaction, that is never made."""
 
-    def __init__(self, silent: AgentChain, trials: ChainTrials, header: BlockHeaderAPI) -> None:
+    def __init__(
+        self, silent: AgentChain, trials: ChainTrials, db: Database, header: BlockHeaderAPI
+    ) -> None:
         """Begin one.
 
-        Input: a chain on rows that nobody else has, whose models are not asked; what tries things
-               on the same rows, whose models are; the header that the block begins with.
+        Input: a chain whose models are not asked; what tries things, whose models are; the rows of
+               both, which nobody else has; the header that the block begins with.
         """
         self._silent = silent
+        self._db = db
         self.trials = trials
         self.first_header = header
         """The header that it began with."""
 
         vm = vm_of(silent, header)
         vm.block_preprocessing(vm.get_block())
-        self.header = _after(vm, header)
+        self.header = self._after(vm, header)
         """The header as it is by now: the state's root, and the gas that was used."""
 
     def add(self, transaction: SignedTransactionAPI) -> None:
@@ -98,13 +101,17 @@ class Draft:
         vm = vm_of(self._silent, self.header)
         receipt, _ = vm.apply_transaction(self.header, transaction)
         header = vm.add_receipt_to_header(self.header, receipt)
-        self.header = _after(vm, vm.increment_blob_gas_used(header, transaction))
+        self.header = self._after(vm, vm.increment_blob_gas_used(header, transaction))
 
+    def _after(self, vm: WatchedVM, header: BlockHeaderAPI) -> BlockHeaderAPI:
+        """Keep what a VM has changed; return a header with its root.
 
-def _after(vm: WatchedVM, header: BlockHeaderAPI) -> BlockHeaderAPI:
-    """Keep what a VM has changed; return a header with its root."""
-    vm.state.persist()
-    return header.copy(state_root=vm.state.state_root)
+        It is kept, so that nobody takes it for that of a block that has yet to begin.
+        """
+        vm.state.persist()
+        changed = header.copy(state_root=vm.state.state_root)
+        self._db[bytes(changed.hash)] = rlp.encode(changed)
+        return changed
 
 
 def vm_of(chain: AgentChain, header: BlockHeaderAPI) -> WatchedVM:

@@ -15,7 +15,7 @@ from eth_utils import ValidationError
 from lru import LRU
 
 from pyevm_agents.chain.records import Record
-from pyevm_agents.chain.row_keys import BEFORE_KEY, HEAD_STATE_KEY, NOTE_KEY, SENDER_KEY
+from pyevm_agents.chain.row_keys import HEAD_STATE_KEY, NOTE_KEY, before_key, sender_key
 from pyevm_agents.dumps import dump_accounts
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.genesis import GenesisAccount
@@ -60,12 +60,16 @@ class ChainReader:
 
     def _stand_at(self, header: BlockHeaderAPI) -> None:
         """Take a block for the latest one, with what is written to have been set after it."""
-        try:  # Another thread may be writing: it is looked at once.
-            root = self._db[HEAD_STATE_KEY]
-        except KeyError:
-            root = header.state_root
+        root = self._row(HEAD_STATE_KEY) or header.state_root
         # One assignment: a reader sees both as they were, or as they are.
         self._tip = (header, bytes(root))
+
+    def _row(self, key: bytes) -> bytes | None:
+        """Return a row, looked at once: another thread may be writing."""
+        try:
+            return self._db[key]
+        except KeyError:
+            return None
 
     @property
     def _head(self) -> BlockHeaderAPI:
@@ -208,14 +212,13 @@ class ChainReader:
             child = rows.get_canonical_block_hash(BlockNumber(number + 1))
         except HeaderNotFound:
             return None
-        key = BEFORE_KEY + child
-        return self._db[key] if self._db.exists(key) else None
+        return self._row(before_key(child))
 
     def state_root_before(self, header: BlockHeaderAPI) -> bytes:
         """Return the root of the state that a block begins with, on the chain or not."""
-        key = BEFORE_KEY + header.hash
-        if self._db.exists(key):
-            return self._db[key]
+        root = self._row(before_key(header.hash))
+        if root is not None:
+            return root
         parent = self.header_of(header.parent_hash)
         # One that was never made begins with what was set meanwhile, too.
         return bytes(parent.state_root) if self._is_kept(header) else self.state_root(parent)
@@ -262,8 +265,7 @@ class ChainReader:
 
     def noted(self, transaction_hash: bytes) -> bytes | None:
         """Return what was kept about a transaction."""
-        key = NOTE_KEY + transaction_hash
-        return self._db[key] if self._db.exists(key) else None
+        return self._row(NOTE_KEY + transaction_hash)
 
     # -- the rules of a block -- #
 
@@ -319,6 +321,6 @@ class ChainReader:
         )
 
     def _impersonate_if_known(self, transaction: SignedTransactionAPI) -> None:
-        key = SENDER_KEY + transaction.hash
-        if self._db.exists(key):
-            impersonate(transaction, Address(self._db[key]))
+        sender = self._row(sender_key(transaction.hash))
+        if sender is not None:
+            impersonate(transaction, Address(sender))

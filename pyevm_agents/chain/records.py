@@ -27,6 +27,8 @@ class Record:
 
     block: BlockAPI
     receipts: tuple[ReceiptAPI, ...]
+    root_before: bytes | None = None
+    """Root of the state that it begins with, of one that was never made; None: the chain knows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from eth_utils import keccak
+
 CONFIG_KEY = b"agents:config"
 """Row of the configuration, as canonical JSON."""
 
 HEAD_STATE_KEY = b"agents:head-state"
 """Row of the head's state root where somebody set accounts after it was mined."""
 
-BEFORE_KEY = b"agents:before:"
-"""Row of the state root that a block began with, by its hash, where it is not its parent's."""
 
 NOTE_KEY = b"agents:note:"
 """Row of what is kept about a transaction beside the rules, by its hash."""
 
-SENDER_KEY = b"agents:sender:"
-"""Row of the sender of a transaction that has no signature of its own, by its hash."""
+
+def before_key(block_hash: bytes) -> bytes:
+    """Return the key of the state root that a block began with, where it is not its parent's.
+
+    A block that was undone can be asked for still, so it is a key that going back leaves, as those
+    are that have the length of a hash.
+    """
+    return keccak(b"agents:before:" + block_hash)
+
+
+def sender_key(transaction_hash: bytes) -> bytes:
+    """Return the key of the sender of a transaction that has no signature of its own.
+
+    Going back leaves it: see `before_key`.
+    """
+    return keccak(b"agents:sender:" + transaction_hash)

@@ -191,7 +191,7 @@ class ChainTrials(ChainReader):
         Raises: EngineFault: the host failed.
         """
         block = record.block
-        root = self.state_root_before(block.header)
+        root = record.root_before or self.state_root_before(block.header)
         header = block.header.copy(gas_used=0, blob_gas_used=0, state_root=root)
         vm_class = self._vm_class(header) if trace is None else trace(self._agent_vm_class(header))
         vm = vm_class(

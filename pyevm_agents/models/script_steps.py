@@ -244,4 +244,5 @@ def _item(tool: str, name: str, value: object) -> str | bool | int:
     raise ConfigError(
         f"The argument {name}={value!r} of {tool} is of type {type(value).__name__}; a tool takes "
         "str, int, bool, an address as 20 bytes or as a contract, or a list of one"
+        + (f": {name}={int(value)}" if isinstance(value, float) and value == int(value) else "")
     )

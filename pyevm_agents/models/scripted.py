@@ -279,6 +279,11 @@ def _order(tool: str, grammar: str) -> tuple[str, ...]:
 def _refusal(name: str, step: Step, request: GenerationRequest, error: Exception) -> str:
     found = reasons(step, request)
     why = "; ".join(found) if found else str(error)
+    if isinstance(step, str) and not step.startswith(" "):
+        why += (
+            "; a plain text is said as it stands, after the prompt's 'Thought:': did you mean "
+            f"answer({described(step)}), or use({described(step)}, …)?"
+        )
     return (
         f"{name} {described(step)} can't be said for {where(asked(request))}: {why}\n"
         f"{circumstances(request)}"

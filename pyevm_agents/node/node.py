@@ -272,20 +272,29 @@ class Node:
         """Return what tries things behind that block, and its header but for its roots."""
         return self._drafts.behind(self._upcoming())
 
+    def before_nonce(self, sender: Address, nonce: int) -> tuple[ChainTrials, BlockHeaderAPI]:
+        """Return the same without an account's transactions of a nonce, and of those behind it."""
+        upcoming = self._upcoming()
+        ready = tuple(
+            one for one in upcoming.ready if one.sender != sender or one.transaction.nonce < nonce
+        )
+        return Drafts(self.chain).behind(replace(upcoming, ready=ready))
+
     def _upcoming(self) -> Upcoming:
         while True:
-            head = self.chain.head
+            head, clock = self.chain.head, self.clock.settings
             header = self.chain.next_header(self.settings(parent=head), parent=head)
-            upcoming = self._made_of(header)
-            if self.chain.head is head:  # Else a block may have taken what waited in between.
+            upcoming = self._made_of(header, clock)
+            # Else a block may have taken what waited in between, or the time was set.
+            if self.chain.head is head and self.clock.settings is clock:
                 return upcoming
 
-    def _made_of(self, header: BlockHeaderAPI) -> Upcoming:
+    def _made_of(self, header: BlockHeaderAPI, clock: ClockSettings) -> Upcoming:
         base_fee = int(header.base_fee_per_gas or 0)
         return Upcoming(
             header=header,
             max_blobs=self.chain.fork.max_blobs,
-            clock=self.clock.settings,
+            clock=clock,
             ready=tuple(self.pool.ready(self.chain.nonce, base_fee)),
         )
 
@@ -354,7 +363,7 @@ class Node:
 
     def choose(self, header: BlockHeaderAPI) -> list[SignedTransactionAPI]:
         """Return what waits and fits into a block, in order."""
-        return self._made_of(header).fitting()
+        return self._made_of(header, self.clock.settings).fitting()
 
     def _drop_first_invalid(
         self, transactions: list[SignedTransactionAPI], settings: BlockSettings
@@ -469,6 +478,7 @@ class Node:
         while header.block_number > self.chain.head.block_number:
             undone.append(header)
             header = self.chain.header_of(header.parent_hash)
+        self._drafts.forget()
         for watcher in [*self._watchers]:
             if watcher.undone is not None and undone:
                 watcher.undone(undone)

@@ -87,13 +87,14 @@ class _Line:
     def fits(self, circumstances: object, timestamp: int, ready: Sequence[bytes]) -> bool:
         """Whether a block of what is ready can go on from what was tried.
 
-        A later one serves whoever looked at the clock before.
+        A later one serves whoever looked at the clock before, a second at most.
         """
         age = timestamp - self.draft.first_header.timestamp
-        if self.circumstances != circumstances or age > self._seconds:
+        if self.circumstances != circumstances or not -1 <= age <= self._seconds:
             return False
-        # Behind others that came since, it might hold what it could not.
-        return not self.invalid or self.ready == ready
+        # Behind others that came before them since, it might hold what it could not.
+        count = max((i + 1 for i, one in enumerate(self.ready) if one in self.invalid), default=0)
+        return ready[:count] == self.ready[:count]
 
     @property
     def _seconds(self) -> int:
@@ -185,7 +186,9 @@ class Drafts:
                 transactions = upcoming.fitting()
             if line.go_on(transactions):
                 line.ready = ready
-                self._line = line
+                # Where a block was made meanwhile, nobody asks for it again.
+                is_next = self._chain.head.hash == upcoming.header.parent_hash
+                self._line = line if is_next else None
                 return line
 
     def _made(self, line: _Line) -> DraftedChain:

@@ -109,7 +109,8 @@ def trace_transaction(rpc: Rpc, transaction_hash: bytes) -> Json:
 @METHODS.method("agent_estimate", asked, optional(block))
 def estimate(rpc: Rpc, transaction: Asked, block: BlockId | None) -> Json:
     """Return the least gas limit, and what of the gas used goes to the EVM, prompts and output."""
-    at, call = next_view(rpc, block), call_of(transaction)
+    at = next_view(rpc, block, transaction.sender, transaction.nonce)
+    call = call_of(transaction)
     least = least_gas_of(rpc, call, at)
     result = at.chain.call(call, header=at.header)
     if result.error is not None:

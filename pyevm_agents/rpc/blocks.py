@@ -11,6 +11,7 @@ from pyevm_agents.rpc.parameters import PENDING
 
 if TYPE_CHECKING:
     from eth.abc import BlockHeaderAPI, StateAPI
+    from eth_typing import Address
 
     from pyevm_agents.chain import ChainTrials
     from pyevm_agents.node import Node
@@ -78,25 +79,27 @@ def view_of(rpc: Rpc, block: BlockId) -> View:
     return View(rpc.node.chain, header_of(rpc.node, block))
 
 
-def next_view(rpc: Rpc, block: BlockId | None) -> View:
+def next_view(
+    rpc: Rpc, block: BlockId | None, sender: Address | None = None, nonce: int | None = None
+) -> View:
     """Return what is behind the block that is meant; where None, what a transaction would find.
 
-    That is "pending" where blocks are made by hand or by a clock. Where each transaction gets one,
-    what waits has its block in no time, and the next begins behind the latest: else each of many
-    senders would execute what all others have just sent.
+    That is "pending" where blocks are made by hand or by a clock, but for those of its sender that
+    it takes the place of. Where each transaction gets a block, what waits has its own in no time,
+    and the next begins behind the latest: else each of many senders would execute what all others
+    have just sent.
 
     Raises: see `view_of`.
     """
     if block is not None:
         return view_of(rpc, block)
-    if rpc.node.mining.is_automatic:
-        return first_view(rpc)
+    node = rpc.node
+    if node.mining.is_automatic:
+        return View(node.chain, node.next_header())
+    if sender is not None and nonce is not None and nonce < node.next_nonce(sender):
+        rpc.require_patience()
+        return View(*node.before_nonce(sender, nonce))
     return view_of(rpc, PENDING)
-
-
-def first_view(rpc: Rpc) -> View:
-    """Return what the next block's first transaction finds."""
-    return View(rpc.node.chain, rpc.node.next_header())
 
 
 def made_view(rpc: Rpc, block: BlockId) -> View:

@@ -70,7 +70,7 @@ def debug_execution_witness(rpc: Rpc, number: BlockId) -> Json:
     record = record_of(rpc, number)
     if record.block.number == 0:
         raise RpcError(SERVER_ERROR, "block 0 is the genesis block: nothing executes it")
-    witness = execution_witness(rpc.node.chain, record.block)
+    witness = execution_witness(rpc.node.chain, record)
     return {
         "state": [formats.data(node) for node in witness.nodes],
         "codes": [formats.data(code) for code in witness.codes],

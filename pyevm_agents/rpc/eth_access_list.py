@@ -42,7 +42,7 @@ def create_access_list(
     state_overrides: Mapping[Address, AccountOverride] | None,
 ) -> Json:
     """Return the accounts and slots that a transaction touches, and its gas with that list."""
-    at = next_view(rpc, block)
+    at = next_view(rpc, block, transaction.sender, transaction.nonce)
     call = call_of(transaction)
     for _ in range(MAX_ROUNDS):
         tracer = AccessListTracer(call.access_list)

@@ -95,7 +95,7 @@ def estimate_gas(
     block_override: BlockOverride | None = None,
 ) -> str:
     """Return the least gas limit with which a transaction succeeds, exactly."""
-    at = next_view(rpc, block)
+    at = next_view(rpc, block, transaction.sender, transaction.nonce)
     return hex(least_gas_of(rpc, call_of(transaction), at, state_overrides, block_override))
 
 

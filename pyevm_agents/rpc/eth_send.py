@@ -13,7 +13,7 @@ from eth_utils import ValidationError
 from pyevm_agents.blobs import without_blobs
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.asked import Asked, asked
-from pyevm_agents.rpc.blocks import first_view, next_view
+from pyevm_agents.rpc.blocks import next_view
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.eth_call import call_of, least_gas_of, require_chain
 from pyevm_agents.rpc.failures import words
@@ -171,9 +171,7 @@ def _gas(rpc: Rpc, asked: Asked, sender: Address) -> int:
     """Return a transaction's gas limit, what it needs where that is not told."""
     if asked.gas is not None:
         return asked.gas
-    at = next_view(rpc, None)
-    if asked.nonce is not None and asked.nonce < rpc.node.next_nonce(sender):
-        at = first_view(rpc)  # It is to take the place of one that waits, not to follow on from it.
+    at = next_view(rpc, None, sender, asked.nonce)
     return least_gas_of(rpc, call_of(replace(asked, sender=sender)), at)
 
 

@@ -172,8 +172,9 @@ def trace_call_many(
 @METHODS.method("trace_rawTransaction", data, trace_types)
 def trace_raw_transaction(rpc: Rpc, transaction: bytes, trace_types: frozenset[str]) -> Json:
     """Try a signed transaction in the next block, and send it to nobody."""
-    at = next_view(rpc, None)
-    call = _call_of(decoded(rpc, transaction), int(at.header.base_fee_per_gas or 0))
+    read = decoded(rpc, transaction)
+    at = next_view(rpc, None, read.sender, read.nonce)
+    call = _call_of(read, int(at.header.base_fee_per_gas or 0))
     tracer = ReplayTracer(trace_types)
     try:
         at.chain.call(call, header=at.header, trace=partial(traced_vm, tracer=tracer))

@@ -171,22 +171,27 @@ class Sentence:
 
     # -- answers -- #
 
-    def answered(self, text: ExpectedText | None = None) -> Sentence:
-        """Expect the final answer of the outermost agent, or of the one that `of` names."""
+    def answered(self, *text: ExpectedText) -> Sentence:
+        """Expect the final answer of the outermost agent, or of the one that `of` names.
+
+        Input: what it is, anything where nothing is said.
+        """
         __tracebackhide__ = True
-        call, ends = f"answered({'' if text is None else told(text)})", self._answers()
+        call, ends = f"answered({', '.join(map(told, text))})", self._answers()
+        wanted = _only(text, call)
         if not ends:
             marks = dict.fromkeys(self.scope[-1:], "its last step")
             self._fail(call, "it gave no final answer", marks)
-        return self._where(call, self._unlike(text, ends))
+        return self._where(call, self._unlike(wanted, ends))
 
-    def then_answered(self, text: ExpectedText | None = None) -> Sentence:
-        """Expect that the same agent's next step is its final answer."""
+    def then_answered(self, *text: ExpectedText) -> Sentence:
+        """Expect that the same agent's next step is its final answer; see `answered`."""
         __tracebackhide__ = True
-        call = f"then_answered({'' if text is None else told(text)})"
+        call = f"then_answered({', '.join(map(told, text))})"
+        wanted = _only(text, call)
         expected = "the final answer was expected here"
         after = self._next(call, lambda step: step.answer is not None, expected)
-        return self._where(call, self._unlike(text, after.places))
+        return self._where(call, self._unlike(wanted, after.places))
 
     def did_not_answer(self) -> Sentence:
         """Expect that the outermost agent, or the one that `of` names, gave no final answer."""
@@ -385,6 +390,16 @@ def _name(tool: object) -> str:
     if not isinstance(tool, str):
         raise ConfigError(f"{tool!r} is no tool's name: give it as the tool's metadata has it")
     return tool
+
+
+def _only(texts: tuple[ExpectedText, ...], call: str) -> ExpectedText | None:
+    """Return the text that is expected; None where none is.
+
+    Raises: ConfigError: there are several, or it is None.
+    """
+    if len(texts) > 1 or None in texts:
+        raise ConfigError(f"{call}: want one text, a pattern or a function, or nothing")
+    return texts[0] if texts else None
 
 
 def _require_number(call: str, number: object) -> None:

@@ -44,6 +44,15 @@ class AgentTestCase(unittest.TestCase):
     w3: Any
     """A `web3.Web3` on the chain."""
 
+    if not TYPE_CHECKING:  # Else every attribute is there.
+
+        def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - of no attribute
+            """Say what is missing where there is no chain."""
+            told = f"{type(self).__name__!r} object has no attribute {name!r}"
+            if name in {"chain", "accounts", "model", "w3"}:
+                told += ": it has no chain yet; call super().setUp() first"
+            raise AttributeError(told)
+
     def setUp(self) -> None:
         """Begin a chain."""
         super().setUp()

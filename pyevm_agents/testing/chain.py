@@ -22,11 +22,13 @@ from eth_utils import to_checksum_address
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import SwitchedModel
 from pyevm_agents.node import Keys, Node
+from pyevm_agents.node.clock import MAX_TIMESTAMP_SECONDS
 from pyevm_agents.node.node import Watcher
 from pyevm_agents.rpc.methods import node_service
 from pyevm_agents.rpc.session import Session
 from pyevm_agents.testing.addresses import canonical
 from pyevm_agents.testing.asking import agent_input
+from pyevm_agents.testing.checks import known, shown, text, whole
 from pyevm_agents.testing.contracts import Artifacts
 from pyevm_agents.testing.hashes import hash_of
 from pyevm_agents.testing.prepared import prepared, told_schedule
@@ -51,6 +53,15 @@ T = TypeVar("T")
 
 SEND_SECONDS = 3_600.0
 """How long a send waits for its block: no client gives up here, and a real model may think."""
+
+MAX_BLOCKS = 1_000_000
+"""Blocks that `mine` makes at most: each takes a millisecond."""
+
+TRANSACTION_FIELDS = (
+    "gas", "value", "nonce", "from", "gasPrice", "maxFeePerGas", "maxPriorityFeePerGas",
+    "accessList", "type", "chainId",
+)  # fmt: skip
+"""What web3.py's transaction may say, but for what `ask` says itself."""
 
 ZERO_ADDRESS = "0x" + "00" * 20
 """Agents that answer at once have nobody to call back."""
@@ -172,14 +183,28 @@ class AgentChain:
         creation = found.creation(arguments, named, libraries or {})
         return deployed(self, found, creation, sender=sender, value_wei=value)
 
-    def ask(self, agent: Any, question: str, **transaction: object) -> Any:  # noqa: ANN401 - web3's
+    def ask(
+        self,
+        agent: Any,  # noqa: ANN401 - web3's
+        question: str,
+        *,
+        sender: AddressLike | None = None,
+        **transaction: object,
+    ) -> Any:  # noqa: ANN401 - web3's
         """Run an agent in a transaction; return the receipt. Mines where nothing else does.
 
-        Input:  an agent of the ERC, whose `run` takes one text; the text; what else its transaction
-                is to say: `gas`, `value`, `from`.
-        Raises: ContractLogicError: it reverts, and the transaction names no gas.
+        Input:  an agent of the ERC, whose `run` takes one text; the text; who sends, the default
+                account where None; what else its transaction is to say: `gas`, `value`, `nonce`.
+        Raises: ContractLogicError: it reverts, and the transaction names no gas. ConfigError: that
+                is no agent, no text, or nothing that a transaction says.
         """
-        sent = agent.functions.run(agent_input(question), ZERO_ADDRESS).transact(transaction)
+        known("ask(…)", ("sender", *TRANSACTION_FIELDS), transaction)
+        if not hasattr(agent, "functions"):
+            raise ConfigError(f"ask({shown(agent)}, …): give the contract that `deploy` returned")
+        if sender is not None:
+            transaction["from"] = to_checksum_address(canonical(sender))
+        told = agent_input(text("ask(agent, …)", question))
+        sent = agent.functions.run(told, ZERO_ADDRESS).transact(transaction)
         if not self.has(sent):
             self.mine()
         return self.w3.eth.wait_for_transaction_receipt(sent)
@@ -205,14 +230,22 @@ class AgentChain:
                 self.node.change(lambda: keys.stop_impersonating(address))
 
     def set_balance(self, account: AddressLike, wei: int) -> None:
-        """Give an account its balance."""
+        """Give an account its balance.
+
+        Raises: ConfigError: it is no whole number of wei.
+        """
+        whole("set_balance(account, …)", wei, what="a whole number of wei")
         address = canonical(account)
         self.node.change(lambda: self.node.modify(lambda state: state.set_balance(address, wei)))
 
     # -- blocks and time -- #
 
     def mine(self, blocks: int = 1) -> None:
-        """Make blocks of what waits."""
+        """Make blocks of what waits.
+
+        Raises: ConfigError: it is no number of blocks.
+        """
+        whole("mine(…)", blocks, most=MAX_BLOCKS, what="a number of blocks")
 
         def work() -> None:
             for _ in range(blocks):
@@ -226,14 +259,19 @@ class AgentChain:
         return self.chain.head.timestamp
 
     def increase_time(self, seconds: int) -> None:
-        """Let the next block be so much later than the latest one."""
+        """Let the next block be so much later than the latest one.
+
+        Raises: ConfigError: it is no whole number of seconds.
+        """
+        whole("increase_time(…)", seconds, most=MAX_TIMESTAMP_SECONDS, what="whole seconds")
         self.node.change(lambda: self.node.clock.increase(seconds))
 
     def set_next_timestamp(self, seconds: int) -> None:
         """Give the next block its time, in seconds since 1970.
 
-        Raises: ConfigError: it is not after the latest block's.
+        Raises: ConfigError: it is not after the latest block's, or no whole number.
         """
+        whole("set_next_timestamp(…)", seconds, most=MAX_TIMESTAMP_SECONDS, what="whole seconds")
         self.node.change(lambda: self.node.clock.set_next(seconds, self.time))
 
     def _now(self) -> float:
@@ -285,9 +323,10 @@ class AgentChain:
 
     # -- what happened -- #
 
-    def computation(self, transaction_hash: bytes | str) -> ComputationAPI:
+    def computation(self, transaction_hash: bytes | str | Mapping[str, object]) -> ComputationAPI:
         """Return what a transaction did that was mined here.
 
+        Input:  its hash, or its receipt.
         Raises: ConfigError: no block of this chain has it.
         """
         wanted = hash_of(transaction_hash)
@@ -302,9 +341,10 @@ class AgentChain:
         """Say whether a block of this chain has a transaction."""
         return hash_of(transaction_hash) in self._mined
 
-    def steps(self, transaction_hash: bytes | str) -> tuple[AgentStep, ...]:
+    def steps(self, transaction_hash: bytes | str | Mapping[str, object]) -> tuple[AgentStep, ...]:
         """Return the steps of all agents in a transaction, in order.
 
+        Input:  its hash, or its receipt.
         Raises: ConfigError: no block of this chain has it.
         """
         return agent_steps(self.computation(transaction_hash))

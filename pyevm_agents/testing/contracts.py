@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.artifacts import artifact, artifact_names
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.testing.checks import shown
 from pyevm_agents.testing.compiled import CompiledContract, read_contract
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class Artifacts:
                 an artifact, from the root on.
         Raises: ConfigError: there is none, or there are several.
         """
+        if not isinstance(wanted, (str, Path)):
+            raise ConfigError(f"deploy({shown(wanted)}): a contract goes by its name or its path")
         if isinstance(wanted, Path) or wanted.endswith(".json"):
             return self._of_path(Path(wanted))
         source, _, name = wanted.rpartition(":")

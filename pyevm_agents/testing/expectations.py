@@ -32,6 +32,7 @@ def is_text(expected: ExpectedText, actual: str) -> bool:
         return expected == actual
     if isinstance(expected, re.Pattern):
         return expected.search(actual) is not None
+    _refuse_type(expected)
     if not callable(expected):
         raise ConfigError(f"{expected!r} is no text: give one, a pattern, or a function of it")
     return bool(expected(actual))
@@ -44,6 +45,7 @@ def is_value(expected: object, actual: object) -> bool:
         return isinstance(actual, str) and actual.lower() == address
     if isinstance(expected, re.Pattern):
         return isinstance(actual, str) and expected.search(actual) is not None
+    _refuse_type(expected)
     if callable(expected):
         return bool(expected(actual))
     if isinstance(expected, (list, tuple)):
@@ -53,6 +55,13 @@ def is_value(expected: object, actual: object) -> bool:
             and all(map(is_value, expected, actual))
         )
     return type(expected) is type(actual) and expected == actual
+
+
+def _refuse_type(expected: object) -> None:
+    """Refuse a type, which is a function of whatever it is given, and says nothing of it."""
+    if isinstance(expected, type):
+        name = expected.__name__
+        raise ConfigError(f"{name} is a type: give a value, or lambda it: isinstance(it, {name})")
 
 
 def address_of(value: object) -> str | None:

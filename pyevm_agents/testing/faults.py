@@ -28,8 +28,10 @@ from precompiles.spec import MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import again, answer
+from pyevm_agents.testing import checks
 from pyevm_agents.testing.addresses import canonical
 from pyevm_agents.testing.asking import agent_input
+from pyevm_agents.testing.checks import shown
 from pyevm_agents.testing.hostile import (
     NOBODY,
     Fault,
@@ -139,6 +141,8 @@ def returns(data: bytes) -> Fault:
     refuses it with the next step: `InvalidUtf8("toolResults")`. To take a mebibyte costs the tool
     and the agent some 2.3 million gas each.
     """
+    if not isinstance(data, bytes):
+        raise ConfigError(f"returns({shown(data)}): want bytes, as bytes.fromhex('1234')")
     return Fault(kind=Kind.RETURN, payload=data)
 
 
@@ -152,7 +156,8 @@ def answers(text: str) -> Fault:
     `CalldataTooLarge` beyond 64 KiB. Before that its tokens may cost more than there is: the run
     then reverts with nothing. A mebibyte takes all gas of a block to copy.
     """
-    return Fault(kind=Kind.RETURN, payload=encode(["int256", "string"], [-1, text]))
+    checked = checks.text("answers(…)", text)
+    return Fault(kind=Kind.RETURN, payload=encode(["int256", "string"], [-1, checked]))
 
 
 def reenters(agent: AddressLike, question: str) -> Fault:
@@ -165,7 +170,7 @@ def reenters(agent: AddressLike, question: str) -> Fault:
     Input:
         agent: whose `run` is called, by the tool.
     """
-    params, encoded = agent_input(question)
+    params, encoded = agent_input(checks.text("reenters(agent, …)", question))
     data = artifact("IERCAgentTool").call("run", (params, encoded), to_checksum_address(NOBODY))
     return Fault(kind=Kind.REENTER, payload=data, target=canonical(agent))
 
@@ -190,6 +195,7 @@ def changes(*, name: str | None = None, description: str | None = None) -> Fault
             description,
         )
     )
+    checks.text("changes(…)", text)
     return Fault(kind=Kind.CHANGE, payload=encode(["string"], [text]), selector=selector)
 
 
@@ -281,6 +287,8 @@ def _error(signature: str, arguments: Sequence[object]) -> bytes:
         except ParseError as error:
             raise _no_signature(signature) from error
         listed = [component.to_type_str() for component in parsed.components]
+    if not isinstance(arguments, (list, tuple)):
+        raise ConfigError(f"arguments={shown(arguments)}: want a list, as [{shown(arguments)}]")
     if len(listed) != len(arguments):
         raise ConfigError(f"{signature} does not take {list(arguments)}: give one for each type")
     try:
@@ -291,4 +299,6 @@ def _error(signature: str, arguments: Sequence[object]) -> bytes:
 
 
 def _no_signature(signature: str) -> ConfigError:
-    return ConfigError(f"{signature!r} is no error's signature, such as 'Undone(uint256)'")
+    return ConfigError(
+        f"{signature!r} is no error's signature, which has types and no names: 'Undone(uint256)'"
+    )

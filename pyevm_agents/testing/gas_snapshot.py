@@ -67,7 +67,14 @@ def read_snapshot(path: Path) -> dict[str, Cost]:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: can't be read: {error}") from error
     lines = enumerate(text.split("\n"), start=1)
-    return dict(_read_line(path, number, line) for number, line in lines if line.strip())
+    costs: dict[str, Cost] = {}
+    for number, line in lines:
+        if line.strip():
+            test, cost = _read_line(path, number, line)
+            if test in costs:
+                raise ConfigError(f"{path}, line {number}: {test} stands there twice; keep one")
+            costs[test] = cost
+    return costs
 
 
 def write_snapshot(costs: Mapping[str, Cost], path: Path) -> None:

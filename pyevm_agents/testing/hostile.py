@@ -10,13 +10,16 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
+from eth_abi.exceptions import DecodingError
 from eth_typing import Address
 from eth_utils import is_address, keccak, to_canonical_address, to_checksum_address
 
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.chain import Call
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.models.script_steps import STEP_TYPES
 from pyevm_agents.testing.addresses import canonical
+from pyevm_agents.testing.checks import shown, whole
 
 if TYPE_CHECKING:
     from eth.abc import StateAPI
@@ -28,6 +31,9 @@ USES_SLOT = int.from_bytes(keccak(b"pyevm-agents.HostileTool.uses"))
 """Where `HostileTool.sol` counts the uses of a tool, in the tool's own storage."""
 
 NOBODY = Address(bytes(20))
+
+UNREADABLE = (DecodingError, ValueError)
+"""What is raised of an output that is not of its type."""
 
 
 class Kind(IntEnum):
@@ -54,8 +60,16 @@ def put_in_place(chain: AgentChain, address: Address, fault: Fault, *, after: in
     """Let the tool at an address do something else from now on, after so many uses.
 
     Raises:
-        ConfigError: there is no contract at the address.
+        ConfigError: there is no contract at the address, or it is no tool.
     """
+    if not isinstance(fault, Fault):
+        raise ConfigError(_no_fault(fault))
+    whole("tool(.., after=…)", after, what="a number of uses")
+    if not _is_tool(chain, address):
+        raise ConfigError(
+            f"{to_checksum_address(address)} is no tool of an agent: it has no inputDescription(); "
+            "a fault changes what `run` does"
+        )
     original, payload_code = _beside(address, "original"), _beside(address, "payload")
     creation = artifact("HostileTool").creation(
         to_checksum_address(original),
@@ -70,10 +84,6 @@ def put_in_place(chain: AgentChain, address: Address, fault: Fault, *, after: in
     def change(state: StateAPI) -> None:
         # Where it misbehaves already, its own code is not the one in its place.
         code = state.get_code(original) or state.get_code(address)
-        if not code:
-            raise ConfigError(
-                f"there is no contract at {to_checksum_address(address)}: deploy the tool first"
-            )
         state.set_code(original, code)
         state.set_code(payload_code, b"\0" + fault.payload)
         state.set_code(address, hostile)
@@ -109,7 +119,11 @@ def tool_address(chain: AgentChain, tool: AddressLike, agent: AddressLike | None
         raise ConfigError(f"{tool!r} is no address; say whose tool it is: of=agent")
     agent = canonical(agent)
     named: dict[str, Address] = {}
-    for one in _read(chain, agent, "IERCAgent", "getTools"):
+    try:
+        tools = _read(chain, agent, "IERCAgent", "getTools")
+    except UNREADABLE as error:
+        raise ConfigError(f"{to_checksum_address(agent)} is no agent: no getTools()") from error
+    for one in tools:
         address = Address(to_canonical_address(one))
         named[str(_read(chain, address, "IERCAgentTool", "name"))] = address
     if tool not in named:
@@ -118,6 +132,32 @@ def tool_address(chain: AgentChain, tool: AddressLike, agent: AddressLike | None
             f"{', '.join(named) or 'none'}"
         )
     return named[tool]
+
+
+def _is_tool(chain: AgentChain, address: Address) -> bool:
+    """Whether a contract describes its input; one that misbehaves already does, as before.
+
+    Raises:
+        ConfigError: there is no contract.
+    """
+    if not chain.chain.code(address):
+        raise ConfigError(
+            f"there is no contract at {to_checksum_address(address)}: deploy the tool first"
+        )
+    try:
+        _read(chain, address, "IERCAgentTool", "inputDescription")
+    except UNREADABLE:
+        return False
+    return True
+
+
+def _no_fault(given: object) -> str:
+    if callable(given):
+        name = getattr(given, "__name__", shown(given))
+        return f"{name} is no fault yet: call it, as {name}()"
+    if isinstance(given, STEP_TYPES):
+        return f"{shown(given)} is what a model does: model.script(…); a tool's are in `faults`"
+    return f"{shown(given)} is no fault: give one of `faults`, as faults.reverts()"
 
 
 def _beside(address: Address, what: str) -> Address:

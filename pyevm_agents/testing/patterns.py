@@ -49,7 +49,14 @@ class Patterns:
         self._foreign = len(rules)
         self._chosen: dict[object, _Rule | None] = {}
 
-    def add(self, pattern: str, prompt: str, steps: Sequence[Step], *, is_optional: bool) -> None:
+    def add(
+        self,
+        pattern: str | re.Pattern[str],
+        prompt: str | re.Pattern[str],
+        steps: Sequence[Step],
+        *,
+        is_optional: bool,
+    ) -> None:
         """Say these steps in each run that both patterns match.
 
         Raises:
@@ -128,7 +135,11 @@ def _numbered(rule: _Rule) -> list[str]:
     ]
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
+    if isinstance(pattern, re.Pattern):
+        return pattern
+    if not isinstance(pattern, str):
+        raise ConfigError(f"when({pattern!r}, …): want a regular expression, or re.compile(…)")
     try:
         return re.compile(pattern, re.MULTILINE)
     except re.error as error:

@@ -17,7 +17,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pyevm_agents.errors import EngineFault, ScriptError
+from pyevm_agents.errors import ConfigError, EngineFault, ScriptError
 from pyevm_agents.models import ScriptedModel, unchecked
 from pyevm_agents.models.cuts import cut
 from pyevm_agents.models.prompts import asked
@@ -26,6 +26,7 @@ from pyevm_agents.models.scripted import circumstances, where
 from pyevm_agents.testing.patterns import Patterns
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Iterator, Sequence
 
     from precompiles.ports import Generation, GenerationRequest, LanguageModel, Segment
@@ -91,14 +92,19 @@ class ModelOfTest:
         self._answer_with(ScriptedModel(listed, vocabulary=self.vocabulary))
 
     def when(
-        self, pattern: str, /, *steps: Step, prompt: str = "", is_optional: bool = False
+        self,
+        pattern: str | re.Pattern[str],
+        /,
+        *steps: Step,
+        prompt: str | re.Pattern[str] = "",
+        is_optional: bool = False,
     ) -> None:
         r"""Say these steps, in order, in each run that a pattern matches; the first match wins.
 
         Input:
-            pattern: a regular expression, searched in the question and what the run has said and
-                observed so far: `r"^Deposit"`, `r"Observation: .*not enough"`. They stand there as
-                the model reads them, with handles in place of addresses.
+            pattern: a regular expression, as text or compiled, searched in the question and what
+                the run has said and observed so far: `r"^Deposit"`, `r"Observation: .*not enough"`.
+                They stand there as the model reads them, with handles in place of addresses.
             steps: said from the first prompt of a run on that is matched.
             prompt: another one, searched in all of the prompt: tells agents apart by their base
                 prompts.
@@ -137,8 +143,12 @@ class ModelOfTest:
         """Let another model answer: an adversary, a cassette, one with weights. None for nobody.
 
         Raises:
-            ScriptError: the script before is not used up.
+            ScriptError: the script before is not used up. ConfigError: that is no model.
         """
+        if model is not None and not hasattr(model, "generate"):
+            raise ConfigError(
+                f"use_model({model!r}): no model, it has no generate(…); a function goes to respond"
+            )
         self._answer_with(model)
 
     def reset(self) -> None:

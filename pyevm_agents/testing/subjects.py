@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.shown import counted
+from pyevm_agents.testing.checks import shown
 from pyevm_agents.testing.hashes import hash_of
 from pyevm_agents.testing.runs import AgentRun, run_of
 from pyevm_agents.trace import AgentStep
@@ -38,7 +39,7 @@ def run_about(subject: Subject, chain: AgentChain | None = None) -> AgentRun:
         if steps and len(steps) == len(given):
             return AgentRun(steps=steps)
     raise ConfigError(
-        f"{subject!r} is no transaction: give its receipt, its hash, or steps of an agent"
+        f"{shown(subject)} is no transaction: give its receipt, its hash, or steps of an agent"
     )
 
 

@@ -56,6 +56,51 @@ def test_a_refusal_shows_the_lines_of_the_test_alone(suite: Run) -> None:
         result.stdout.no_fnmatch_line(f"*{file}*")
 
 
+CAUSED = """
+    def test_argument(deploy):
+        deploy("SimpleAgent", "0x" + "00" * 19 + "19", "m", "n", "d", "i", "b", 5, 3)
+
+    def test_pattern(model):
+        model.when("(", None)
+
+    def test_step(model):
+        from pyevm_agents.testing import use
+        use("CounterTool", amount=1.5)
+"""
+
+
+def test_what_a_refusal_came_of_is_not_shown(suite: Run) -> None:
+    result = suite(CAUSED)
+    result.assert_outcomes(failed=3)
+    for others in (
+        "*direct cause*",
+        "*re/_parser.py*",
+        "*testing/arguments.py*",
+        "*script_steps.py*",
+    ):
+        result.stdout.no_fnmatch_line(others)
+    assert len(result.outlines) < 60
+    suite(CAUSED, "--full-trace").stdout.fnmatch_lines(["*direct cause*"])
+
+
+def test_a_refusal_that_came_of_the_tests_own_code_shows_it(suite: Run) -> None:
+    result = suite(
+        """
+        from pyevm_agents.errors import ConfigError
+
+        def wrong():
+            raise KeyError("mine")
+
+        def test_mine(deploy):
+            try:
+                wrong()
+            except KeyError as error:
+                raise ConfigError("told") from error
+        """
+    )
+    result.stdout.fnmatch_lines(["*KeyError: 'mine'*", "*direct cause*", "*ConfigError: told"])
+
+
 def test_all_frames_are_there_for_who_wants_them(suite: Run) -> None:
     suite(TYPO, "--full-trace").stdout.fnmatch_lines(["*testing/contracts.py:*"])
 
@@ -112,7 +157,7 @@ def test_other_errors_keep_their_frames(suite: Run) -> None:
     result = suite(
         """
         def test_wrong_call(agent_chain):
-            agent_chain.set_balance(agent_chain.accounts[0], "much")
+            agent_chain.forget_snapshot(99)
         """
     )
     result.assert_outcomes(failed=1)

@@ -437,26 +437,148 @@ def test_what_traces_the_pending_block_asks_no_model() -> None:
         assert it.model.requests == []
 
 
-def test_an_undone_block_is_traced_on_what_it_began_with(serve: Serve) -> None:
+@pytest.mark.parametrize("undo", ["rollback", "revert"])
+def test_an_undone_block_is_traced_on_what_it_began_with(serve: Serve, undo: str) -> None:
     served = serve(codes=CODES)
-    traced = []
-    for _ in range(2):
+    options = {"tracer": "callTracer"}
+
+    def traced(block: str) -> str:
+        (told,) = served.ask("debug_traceBlockByHash", block, options)
+        return str(told["result"]["output"])
+
+    blocks = []
+    for begins_with in (0x10, 0x20):
+        kept = served.ask("evm_snapshot")
+        served.ask("anvil_setStorageAt", COUNTER, word(0), word(begins_with))
         sent = send(served, COUNTER)
-        block = served.ask("eth_getTransactionReceipt", sent)["blockHash"]
-        served.ask("anvil_rollback", 1)
+        blocks.append(served.ask("eth_getTransactionReceipt", sent)["blockHash"])
+        if undo == "revert":
+            served.ask("evm_revert", kept)
+        else:
+            served.ask("anvil_rollback", 1)
         served.ask("anvil_setStorageAt", COUNTER, word(0), word(0x50))
-        options = {"tracer": "callTracer"}
-        traced += served.ask("debug_traceBlockByHash", block, options)
-    assert traced[0]["result"]["output"] == word(1)
+        assert [traced(block) for block in blocks] == [word(0x11), word(0x21)][: len(blocks)]
 
 
-def test_a_pending_block_is_traced_on_what_it_began_with_though_another_is_mined(
-    served: Served,
-) -> None:
+def test_a_block_that_is_made_again_is_traced_on_what_it_began_with_now(serve: Serve) -> None:
+    """Its transaction overwrites what was set before it, so both have one hash."""
+    codes = {NOBODY: asm("0x07 PUSH0 SLOAD PUSH0 MSTORE PUSH0 SSTORE 0x20 PUSH0 RETURN")}
+    served = serve(codes=codes)
+    hashes = []
+    for begins_with in (0x10, None):
+        kept = served.ask("evm_snapshot")
+        if begins_with is not None:
+            served.ask("anvil_setStorageAt", to_hex(NOBODY), word(0), word(begins_with))
+        else:  # Gas is another where the slot was empty.
+            served.ask("anvil_setStorageAt", to_hex(NOBODY), word(0), word(0x20))
+        sent = send(served, to_hex(NOBODY))
+        hashes.append(served.ask("eth_getTransactionReceipt", sent)["blockHash"])
+        traced = served.ask("debug_traceTransaction", sent, {"tracer": "callTracer"})
+        assert traced["output"] == word(begins_with or 0x20)
+        served.ask("evm_revert", kept)
+    assert hashes[0] == hashes[1]
+
+
+def test_an_undone_block_keeps_who_sent_without_a_key(serve: Serve) -> None:
+    served = serve(codes=CODES)
+    kept, sender = served.ask("evm_snapshot"), "0x" + "77" * 20
+    served.ask("anvil_impersonateAccount", sender)
+    served.ask("anvil_setBalance", sender, hex(10**18))
+    sent = send(served, COUNTER, **{"from": sender})
+    block = served.ask("eth_getTransactionReceipt", sent)["blockHash"]
+    served.ask("evm_revert", kept)
+    served.node.chain._records.clear()  # noqa: SLF001 - as if others had been asked for since
+    (told,) = served.ask("debug_traceBlockByHash", block, {"tracer": "callTracer"})
+    assert told["result"]["from"] == sender
+
+
+def test_a_pending_block_is_traced_on_what_it_began_with_whatever_happens(served: Served) -> None:
     served.ask("anvil_setStorageAt", COUNTER, word(0), word(0x50))
     send(served, COUNTER)
     record = served.node.pending()
-    for _ in range(2):
+    for change in (
+        lambda: None,
+        lambda: served.ask("evm_mine"),
+        lambda: served.ask("anvil_setStorageAt", COUNTER, word(0), word(0x99)),
+    ):
+        change()
         _, computation = served.node.chain.replay(record, 0)
         assert to_hex(bytes(computation.output)) == word(0x51)
-        served.ask("evm_mine")
+
+
+OPENED = asm(
+    "CALLDATASIZE 0x0c JUMPI PUSH0 SLOAD 0x11 JUMPI PUSH0 PUSH0 REVERT "
+    "JUMPDEST 0x01 PUSH0 SSTORE JUMPDEST STOP"
+)
+"""Reverts until somebody has called it with data."""
+
+
+def test_what_takes_anothers_place_is_tried_behind_those_before_it(serve: Serve) -> None:
+    served = serve(codes={NOBODY: OPENED}, is_automatic=False)
+    door, sender = to_hex(NOBODY), to_hex(ADDRESSES[1])
+    send(served, SENDER, **{"from": sender}, **dear(5))
+    send(served, door, **{"from": sender}, data="0x01", **dear(5))
+    send(served, SENDER, **{"from": sender}, **dear(5))
+    told = {"from": sender, "to": door}
+    for nonce, is_open in (("0x3", True), ("0x2", True), ("0x1", False), ("0x0", False)):
+        for method in ("eth_estimateGas", "agent_estimate"):
+            if is_open:
+                assert served.ask(method, told | {"nonce": nonce})
+            else:
+                with pytest.raises(RefusedError, match="execution reverted"):
+                    served.ask(method, told | {"nonce": nonce})
+        listed = served.ask("eth_createAccessList", told | {"nonce": nonce})
+        assert ("error" in listed) != is_open
+    more = {"nonce": "0x2", "maxFeePerGas": hex(200 * GWEI), "maxPriorityFeePerGas": hex(9 * GWEI)}
+    sent = served.ask("eth_sendTransaction", told | more)
+    served.ask("evm_mine")
+    assert served.ask("eth_getTransactionReceipt", sent)["status"] == "0x1"
+
+
+def test_one_that_no_block_holds_makes_the_others_no_slower(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executed = []
+    add = Draft.add
+
+    def counted(draft: Draft, transaction: SignedTransactionAPI) -> None:
+        executed.append(transaction.hash)
+        add(draft, transaction)
+
+    monkeypatch.setattr(Draft, "add", counted)
+    poor = to_hex(ADDRESSES[1])
+    send(served, SENDER, **{"from": poor}, value=hex(99 * 10**18), **dear(9))
+    send(served, SENDER, **{"from": poor}, value=hex(99 * 10**18), **dear(9))
+    for count in range(1, 8):
+        send(served, COUNTER, **{"from": to_hex(ADDRESSES[2])}, **dear(5))
+        assert served.ask("eth_getStorageAt", COUNTER, "0x0", "pending") == word(count)
+    assert len(executed) == 9
+
+
+def test_no_draft_has_a_time_that_was_set_otherwise_meanwhile(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send(served, COUNTER)
+    ready, late = served.node.pool.ready, [hex(int(START) + 500)]
+
+    def interrupted(*told: Any) -> Any:  # noqa: ANN401 - Pool.ready's own
+        if late:
+            served.ask("evm_setNextBlockTimestamp", late.pop())
+        return ready(*told)
+
+    monkeypatch.setattr(served.node.pool, "ready", interrupted)
+    for _ in range(2):
+        header = served.ask("eth_getHeaderByNumber", "pending")
+        assert int(header["timestamp"], 16) == START + 500
+
+
+def test_what_a_transaction_writes_where_its_block_began_is_seen(serve: Serve) -> None:
+    system = "0x" + "ff" * 19 + "fe"
+    codes = {**CODES, HISTORY_STORAGE_ADDRESS: HISTORY_STORAGE_CONTRACT_CODE}
+    served = serve(codes=codes, is_automatic=False)
+    served.ask("anvil_impersonateAccount", system)
+    served.ask("anvil_setBalance", system, hex(10**18))
+    send(served, HISTORY, **{"from": system}, data=word(0x1234))
+    assert served.ask("eth_getStorageAt", HISTORY, "0x0", "pending") == word(0x1234)
+    served.ask("evm_mine")
+    assert served.ask("eth_getStorageAt", HISTORY, "0x0", "latest") == word(0x1234)

@@ -41,6 +41,18 @@ def test_each_test_has_a_chain() -> None:
     assert (threading.active_count(), live_chains()) == before
 
 
+def test_a_set_up_that_begins_no_chain_is_told() -> None:
+    class Case(AgentTestCase):
+        def setUp(self) -> None:
+            self.limit = 1
+
+        def test_deploys(self) -> None:
+            self.deploy("CounterTool")
+
+    (*_, (_, told)) = result_of(Case).errors
+    assert "has no attribute 'chain': it has no chain yet; call super().setUp() first" in told
+
+
 def test_a_script_that_is_not_used_up_fails() -> None:
     class Case(AgentTestCase):
         def test_forgets(self) -> None:

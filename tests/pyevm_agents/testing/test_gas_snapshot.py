@@ -74,6 +74,15 @@ def test_another_line_is_told(tmp_path: Path, line: str) -> None:
         read_snapshot(path)
 
 
+def test_a_test_that_stands_there_twice_is_told(tmp_path: Path) -> None:
+    """As after a merge that kept both sides."""
+    path = tmp_path / "file"
+    write_snapshot({"a": COST}, path)
+    path.write_text(path.read_text() * 2)
+    with pytest.raises(ConfigError, match="file, line 2: a stands there twice"):
+        read_snapshot(path)
+
+
 def test_changes_beyond_the_tolerance_are_told() -> None:
     snapshot = {"a": COST, "b": COST, "gone": COST, "elsewhere": COST}
     costs = {"a": other(gas=1_010, warm_tokens=5), "b": COST, "new": COST}

@@ -1,0 +1,135 @@
+"""What a test hands in by mistake is refused where it does, in words; nothing of it is kept."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pyevm_agents.errors import ConfigError, ScriptError
+from pyevm_agents.testing import again, answer, assert_agent, faults, use
+from tests.pyevm_agents.testing.agents import EXECUTOR
+
+if TYPE_CHECKING:
+    from pyevm_agents.testing import AgentChain
+
+
+anyhow: Any = faults
+about: Any = assert_agent
+"""Called as nobody should."""
+
+
+class Scene:
+    """A chain with a tool, its agent, and a token that is neither."""
+
+    def __init__(self, chain: AgentChain) -> None:
+        self.chain = chain
+        self.counter = chain.deploy("CounterTool")
+        self.clerk = chain.deploy(
+            "SimpleAgent", EXECUTOR, "default", "n", "d", "i", "b", [self.counter], 3
+        )
+        self.token = chain.deploy("DemoToken", "a", "b", 6, 100)
+
+    def ask(self, *steps: Any, **told: Any) -> Any:  # noqa: ANN401 - web3's
+        self.chain.model.script(*steps or (answer("x"),))
+        return self.chain.ask(self.clerk, "Add one", **told)
+
+
+@pytest.fixture
+def scene(agent_chain: AgentChain) -> Scene:
+    return Scene(agent_chain)
+
+
+MISTAKES: dict[str, tuple[Any, str]] = {
+    "time": (lambda it: it.chain.increase_time(43200.0), "increase_time(43200.0): want whole sec"),
+    "back": (lambda it: it.chain.increase_time(-100), "increase_time(-100): want whole seconds, 0"),
+    "none": (lambda it: it.chain.increase_time(None), "increase_time(None): want whole seconds"),
+    "next": (lambda it: it.chain.set_next_timestamp(2e9), "set_next_timestamp(2000000000.0): want"),
+    "wei": (
+        lambda it: it.chain.set_balance(it.chain.accounts[1], 1.5e18),
+        "set_balance(account, 1.5e+18): want a whole number of wei, as an int",
+    ),
+    "debt": (lambda it: it.chain.set_balance(it.chain.accounts[1], -1), "a whole number of wei, 0"),
+    "blocks": (lambda it: it.chain.mine("3"), "mine('3'): want a number of blocks"),
+    "field": (lambda it: it.ask(from_="0x"), "ask(…): there is no from_=; there are sender, gas"),
+    "agent": (
+        lambda it: it.chain.ask(it.clerk.address, "x"),
+        ", …): give the contract that `deploy` returned",
+    ),
+    "question": (lambda it: it.chain.ask(it.clerk, None), "ask(agent, None): want a text"),
+    "not called": (
+        lambda it: anyhow.tool(it.chain, it.counter, anyhow.runs_out_of_gas),
+        "runs_out_of_gas is no fault yet: call it, as runs_out_of_gas()",
+    ),
+    "model's": (
+        lambda it: anyhow.tool(it.chain, it.counter, anyhow.refuses()),
+        "is what a model does: model.script(…)",
+    ),
+    "text": (lambda _: anyhow.returns("0x1234"), "returns('0x1234'): want bytes"),
+    "no text": (lambda _: anyhow.answers(None), "answers(None): want a text"),
+    "bytes": (lambda it: anyhow.reenters(it.clerk, b"x"), "reenters(agent, b'x'): want a text"),
+    "name": (lambda _: anyhow.changes(name=5), "changes(5): want a text"),
+    "error": (lambda _: anyhow.reverts(error="E(uint256)", arguments=5), "want a list, as [5]"),
+    "named": (lambda _: anyhow.reverts(error="E(uint256 a)", arguments=[5]), "types and no names"),
+    "after": (
+        lambda it: anyhow.tool(it.chain, it.counter, anyhow.reverts(), after=-1),
+        "after=-1): want a number of uses, 0",
+    ),
+    "no tool": (
+        lambda it: anyhow.tool(it.chain, it.token, anyhow.reverts()),
+        "is no tool of an agent: it has no inputDescription()",
+    ),
+    "no agent": (
+        lambda it: anyhow.tool(it.chain, "CounterTool", anyhow.reverts(), of=it.counter),
+        "is no agent: no getTools()",
+    ),
+    "type": (
+        lambda it: (
+            about(it.ask(use("CounterTool", amount=1), answer("x")))
+            .used("CounterTool")
+            .with_args(amount=str)
+        ),
+        "str is a type: give a value, or lambda it: isinstance(it, str)",
+    ),
+    "answer": (lambda it: about(it.ask()).answered(None), "answered(None): want one text"),
+    "then": (lambda it: about(it.ask()).then_answered(None), "then_answered(None): want"),
+    "pattern": (lambda it: it.chain.model.when(None, answer("x")), "when(None, …): want a regular"),
+    "float": (lambda _: use("CounterTool", amount=2.0), "or a list of one: amount=2"),
+    "lambda": (lambda it: it.chain.model.use_model(lambda _: answer("x")), "it has no generate(…)"),
+    "contract": (lambda it: it.chain.deploy(it.counter), "a contract goes by its name or its path"),
+    "steps": (lambda it: it.chain.steps({"logs": "x" * 5_000}), "is no hash of a transaction"),
+    "receipt": (lambda _: about({"logs": "x" * 5_000}), "is no transaction: give its"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_told_where_it_is_made(scene: Scene, mistake: str) -> None:
+    act, message = MISTAKES[mistake]
+    with pytest.raises(ConfigError, match=re.escape(message)) as refused:
+        act(scene)
+    assert len(str(refused.value)) < 500
+    scene.chain.model.reset()
+    before = scene.chain.time
+    scene.ask()
+    assert scene.chain.time == before + 1
+    scene.chain.model.reset()
+
+
+def test_a_forgotten_answer_is_asked_for(scene: Scene) -> None:
+    with pytest.raises(ScriptError, match=r"did you mean answer\(\"It is 5.\"\), or use"):
+        scene.ask("It is 5.")
+    scene.chain.model.reset()
+
+
+def test_whoever_sends_is_told_as_where_one_deploys(scene: Scene) -> None:
+    other = scene.chain.accounts[1]
+    assert scene.ask(sender=other)["from"] == other
+    assert scene.ask(**{"from": other})["from"] == other
+    assert scene.ask()["from"] == scene.chain.accounts[0]
+
+
+def test_a_compiled_pattern_is_one(scene: Scene) -> None:
+    scene.chain.model.when(re.compile("ADD", re.IGNORECASE), again(answer("x")))
+    receipt = scene.chain.ask(scene.clerk, "Add one")
+    assert len(scene.chain.steps(receipt)) == 1
