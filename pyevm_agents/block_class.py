@@ -123,10 +123,9 @@ def cancun_header_after(
     **told: Any,  # noqa: ANN401 - py-evm's
 ) -> BlockHeaderAPI:
     """Return the header that follows a parent, or a genesis one."""
-    if parent is None or told or not _is_like(parent, CancunHeader):
-        made = create_cancun_header_from_parent(parent, **told)
-        return CancunHeader(**made.as_dict())
-    return _following(CancunHeader, parent, calc_excess_blob_gas_cancun(parent))
+    if parent is not None and not told and _is_like(parent, CancunHeader):
+        return _following(CancunHeader, parent, calc_excess_blob_gas_cancun(parent))
+    return CancunHeader(**create_cancun_header_from_parent(parent, **told).as_dict())
 
 
 def prague_header_after(
@@ -134,11 +133,10 @@ def prague_header_after(
     **told: Any,  # noqa: ANN401 - py-evm's
 ) -> BlockHeaderAPI:
     """Return the header that follows a parent, or a genesis one."""
-    if parent is None or told or not _is_like(parent, PragueHeader):
-        made = create_prague_header_from_parent(parent, **told)
-        return PragueHeader(**made.as_dict())
-    excess = calc_excess_blob_gas_prague(parent)
-    return _following(PragueHeader, parent, excess, requests_hash=EMPTY_SHA256)
+    if parent is not None and not told and _is_like(parent, PragueHeader):
+        excess = calc_excess_blob_gas_prague(parent)
+        return _following(PragueHeader, parent, excess, requests_hash=EMPTY_SHA256)
+    return PragueHeader(**create_prague_header_from_parent(parent, **told).as_dict())
 
 
 def _is_like(header: Any, header_class: Any) -> bool:  # noqa: ANN401 - `rlp.Serializable`s

@@ -192,10 +192,10 @@ def test_going_back_and_mining_leave_nothing_behind(served: Served) -> None:
     assert (count("latest"), count("pending")) == (0, 0)
 
 
-def test_no_transaction_is_executed_twice_where_others_follow_on(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    executed = []
+@pytest.fixture
+def executed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """Return the hashes of what drafts execute, as they do."""
+    executed: list[bytes] = []
     add = Draft.add
 
     def counted(draft: Draft, transaction: SignedTransactionAPI) -> None:
@@ -203,6 +203,12 @@ def test_no_transaction_is_executed_twice_where_others_follow_on(
         add(draft, transaction)
 
     monkeypatch.setattr(Draft, "add", counted)
+    return executed
+
+
+def test_no_transaction_is_executed_twice_where_others_follow_on(
+    served: Served, executed: list[bytes]
+) -> None:
     for count in range(1, 6):
         send(served, COUNTER, **{"from": to_hex(ADDRESSES[count % 2])})
         for _ in range(2):
@@ -536,16 +542,8 @@ def test_what_takes_anothers_place_is_tried_behind_those_before_it(serve: Serve)
 
 
 def test_one_that_no_block_holds_makes_the_others_no_slower(
-    served: Served, monkeypatch: pytest.MonkeyPatch
+    served: Served, executed: list[bytes]
 ) -> None:
-    executed = []
-    add = Draft.add
-
-    def counted(draft: Draft, transaction: SignedTransactionAPI) -> None:
-        executed.append(transaction.hash)
-        add(draft, transaction)
-
-    monkeypatch.setattr(Draft, "add", counted)
     poor = to_hex(ADDRESSES[1])
     send(served, SENDER, **{"from": poor}, value=hex(99 * 10**18), **dear(9))
     send(served, SENDER, **{"from": poor}, value=hex(99 * 10**18), **dear(9))
