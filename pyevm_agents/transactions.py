@@ -130,10 +130,15 @@ def _maker(kind: int, builder: Builder) -> str:
 
     Raises: ConfigError: there is no such type, or not yet.
     """
-    known = [one for one, name in _MAKERS.items() if hasattr(builder, f"new_unsigned_{name}")]
-    if kind not in known:
-        raise ConfigError(f"transaction type {kind}: there are {LEGACY_TYPE} to {max(known)}")
-    return _MAKERS[kind]
+    maker = _MAKERS.get(kind)
+    if maker is None or not _has(builder, maker):
+        last = max(one for one, name in _MAKERS.items() if _has(builder, name))
+        raise ConfigError(f"transaction type {kind}: there are {LEGACY_TYPE} to {last}")
+    return maker
+
+
+def _has(builder: Builder, maker: str) -> bool:
+    return hasattr(builder, f"new_unsigned_{maker}")
 
 
 def _legacy(fields: Fields) -> dict[str, Any]:

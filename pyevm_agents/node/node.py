@@ -252,15 +252,19 @@ class Node:
             timestamp_seconds = self.clock.time_of_next(parent.timestamp)
         return replace(told, timestamp_seconds=timestamp_seconds)
 
-    def next_header(self) -> BlockHeaderAPI:
-        """Return the header that the next block begins with, were it made now."""
-        parent = self.chain.head  # Another thread may be making blocks.
+    def next_header(self, parent: BlockHeaderAPI | None = None) -> BlockHeaderAPI:
+        """Return the header that the next block begins with, were it made now.
+
+        Input: the latest block as the caller saw it.
+        """
+        # Another thread may be making blocks: it is looked at once.
+        parent = self.chain.head if parent is None else parent
         return self.chain.next_header(self.settings(parent=parent), parent=parent)
 
     def pending(self) -> Record:
-        """Return the block of what waits as it would be made now; no model is asked. See `Drafts`.
+        """Return the block of what waits as it would be made now; see `Drafts.block`.
 
-        What reads it may be asked in any thread.
+        Any thread may ask for it, and no model is asked.
         """
         return self._drafts.block(self._upcoming())
 
@@ -283,8 +287,7 @@ class Node:
     def _upcoming(self) -> Upcoming:
         while True:
             head, clock = self.chain.head, self.clock.settings
-            header = self.chain.next_header(self.settings(parent=head), parent=head)
-            upcoming = self._made_of(header, clock)
+            upcoming = self._made_of(self.next_header(head), clock)
             # Else a block may have taken what waited in between, or the time was set.
             if self.chain.head is head and self.clock.settings is clock:
                 return upcoming
