@@ -11,10 +11,10 @@ demo: ## Install what is missing and run the main job on the real model
 	$(UV) run pyevm-agents demo
 
 test: ## Install what is missing and run the tests
-	$(UV) run pytest -n 2 --dist loadfile
+	$(UV) run pytest -n 2 --dist loadfile --max-worker-restart 1
 
 slow: ## Run the tests that take minutes
-	$(UV) run pytest -m slow
+	$(UV) run pytest -m slow --timeout 540
 
 coverage: ## Run the tests and print which lines and branches they miss
 	$(UV) run coverage run -m pytest

@@ -303,7 +303,7 @@ def test_scenarios_need_no_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[s
         (["--only", "jokes"], "invalid choice: 'jokes'"),
         (["--tasks", __file__, "--count", "3"], "not allowed with argument"),
         (["--processes", "-1"], "'-1' is no whole number"),
-        (["--json", "/nowhere/runs.json"], "can't write to /nowhere/runs.json"),
+        (["--json", "/dev/null/runs.json"], "can't write to /dev/null/runs.json"),
         (["--save-tasks", "/"], "can't write to /"),
     ],
 )

@@ -26,6 +26,7 @@ from eth_abi import encode
 
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.cli import main
+from pyevm_agents.server import Server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -185,13 +186,13 @@ def test_a_folder_has_one_node_and_one_configuration(tmp_path: Path) -> None:
         (["--port", "70000"], "70000 is not in the range"),
         (["--state-dir", "/dev/null/x"], "can't be used"),
         (["--fork-name", "osaka"], "'osaka' is not one of 'cancun', 'prague', 'latest'"),
-        (["--load-state", "/nonexistent/x"], "can't be read: No such file"),
-        (["--dump-state", "/nonexistent/x"], "no state can be written to"),
+        (["--load-state", "{empty}/none/x"], "can't be read: No such file"),
+        (["--dump-state", "{empty}/none/x"], "no state can be written to"),
         (["--state", "x", "--dump-state", "y"], "--state and --dump-state exclude each other"),
         (["--fixture", "nope"], "no chain 'nope': name one of nested, out_of_gas"),
         (["--fixture", "wallet_agent", "--chain-id", "5"], "--fixture and --chain-id exclude"),
         (["--schedule", "cold=5"], "--no-model and --schedule exclude"),
-        (["--schedule", "/nonexistent"], "schedule in /nonexistent: the file can't be read: No"),
+        (["--schedule", "{empty}/none"], "/none: the file can't be read: No such file"),
         (["--schedule", "output=0"], "output_token_gas is 0; choose from 1"),
         (["--quiet", "--json-logs"], "--quiet and --json-logs exclude"),
         (["--host", "1.2.3.4"], "does not have that address"),
@@ -200,10 +201,15 @@ def test_a_folder_has_one_node_and_one_configuration(tmp_path: Path) -> None:
         (["--prune-history"], "No option --prune-history: history is kept on the disk"),
         (["--chainid", "5"], "Did you mean"),
         (["--derivation-path", "x"], "is no path such as m/44'/60'/0'/0"),
-        (["--init", "/nonexistent"], "can't be read: No such file"),
+        (["--init", "{empty}/none"], "can't be read: No such file"),
     ],
 )
-def test_a_mistake_gets_one_clear_line(options: list[str], message: str) -> None:
+def test_a_mistake_gets_one_clear_line(
+    options: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A node that should not have begun would run on.
+    monkeypatch.setattr(Server, "stopped", lambda _: pytest.fail("the mistake went unnoticed"))
+    options = [option.replace("{empty}", str(tmp_path)) for option in options]
     if "--store" not in options:
         options = ["--no-model", *options]
     told = CliRunner().invoke(main, ["node", *options])

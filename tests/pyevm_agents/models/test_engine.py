@@ -325,7 +325,7 @@ def test_the_engine_does_not_spin_whatever_the_environment_says(
 def test_a_process_that_can_not_be_started_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     with Vocabulary() as vocabulary:
         with monkeypatch.context() as patched:
-            patched.setattr(sys, "executable", "/not/there")
+            patched.setattr(sys, "executable", "/dev/null/python")
             with pytest.raises(EngineFault, match=r"does not start: .*/not/there.*; free memory"):
                 vocabulary.tokenize(TEXT)
         assert vocabulary.tokenize(TEXT)
