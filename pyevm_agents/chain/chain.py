@@ -255,8 +255,6 @@ class Chain(ChainTrials):
             self._db.commit()
         self._stand_at(target)
 
-    # -- beside the rules -- #
-
     # -- inside -- #
 
     def _execute(self, vm: WatchedVM, block: BlockAPI, watch: Watch | None = None) -> MinedBlock:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pyevm_agents.cli.node_lines import NodeLines, transactions_of
-from pyevm_agents.node.node import Watcher
+from pyevm_agents.node.watchers import Watcher
 from pyevm_agents.rpc.agent_events import Rhythm, event_json
 from pyevm_agents.rpc.envelope import Answered
 
@@ -90,7 +90,7 @@ class NodeLog:
         self._left_out = 0
         self._held = _Held()
         self._stops: list[Callable[[], None]] = [
-            node.watch(Watcher(mined=self._mined, printed=self._printed)),
+            node.watchers.add(Watcher(mined=self._mined, printed=self._printed)),
             node.chain.steps.listen(self._stepped),
         ]
         self._thread = threading.Thread(target=self._write, name="log", daemon=True)

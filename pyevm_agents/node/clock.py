@@ -36,6 +36,14 @@ class Clock:
         self._now = now
         self.settings = settings or Settings()
 
+    def snapshot(self) -> Settings:
+        """Return how its time is set."""
+        return self.settings
+
+    def restore(self, settings: Settings) -> None:
+        """Set it as it was."""
+        self.settings = settings
+
     def now_seconds(self) -> int:
         """Return what time it is on the chain."""
         return int(self._now()) + self.settings.offset_seconds

@@ -61,7 +61,7 @@ def load(node: Node, form: object) -> None:
     node.chain.load_accounts(form.get("accounts"))
     for left in range(missing, 0, -1):
         after = node.chain.head.timestamp + 1
-        node.mine_these((), node.settings(after if left > 1 else max(after, timestamp)))
+        node.mine_these((), node.next_block.settings(after if left > 1 else max(after, timestamp)))
 
 
 def _quantity(block: object, name: str) -> int:

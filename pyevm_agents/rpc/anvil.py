@@ -132,7 +132,7 @@ def remove_block_timestamp_interval(rpc: Rpc) -> bool:
 @METHODS.method("anvil_rollback", optional(uint64, 1))
 def rollback(rpc: Rpc, depth: int) -> None:
     """Go back by so many blocks; their transactions are gone."""
-    rpc.node.do(lambda: rpc.node.rollback(depth)).result()
+    rpc.node.do(lambda: rpc.node.history.rollback(depth)).result()
 
 
 @METHODS.method("anvil_reorg", uint64, optional(listed))
@@ -229,7 +229,7 @@ def _no_dump(reason: str) -> RpcError:
 @METHODS.method("anvil_nodeInfo")
 def node_info(rpc: Rpc) -> Json:
     """Return where the chain stands and what rules it has."""
-    head, following = rpc.node.chain.head, rpc.node.next_header()
+    head, following = rpc.node.chain.head, rpc.node.next_block.header()
     base_fee = int(following.base_fee_per_gas or 0)
     return {
         "currentBlockNumber": formats.quantity(head.block_number),
@@ -261,7 +261,7 @@ def metadata(rpc: Rpc) -> Json:
         "forkedNetwork": None,
         "snapshots": {
             hex(number): [header.block_number, formats.data(header.hash)]
-            for number, header in rpc.node.snapshots.items()
+            for number, header in rpc.node.history.snapshots.items()
         },
     }
 

@@ -46,7 +46,7 @@ def header_of(node: Node, block: BlockId) -> BlockHeaderAPI:
         raise BlockNotFoundError("header not found") from error
     match block.tag:
         case "pending":
-            return node.next_header()
+            return node.next_block.header()
         case "earliest":
             return chain.header(0)
         case _:
@@ -75,7 +75,7 @@ def view_of(rpc: Rpc, block: BlockId) -> View:
     """
     if block.tag == "pending" and len(rpc.node.pool):
         rpc.require_patience()
-        return View(*rpc.node.behind_pending())
+        return View(*rpc.node.pending.behind())
     return View(rpc.node.chain, header_of(rpc.node, block))
 
 
@@ -95,10 +95,10 @@ def next_view(
         return view_of(rpc, block)
     node = rpc.node
     if node.mining.is_automatic:
-        return View(node.chain, node.next_header())
+        return View(node.chain, node.next_block.header())
     if sender is not None and nonce is not None and nonce < node.next_nonce(sender):
         rpc.require_patience()
-        return View(*node.before_nonce(sender, nonce))
+        return View(*node.pending.before_nonce(sender, nonce))
     return view_of(rpc, PENDING)
 
 
@@ -110,5 +110,5 @@ def made_view(rpc: Rpc, block: BlockId) -> View:
     if block.tag != "pending":
         return view_of(rpc, block)
     rpc.require_patience()
-    chain = rpc.node.pending_chain()
+    chain = rpc.node.pending.chain()
     return View(chain, chain.head)

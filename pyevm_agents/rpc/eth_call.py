@@ -53,7 +53,7 @@ def call(
         result = _executed(rpc, sent, at, state_overrides, block_override)
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
-    rpc.node.tell_printed(result.computation)
+    rpc.node.watchers.printed(result.computation)
     if result.error is not None:
         raise execution_failed(result.error, result.output)
     return formats.data(result.output)

@@ -98,7 +98,7 @@ def _tried(rpc: Rpc, sequence: Sequence, transaction: Asked, block: BlockOverrid
         result = sequence.call(call_of(transaction), block=block)
     except ValidationError as error:
         return {"error": f"err: {error}"}
-    rpc.node.tell_printed(result.computation)
+    rpc.node.watchers.printed(result.computation)
     if result.error is not None:
         return {"error": execution_failed(result.error, result.output).message}
     return {"value": formats.data(result.output)}

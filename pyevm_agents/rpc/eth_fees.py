@@ -28,7 +28,7 @@ MAX_PERCENTILES = 100
 @METHODS.method("eth_gasPrice")
 def gas_price(rpc: Rpc) -> str:
     """Return what a legacy transaction should offer for a gas, in wei."""
-    return hex(int(rpc.node.next_header().base_fee_per_gas or 0) + DEFAULT_PRIORITY_FEE_WEI)
+    return hex(int(rpc.node.next_block.header().base_fee_per_gas or 0) + DEFAULT_PRIORITY_FEE_WEI)
 
 
 @METHODS.method("eth_maxPriorityFeePerGas", is_quick=True)
@@ -40,7 +40,7 @@ def max_priority_fee_per_gas(rpc: Rpc) -> str:  # noqa: ARG001 - as all methods
 @METHODS.method("eth_baseFee")
 def base_fee(rpc: Rpc) -> str:
     """Return the next block's base fee, in wei a gas."""
-    return hex(int(rpc.node.next_header().base_fee_per_gas or 0))
+    return hex(int(rpc.node.next_block.header().base_fee_per_gas or 0))
 
 
 @METHODS.method("eth_blobBaseFee")
@@ -94,12 +94,12 @@ def fee_history(
 def _next_base_fee(rpc: Rpc, last: int) -> int:
     if last < rpc.node.chain.head.block_number:
         return int(rpc.node.chain.header(last + 1).base_fee_per_gas or 0)
-    return int(rpc.node.next_header().base_fee_per_gas or 0)
+    return int(rpc.node.next_block.header().base_fee_per_gas or 0)
 
 
 def _blob_base_fee(rpc: Rpc, number: int | None) -> int:
     chain = rpc.node.chain
-    header = rpc.node.next_header() if number is None else chain.header(number)
+    header = rpc.node.next_block.header() if number is None else chain.header(number)
     if "excess_blob_gas" not in header.as_dict():
         return 0
     return int(chain.state(header).blob_base_fee)

@@ -25,7 +25,7 @@ METHODS = Table()
 @METHODS.method("eth_coinbase")
 def coinbase(rpc: Rpc) -> str:
     """Return who gets the fees of the next block."""
-    return formats.data(rpc.node.next_header().coinbase)
+    return formats.data(rpc.node.next_block.header().coinbase)
 
 
 @METHODS.method("eth_hashrate", is_quick=True)

@@ -66,7 +66,7 @@ def send_transaction(rpc: Rpc, transaction: Asked) -> str:
     sender = sender_of(rpc, transaction)
     if transaction.gas is None and rpc.node.chain.config.models:
         gas = done_within(rpc.send_seconds, lambda: _gas(rpc, transaction, sender))
-        gas = rpc.node.next_header().gas_limit if gas is None else gas
+        gas = rpc.node.next_block.header().gas_limit if gas is None else gas
         transaction = replace(transaction, gas=gas)
     return submitted(rpc, ready(rpc, transaction, sender))
 
@@ -139,7 +139,7 @@ def filled(
 def fields_of(rpc: Rpc, asked: Asked, sender: Address) -> Fields:
     """Fill in what a transaction does not say."""
     node = rpc.node
-    header = node.next_header()
+    header = node.next_block.header()
     base_fee = int(header.base_fee_per_gas or 0)
     tip = asked.max_priority_fee_wei
     if tip is None:

@@ -228,14 +228,14 @@ def find_record(rpc: Rpc, block: BlockId) -> Record | None:
     except BlockNotFoundError:
         return None
     if block.tag == "pending":
-        return rpc.node.pending()
+        return rpc.node.pending.block()
     return rpc.node.chain.record(header)
 
 
 def find_executed(rpc: Rpc, block: BlockId) -> Record | None:
     """Return a block with its receipts, "pending" without what a model has to be asked for."""
     if block.tag == "pending":
-        return rpc.node.pending_chain().draft
+        return rpc.node.pending.chain().draft
     return find_record(rpc, block)
 
 

@@ -10,7 +10,7 @@ from concurrent.futures import TimeoutError as TooLate
 from time import monotonic  # noqa: TID251 - how long a client waits; no block depends on it
 from typing import TYPE_CHECKING
 
-from pyevm_agents.node.node import Watcher
+from pyevm_agents.node.watchers import Watcher
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.asked import asked
 from pyevm_agents.rpc.errors import RpcError
@@ -62,7 +62,7 @@ def _receipt(rpc: Rpc, make: Make, milliseconds: int | None) -> Json:
         if any(one.hash == transaction.hash for one in mined.block.transactions):
             is_mined.set()
 
-    forget = rpc.node.watch(Watcher(mined=look))
+    forget = rpc.node.watchers.add(Watcher(mined=look))
     try:
         try:
             sent.mined.result(max(end - monotonic(), 0))

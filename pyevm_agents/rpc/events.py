@@ -17,7 +17,7 @@ from time import monotonic  # noqa: TID251 - when a filter was polled; no block 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pyevm_agents.chain import Record
-from pyevm_agents.node.node import Watcher
+from pyevm_agents.node.watchers import Watcher
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.agent_events import StepSubscriptions
 from pyevm_agents.rpc.agent_trace import traces_of
@@ -98,7 +98,7 @@ class Events:
         """Who is told of agents' steps."""
 
         node.chain.annotate = partial(traces_of, node.chain.models)
-        node.watch(Watcher(mined=self._mined, waits=self._waits, undone=self._undone))
+        node.watchers.add(Watcher(mined=self._mined, waits=self._waits, undone=self._undone))
 
     # -- polling -- #
 

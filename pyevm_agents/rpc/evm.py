@@ -46,16 +46,16 @@ MAX_MINED_BLOCKS = 100_000
 @METHODS.method("evm_snapshot", "anvil_snapshot", is_quick=True)
 def snapshot(rpc: Rpc) -> str:
     """Keep everything as it is; return an id for `evm_revert`, never given twice."""
-    return hex(rpc.change(rpc.node.snapshot))
+    return hex(rpc.change(rpc.node.history.snapshot))
 
 
 @METHODS.method("evm_revert", "anvil_revert", quantity, is_quick=True)
 def revert(rpc: Rpc, snapshot_id: int) -> bool:
     """Go back to a snapshot; it and later ones are used up. False where there is none."""
-    if rpc.node.blocks_since(snapshot_id) > QUICKLY_UNDONE_BLOCKS:
+    if rpc.node.history.blocks_since(snapshot_id) > QUICKLY_UNDONE_BLOCKS:
         rpc.require_patience()
     try:
-        rpc.change(lambda: rpc.node.revert(snapshot_id))
+        rpc.change(lambda: rpc.node.history.revert(snapshot_id))
     except ConfigError:
         return False
     return True
@@ -129,7 +129,7 @@ def set_automine(rpc: Rpc, enabled: bool) -> bool:  # noqa: FBT001 - JSON-RPC ha
 
     def work() -> None:
         node.set_mining(replace(node.mining, is_automatic=enabled))
-        if enabled and node.choose(node.next_header()):
+        if enabled and node.pending.choose(node.next_block.header()):
             node.mine()
 
     node.do(work).result()
@@ -190,7 +190,7 @@ def set_block_gas_limit(rpc: Rpc, gas_limit: int) -> bool:
     """Give every block from now on that gas limit."""
 
     def work() -> None:
-        rpc.node.fixed = replace(rpc.node.fixed, gas_limit=gas_limit)
+        rpc.node.next_block.fixed = replace(rpc.node.next_block.fixed, gas_limit=gas_limit)
 
     rpc.change(work)
     return True
@@ -201,7 +201,7 @@ def set_block_gas_limit(rpc: Rpc, gas_limit: int) -> bool:
 )
 def set_next_base_fee(rpc: Rpc, base_fee: int) -> None:
     """Give the next block its base fee, in wei."""
-    rpc.change(lambda: rpc.node.tell_next_block(base_fee_wei=base_fee))
+    rpc.change(lambda: rpc.node.next_block.tell(base_fee_wei=base_fee))
 
 
 @METHODS.method("anvil_setCoinbase", "hardhat_setCoinbase", address, is_quick=True)
@@ -209,7 +209,7 @@ def set_coinbase(rpc: Rpc, account: Address) -> None:
     """Give every block from now on that fee recipient."""
 
     def work() -> None:
-        rpc.node.fixed = replace(rpc.node.fixed, coinbase=account)
+        rpc.node.next_block.fixed = replace(rpc.node.next_block.fixed, coinbase=account)
 
     rpc.change(work)
 
@@ -217,7 +217,7 @@ def set_coinbase(rpc: Rpc, account: Address) -> None:
 @METHODS.method("hardhat_setPrevRandao", "anvil_setNextBlockPrevRandao", hash32, is_quick=True)
 def set_prev_randao(rpc: Rpc, prev_randao: bytes) -> bool:
     """Give the next block what PREVRANDAO gives."""
-    rpc.change(lambda: rpc.node.tell_next_block(prev_randao=prev_randao))
+    rpc.change(lambda: rpc.node.next_block.tell(prev_randao=prev_randao))
     return True
 
 

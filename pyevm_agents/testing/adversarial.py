@@ -162,7 +162,7 @@ class Adversary:
 
     @property
     def _gas(self) -> dict[str, int]:
-        return {"gas": self._on().node.next_header().gas_limit}
+        return {"gas": self._on().node.next_block.header().gas_limit}
 
     def _on(self) -> AgentChain:
         if self._chain is None:

@@ -23,7 +23,7 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import SwitchedModel
 from pyevm_agents.node import Keys, Node
 from pyevm_agents.node.clock import MAX_TIMESTAMP_SECONDS
-from pyevm_agents.node.node import Watcher
+from pyevm_agents.node.watchers import Watcher
 from pyevm_agents.rpc.methods import node_service
 from pyevm_agents.rpc.session import Session
 from pyevm_agents.testing.addresses import canonical
@@ -106,7 +106,7 @@ class AgentChain:
 
         self._session = Session("test kit")
         self._mined: dict[bytes, tuple[bytes, ComputationAPI]] = {}
-        self.node.watch(Watcher(mined=self._keep, undone=self._forget))
+        self.node.watchers.add(Watcher(mined=self._keep, undone=self._forget))
         keep_runs(self.node)
         _live.add(self)
 
@@ -283,18 +283,18 @@ class AgentChain:
 
     def snapshot(self) -> int:
         """Keep everything as it is now; return a number for `revert`."""
-        return self.node.change(self.node.snapshot)
+        return self.node.change(self.node.history.snapshot)
 
     def revert(self, snapshot: int) -> None:
         """Go back to a snapshot; it and all later ones are used up.
 
         Raises: ConfigError: there is no such snapshot.
         """
-        self.node.change(lambda: self.node.revert(snapshot))
+        self.node.change(lambda: self.node.history.revert(snapshot))
 
     def forget_snapshot(self, snapshot: int) -> None:
         """Keep a snapshot no longer; later ones stay."""
-        self.node.change(lambda: self.node.forget_snapshot(snapshot))
+        self.node.change(lambda: self.node.history.forget(snapshot))
 
     @contextmanager
     def isolated(self) -> Iterator[Self]:

@@ -76,7 +76,7 @@ def _once_executed(chain: AgentChain) -> type[Web3Middleware]:
                 is_quick = chain.node.mining.is_automatic and not len(chain.node.pool)
                 if method != SEND or "gas" in params[0] or not is_quick:
                     return estimated(method, params)
-                gas = chain.node.next_header().gas_limit
+                gas = chain.node.next_block.header().gas_limit
                 number = chain.snapshot()
                 try:
                     response = make_request(method, ({**params[0], "gas": hex(gas)},))

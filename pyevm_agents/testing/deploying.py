@@ -47,7 +47,7 @@ def deployed(
             "from": to_checksum_address(canonical(sender or w3.eth.default_account)),
             "data": "0x" + creation.hex(),
             "value": hex(value_wei),
-            "gas": hex(chain.node.next_header().gas_limit),
+            "gas": hex(chain.node.next_block.header().gas_limit),
         },
     )
     if not chain.has(sent):

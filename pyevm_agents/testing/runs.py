@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from pyevm_agents.node.node import Watcher
+from pyevm_agents.node.watchers import Watcher
 from pyevm_agents.reasons import why_failed
 from pyevm_agents.steps import RunEnded, RunFaulted, StepSaid, ToolReturned
 from pyevm_agents.testing.costs import NOTHING, cost_of, sum_of
@@ -160,7 +160,7 @@ def keep_runs(node: Node, into: RunLog = log) -> None:
             if run.steps:
                 into.add(run)
 
-    node.watch(Watcher(mined=mined))
+    node.watchers.add(Watcher(mined=mined))
     node.chain.steps.listen(unfinished.hear)
 
 

@@ -12,7 +12,7 @@ from pyevm_agents.calls import AccountOverride, Call
 from pyevm_agents.chain import Chain
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.console import CONSOLE_ADDRESS, console_line, console_lines, signatures
-from pyevm_agents.node.node import Watcher
+from pyevm_agents.node.watchers import Watcher
 from tests.pyevm_agents.rpc.local_node import FIRST, STRANGER, local_node
 
 PRINTER = bytes.fromhex("aa" * 20)
@@ -102,7 +102,7 @@ def test_a_node_tells_what_is_printed_in_transactions_and_calls() -> None:
     code = bytes.fromhex("365f5f375f5f365f73" + CONSOLE_ADDRESS.hex() + "5afa00")
     lines: list[str] = []
     with local_node() as local:
-        local.node.watch(Watcher(printed=lines.append))
+        local.node.watchers.add(Watcher(printed=lines.append))
         local.ask("anvil_setCode", STRANGER, "0x" + code.hex())
         form = {"from": FIRST, "to": STRANGER, "gas": hex(200_000)}
         local.ask("eth_sendTransaction", form | {"data": "0x" + logged("string", "mined").hex()})

@@ -134,14 +134,14 @@ def _from_the_same_state(world: World, request: pytest.FixtureRequest) -> Iterat
     by_hand = any(part in name for part in MINED_BY_HAND)
     by_hand = by_hand and not any(part in name for part in MINED_AT_ONCE)
     node = world.node
-    snapshot = node.do(node.snapshot).result()
+    snapshot = node.do(node.history.snapshot).result()
     # Who waits for new heads is to get some.
     seconds = 0.2 if request.path.stem == "test_persistent" else 0.0
     mining = Mining(is_automatic=not by_hand, interval_seconds=seconds)
     node.do(lambda: node.set_mining(mining)).result()
     yield
     node.do(lambda: node.set_mining(Mining())).result()
-    node.do(lambda: node.revert(snapshot)).result()
+    node.do(lambda: node.history.revert(snapshot)).result()
 
 
 # -- synchronous -- #

@@ -13,9 +13,8 @@ import pytest
 from pyevm_agents.chain import BlockSettings, Chain, GenesisAccount, MinedBlock
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import ConfigError, EngineFault
-from pyevm_agents.node import Keys, Mining, Node, PoolError
-from pyevm_agents.node import node as node_module
-from pyevm_agents.node.node import Watcher
+from pyevm_agents.node import Keys, Mining, Node, PoolError, history
+from pyevm_agents.node.watchers import Watcher
 from pyevm_agents.transactions import BLOB_TYPE
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, KEYS, NOBODY, transaction
 
@@ -80,7 +79,7 @@ def test_manual_mining_waits_and_takes_the_best_tips_first(make: MakeNode) -> No
     for one in (low, high):
         assert mined(node, one) is None
     assert node.next_nonce(ADDRESSES[0]) == 1
-    assert [one.hash for one in node.pending().block.transactions] == [high.hash, low.hash]
+    assert [one.hash for one in node.pending.block().block.transactions] == [high.hash, low.hash]
     assert node.chain.head.block_number == 0
     assert hashes(node.do(node.mine).result()) == [high.hash, low.hash]
 
@@ -132,7 +131,7 @@ def test_a_fee_below_the_next_blocks_is_refused_where_that_would_wait_for_ever(
     node.do(lambda: node.set_mining(Mining(is_automatic=False))).result()
     assert mined(node, low) is None
     assert hashes(node.do(node.mine).result()) == []
-    node.do(lambda: node.tell_next_block(base_fee_wei=0)).result()
+    node.do(lambda: node.next_block.tell(base_fee_wei=0)).result()
     assert hashes(node.do(node.mine).result()) == [low.hash]
 
 
@@ -155,15 +154,15 @@ def test_a_fault_takes_away_what_it_failed_on(
 def test_blocks_are_made_from_time_to_time(make: MakeNode) -> None:
     node = make(is_automatic=False, interval_seconds=0.01)
     told = threading.Semaphore(0)
-    node.watch(Watcher(mined=lambda _: told.release()))
+    node.watchers.add(Watcher(mined=lambda _: told.release()))
     for _ in range(3):
         assert told.acquire(timeout=10)
 
 
 def test_what_a_block_is_told_holds_once_or_always(make: MakeNode) -> None:
     node = make(is_automatic=False)
-    node.fixed = BlockSettings(coinbase=NOBODY)
-    node.do(lambda: node.tell_next_block(base_fee_wei=77, prev_randao=b"\x07" * 32)).result()
+    node.next_block.fixed = BlockSettings(coinbase=NOBODY)
+    node.do(lambda: node.next_block.tell(base_fee_wei=77, prev_randao=b"\x07" * 32)).result()
     first = node.do(node.mine).result().block.header
     second = node.do(node.mine).result().block.header
     assert (first.coinbase, first.base_fee_per_gas, first.mix_hash) == (NOBODY, 77, b"\x07" * 32)
@@ -174,14 +173,16 @@ def test_what_a_block_is_told_holds_once_or_always(make: MakeNode) -> None:
 def test_a_snapshot_keeps_chain_pool_and_clock(make: MakeNode) -> None:
     node = make(is_automatic=False)
     mined(node, transaction(0, 0))
-    number = node.do(node.snapshot).result()
+    number = node.do(node.history.snapshot).result()
     undone: list[int] = []
-    node.watch(Watcher(undone=lambda headers: undone.extend(h.block_number for h in headers)))
+    node.watchers.add(
+        Watcher(undone=lambda headers: undone.extend(h.block_number for h in headers))
+    )
     node.clock.increase(1_000)
     node.do(node.mine).result()
     mined(node, transaction(1, 0))
     node.do(node.mine).result()
-    node.do(lambda: node.revert(number)).result()
+    node.do(lambda: node.history.revert(number)).result()
     assert undone == [2, 1]
     assert node.chain.head.block_number == 0
     assert node.clock.settings.offset_seconds == 0
@@ -189,23 +190,23 @@ def test_a_snapshot_keeps_chain_pool_and_clock(make: MakeNode) -> None:
         transaction(0, 0).hash
     ]
     with pytest.raises(ConfigError, match=f"snapshot {number} is not one of those kept"):
-        node.do(lambda: node.revert(number)).result()
-    assert node.do(node.snapshot).result() == number + 1
+        node.do(lambda: node.history.revert(number)).result()
+    assert node.do(node.history.snapshot).result() == number + 1
 
 
 def test_the_oldest_of_too_many_snapshots_goes(
     make: MakeNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(node_module, "MAX_SNAPSHOTS", 3)
+    monkeypatch.setattr(history, "MAX_SNAPSHOTS", 3)
     node = make()
     numbers = []
     for nonce in range(5):
-        numbers.append(node.do(node.snapshot).result())
+        numbers.append(node.do(node.history.snapshot).result())
         mined(node, transaction(0, nonce))
-    assert [*node.snapshots] == numbers[2:]
+    assert [*node.history.snapshots] == numbers[2:]
     with pytest.raises(ConfigError, match=f"snapshot {numbers[1]} is not one of those kept"):
-        node.do(lambda: node.revert(numbers[1])).result()
-    node.do(lambda: node.revert(numbers[2])).result()
+        node.do(lambda: node.history.revert(numbers[1])).result()
+    node.do(lambda: node.history.revert(numbers[2])).result()
     assert node.chain.head.block_number == 2
 
 
@@ -220,7 +221,7 @@ def test_a_block_has_what_was_set_after_it_also_when_another_follows(make: MakeN
         node.do(node.mine).result()
     assert [node.chain.state(one).get_balance(NOBODY) for one in headers] == [1, 2, 3]
     assert [node.chain.state_root(one) for one in headers] == [told[one.hash] for one in headers]
-    node.do(lambda: node.rollback(2)).result()
+    node.do(lambda: node.history.rollback(2)).result()
     assert node.chain.head == headers[1]
     assert node.chain.balance(NOBODY) == 1  # What was set after it was undone with the next one.
     assert node.chain.state(headers[2]).get_balance(NOBODY) == 2  # It is on the chain no more.
@@ -265,7 +266,7 @@ def test_the_next_header_is_one_whatever_is_mined_meanwhile(make: MakeNode) -> N
     thread.start()
     try:
         for _ in range(1_000):
-            header = node.next_header()
+            header = node.next_block.header()
             parent = node.chain.header(header.block_number - 1)
             assert header.parent_hash == parent.hash
             assert header.state_root == parent.state_root

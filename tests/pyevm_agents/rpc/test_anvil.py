@@ -115,7 +115,7 @@ def test_a_rollback_can_be_reverted(local: LocalNode) -> None:
 
 def test_what_takes_long_to_undo_is_not_undone_in_passing(local: LocalNode) -> None:
     rpc = Rpc(node=local.node, events=Events(local.node), may_wait=False)
-    few, many = (local.node.snapshot() for _ in range(2))
+    few, many = (local.node.history.snapshot() for _ in range(2))
     local.ask("anvil_mine", hex(QUICKLY_UNDONE_BLOCKS + 1))
     with pytest.raises(WouldWaitError):
         revert(rpc, many)
@@ -135,7 +135,7 @@ def test_nothing_changes_in_passing_while_something_is_under_way(local: LocalNod
         snapshot(rpc)
     may_end.set()
     assert under_way.result(60)
-    assert local.node.snapshots == {}
+    assert local.node.history.snapshots == {}
 
 
 def test_reorg_replaces_blocks_and_tells_of_it(local: LocalNode) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pyevm_agents.chain import Draft
 from pyevm_agents.node import Mining
-from pyevm_agents.node.pending import GAS_OF_A_SECOND, Drafts, Upcoming
+from pyevm_agents.node.drafts import GAS_OF_A_SECOND, Drafts, Upcoming
 from pyevm_agents.rpc.errors import WouldWaitError
 from pyevm_agents.rpc.session import Session
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, NOBODY
@@ -415,7 +415,7 @@ def test_whoever_looked_at_the_clock_before_is_served_by_a_later_draft(
     send(served, COUNTER)
     drafts = Drafts(served.node.chain)
     for late in (0, 1, 0, 1, 0):
-        header = served.node.next_header()
+        header = served.node.next_block.header()
         ready = tuple(served.node.pool.ready(served.node.chain.nonce, 0))
         upcoming = Upcoming(
             header=header.copy(timestamp=header.timestamp + late),
@@ -501,7 +501,7 @@ def test_an_undone_block_keeps_who_sent_without_a_key(serve: Serve) -> None:
 def test_a_pending_block_is_traced_on_what_it_began_with_whatever_happens(served: Served) -> None:
     served.ask("anvil_setStorageAt", COUNTER, word(0), word(0x50))
     send(served, COUNTER)
-    record = served.node.pending()
+    record = served.node.pending.block()
     for change in (
         lambda: None,
         lambda: served.ask("evm_mine"),

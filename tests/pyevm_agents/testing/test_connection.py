@@ -36,7 +36,7 @@ def test_a_send_without_gas_is_executed_once(agent_chain: AgentChain, counter: A
     agent_chain.ask(agent, "Add five")
     kinds = {event.place.purpose for event in runs}
     assert kinds == {"block"}
-    assert not agent_chain.node.snapshots
+    assert not agent_chain.node.history.snapshots
 
 
 def test_what_fails_is_raised_and_undone(agent_chain: AgentChain, counter: Any) -> None:  # noqa: ANN401
@@ -46,7 +46,7 @@ def test_what_fails_is_raised_and_undone(agent_chain: AgentChain, counter: Any) 
     assert raised.value.__notes__ == ["execution reverted: Failed(number=3)"]
     assert agent_chain.chain.head.hash == before
     assert _nonce(agent_chain) == nonce
-    assert not agent_chain.node.snapshots
+    assert not agent_chain.node.history.snapshots
 
 
 def test_what_has_no_gas_for_its_prompt_says_so(agent_chain: AgentChain, counter: Any) -> None:  # noqa: ANN401
@@ -111,7 +111,7 @@ def test_where_blocks_are_made_by_hand_gas_is_estimated(
 def test_what_the_chain_does_not_take_is_web3s(agent_chain: AgentChain) -> None:
     with pytest.raises(Web3RPCError, match="insufficient funds"):
         agent_chain.w3.eth.send_transaction({"to": agent_chain.accounts[1], "value": 10**30})
-    assert not agent_chain.node.snapshots
+    assert not agent_chain.node.history.snapshots
 
 
 def _nonce(chain: AgentChain) -> int:
