@@ -9,15 +9,17 @@ one. Each returns the sentence so far, so it can be said on. What does not hold 
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.shown import counted
+from pyevm_agents.testing.checks import tool_name, whole
 from pyevm_agents.testing.costs import cost_of
-from pyevm_agents.testing.expectations import address_of, is_text, is_value, told
+from pyevm_agents.testing.differences import at_each, did, difference, differences
+from pyevm_agents.testing.expectations import address_of, is_text, told
 from pyevm_agents.testing.reports import run_text
 from pyevm_agents.testing.subjects import run_about
 
@@ -96,7 +98,7 @@ class Sentence:
     def used(self, tool: str) -> Sentence:
         """Expect that a tool was used, at any step."""
         __tracebackhide__ = True
-        call = f"used({_name(tool)!r})"
+        call = f"used({tool_name('used(…)', tool)!r})"
         places = [i for i in self.scope if self._step(i).action == tool]
         if not places:
             self._fail(call, f"{tool} was not used; {self._tools()}")
@@ -105,13 +107,17 @@ class Sentence:
     def then_used(self, tool: str) -> Sentence:
         """Expect that the same agent's next step used a tool; at the beginning, the first step."""
         __tracebackhide__ = True
-        call, expected = f"then_used({_name(tool)!r})", f"the use of {tool} was expected here"
+        call, expected = (
+            f"then_used({tool_name('then_used(…)', tool)!r})",
+            f"the use of {tool} was expected here",
+        )
         return self._next(call, lambda step: step.action == tool, expected)
 
     def later_used(self, tool: str) -> Sentence:
         """Expect that a tool was used at any later step."""
         __tracebackhide__ = True
-        call, first = f"later_used({_name(tool)!r})", min(self.places)
+        call = f"later_used({tool_name('later_used(…)', tool)!r})"
+        first = min(self.places)
         places = [i for i in self.scope if i > first and self._step(i).action == tool]
         if not places:
             self._fail(call, f"{tool} was not used after step {first + 1}; {self._tools()}")
@@ -122,11 +128,13 @@ class Sentence:
         __tracebackhide__ = True
         if not tools:
             raise ConfigError("did_not_use() names no tool: in_steps, answered say what was done")
-        call = f"did_not_use({', '.join(repr(_name(tool)) for tool in tools)})"
+        for tool in tools:
+            self._require_offered(tool_name("did_not_use(…)", tool))
+        call = f"did_not_use({', '.join(map(repr, tools))})"
         used = [i for i in self.scope if self._step(i).action in tools]
         if used:
             marks = {i: f"{self._step(i).action} was used" for i in used}
-            self._fail(call, _at_each(marks), marks)
+            self._fail(call, at_each(marks), marks)
         return self._at(call, self.places)
 
     def with_args(self, values: Mapping[str, Expected] = {}, /, **more: Expected) -> Sentence:
@@ -141,7 +149,7 @@ class Sentence:
         wanted = {**values, **more}
         spoken = ", ".join(f"{name}={told(value)}" for name, value in wanted.items())
         uses = self._uses("with_args")
-        found = {place: _differences(wanted, step) for place, step in uses.items()}
+        found = {place: differences(wanted, step) for place, step in uses.items()}
         return self._where(f"with_args({spoken})", found)
 
     def observed(self, text: ExpectedText) -> Sentence:
@@ -149,7 +157,7 @@ class Sentence:
         __tracebackhide__ = True
         uses = self._uses("observed")
         found = {
-            place: _difference("it observed", text, it.observation) for place, it in uses.items()
+            place: difference("it observed", text, it.observation) for place, it in uses.items()
         }
         return self._where(f"observed({told(text)})", found)
 
@@ -166,7 +174,7 @@ class Sentence:
         if START in self.places:
             raise ConfigError("thought(…) is about a step: begin with used(…) or answered(…)")
         thoughts = {place: self._step(place).thought for place in self.places}
-        found = {place: _difference("it thought", text, it) for place, it in thoughts.items()}
+        found = {place: difference("it thought", text, it) for place, it in thoughts.items()}
         return self._where(f"thought({told(text)})", found)
 
     # -- answers -- #
@@ -208,7 +216,7 @@ class Sentence:
         __tracebackhide__ = True
         if (count is None) == (at_most is None):
             raise ConfigError("in_steps takes either a number or at_most=…")
-        _require_number("in_steps", count if at_most is None else at_most)
+        whole("in_steps(…)", count if at_most is None else at_most)
         steps = len(self.scope)
         call = f"in_steps({count if at_most is None else f'at_most={at_most}'})"
         if steps != count if at_most is None else steps > at_most:
@@ -221,16 +229,16 @@ class Sentence:
         Gas of prompts and of output is that of the agent which `of` names, where one is named.
         """
         __tracebackhide__ = True
-        _require_number("cost", less_than)
-        whole = self.run.cost
+        whole("cost(less_than=…)", less_than)
+        costs = self.run.cost
         if part in {"prompt", "output"}:
-            whole = cost_of([self._step(i) for i in self.scope], 0)
-        if whole is None:
+            costs = cost_of([self._step(i) for i in self.scope], 0)
+        if costs is None:
             raise ConfigError(
                 f"the {part} gas of these steps is not known: give assert_agent the transaction's "
                 "receipt or hash"
             )
-        gas = {"gas": whole.gas, "evm": whole.evm, "prompt": whole.prompt, "output": whole.output}
+        gas = {"gas": costs.gas, "evm": costs.evm, "prompt": costs.prompt, "output": costs.output}
         if part not in gas:
             raise ConfigError(f"no cost of {part!r}: gas has the parts {', '.join(gas)}")
         name, cost = ("gas" if part == "gas" else f"{part} gas"), gas[part]
@@ -281,7 +289,7 @@ class Sentence:
         fitting = [place for place, difference in differences.items() if difference is None]
         if not fitting:
             marks = {place: str(difference) for place, difference in differences.items()}
-            self._fail(call, _at_each(marks), marks)
+            self._fail(call, at_each(marks), marks)
         return self._at(call, fitting)
 
     def _next(self, call: str, is_right: Callable[[AgentStep], bool], expected: str) -> Sentence:
@@ -298,7 +306,7 @@ class Sentence:
                 else f"the agent took no step after step {place + 1}"
                 for place in last
             ]
-            but += [f"at step {i + 1} it {_did(self._step(i))}" for i in wrong]
+            but += [f"at step {i + 1} it {did(self._step(i))}" for i in wrong]
             marks = dict.fromkeys(last, "its last step") | dict.fromkeys(wrong, expected)
             marks.pop(START, None)
             self._fail(call, "; ".join(but), marks)
@@ -335,7 +343,22 @@ class Sentence:
     def _unlike(self, text: ExpectedText | None, ends: Sequence[int]) -> dict[int, str | None]:
         if text is None:
             return dict.fromkeys(ends)
-        return {i: _difference("it answered", text, self._step(i).answer) for i in ends}
+        return {i: difference("it answered", text, self._step(i).answer) for i in ends}
+
+    def _require_offered(self, tool: str) -> None:
+        """Refuse a tool that no prompt names: that it was not used could not be otherwise.
+
+        Raises: ConfigError.
+        """
+        prompts = [
+            "".join(segment.text for segment in step.inference.segments) for step in self.run.steps
+        ]
+        named = re.compile(rf"(?<!\w){re.escape(tool)}(?!\w)")
+        if any(prompts) and not (tool and any(map(named.search, prompts))):
+            raise ConfigError(
+                f"did_not_use({tool!r}): no prompt of this transaction names such a tool, so this "
+                f"would hold whatever was done; {self._tools()}"
+            )
 
     def _tools(self) -> str:
         """Say which tools were used."""
@@ -348,50 +371,6 @@ class Sentence:
         return len(self.scope) < len(self.run.steps)
 
 
-def _differences(wanted: Mapping[str, object], step: AgentStep) -> str | None:
-    """Return in words which arguments are others; None where none is."""
-    given, unlike = json.loads(step.action_input or "{}"), []
-    for name, expected in wanted.items():
-        if name not in given:
-            unlike.append(f"there is no argument {name}, only {', '.join(given) or 'none at all'}")
-        elif not is_value(expected, given[name]):
-            actual = json.dumps(given[name], ensure_ascii=False)
-            unlike.append(f"{name} is {actual}, not {told(expected)}")
-    return "\n".join(unlike) or None
-
-
-def _difference(what: str, expected: ExpectedText, actual: str | None) -> str | None:
-    """Return in words how a text is another one; None where it is not."""
-    if actual is None:
-        return f"{what} nothing: the tool reverted"
-    if is_text(expected, actual):
-        return None
-    difference = f"{what} {actual!r}, not {told(expected)}"
-    if isinstance(expected, str) and expected and expected in actual:
-        difference += f" (a part of it: re.compile({expected!r}) looks for parts)"
-    return difference
-
-
-def _did(step: AgentStep) -> str:
-    return f"used {step.action}" if step.answer is None else "gave its final answer"
-
-
-def _at_each(marks: Mapping[int, str]) -> str:
-    return "; ".join(
-        f"at step {i + 1} {' and '.join(why.splitlines())}" for i, why in marks.items()
-    )
-
-
-def _name(tool: object) -> str:
-    """Return a tool's name.
-
-    Raises: ConfigError: it is none.
-    """
-    if not isinstance(tool, str):
-        raise ConfigError(f"{tool!r} is no tool's name: give it as the tool's metadata has it")
-    return tool
-
-
 def _only(texts: tuple[ExpectedText, ...], call: str) -> ExpectedText | None:
     """Return the text that is expected; None where none is.
 
@@ -400,12 +379,3 @@ def _only(texts: tuple[ExpectedText, ...], call: str) -> ExpectedText | None:
     if len(texts) > 1 or None in texts:
         raise ConfigError(f"{call}: want one text, a pattern or a function, or nothing")
     return texts[0] if texts else None
-
-
-def _require_number(call: str, number: object) -> None:
-    """Refuse what is no whole number.
-
-    Raises: ConfigError.
-    """
-    if not isinstance(number, int):
-        raise ConfigError(f"{call}: {number!r} is no whole number")

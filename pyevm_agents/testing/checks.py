@@ -37,6 +37,16 @@ def text(call: str, value: object) -> str:
     return value
 
 
+def tool_name(call: str, value: object) -> str:
+    """Return a tool's name.
+
+    Raises: ConfigError: it is none.
+    """
+    if not isinstance(value, str):
+        raise ConfigError(f"{_said(call, value)}: want a tool's name, as its metadata has it")
+    return value
+
+
 def known(call: str, names: Collection[str], given: Collection[str]) -> None:
     """Refuse names that mean nothing.
 

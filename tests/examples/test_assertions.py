@@ -45,7 +45,7 @@ def test_which_tools_it_used_and_with_what(
     model: ModelOfTest,
     clerk: Callable[..., Any],
 ) -> None:
-    agent = clerk("Clerk", deploy("CounterTool"))
+    agent = clerk("Clerk", deploy("CounterTool"), deploy("RevertingTool", 0))
     model.script(use("CounterTool", amount=5), use("CounterTool", amount=2), answer("It is 7."))
 
     receipt = agent_chain.ask(agent, "Add five, then two")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_utils import to_canonical_address
 
+from precompiles.ports import Segment
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.testing import assert_agent
 from pyevm_agents.testing.runs import AgentRun
@@ -211,22 +212,43 @@ ANY: Any = AGENT
 @pytest.mark.parametrize(
     ("say", "message"),
     [
-        (lambda: ANY.did_not_use(Contract()), "Contract object at .* is no tool's name"),
-        (lambda: ANY.did_not_use(["Deploy"]), r"\['Deploy'\] is no tool's name"),
+        (
+            lambda: ANY.did_not_use(Contract()),
+            r"did_not_use\(<.*Contract object at .*\): want a tool's name",
+        ),
+        (lambda: ANY.did_not_use(["Deploy"]), r"did_not_use\(\['Deploy'\]\): want a tool's name"),
         (ANY.did_not_use, "names no tool"),
-        (lambda: ANY.used(None), "None is no tool's name"),
-        (lambda: ANY.then_used(Contract()), "is no tool's name"),
-        (lambda: ANY.later_used(3), "3 is no tool's name"),
+        (lambda: ANY.used(None), r"used\(None\): want a tool's name"),
+        (lambda: ANY.then_used(Contract()), r"then_used\(.*\): want a tool's name"),
+        (lambda: ANY.later_used(3), r"later_used\(3\): want a tool's name"),
         (lambda: ANY.used("View").with_args(1), r"with_args\(1\): arguments go by name"),
         (lambda: ANY.used("View").observed(1), "1 is no text"),
         (lambda: ANY.answered(["x"]), r"\['x'\] is no text"),
-        (lambda: ANY.cost(less_than="5"), "cost: '5' is no whole number"),
-        (lambda: ANY.in_steps("3"), "in_steps: '3' is no whole number"),
+        (lambda: ANY.cost(less_than="5"), r"cost\(less_than='5'\): want a whole number"),
+        (lambda: ANY.in_steps("3"), r"in_steps\('3'\): want a whole number"),
+        (lambda: ANY.in_steps(at_most=True), r"in_steps\(True\): want a whole number"),
+        (lambda: ANY.in_steps(-1), r"in_steps\(-1\): want a whole number, 0 to"),
     ],
 )
 def test_what_can_not_be_so_is_refused(say: Callable[[], Sentence], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         say()
+
+
+def test_what_no_tool_is_called_can_not_be_said_not_to_have_been_used() -> None:
+    """Else a name that is wrong, or was right once, would hold for ever."""
+    prompt = (Segment(text="Tools: Deploy(amount), "), Segment(text="Draw.down\nDeposit"))
+    steps = tuple(
+        replace(step, inference=replace(step.inference, segments=prompt)) if step.depth else step
+        for step in NESTED
+    )
+    of_inner = assert_agent(steps).of(INNER)
+    of_inner.did_not_use("Deploy").did_not_use("Draw.down")
+    for wrong in ("DeployTool", "Dep", "deploy", "Draw_down", ""):
+        with pytest.raises(
+            ConfigError, match=rf"did_not_use\('{wrong}'\): no prompt of .* Counter"
+        ):
+            of_inner.did_not_use("Deploy", wrong)
 
 
 def test_a_failed_transaction_has_its_reason() -> None:
