@@ -75,6 +75,18 @@ def leave_kit_out(traceback: TracebackType | None, root: Path) -> bool:
     return True
 
 
+def leave_kit_out_between(traceback: TracebackType | None, root: Path) -> None:
+    """Leave out the kit where a test calls it, and it a function of the test's in turn."""
+    last = None
+    while traceback is not None:
+        if _is_of_test(traceback, root):
+            called = None if last is None else last.tb_next
+            if last is not None and called is not None and _module(called).startswith(KIT):
+                last.tb_next = traceback
+            last = traceback
+        traceback = traceback.tb_next
+
+
 def leave_causes_out(error: BaseException, root: Path) -> None:
     """Forget what a refusal came of, where no line of a test is in that: the message says it."""
     cause = error.__cause__ or error.__context__

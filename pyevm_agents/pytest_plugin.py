@@ -28,6 +28,7 @@ PARTS = (pytest_cassettes, pytest_gas, pytest_reports)
 
 MODEL_MARKER = "agent_model"
 SCHEDULE_MARKER = "agent_schedule"
+FORK_MARKER = "agent_fork"
 
 CACHE_FOLDER = "pyevm-agents"
 """Of ours in pytest's own: a model's facts, so that a run needs no model for its genesis."""
@@ -56,6 +57,12 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         metavar="FILE",
         help="schedule of the chains: a JSON file that says what inference costs",
     )
+    group.addoption(
+        "--agent-fork",
+        metavar="NAME",
+        help="Ethereum's fork of the chains: cancun or prague (the default)",
+    )
+    parser.addini("agent_fork", "Ethereum's fork of agent chains: cancun or prague (the default)")
     parser.addini(
         "agent_schedule",
         "schedule of agent chains: a JSON file that says what inference costs, from the root",
@@ -84,6 +91,9 @@ def pytest_configure(config: pytest.Config) -> None:
         f"{SCHEDULE_MARKER}(file): what inference costs on the test's agent chain, a schedule's "
         "file or a `ScheduleFile`",
     )
+    config.addinivalue_line(
+        "markers", f"{FORK_MARKER}(name): Ethereum's fork of the test's agent chain"
+    )
 
 
 @pytest.hookimpl(wrapper=True)
@@ -99,15 +109,19 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 def _agent_beginnings(
     pytestconfig: pytest.Config,
 ) -> Iterator[Callable[[pytest.FixtureRequest], Prepared]]:
-    """Make what a test's chain begins with, once for each model and schedule."""
+    """Make what a test's chain begins with, once for each model, schedule and fork."""
     from pyevm_agents.testing.prepared import prepared, preparing  # noqa: PLC0415 - see above
 
     cache = getattr(pytestconfig, "cache", None)
     kept_facts = None if cache is None else cache.mkdir(CACHE_FOLDER)
 
     def beginning(request: pytest.FixtureRequest) -> Prepared:
-        model, schedule = _wanted_model(request), _wanted_schedule(request)
-        return prepared(model, schedule=schedule, kept_facts=kept_facts)
+        return prepared(
+            _wanted_model(request),
+            schedule=_wanted_schedule(request),
+            fork=_wanted(request, FORK_MARKER, "the name of one fork"),
+            kept_facts=kept_facts,
+        )
 
     with preparing():
         yield beginning
@@ -168,13 +182,10 @@ def as_account(agent_chain: AgentChain) -> Callable[..., AbstractContextManager[
 
 def _wanted_model(request: pytest.FixtureRequest) -> str | Path | None:
     """Return the model that a test, its run or its project chooses; None for the default one."""
-    config = request.config
-    wanted: str | Path | None = _marked(request, MODEL_MARKER, "the name of one model")
+    wanted: str | Path | None = _wanted(request, MODEL_MARKER, "the name of one model")
     if wanted is None:
-        wanted = config.getoption("--agent-model") or config.getini("agent_model")
-    if not wanted:
         return None
-    file = config.rootpath / wanted
+    file = request.config.rootpath / wanted
     return file if file.is_file() else wanted
 
 
@@ -188,6 +199,15 @@ def _wanted_schedule(request: pytest.FixtureRequest) -> ScheduleFile | Path | No
         return Path(config.invocation_params.dir, told)  # As the shell completes it.
     written = config.getini("agent_schedule")
     return config.rootpath / written if written else None
+
+
+def _wanted(request: pytest.FixtureRequest, name: str, wanted: str) -> Any:  # noqa: ANN401 - see `_marked`
+    """Return what a test's marker, an option or the configuration says, the first that does."""
+    marked = _marked(request, name, wanted)
+    if marked is not None:
+        return marked
+    config = request.config
+    return config.getoption("--" + name.replace("_", "-")) or config.getini(name) or None
 
 
 def _marked(request: pytest.FixtureRequest, name: str, wanted: str) -> Any:  # noqa: ANN401 - whatever is in a marker

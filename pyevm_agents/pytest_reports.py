@@ -17,6 +17,7 @@ from pyevm_agents.pytest_messages import (
     is_refusal,
     leave_causes_out,
     leave_kit_out,
+    leave_kit_out_between,
     summary_of,
 )
 
@@ -75,11 +76,15 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Put agents' steps under a test that failed, and their cost beside one that passed."""
-    refusal = _refusal(item, call)
+    root = item.config.rootpath
+    failure = None if item.config.getoption("fulltrace", default=False) else call.excinfo
+    refusal = failure if failure is not None and is_refusal(failure.value) else None
     has_frames = True
     if refusal is not None:
-        has_frames = leave_kit_out(refusal.tb, item.config.rootpath)
-        leave_causes_out(refusal.value, item.config.rootpath)
+        has_frames = leave_kit_out(refusal.tb, root)
+        leave_causes_out(refusal.value, root)
+    elif failure is not None:
+        leave_kit_out_between(failure.tb, root)
     report = yield
     if report.failed and refusal is not None:
         _tell_refusal(report, refusal.value, has_frames=has_frames)
@@ -95,16 +100,6 @@ def pytest_runtest_makereport(
         told: Any = report
         told.agent_cost, told.agent_varies = asdict(cost), is_varying
     return report
-
-
-def _refusal(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> pytest.ExceptionInfo[BaseException] | None:
-    """Return what the kit refused; None where it did not, or all frames are wanted."""
-    failure = call.excinfo
-    if failure is None or item.config.getoption("fulltrace", default=False):
-        return None
-    return failure if is_refusal(failure.value) else None
 
 
 def _tell_refusal(report: pytest.TestReport, error: BaseException, *, has_frames: bool) -> None:

@@ -35,6 +35,9 @@ class AgentTestCase(unittest.TestCase):
     agent_schedule: ClassVar[ScheduleFile | Path | str | None] = None
     """What inference costs, or the file that says it; None for the default prices."""
 
+    agent_fork: ClassVar[str | None] = None
+    """Ethereum's fork, as "cancun"; None for the newest."""
+
     agent_artifacts: ClassVar[Sequence[Path]] = ()
     """Folders of compiled contracts; none: those of the folder that tests are run in."""
 
@@ -60,6 +63,7 @@ class AgentTestCase(unittest.TestCase):
             prepared(self.agent_model),
             artifacts=Artifacts(self.agent_artifacts),
             schedule=self.agent_schedule,
+            fork=self.agent_fork,
         )
         self._is_run = False
         self.addCleanup(self.chain.close)

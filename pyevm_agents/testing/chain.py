@@ -78,18 +78,18 @@ class AgentChain:
         *,
         artifacts: Artifacts | None = None,
         schedule: ScheduleFile | Path | str | None = None,
+        fork: str | None = None,
     ) -> None:
         """Begin at genesis.
 
         Input:  what to begin with, None for the default model; where `deploy` looks for contracts,
                 None for the folder of the moment and those above it; what inference costs, or the
-                file that says it, None for what `beginning` says.
-        Raises: ConfigError: the default model is not installed, or the schedule is none, or not for
-                this model.
+                file that says it, and Ethereum's fork, None for what `beginning` says.
+        Raises: ConfigError: the default model is not installed, the schedule is none, or not for
+                this model, or there is no such fork.
         """
-        self.beginning = prepared() if beginning is None else beginning
-        if schedule is not None:
-            self.beginning = self.beginning.under(told_schedule(schedule))
+        begun = prepared() if beginning is None else beginning
+        self.beginning = begun.under(told_schedule(schedule), fork=fork)
         self.artifacts = Artifacts() if artifacts is None else artifacts
         """Where `deploy` looks."""
 

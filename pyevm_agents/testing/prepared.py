@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 from eth_typing import Address
 
 from pyevm_agents.chain import Chain, GenesisAccount
-from pyevm_agents.config import ChainConfig
+from pyevm_agents.config import DEFAULT_FORK, ChainConfig
 from pyevm_agents.database import MemoryRows
 from pyevm_agents.development import (
     BASE_MODEL_NAME,
     DEFAULT_MODEL_NAME,
     DEVELOPMENT_BALANCE_WEI,
     model_profile,
+    predeploys,
 )
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import NO_ADAPTER, LlamaModel
@@ -50,19 +51,22 @@ class Prepared:
         *,
         kept_facts: Path | None = None,
         schedule: ScheduleFile | None = None,
+        fork: str = DEFAULT_FORK,
         vocabulary: RememberingVocabulary | None = None,
     ) -> None:
         """Name a model; nothing is loaded yet.
 
         Input:  one of `model_names()` or a GGUF file, None for the default model; a folder where
                 its facts are kept between processes, None for nowhere; what inference costs, None
-                for the default prices; the model's vocabulary, where there is one already.
+                for the default prices; Ethereum's fork; the model's vocabulary, where there is
+                one already.
         Raises: ConfigError: there is no such model.
         """
         self._model = model
         self._path, self._has_adapter = _named(model)
         self.kept_facts = kept_facts
         self._schedule = schedule
+        self._fork = fork
         if vocabulary is None:
             adapter = None if self._has_adapter else NO_ADAPTER
             vocabulary = RememberingVocabulary(self._path, adapter=adapter, kept_facts=kept_facts)
@@ -70,22 +74,29 @@ class Prepared:
         """Its process starts at the first word; and for the facts, where none are kept."""
 
         self.keys = derived_keys(DEFAULT_MNEMONIC, ACCOUNTS)
-        self._under: dict[str, Prepared] = {}
+        self._all = {_key(schedule, fork): self}
+        """Those of the same model."""
 
-    def under(self, schedule: ScheduleFile) -> Prepared:
-        """Return the same model under a schedule, the same one for the same prices.
+    def under(self, schedule: ScheduleFile | None = None, *, fork: str | None = None) -> Prepared:
+        """Return the same model under a schedule or a fork, the same one for the same of both.
 
-        Its vocabulary is this one's. What the schedule does not say has its default price.
+        Its vocabulary is this one's. What the schedule does not say has its default price; where
+        one of the two is None, it stays as it is here.
         """
-        key = replace(schedule, made={}).to_json()
-        if key not in self._under:
-            self._under[key] = Prepared(
+        schedule = self._schedule if schedule is None else schedule
+        fork = self._fork if fork is None else fork
+        key = _key(schedule, fork)
+        if key not in self._all:
+            made = Prepared(
                 self._model,
                 kept_facts=self.kept_facts,
                 schedule=schedule,
+                fork=fork,
                 vocabulary=self.vocabulary,
             )
-        return self._under[key]
+            made._all = self._all
+            self._all[key] = made
+        return self._all[key]
 
     @property
     def profile(self) -> ModelProfile:
@@ -97,10 +108,14 @@ class Prepared:
     def config(self) -> ChainConfig:
         """The rules of all chains.
 
-        Raises: ConfigError: the schedule is not for this model.
+        Raises: ConfigError: the schedule is not for this model, or there is no such fork.
         """
         facts = self.vocabulary.profile_facts
-        config = ChainConfig(models=(model_profile(facts),), profile_fingerprint=facts.fingerprint)
+        config = ChainConfig(
+            models=(model_profile(facts),),
+            profile_fingerprint=facts.fingerprint,
+            fork=self._fork,
+        )
         return config if self._schedule is None else self._schedule.applied_to(config)
 
     def chain(self, model: LanguageModel) -> Chain:
@@ -128,7 +143,8 @@ class Prepared:
     @cached_property
     def _accounts(self) -> dict[Address, GenesisAccount]:
         funded = GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)
-        return {Address(key.public_key.to_canonical_address()): funded for key in self.keys}
+        given = {Address(key.public_key.to_canonical_address()): funded for key in self.keys}
+        return {**predeploys(self.config.fork), **given}
 
     @cached_property
     def _rows(self) -> MemoryRows:
@@ -145,27 +161,29 @@ def prepared(
     model: Path | str | None = None,
     *,
     schedule: ScheduleFile | Path | str | None = None,
+    fork: str | None = None,
     kept_facts: Path | None = None,
 ) -> Prepared:
     """Return what chains of a model begin with, the same one all through the process.
 
-    Input:  see `Prepared`; what inference costs, or the file that says it, None for the defaults.
+    Input:  see `Prepared`; what inference costs, or the file that says it, None for the defaults;
+            Ethereum's fork, None for the newest.
     Raises: ConfigError: there is no such model, or the file is no schedule's.
     """
     key = str(model or DEFAULT_MODEL_NAME)
     if key not in _prepared:
         _prepared[key] = Prepared(model, kept_facts=kept_facts)
-    if schedule is None:
-        return _prepared[key]
-    return _prepared[key].under(told_schedule(schedule))
+    return _prepared[key].under(told_schedule(schedule), fork=fork)
 
 
-def told_schedule(schedule: ScheduleFile | Path | str) -> ScheduleFile:
-    """Return a schedule as it is, or read from its file.
+def told_schedule(schedule: ScheduleFile | Path | str | None) -> ScheduleFile | None:
+    """Return a schedule as it is, or read from its file; None where none is told.
 
     Raises: ConfigError: the file is no schedule's.
     """
-    return schedule if isinstance(schedule, ScheduleFile) else read_schedule(Path(schedule))
+    if schedule is None or isinstance(schedule, ScheduleFile):
+        return schedule
+    return read_schedule(Path(schedule))
 
 
 @contextmanager
@@ -197,3 +215,8 @@ def _named(model: Path | str | None) -> tuple[Path | None, bool]:
             f"{MODEL_SUFFIX} file"
         )
     return path, True
+
+
+def _key(schedule: ScheduleFile | None, fork: str) -> tuple[str | None, str]:
+    """Return what two of a model are the same by."""
+    return None if schedule is None else replace(schedule, made={}).to_json(), fork

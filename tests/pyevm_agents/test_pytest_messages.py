@@ -162,3 +162,29 @@ def test_other_errors_keep_their_frames(suite: Run) -> None:
     )
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*testing/chain.py:*"])
+
+
+def test_an_error_of_a_tests_function_shows_the_lines_of_the_test_alone(suite: Run) -> None:
+    text = """
+        def found(names):
+            return sorted(names, key=lambda name: {}[name])
+
+        def test_respond(agent_chain, model):
+            model.respond(lambda request: found(["x"]))
+            counted(agent_chain)
+        """
+    result = suite(text)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            ">*counted(agent_chain)",
+            "*agent_chain.ask(agent, *",
+            "*model.respond(lambda request: found*",
+            "*return sorted(names*",
+            "E*KeyError: 'x'",
+            "FAILED test_suite.py::test_respond - KeyError: 'x'",
+        ]
+    )
+    for file in ("site-packages/web3", "testing/", "models/"):
+        result.stdout.no_fnmatch_line(f"*{file}*")
+    suite(text, "--full-trace").stdout.fnmatch_lines(["*site-packages/web3/*"])

@@ -132,13 +132,14 @@ def test_its_options_fixtures_and_markers_are_shown(
     for name in (
         *("--agent-model", "agent_model", "agent_artifacts"),
         *("--agent-schedule", "agent_schedule"),
+        *("--agent-fork", "agent_fork"),
     ):
         assert name in told
     told = suite(PLAIN, "--fixtures").stdout.str()
     for name in ("agent_chain", "w3", "accounts", "deploy", "model", "as_account"):
         assert re.search(rf"^{name} -- .*pytest_plugin.py", told, re.MULTILINE), name
     told = suite(PLAIN, "--markers").stdout.str()
-    for name in ("agent_model(name)", "agent_schedule(file)"):
+    for name in ("agent_model(name)", "agent_schedule(file)", "agent_fork(name)"):
         assert f"@pytest.mark.{name}" in told
 
 
@@ -353,6 +354,44 @@ def test_a_bad_schedule_is_told(suite: Run, pytester: pytest.Pytester) -> None:
             "*schedule in *prices.json: schedule.tool_gas is 0; choose from 1*",
             "*schedule in *none.json: the file can't be read*",
             "*the marker agent_schedule of *takes one schedule*",
+        ]
+    )
+
+
+FORKS = """
+    import pytest
+
+    def test_run(agent_chain):
+        assert agent_chain.chain.fork.name == RUN
+
+    @pytest.mark.agent_fork("cancun")
+    def test_marker(agent_chain):
+        assert agent_chain.chain.fork.name == "cancun"
+
+    @pytest.mark.agent_fork("osaka")
+    def test_unknown(agent_chain): ...
+
+    @pytest.mark.agent_fork
+    def test_nothing(agent_chain): ...
+    """
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ini", "fork"),
+    [
+        ((), "", "prague"),
+        ((), "agent_fork = cancun", "cancun"),
+        (("--agent-fork=prague",), "agent_fork = cancun", "prague"),
+        (("--agent-fork", "cancun"), "", "cancun"),
+    ],
+)
+def test_a_fork_is_chosen(suite: Run, arguments: tuple[str, ...], ini: str, fork: str) -> None:
+    result = suite(FORKS.replace("RUN", repr(fork)), *arguments, ini=ini)
+    result.assert_outcomes(passed=2, errors=2)
+    result.stdout.fnmatch_lines(
+        [
+            "*fork 'osaka': this version knows only 'cancun', 'prague'*",
+            "*the marker agent_fork of *takes the name of one fork*",
         ]
     )
 

@@ -169,6 +169,16 @@ def test_a_schedule_is_the_classs() -> None:
     assert result.wasSuccessful(), result.errors + result.failures
 
 
+def test_a_fork_is_the_classs() -> None:
+    class Case(AgentTestCase):
+        agent_fork = "cancun"
+
+        def test_fork(self) -> None:
+            assert self.chain.chain.config.fork == "cancun"
+
+    assert result_of(Case).wasSuccessful()
+
+
 def test_a_schedules_file_that_is_none_is_told() -> None:
     class Case(AgentTestCase):
         agent_schedule = "none.json"

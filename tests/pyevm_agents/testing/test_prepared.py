@@ -6,14 +6,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from eth.vm.forks.prague.constants import HISTORY_STORAGE_ADDRESS
+from eth_utils import to_checksum_address
 
 from precompiles.schedule import DEFAULT_SCHEDULE, Schedule
-from pyevm_agents.development import BASE_MODEL_DIGEST, BASE_MODEL_NAME, DEFAULT_MODEL_NAME
+from pyevm_agents.development import (
+    BASE_MODEL_DIGEST,
+    BASE_MODEL_NAME,
+    CREATE2_DEPLOYER,
+    DEFAULT_MODEL_NAME,
+)
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.models import answer
 from pyevm_agents.models.gguf import default_model_path
 from pyevm_agents.schedule_file import ScheduleFile
 from pyevm_agents.testing.chain import AgentChain
 from pyevm_agents.testing.prepared import Prepared, prepared, preparing
+from tests.pyevm_agents.testing.agents import clerk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,6 +104,36 @@ def test_a_schedule_has_a_genesis_and_no_vocabulary_of_its_own() -> None:
         assert one.chain.config.schedule == DEFAULT_SCHEDULE
         assert other.chain.config.schedule == Schedule(tool_gas=41)
         assert one.chain.genesis_hash != other.chain.genesis_hash
+
+
+def test_a_fork_has_a_genesis_of_its_own_beside_any_schedule() -> None:
+    cancun = prepared(fork="cancun")
+    assert cancun is prepared().under(fork="cancun") is cancun.under(fork="cancun")
+    assert cancun.vocabulary is prepared().vocabulary
+    assert prepared().under(fork=None) is prepared()
+    cheap = cancun.under(CHEAP)
+    assert cheap is prepared(schedule=CHEAP).under(fork="cancun")
+    assert (cheap.config.fork, cheap.config.schedule.tool_gas) == ("cancun", 41)
+    with AgentChain(prepared(schedule=CHEAP), fork="cancun") as chain:
+        assert chain.chain.config == cheap.config
+        assert not chain.chain.code(HISTORY_STORAGE_ADDRESS)
+        chain.model.script(answer("done"))
+        assert chain.ask(clerk(chain), "Nothing")["status"] == 1
+    with pytest.raises(ConfigError, match="fork 'osaka': this version knows only 'cancun'"):
+        AgentChain(fork="osaka")
+
+
+def test_a_chain_begins_with_what_a_nodes_does() -> None:
+    """As on every local network: salted deployments, and hashes of blocks long ago (EIP-2935)."""
+    with AgentChain() as chain:
+        salt, creation = bytes(32), bytes.fromhex("6001600c60003960016000f300")
+        sent = {"from": chain.accounts[0], "to": CREATE2_DEPLOYER, "data": salt + creation}
+        made = chain.w3.eth.call(sent)
+        chain.w3.eth.send_transaction(sent)
+        assert bytes(chain.w3.eth.get_code(to_checksum_address(made))) == bytes(1)
+        chain.mine(300)
+        asked = {"to": HISTORY_STORAGE_ADDRESS, "data": (5).to_bytes(32, "big")}
+        assert chain.w3.eth.call(asked) == chain.w3.eth.get_block(5)["hash"]
 
 
 def test_what_a_schedule_does_not_say_is_the_default_one() -> None:
