@@ -146,15 +146,23 @@ def answer(text: str, /, *, thought: str = DEFAULT_ANSWER_THOUGHT) -> AnswerStep
     """Script a final answer.
 
     Raises:
-        ConfigError: it is no text.
+        ConfigError: it is no text, or the thought before it is none.
     """
     if not isinstance(text, str):
         raise ConfigError(f"answer({text!r}): a final answer is a text, as answer({str(text)!r})")
+    if not isinstance(thought, str):
+        raise ConfigError(f"answer(…, thought={thought!r}): a thought is a text")
     return AnswerStep(answer=text, thought=thought)
 
 
 def again(step: Step, /) -> RepeatedStep:
-    """Script a step that is said as often as the model is asked; the last one of a script."""
+    """Script a step that is said as often as the model is asked; the last one of a script.
+
+    Raises:
+        ConfigError: it is no step.
+    """
+    if not isinstance(step, STEP_TYPES):
+        raise ConfigError(f"again({step!r}): want a step, as again(use(…)) or again(answer(…))")
     return step if isinstance(step, RepeatedStep) else RepeatedStep(step=step)
 
 
@@ -163,7 +171,12 @@ def unchecked(text: str, /) -> UncheckedStep:
 
     Input:
         text: all that follows the prompt's `Thought:`.
+
+    Raises:
+        ConfigError: it is no text.
     """
+    if not isinstance(text, str):
+        raise ConfigError(f"unchecked({text!r}): want a text, all that follows `Thought:`")
     return UncheckedStep(text=text)
 
 

@@ -29,6 +29,7 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import SwitchedModel
 from pyevm_agents.models.adversary import AdversarialModel, Decide, following
 from pyevm_agents.testing.addresses import canonical
+from pyevm_agents.testing.checks import all_of
 from pyevm_agents.testing.choices import Steps
 from pyevm_agents.testing.pasting import script_code
 
@@ -54,7 +55,12 @@ def adversary(
         numbers: integers to make likely, beside 0, 1, the ends of the range, and the prompt's own:
             limits and balances that the prompt does not tell.
         texts: texts to make likely, beside the prompt's own and those that try to inject.
+
+    Raises:
+        ConfigError: one of the two is no list of its kind.
     """
+    all_of("adversary(numbers=…)", numbers, int)
+    all_of("adversary(texts=…)", texts, str)
     return _Adversaries(tuple(numbers), tuple(texts))
 
 

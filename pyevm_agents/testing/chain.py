@@ -12,6 +12,7 @@ until a test says otherwise. So the same test makes the same blocks, hashes and 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -37,7 +38,7 @@ from pyevm_agents.testing.script import ModelOfTest
 from pyevm_agents.trace import agent_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
     from eth.abc import BlockHeaderAPI, ComputationAPI
@@ -179,6 +180,11 @@ class AgentChain:
         """
         from pyevm_agents.testing.deploying import deployed  # noqa: PLC0415 - as above
 
+        if not isinstance(libraries, Mapping | None):
+            raise ConfigError(
+                f"libraries={shown(libraries)}: want addresses by the libraries' names, as "
+                "{'Name': address}"
+            )
         found = self.artifacts.find(contract)
         creation = found.creation(arguments, named, libraries or {})
         return deployed(self, found, creation, sender=sender, value_wei=value)

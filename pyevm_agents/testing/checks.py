@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from pyevm_agents.errors import ConfigError
 
@@ -35,6 +36,17 @@ def text(call: str, value: object) -> str:
     if not isinstance(value, str):
         raise ConfigError(f"{_said(call, value)}: want a text")
     return value
+
+
+def all_of(call: str, values: object, kind: type) -> None:
+    """Refuse what is no sequence of one type's values; a truth value is no number.
+
+    Raises: ConfigError.
+    """
+    is_sequence = isinstance(values, Sequence) and not isinstance(values, str | bytes)
+    items: Any = values if is_sequence else (None,)
+    if any(isinstance(one, bool) or not isinstance(one, kind) for one in items):
+        raise ConfigError(f"{_said(call, values)}: want a list of {kind.__name__}")
 
 
 def tool_name(call: str, value: object) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pyevm_agents.errors import ConfigError, ScriptError
-from pyevm_agents.testing import again, answer, assert_agent, faults, use
+from pyevm_agents.testing import adversary, again, answer, assert_agent, faults, use
 from tests.pyevm_agents.testing.agents import EXECUTOR
 
 if TYPE_CHECKING:
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 anyhow: Any = faults
 about: Any = assert_agent
-"""Called as nobody should."""
+enemy: Any = adversary
+ODD: Any = b"x"
+"""Called, and given, as nobody should."""
 
 
 class Scene:
@@ -98,6 +100,18 @@ MISTAKES: dict[str, tuple[Any, str]] = {
     "float": (lambda _: use("CounterTool", amount=2.0), "or a list of one: amount=2"),
     "lambda": (lambda it: it.chain.model.use_model(lambda _: answer("x")), "it has no generate(…)"),
     "contract": (lambda it: it.chain.deploy(it.counter), "a contract goes by its name or its path"),
+    "again": (lambda _: again(ODD), "again(b'x'): want a step, as again(use("),
+    "unchecked": (lambda it: it.chain.model.unchecked(ODD), "unchecked(b'x'): want a text"),
+    "thought": (lambda _: answer("x", thought=ODD), "thought=b'x'): a thought is a text"),
+    "numbers": (lambda _: enemy(numbers="12"), "adversary(numbers='12'): want a list of int"),
+    "number": (lambda _: enemy(numbers=[True]), "adversary(numbers=[True]): want a list of int"),
+    "one": (lambda _: enemy(numbers=5), "adversary(numbers=5): want a list of int"),
+    "texts": (lambda _: enemy(texts="abc"), "adversary(texts='abc'): want a list of str"),
+    "bytes in": (lambda _: enemy(texts=[b"x"]), "adversary(texts=[b'x']): want a list of str"),
+    "libraries": (
+        lambda it: it.chain.deploy("CounterTool", libraries=[1]),
+        "libraries=[1]: want addresses by the libraries' names",
+    ),
     "steps": (lambda it: it.chain.steps({"logs": "x" * 5_000}), "is no hash of a transaction"),
     "receipt": (lambda _: about({"logs": "x" * 5_000}), "is no transaction: give its"),
 }
