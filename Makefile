@@ -14,7 +14,7 @@ test: ## Install what is missing and run the tests
 	$(UV) run pytest -n 2 --dist loadfile --max-worker-restart 1
 
 slow: ## Run the tests that take minutes
-	$(UV) run pytest -m slow --timeout 540
+	$(UV) run pytest -m slow
 
 coverage: ## Run the tests and print which lines and branches they miss
 	$(UV) run coverage run -m pytest

@@ -77,13 +77,13 @@ def leave_kit_out(traceback: TracebackType | None, root: Path) -> bool:
 
 def leave_kit_out_between(traceback: TracebackType | None, root: Path) -> None:
     """Leave out the kit where a test calls it, and it a function of the test's in turn."""
-    last = None
+    last, is_kits = None, False
     while traceback is not None:
         if _is_of_test(traceback, root):
-            called = None if last is None else last.tb_next
-            if last is not None and called is not None and _module(called).startswith(KIT):
+            if last is not None and is_kits:
                 last.tb_next = traceback
-            last = traceback
+            last, is_kits = traceback, False
+        is_kits = is_kits or _module(traceback).startswith(OURS)
         traceback = traceback.tb_next
 
 

@@ -203,11 +203,9 @@ def _wanted_schedule(request: pytest.FixtureRequest) -> ScheduleFile | Path | No
 
 def _wanted(request: pytest.FixtureRequest, name: str, wanted: str) -> Any:  # noqa: ANN401 - see `_marked`
     """Return what a test's marker, an option or the configuration says, the first that does."""
+    option, config = "--" + name.replace("_", "-"), request.config
     marked = _marked(request, name, wanted)
-    if marked is not None:
-        return marked
-    config = request.config
-    return config.getoption("--" + name.replace("_", "-")) or config.getini(name) or None
+    return marked or config.getoption(option) or config.getini(name) or None
 
 
 def _marked(request: pytest.FixtureRequest, name: str, wanted: str) -> Any:  # noqa: ANN401 - whatever is in a marker

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import faulthandler
+import os
 import signal
 import sys
 from dataclasses import dataclass
@@ -21,7 +23,7 @@ from pyevm_agents.vm import AgentComputation
 from tests.byte_model import PROFILE, ByteModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from eth.abc import ComputationAPI, ReceiptAPI
@@ -33,10 +35,52 @@ if TYPE_CHECKING:
 settings.register_profile("tests", deadline=None, print_blob=True)
 settings.load_profile("tests")
 
+SLOW_SECONDS = 900
+"""How long a slow test may take; pyproject.toml has the limit of the others."""
+
+END_SECONDS = 180
+"""How long the end of a test may take."""
+
 OWNER_KEY = PrivateKey(b"\x01" * 32)
 OWNER = Address(OWNER_KEY.public_key.to_canonical_address())
 STRANGER_KEY = PrivateKey(b"\x02" * 32)
 STRANGER = Address(STRANGER_KEY.public_key.to_canonical_address())
+
+
+STDERR = pytest.StashKey[int]()
+"""The process' own, whatever pytest captures."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the process' own stderr."""
+    capture: Any = config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        config.stash[STDERR] = os.dup(2)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Close it."""
+    os.close(config.stash[STDERR])
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give slow tests their time."""
+    for item in items:
+        if item.get_closest_marker("slow") is not None:
+            item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    """End the process where the end of a test hangs: a limit holds once, and that was the test's.
+
+    pytest's own watch of a hanging process is gone after the first failure, too.
+    """
+    faulthandler.dump_traceback_later(END_SECONDS, exit=True, file=item.config.stash[STDERR])
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(autouse=True, scope="session")

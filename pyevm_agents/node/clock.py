@@ -36,13 +36,14 @@ class Clock:
         self._now = now
         self.settings = settings or Settings()
 
-    def snapshot(self) -> Settings:
-        """Return how its time is set."""
-        return self.settings
+    def keep(self) -> Callable[[], None]:
+        """Return what sets it as it is set now."""
+        settings = self.settings
 
-    def restore(self, settings: Settings) -> None:
-        """Set it as it was."""
-        self.settings = settings
+        def restore() -> None:
+            self.settings = settings
+
+        return restore
 
     def now_seconds(self) -> int:
         """Return what time it is on the chain."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from eth.abc import BlockHeaderAPI
 
@@ -18,20 +19,14 @@ MAX_SNAPSHOTS = 10_000
 """Snapshots that are kept; the oldest goes. One takes about 1 KB and what was changed after it."""
 
 
-class Beside(Protocol):
-    """What a snapshot keeps beside the chain."""
-
-    def snapshot(self) -> Any:  # noqa: ANN401 - each has its own
-        """Return all that is to be kept, as a value."""
-
-    def restore(self, kept: Any) -> None:  # noqa: ANN401
-        """Be as it was then."""
+Keep: TypeAlias = "Callable[[], Callable[[], None]]"
+"""Takes note of how something is; returns what makes it so again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
     head: BlockHeaderAPI
-    beside: tuple[Any, ...]
+    restore: tuple[Callable[[], None], ...]
 
 
 class History:
@@ -40,13 +35,13 @@ class History:
     def __init__(
         self,
         chain: Chain,
-        beside: tuple[Beside, ...],
+        beside: tuple[Keep, ...],
         undone: Callable[[list[BlockHeaderAPI]], None],
     ) -> None:
         """Keep no snapshot yet.
 
-        Input: what goes back with the chain; who is told, after each way back, which blocks are no
-            longer on the chain, the latest first.
+        Input: what keeps all that goes back with the chain; who is told, after each way back, which
+            blocks are no longer on the chain, the latest first.
         """
         self._chain = chain
         self._beside = beside
@@ -58,8 +53,8 @@ class History:
         while len(self._kept) >= MAX_SNAPSHOTS:
             self.forget(next(iter(self._kept)))
         number = self._chain.snapshot()
-        beside = tuple(one.snapshot() for one in self._beside)
-        self._kept[number] = _Kept(head=self._chain.head, beside=beside)
+        restore = tuple(keep() for keep in self._beside)
+        self._kept[number] = _Kept(head=self._chain.head, restore=restore)
         return number
 
     def revert(self, number: int) -> None:
@@ -67,12 +62,11 @@ class History:
 
         Raises: ConfigError: there is no such snapshot.
         """
-        before = self._chain.head
-        self._chain.revert(number)
-        for one, kept in zip(self._beside, self._kept[number].beside, strict=True):
-            one.restore(kept)
-        self._kept = {n: one for n, one in self._kept.items() if n < number}
-        self._tell_undone(before)
+        with self.going_back():
+            self._chain.revert(number)
+            for restore in self._kept[number].restore:
+                restore()
+            self._kept = {n: one for n, one in self._kept.items() if n < number}
 
     def forget(self, number: int) -> None:
         """Keep a snapshot no longer; later ones stay."""
@@ -99,16 +93,20 @@ class History:
 
         Raises: ConfigError: the chain is not that long.
         """
-        before = self._chain.head
-        if depth > before.block_number:
+        height = self._chain.head.block_number
+        if depth > height:
             raise ConfigError(
-                f"depth must not exceed current chain height: current height "
-                f"{before.block_number}, depth {depth}"
+                f"depth must not exceed current chain height: current height {height}, "
+                f"depth {depth}"
             )
-        self._chain.rollback(before.block_number - depth)
-        self._tell_undone(before)
+        with self.going_back():
+            self._chain.rollback(height - depth)
 
-    def _tell_undone(self, header: BlockHeaderAPI) -> None:
+    @contextmanager
+    def going_back(self) -> Iterator[None]:
+        """Tell at the end, when all is as it was, which blocks were undone meanwhile."""
+        header = self._chain.head
+        yield
         undone = []
         while header.block_number > self._chain.head.block_number:
             undone.append(header)

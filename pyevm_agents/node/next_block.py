@@ -11,6 +11,8 @@ from pyevm_agents.chain import BlockSettings
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from eth.abc import BlockHeaderAPI
 
     from pyevm_agents.chain import Chain
@@ -30,13 +32,14 @@ class NextBlock:
         self.once = BlockSettings()
         """What the next block is told to be, and none after it."""
 
-    def snapshot(self) -> tuple[BlockSettings, BlockSettings]:
-        """Return what every block is told, and what the next one is."""
-        return self.fixed, self.once
+    def keep(self) -> Callable[[], None]:
+        """Return what tells all that is told now."""
+        fixed, once = self.fixed, self.once
 
-    def restore(self, kept: tuple[BlockSettings, BlockSettings]) -> None:
-        """Tell what was told then."""
-        self.fixed, self.once = kept
+        def restore() -> None:
+            self.fixed, self.once = fixed, once
+
+        return restore
 
     def reset(self) -> None:
         """Tell nothing any more."""

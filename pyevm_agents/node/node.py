@@ -74,7 +74,9 @@ class Node:
         self.clock = Clock(now)
         self.next_block = NextBlock(chain, self.clock)
         self.pending = Pending(chain, self.pool, self.clock, self.next_block)
-        self.history = History(chain, (self.pool, self.clock, self.next_block), self._undone)
+        self.history = History(
+            chain, (self.pool.keep, self.clock.keep, self.next_block.keep), self._undone
+        )
         self.watchers = Watchers()
         self.is_logging = True
         """Whether a log of requests and transactions is wanted; who writes one asks."""
@@ -292,13 +294,14 @@ class Node:
 
     def reset(self) -> None:
         """Go back to genesis: nothing waits, nobody is impersonated, no snapshot is left."""
-        self.history.rollback(self.chain.head.block_number)
-        self.pool.clear()
-        self.clock.settings = ClockSettings()
-        self.next_block.reset()
-        self.keys.impersonated, self.keys.impersonates_all = frozenset(), False
-        self.history.forget_all()
-        self.instance_id = os.urandom(32)
+        with self.history.going_back():
+            self.chain.rollback(0)
+            self.pool.clear()
+            self.clock.settings = ClockSettings()
+            self.next_block.reset()
+            self.keys.impersonated, self.keys.impersonates_all = frozenset(), False
+            self.history.forget_all()
+            self.instance_id = os.urandom(32)
 
     def _undone(self, headers: list[BlockHeaderAPI]) -> None:
         self.pending.forget()

@@ -127,7 +127,7 @@ class Pool:
 
     def clear(self) -> None:
         """Let none wait."""
-        self.restore(())
+        self._hold(())
 
     def next_nonce(self, sender: Address, nonce: int) -> int:
         """Return the nonce that follows an account's and those of its ready transactions."""
@@ -178,13 +178,13 @@ class Pool:
         with self._lock:
             return [(sender, own.copy()) for sender, own in self._by_sender.items()]
 
-    def snapshot(self) -> tuple[Waiting, ...]:
-        """Return what waits, for `restore`."""
+    def keep(self) -> Callable[[], None]:
+        """Return what lets wait what waits now, and nothing else."""
         with self._lock:
-            return tuple(self._by_hash.values())
+            content = tuple(self._by_hash.values())
+        return lambda: self._hold(content)
 
-    def restore(self, content: tuple[Waiting, ...]) -> None:
-        """Let wait what waited then."""
+    def _hold(self, content: tuple[Waiting, ...]) -> None:
         with self._lock:
             self._by_sender, self._by_hash, self._data_bytes = {}, {}, 0
             for waiting in content:

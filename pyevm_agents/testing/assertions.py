@@ -9,7 +9,6 @@ one. Each returns the sentence so far, so it can be said on. What does not hold 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
@@ -128,9 +127,8 @@ class Sentence:
         __tracebackhide__ = True
         if not tools:
             raise ConfigError("did_not_use() names no tool: in_steps, answered say what was done")
-        for tool in tools:
-            self._require_offered(tool_name("did_not_use(…)", tool))
-        call = f"did_not_use({', '.join(map(repr, tools))})"
+        named = [tool_name("did_not_use(…)", tool) for tool in tools]
+        call = f"did_not_use({', '.join(map(repr, named))})"
         used = [i for i in self.scope if self._step(i).action in tools]
         if used:
             marks = {i: f"{self._step(i).action} was used" for i in used}
@@ -344,21 +342,6 @@ class Sentence:
         if text is None:
             return dict.fromkeys(ends)
         return {i: difference("it answered", text, self._step(i).answer) for i in ends}
-
-    def _require_offered(self, tool: str) -> None:
-        """Refuse a tool that no prompt names: that it was not used could not be otherwise.
-
-        Raises: ConfigError.
-        """
-        prompts = [
-            "".join(segment.text for segment in step.inference.segments) for step in self.run.steps
-        ]
-        named = re.compile(rf"(?<!\w){re.escape(tool)}(?!\w)")
-        if any(prompts) and not (tool and any(map(named.search, prompts))):
-            raise ConfigError(
-                f"did_not_use({tool!r}): no prompt of this transaction names such a tool, so this "
-                f"would hold whatever was done; {self._tools()}"
-            )
 
     def _tools(self) -> str:
         """Say which tools were used."""

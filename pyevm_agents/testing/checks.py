@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyevm_agents.errors import ConfigError
 
@@ -43,8 +43,9 @@ def all_of(call: str, values: object, kind: type) -> None:
 
     Raises: ConfigError.
     """
-    is_sequence = isinstance(values, Sequence) and not isinstance(values, str | bytes)
-    items: Any = values if is_sequence else (None,)
+    items: Sequence[object] = (None,)
+    if isinstance(values, Sequence) and not isinstance(values, str | bytes):
+        items = values
     if any(isinstance(one, bool) or not isinstance(one, kind) for one in items):
         raise ConfigError(f"{_said(call, values)}: want a list of {kind.__name__}")
 

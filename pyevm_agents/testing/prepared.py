@@ -29,6 +29,7 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import NO_ADAPTER, LlamaModel
 from pyevm_agents.node.keys import DEFAULT_MNEMONIC, derived_keys
 from pyevm_agents.schedule_file import ScheduleFile, read_schedule
+from pyevm_agents.testing.checks import text
 from pyevm_agents.testing.remembering import RememberingVocabulary
 from pyevm_agents.testing.script import ModelOfTest
 
@@ -82,9 +83,11 @@ class Prepared:
 
         Its vocabulary is this one's. What the schedule does not say has its default price; where
         one of the two is None, it stays as it is here.
+
+        Raises: ConfigError: the fork is no text.
         """
         schedule = self._schedule if schedule is None else schedule
-        fork = self._fork if fork is None else fork
+        fork = self._fork if fork is None else text("fork=…", fork)
         key = _key(schedule, fork)
         if key not in self._all:
             made = Prepared(

@@ -34,7 +34,7 @@ main()
 def replay(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", BLOCKED, "replay", *map(str, arguments)]
     return subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
     )
 
 

@@ -14,6 +14,8 @@ from pyevm_agents.node.pool import Pool, PoolError
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, transaction
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from eth.abc import SignedTransactionAPI
 
 BASE_FEE = 2 * GWEI
@@ -29,7 +31,7 @@ class PoolMachine(RuleBasedStateMachine):
         self.pool = Pool()
         self.nonces = dict(zip(ADDRESSES, nonces, strict=True))
         self.waiting: list[SignedTransactionAPI] = []
-        self.kept: tuple[object, list[SignedTransactionAPI]] | None = None
+        self.kept: tuple[Callable[[], None], list[SignedTransactionAPI]] | None = None
 
     @rule(
         sender=senders,
@@ -74,15 +76,15 @@ class PoolMachine(RuleBasedStateMachine):
         self.waiting = [it for it in self.waiting if it.sender != ADDRESSES[sender]]
 
     @rule()
-    def snapshot(self) -> None:
-        self.kept = (self.pool.snapshot(), [*self.waiting])
+    def keep(self) -> None:
+        self.kept = (self.pool.keep(), [*self.waiting])
 
     @precondition(lambda self: self.kept)
     @rule()
     def restore(self) -> None:
         assert self.kept is not None
-        content, waiting = self.kept
-        self.pool.restore(content)  # type: ignore[arg-type]
+        restore, waiting = self.kept
+        restore()
         self.waiting = [*waiting]
 
     @invariant()
@@ -156,10 +158,10 @@ def test_data_that_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PoolError, match="60 bytes of data, of at most 100; mine some"):
         pool.add(transaction(0, 1, data=bytes(41), gas=100_000))
     pool.add(transaction(0, 1, data=bytes(40), gas=100_000))
-    kept = pool.snapshot()
+    restore = pool.keep()
     pool.remove(first.hash)
     pool.add(transaction(1, 0, data=bytes(60), gas=100_000))
-    pool.restore(kept)
+    restore()
     with pytest.raises(PoolError, match="100 bytes of data, of at most 100"):
         pool.add(transaction(1, 0, data=bytes(1), gas=100_000))
 
@@ -182,4 +184,5 @@ def test_a_pool_holds_what_is_left_where_threads_add_and_remove() -> None:
     for thread in threads:
         thread.join()
     kept = {one.hash for i in range(4) for one in made[i::4][1::2]}
-    assert {one.transaction.hash for one in pool.snapshot()} == kept
+    assert len(pool) == len(kept)
+    assert all(one in pool for one in kept)

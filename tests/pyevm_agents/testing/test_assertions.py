@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_utils import to_canonical_address
 
-from precompiles.ports import Segment
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.testing import assert_agent
 from pyevm_agents.testing.runs import AgentRun
@@ -233,22 +232,6 @@ ANY: Any = AGENT
 def test_what_can_not_be_so_is_refused(say: Callable[[], Sentence], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         say()
-
-
-def test_what_no_tool_is_called_can_not_be_said_not_to_have_been_used() -> None:
-    """Else a name that is wrong, or was right once, would hold for ever."""
-    prompt = (Segment(text="Tools: Deploy(amount), "), Segment(text="Draw.down\nDeposit"))
-    steps = tuple(
-        replace(step, inference=replace(step.inference, segments=prompt)) if step.depth else step
-        for step in NESTED
-    )
-    of_inner = assert_agent(steps).of(INNER)
-    of_inner.did_not_use("Deploy").did_not_use("Draw.down")
-    for wrong in ("DeployTool", "Dep", "deploy", "Draw_down", ""):
-        with pytest.raises(
-            ConfigError, match=rf"did_not_use\('{wrong}'\): no prompt of .* Counter"
-        ):
-            of_inner.did_not_use("Deploy", wrong)
 
 
 def test_a_failed_transaction_has_its_reason() -> None:
