@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from precompiles.schedule import Schedule
 
     Begin = Callable[[ComputationAPI, "Prompted"], None]
+    Hear = Callable[[ComputationAPI, GenerationRequest, Generation], None]
     Record = Callable[[ComputationAPI, "Inference"], None]
 
 
@@ -67,7 +68,7 @@ class Inference:
     """The prompt, with handles in place of addresses."""
 
 
-def discard(computation: ComputationAPI, inference: Inference | Prompted) -> None:
+def discard(computation: ComputationAPI, *told: object) -> None:
     """Keep no record."""
 
 
@@ -80,16 +81,19 @@ class Executor:
         *,
         schedule: Schedule = DEFAULT_SCHEDULE,
         begin: Begin = discard,
+        hear: Hear = discard,
         record: Record = discard,
     ) -> None:
         """Serve `models`, each under its name, its aliases and its `0x` SHA-256 digest.
 
         Input:  the models; what is charged beside their tokens; who is told of each call before
-                its model is asked, and once it has answered.
+                its model is asked, what it said whether that is paid for or not, and what came of
+                it.
         Raises: ValueError: two models share a name.
         """
         self._schedule = schedule
         self._begin = begin
+        self._hear = hear
         self._record = record
         self._models: dict[str, tuple[ModelProfile, LanguageModel]] = {}
         for profile, model in models:
@@ -149,7 +153,7 @@ class Executor:
         # OPERATION
         prompted = Prompted(model=profile.name, cold_tokens=cold_tokens, warm_tokens=warm_tokens)
         self._begin(computation, prompted)
-        generation = _generate(
+        generation = self._generate(
             computation,
             profile,
             model,
@@ -179,6 +183,32 @@ class Executor:
         )
         self._record(computation, inference)
         return encode_result(result)
+
+    def _generate(
+        self,
+        computation: ComputationAPI,
+        profile: ModelProfile,
+        model: LanguageModel,
+        request: GenerationRequest,
+    ) -> Generation:
+        """Generate as far as the gas left goes, and charge for each token.
+
+        Raises: OutOfGas: the text needs more tokens than the gas pays for.
+                Refusal: OutputTooLong: it needs more than the model's limit.
+        """
+        affordable_tokens = computation.get_gas_remaining() // profile.output_token_gas
+        if affordable_tokens == 0:
+            raise OutOfGas("Executor output tokens: not one is paid for")
+        max_tokens = min(affordable_tokens, profile.max_output_tokens)
+        generation = model.generate(replace(request, max_tokens=max_tokens))
+        self._hear(computation, request, generation)
+        gas = len(generation.tokens) * profile.output_token_gas
+        computation.consume_gas(gas, reason="Executor output tokens")
+        if not generation.is_complete:
+            if max_tokens < profile.max_output_tokens:
+                raise OutOfGas(f"Executor output tokens: {max_tokens} were not enough")
+            raise Refusal("OutputTooLong", profile.max_output_tokens)
+        return generation
 
     def _model(self, model_id: str) -> tuple[ModelProfile, LanguageModel]:
         if model_id not in self._models:
@@ -213,28 +243,3 @@ def _check_context(profile: ModelProfile, prompt_tokens: int) -> None:
             profile.context_tokens,
             excess_tokens,
         )
-
-
-def _generate(
-    computation: ComputationAPI,
-    profile: ModelProfile,
-    model: LanguageModel,
-    request: GenerationRequest,
-) -> Generation:
-    """Generate as far as the gas left goes, and charge for each token.
-
-    Raises: OutOfGas: the text needs more tokens than the gas pays for.
-            Refusal: OutputTooLong: it needs more than the model's limit.
-    """
-    affordable_tokens = computation.get_gas_remaining() // profile.output_token_gas
-    if affordable_tokens == 0:
-        raise OutOfGas("Executor output tokens: not one is paid for")
-    max_tokens = min(affordable_tokens, profile.max_output_tokens)
-    generation = model.generate(replace(request, max_tokens=max_tokens))
-    gas = len(generation.tokens) * profile.output_token_gas
-    computation.consume_gas(gas, reason="Executor output tokens")
-    if not generation.is_complete:
-        if max_tokens < profile.max_output_tokens:
-            raise OutOfGas(f"Executor output tokens: {max_tokens} were not enough")
-        raise Refusal("OutputTooLong", profile.max_output_tokens)
-    return generation

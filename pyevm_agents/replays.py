@@ -121,7 +121,8 @@ def recorded_steps(frame: Frame, trace: Frame) -> tuple[ReplayStep, ...]:
     if len(calls) != len(told):
         raise AgentsError(
             f"Transaction {trace['transactionHash']} has {len(calls)} finished calls of the "
-            f"executor and {len(told)} steps; export it from the node that mined it"
+            f"executor and {len(told)} steps: what its agents said is not kept, as the chain is of "
+            "an earlier version; run it anew"
         )
     return tuple(
         _step(trace["transactionHash"], call, one) for call, one in zip(calls, told, strict=True)

@@ -23,7 +23,14 @@ from pyevm_agents.blocks import decode_block, require_same
 from pyevm_agents.chain.drafting import Draft, DraftedChain, SilentModel, vm_of
 from pyevm_agents.chain.opening import begin, executor_of
 from pyevm_agents.chain.records import BlockSettings, MinedBlock, Record
-from pyevm_agents.chain.row_keys import HEAD_STATE_KEY, NOTE_KEY, before_key, sender_key
+from pyevm_agents.chain.row_keys import (
+    HEAD_STATE_KEY,
+    NOTE_KEY,
+    before_key,
+    said_key,
+    sender_key,
+)
+from pyevm_agents.chain.said import SaidModel, read, said_in
 from pyevm_agents.chain.trying import ChainTrials
 from pyevm_agents.database import Database, MemoryRows
 from pyevm_agents.dumps import load_accounts
@@ -293,6 +300,9 @@ class Chain(ChainTrials):
         if self.annotate is not None:
             for transaction_hash, text in self.annotate(mined).items():
                 self._db[NOTE_KEY + transaction_hash] = text
+        said = said_in(mined.computations)
+        if said is not None:
+            self._db[said_key(block.hash)] = said
         before = before_key(block.hash)
         if self._db.exists(HEAD_STATE_KEY):
             self._db[before] = self._db[HEAD_STATE_KEY]
@@ -302,6 +312,19 @@ class Chain(ChainTrials):
         self._db.commit()
         self._records[block.hash] = Record(block=block, receipts=mined.receipts)
         self._stand_at(block.header)
+
+    def _vm_class_again(self, header: BlockHeaderAPI) -> type[WatchedVM]:
+        row = self._row(said_key(header.hash))
+        if row is None:  # No model was asked, or an earlier version kept the chain.
+            return self._vm_class(header)
+        heard = read(row)
+        models = {name: SaidModel(model, heard) for name, model in self.models.items()}
+        again = agent_chain(
+            executor_of(self.config, models, Steps()), self.config.chain_id, fork=self.fork
+        )
+        ((_, vm_class),) = again.vm_configuration
+        assert issubclass(vm_class, WatchedVM)  # noqa: S101 - the only ones an `AgentChain` has
+        return vm_class
 
     @contextmanager
     def _or_nothing(self) -> Iterator[None]:

@@ -282,19 +282,6 @@ class ChainReader:
     def _vm_class(self, header: BlockHeaderAPI) -> type[WatchedVM]:
         return self.vm_class_at(header.block_number)
 
-    def _agent_vm_class(self, header: BlockHeaderAPI) -> type[AgentVM]:
-        """Return the class of a VM that can be traced.
-
-        Raises: ConfigError: it is of an older fork.
-        """
-        vm_class = self._vm_class(header)
-        if not issubclass(vm_class, AgentVM):
-            raise ConfigError(
-                f"block {header.block_number} is of the fork {vm_class.fork}; only blocks of the "
-                f"forks {' and '.join(FORKS)} can be traced"
-            )
-        return vm_class
-
     def _state(
         self,
         header: BlockHeaderAPI,
@@ -307,7 +294,9 @@ class ChainReader:
 
         Input: `number` is the block's own, where the header says another: BLOCKHASH goes by it.
         """
-        vm_class = self._vm_class(header) if trace is None else trace(self._agent_vm_class(header))
+        vm_class = self._vm_class(header)
+        if trace is not None:
+            vm_class = trace(as_agent_vm(vm_class, header))
         hashes = vm_class.get_prev_hashes(header.parent_hash, self._chain.chaindb) or ()
         ahead = 0 if number is None else header.block_number - number
         if ahead:
@@ -324,3 +313,16 @@ class ChainReader:
         sender = self._row(sender_key(transaction.hash))
         if sender is not None:
             impersonate(transaction, Address(sender))
+
+
+def as_agent_vm(vm_class: type[WatchedVM], header: BlockHeaderAPI) -> type[AgentVM]:
+    """Return a class of VMs as one that can be traced.
+
+    Raises: ConfigError: it is of an older fork.
+    """
+    if not issubclass(vm_class, AgentVM):
+        raise ConfigError(
+            f"block {header.block_number} is of the fork {vm_class.fork}; only blocks of the "
+            f"forks {' and '.join(FORKS)} can be traced"
+        )
+    return vm_class

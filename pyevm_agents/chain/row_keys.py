@@ -24,6 +24,14 @@ def before_key(block_hash: bytes) -> bytes:
     return keccak(b"agents:before:" + block_hash)
 
 
+def said_key(block_hash: bytes) -> bytes:
+    """Return the key of what models said in a block.
+
+    Going back leaves it: see `before_key`.
+    """
+    return keccak(b"agents:said:" + block_hash)
+
+
 def sender_key(transaction_hash: bytes) -> bytes:
     """Return the key of the sender of a transaction that has no signature of its own.
 

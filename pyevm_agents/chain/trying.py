@@ -14,7 +14,7 @@ from eth_utils import ValidationError
 from lru import LRU
 
 from pyevm_agents.calls import BlockOverride, CallResult, override, spoofed
-from pyevm_agents.chain.reading import ChainReader
+from pyevm_agents.chain.reading import ChainReader, as_agent_vm
 from pyevm_agents.chain.records import BlockSettings
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.estimation import Trial, least_gas
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pyevm_agents.calls import AccountOverride, Call
     from pyevm_agents.chain.reading import Trace
     from pyevm_agents.chain.records import Record
+    from pyevm_agents.vm import WatchedVM
 
 
 SHORT_GAS = 10_000
@@ -187,13 +188,17 @@ class ChainTrials(ChainReader):
     ) -> tuple[ReceiptAPI, ComputationAPI]:
         """Execute a transaction of a block again, behind those before it, and keep nothing.
 
+        Models say what they said in the block, whatever answers now.
+
         Input:  the block, and the transaction's place; what makes a VM class that tells a tracer.
         Raises: EngineFault: the host failed.
         """
         block = record.block
         root = record.root_before or self.state_root_before(block.header)
         header = block.header.copy(gas_used=0, blob_gas_used=0, state_root=root)
-        vm_class = self._vm_class(header) if trace is None else trace(self._agent_vm_class(header))
+        vm_class = self._vm_class_again(block.header)
+        if trace is not None:
+            vm_class = trace(as_agent_vm(vm_class, header))
         vm = vm_class(
             header=header,
             chaindb=self._chain.chaindb,
@@ -206,6 +211,10 @@ class ChainTrials(ChainReader):
             header = vm.add_receipt_to_header(header, receipt)
             header = vm.increment_blob_gas_used(header, transaction)
         return vm.apply_transaction(header, block.transactions[index])
+
+    def _vm_class_again(self, header: BlockHeaderAPI) -> type[WatchedVM]:
+        """Return the class of a VM that executes a block again."""
+        return self._vm_class(header)
 
     def estimate_gas(
         self,

@@ -1,7 +1,7 @@
 """Mined transactions, executed once more for a tracer.
 
 Nothing is kept of a transaction's execution: it is executed again, behind those before it in its
-block; what agents said is remembered, so no model is asked twice.
+block. What its models said is kept with the block, and said again, whatever answers by now.
 """
 
 from __future__ import annotations

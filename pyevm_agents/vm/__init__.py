@@ -16,7 +16,11 @@ Source: architecture, decisions 1 and 2.
 
 from pyevm_agents.vm.blocks import AgentState, AgentVM, PragueAgentVM, WatchedVM
 from pyevm_agents.vm.chains import AgentChain, agent_chain, agent_vm, foreign_chain
-from pyevm_agents.vm.computation import AgentComputation, record_inference
+from pyevm_agents.vm.computation import (
+    AgentComputation,
+    record_generation,
+    record_inference,
+)
 from pyevm_agents.vm.forks import CANCUN, FORKS, PRAGUE, Fork
 from pyevm_agents.vm.transactions import AgentTransactionExecutor, floor_gas
 from pyevm_agents.vm.watched_state import NotShortError, RunWatcher
@@ -39,5 +43,6 @@ __all__ = [
     "agent_vm",
     "floor_gas",
     "foreign_chain",
+    "record_generation",
     "record_inference",
 ]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from precompiles.executor import Inference
+    from precompiles.ports import Generation, GenerationRequest
 
 
 SMALL_CALL_BYTES = 1_024
@@ -61,6 +62,9 @@ class AgentComputation(CancunComputation):
     remembers_reads: ClassVar[bool] = True
     """Whether reads that come to the same always are executed once. Not where instructions are
     watched, or mean something else."""
+
+    heard: tuple[tuple[int, ...], Generation] | None = None
+    """Set on a call of the executor whose model answered: the prompt's tokens, and what it said."""
 
     inference: Inference | None = None
     """Set on a call of the executor that ran to its end."""
@@ -198,6 +202,14 @@ class PragueAgentComputation(AgentComputation, PragueComputation):
     _precompiles = merge(PragueComputation.get_precompiles(), OWN_PRECOMPILES)
 
     opcodes = PRAGUE_OPCODES
+
+
+def record_generation(
+    computation: ComputationAPI, request: GenerationRequest, generation: Generation
+) -> None:
+    """Keep on a computation what a model said in it."""
+    assert isinstance(computation, AgentComputation)  # noqa: S101 - the only one an AgentVM makes
+    computation.heard = (request.prompt_tokens, generation)
 
 
 def record_inference(computation: ComputationAPI, inference: Inference) -> None:

@@ -1,4 +1,4 @@
-"""A node: what is mined when, what is dropped, and going back."""
+"""A node: what is mined when, and what is dropped."""
 
 from __future__ import annotations
 
@@ -6,51 +6,27 @@ import itertools
 import threading
 from functools import partial
 from operator import methodcaller
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pyevm_agents.chain import BlockSettings, Chain, GenesisAccount, MinedBlock
-from pyevm_agents.config import ChainConfig
-from pyevm_agents.errors import ConfigError, EngineFault
-from pyevm_agents.node import Keys, Mining, Node, PoolError, history
+from pyevm_agents.errors import EngineFault
+from pyevm_agents.node import Mining, PoolError
 from pyevm_agents.node.watchers import Watcher
 from pyevm_agents.transactions import BLOB_TYPE
-from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, KEYS, NOBODY, transaction
+from tests.pyevm_agents.node.senders_of_tests import (
+    ADDRESSES,
+    GWEI,
+    NOBODY,
+    START,
+    hashes,
+    mined,
+    transaction,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    MakeNode = Callable[..., Node]
-
-START = ChainConfig().genesis_timestamp_seconds
-
-
-@pytest.fixture
-def make() -> Iterator[MakeNode]:
-    nodes: list[Node] = []
-
-    def make(*, gas_limit: int = 30_000_000, **mining: Any) -> Node:  # noqa: ANN401
-        config = ChainConfig(block_gas_limit=gas_limit)
-        chain = Chain(
-            config, accounts={one: GenesisAccount(balance_wei=10**20) for one in ADDRESSES}
-        )
-        node = Node(chain, now=lambda: START + 100.0, keys=Keys(KEYS), mining=Mining(**mining))
-        nodes.append(node)
-        return node
-
-    yield make
-    for node in nodes:
-        node.close()
-
-
-def mined(node: Node, one: Any) -> MinedBlock | None:  # noqa: ANN401
-    return node.do(lambda: node.submit(one)).result()
-
-
-def hashes(block: MinedBlock | None) -> list[bytes]:
-    assert block is not None
-    return [one.hash for one in block.block.transactions]
+    from pyevm_agents.chain import MinedBlock
+    from tests.pyevm_agents.node.senders_of_tests import MakeNode
 
 
 def test_automatic_mining_makes_a_block_of_each_transaction(make: MakeNode) -> None:
@@ -159,74 +135,6 @@ def test_blocks_are_made_from_time_to_time(make: MakeNode) -> None:
         assert told.acquire(timeout=10)
 
 
-def test_what_a_block_is_told_holds_once_or_always(make: MakeNode) -> None:
-    node = make(is_automatic=False)
-    node.next_block.fixed = BlockSettings(coinbase=NOBODY)
-    node.do(lambda: node.next_block.tell(base_fee_wei=77, prev_randao=b"\x07" * 32)).result()
-    first = node.do(node.mine).result().block.header
-    second = node.do(node.mine).result().block.header
-    assert (first.coinbase, first.base_fee_per_gas, first.mix_hash) == (NOBODY, 77, b"\x07" * 32)
-    assert second.coinbase == NOBODY
-    assert second.mix_hash != b"\x07" * 32
-
-
-def test_a_snapshot_keeps_chain_pool_and_clock(make: MakeNode) -> None:
-    node = make(is_automatic=False)
-    mined(node, transaction(0, 0))
-    number = node.do(node.history.snapshot).result()
-    undone: list[int] = []
-    node.watchers.add(
-        Watcher(undone=lambda headers: undone.extend(h.block_number for h in headers))
-    )
-    node.clock.increase(1_000)
-    node.do(node.mine).result()
-    mined(node, transaction(1, 0))
-    node.do(node.mine).result()
-    node.do(lambda: node.history.revert(number)).result()
-    assert undone == [2, 1]
-    assert node.chain.head.block_number == 0
-    assert node.clock.settings.offset_seconds == 0
-    assert [one.transaction.hash for one in node.pool.ready(node.chain.nonce, 0)] == [
-        transaction(0, 0).hash
-    ]
-    with pytest.raises(ConfigError, match=f"snapshot {number} is not one of those kept"):
-        node.do(lambda: node.history.revert(number)).result()
-    assert node.do(node.history.snapshot).result() == number + 1
-
-
-def test_the_oldest_of_too_many_snapshots_goes(
-    make: MakeNode, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(history, "MAX_SNAPSHOTS", 3)
-    node = make()
-    numbers = []
-    for nonce in range(5):
-        numbers.append(node.do(node.history.snapshot).result())
-        mined(node, transaction(0, nonce))
-    assert [*node.history.snapshots] == numbers[2:]
-    with pytest.raises(ConfigError, match=f"snapshot {numbers[1]} is not one of those kept"):
-        node.do(lambda: node.history.revert(numbers[1])).result()
-    node.do(lambda: node.history.revert(numbers[2])).result()
-    assert node.chain.head.block_number == 2
-
-
-def test_a_block_has_what_was_set_after_it_also_when_another_follows(make: MakeNode) -> None:
-    node = make(is_automatic=False)
-    headers, told = [], {}
-    for number in range(3):
-        node.do(partial(node.modify, methodcaller("set_balance", NOBODY, number + 1))).result()
-        head = node.chain.head
-        headers.append(head)
-        told[head.hash] = node.chain.state_root(head)
-        node.do(node.mine).result()
-    assert [node.chain.state(one).get_balance(NOBODY) for one in headers] == [1, 2, 3]
-    assert [node.chain.state_root(one) for one in headers] == [told[one.hash] for one in headers]
-    node.do(lambda: node.history.rollback(2)).result()
-    assert node.chain.head == headers[1]
-    assert node.chain.balance(NOBODY) == 1  # What was set after it was undone with the next one.
-    assert node.chain.state(headers[2]).get_balance(NOBODY) == 2  # It is on the chain no more.
-
-
 def test_reading_never_sees_half_of_a_block(make: MakeNode) -> None:
     """What was set after a block is there until the next one is, which begins with it."""
     node = make(is_automatic=False)
@@ -248,28 +156,6 @@ def test_reading_never_sees_half_of_a_block(make: MakeNode) -> None:
             found = node.chain.balance(NOBODY)
             assert found >= before
             before = found
-    finally:
-        end.set()
-        thread.join()
-
-
-def test_the_next_header_is_one_whatever_is_mined_meanwhile(make: MakeNode) -> None:
-    """Reading threads ask for it while another makes blocks, in one second of the world's time."""
-    node = make(is_automatic=False)
-    end = threading.Event()
-
-    def mine() -> None:
-        while not end.is_set():
-            node.do(node.mine).result()
-
-    thread = threading.Thread(target=mine)
-    thread.start()
-    try:
-        for _ in range(1_000):
-            header = node.next_block.header()
-            parent = node.chain.header(header.block_number - 1)
-            assert header.parent_hash == parent.hash
-            assert header.state_root == parent.state_root
     finally:
         end.set()
         thread.join()

@@ -206,6 +206,40 @@ def test_a_script_answers_until_it_is_cleared(bench: Bench) -> None:
     assert not bench.ask("agent_models")[0]["isScripted"]
 
 
+def told_of(bench: Bench, sent: str) -> list[Any]:
+    """Return all that a node finds out about a transaction by executing it again."""
+    traced = {"tracer": "callTracer", "tracerConfig": {"withLog": True}}
+    block = bench.ask("eth_getTransactionByHash", sent)["blockNumber"]
+    logs = bench.ask("debug_traceTransaction", sent)
+    return [
+        bench.ask("debug_traceTransaction", sent, traced),
+        (logs["gas"], logs["returnValue"], len(logs["structLogs"])),
+        bench.ask("trace_transaction", sent),
+        bench.ask("trace_replayBlockTransactions", block, ["trace", "stateDiff"]),
+    ]
+
+
+@pytest.mark.parametrize("missing", [0, 100_000], ids=["ends", "its output is cut"])
+def test_what_was_mined_is_traced_as_it_was_whatever_answers_now(
+    bench: Bench, missing: int
+) -> None:
+    """And a script is for what is to come: what was mined takes none of its steps."""
+    bench.ask("agent_setScript", [{"answer": "First. " * 20}])
+    gas = int(bench.ask("eth_estimateGas", bench.instruction("Hi")), 16) - missing
+    sent = bench.ask("eth_sendTransaction", bench.instruction("Hi") | {"gas": hex(gas)})
+    before = told_of(bench, sent)
+    receipt = bench.ask("eth_getTransactionReceipt", sent)
+    assert int(receipt["status"], 16) == (missing == 0)
+    (gas_used, _, _) = before[1]
+    assert gas_used == int(receipt["gasUsed"], 16)
+    bench.ask("agent_setScript", [{"answer": "Second."}, {"answer": "Third."}])
+    assert told_of(bench, sent) == before
+    said = bench.ask("eth_call", bench.instruction("Hi"))
+    assert b"Second." in bytes.fromhex(said[2:])
+    bench.ask("agent_clearScript")
+    assert told_of(bench, sent) == before
+
+
 def test_a_script_says_each_step_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """Estimating, sending and tracing ask for it again and again."""
     said: list[str] = []
