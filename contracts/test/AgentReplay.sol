@@ -15,9 +15,10 @@ library AgentReplay {
     /// @notice The executor, where agents on pyevm-agents chains call it.
     ReplayAgentExecutor internal constant EXECUTOR = ReplayAgentExecutor(address(0x19));
 
-    /// @notice Puts the executor at 0x19, with forge's cheat code.
+    /// @notice Puts the executor at 0x19, with forge's cheat code, and forgets what was recorded there.
     function install() internal {
         Etching.etch(address(EXECUTOR), type(ReplayAgentExecutor).runtimeCode);
+        EXECUTOR.clear();
     }
 
     /// @notice Reverts unless every recorded step was asked for.

@@ -18,7 +18,7 @@ library AgentScript {
     /// @notice The executor, where agents on pyevm-agents chains call it.
     ScriptedAgentExecutor internal constant EXECUTOR = ScriptedAgentExecutor(address(0x19));
 
-    /// @notice Puts the executor at 0x19, with forge's cheat code.
+    /// @notice Puts the executor at 0x19, with forge's cheat code, and forgets the script that was there.
     function install() internal {
         Etching.etch(address(EXECUTOR), type(ScriptedAgentExecutor).runtimeCode);
         EXECUTOR.clear();

@@ -71,16 +71,18 @@ contract ReplayAgentExecutor is EtchedExecutor {
         string text;
     }
 
-    /// @notice How many times a step was answered.
-    uint256 public replayedSteps;
+    struct Recorded {
+        uint256 replayedSteps;
+        uint256 inferenceGas;
+        bytes[] steps;
+        mapping(bytes32 request => uint256 stepAndOne) stepOf;
+        mapping(uint256 step => uint256) gasOf;
+        mapping(uint256 step => bool) isReplayed;
+    }
 
-    /// @notice Gas that the recorded model took for what was replayed. It is no part of the gas that is used here.
-    uint256 public inferenceGas;
-
-    bytes[] private record_;
-    mapping(bytes32 request => uint256 stepAndOne) private stepOf;
-    mapping(uint256 step => uint256) private gasOf;
-    mapping(uint256 step => bool) private isReplayed;
+    /// @dev Where its storage begins: another executor's code may have stood at this address before. The first word
+    ///   counts how often the record was forgotten; each record has a place of its own.
+    bytes32 private constant STORAGE = keccak256("pyevm-agents.ReplayAgentExecutor");
 
     // -- the record -- //
 
@@ -89,27 +91,51 @@ contract ReplayAgentExecutor is EtchedExecutor {
         AddressBook.Book memory book = AddressBook.collect(step.basePrompt, step.prompt, step.toolResults);
         bytes32 key = keccak256(abi.encode(_fields(step, book)));
         bytes memory encoded = abi.encode(step);
-        uint256 other = stepOf[key];
+        Recorded storage recorded = _recorded();
+        uint256 count = recorded.steps.length;
+        uint256 other = recorded.stepOf[key];
         if (other == 0) {
-            gasOf[record_.length] = step.promptGas + step.outputGas;
-            record_.push(encoded);
-            stepOf[key] = record_.length;
-        } else if (!_saysTheSame(step, abi.decode(record_[other - 1], (RecordedStep)))) {
-            revert ContradictoryRecord(record_.length, other - 1);
+            recorded.gasOf[count] = step.promptGas + step.outputGas;
+            recorded.steps.push(encoded);
+            recorded.stepOf[key] = count + 1;
+        } else if (!_saysTheSame(step, abi.decode(recorded.steps[other - 1], (RecordedStep)))) {
+            revert ContradictoryRecord(count, other - 1);
+        }
+    }
+
+    /// @notice Forgets the record.
+    function clear() external {
+        bytes32 slot = STORAGE;
+        assembly ("memory-safe") {
+            sstore(slot, add(sload(slot), 1))
         }
     }
 
     /// @notice Returns how many different steps were recorded.
     function steps() external view returns (uint256) {
-        return record_.length;
+        return _recorded().steps.length;
     }
 
-    /// @notice Reverts unless every recorded step was asked for.
+    /// @notice Returns how many times a step was answered.
+    function replayedSteps() external view returns (uint256) {
+        return _recorded().replayedSteps;
+    }
+
+    /// @notice Returns the gas that the recorded model took for what was replayed. It is no part of the gas that is
+    ///   used here.
+    function inferenceGas() external view returns (uint256) {
+        return _recorded().inferenceGas;
+    }
+
+    /// @notice Reverts unless every recorded step was asked for, and where there is none.
     function assertDone() external view {
-        for (uint256 i = 0; i < record_.length; i++) {
-            if (isReplayed[i]) continue;
-            RecordedStep memory left = abi.decode(record_[i], (RecordedStep));
-            revert NotReplayed(replayedSteps, record_.length, i, left.prompt, left.agentReasoning.length);
+        Recorded storage recorded = _recorded();
+        uint256 count = recorded.steps.length;
+        if (count == 0) revert NothingRecorded();
+        for (uint256 i = 0; i < count; i++) {
+            if (recorded.isReplayed[i]) continue;
+            RecordedStep memory left = abi.decode(recorded.steps[i], (RecordedStep));
+            revert NotReplayed(recorded.replayedSteps, count, i, left.prompt, left.agentReasoning.length);
         }
     }
 
@@ -134,16 +160,30 @@ contract ReplayAgentExecutor is EtchedExecutor {
         asked.prompt = prompt;
         AddressBook.Book memory book = AddressBook.collect(basePrompt, prompt, asked.toolResults);
         Field[] memory fields = _fields(asked, book);
-        uint256 found = stepOf[keccak256(abi.encode(fields))];
-        if (found == 0) _refuse(fields);
+        Recorded storage recorded = _recorded();
+        uint256 found = recorded.stepOf[keccak256(abi.encode(fields))];
+        if (found == 0) _refuse(recorded, fields);
         _note(found - 1);
-        return _said(abi.decode(record_[found - 1], (RecordedStep)), book, tools);
+        return _said(abi.decode(recorded.steps[found - 1], (RecordedStep)), book, tools);
     }
 
     function _stepTaken(uint256 step) internal override {
-        replayedSteps++;
-        inferenceGas += gasOf[step];
-        isReplayed[step] = true;
+        Recorded storage recorded = _recorded();
+        recorded.replayedSteps++;
+        recorded.inferenceGas += recorded.gasOf[step];
+        recorded.isReplayed[step] = true;
+    }
+
+    function _recorded() private view returns (Recorded storage recorded) {
+        bytes32 slot = STORAGE;
+        uint256 forgotten;
+        assembly ("memory-safe") {
+            forgotten := sload(slot)
+        }
+        slot = keccak256(abi.encode(slot, forgotten));
+        assembly ("memory-safe") {
+            recorded.slot := slot
+        }
     }
 
     /// @dev What was said, with the addresses of here in place of the recorded ones.
@@ -230,13 +270,13 @@ contract ReplayAgentExecutor is EtchedExecutor {
     }
 
     /// @dev Names the first difference from the recorded step that has most in common with a request.
-    function _refuse(Field[] memory asked) private view {
-        if (record_.length == 0) revert NothingRecorded();
+    function _refuse(Recorded storage all, Field[] memory asked) private view {
+        if (all.steps.length == 0) revert NothingRecorded();
         uint256 most;
         uint256 closest;
         Field[] memory recorded;
-        for (uint256 i = 0; i < record_.length; i++) {
-            RecordedStep memory step = abi.decode(record_[i], (RecordedStep));
+        for (uint256 i = 0; i < all.steps.length; i++) {
+            RecordedStep memory step = abi.decode(all.steps[i], (RecordedStep));
             AddressBook.Book memory book = AddressBook.collect(step.basePrompt, step.prompt, step.toolResults);
             Field[] memory fields = _fields(step, book);
             uint256 same = 1;

@@ -65,10 +65,13 @@ contract ScriptedAgentExecutor is EtchedExecutor {
         uint256 step;
     }
 
-    /// @notice How many steps were asked for.
-    uint256 public usedSteps;
+    struct Script {
+        uint256 usedSteps;
+        Step[] steps;
+    }
 
-    Step[] private script;
+    /// @dev Where its storage begins: another executor's code may have stood at this address before.
+    bytes32 private constant STORAGE = keccak256("pyevm-agents.ScriptedAgentExecutor");
 
     // -- the script -- //
 
@@ -77,42 +80,49 @@ contract ScriptedAgentExecutor is EtchedExecutor {
     /// @param arguments `abi.encode` of its arguments in their order; for none, empty
     /// @param thought what is said before; where empty, "I should use <tool>."
     function use(string calldata tool, bytes calldata arguments, string calldata thought) external {
-        script.push(Step(Kind.USE, tool, thought, arguments));
+        _script().steps.push(Step(Kind.USE, tool, thought, arguments));
     }
 
     /// @notice Adds a step that ends a run.
     /// @param thought what is said before; where empty, "I now know the final answer"
     function answer(string calldata text, string calldata thought) external {
-        script.push(Step(Kind.ANSWER, text, thought, ""));
+        _script().steps.push(Step(Kind.ANSWER, text, thought, ""));
     }
 
     /// @notice Adds a step that returns these data, whatever they are: `abi.encode` of an `AgentIterationResult` that no
     ///   model could have said, or garbage.
     function giveResult(bytes calldata data) external {
-        script.push(Step(Kind.RESULT, "", "", data));
+        _script().steps.push(Step(Kind.RESULT, "", "", data));
     }
 
     /// @notice Adds a step that reverts with these data, such as those of `OutputTooLong(512)`.
     /// @dev The revert undoes that it was asked for: the next call gets it as well.
     function fail(bytes calldata data) external {
-        script.push(Step(Kind.FAILURE, "", "", data));
+        _script().steps.push(Step(Kind.FAILURE, "", "", data));
     }
 
     /// @notice Forgets the script.
     function clear() external {
-        delete script;
-        usedSteps = 0;
+        delete _script().steps;
+        _script().usedSteps = 0;
     }
 
     /// @notice Returns how many steps the script has.
     function steps() external view returns (uint256) {
-        return script.length;
+        return _script().steps.length;
+    }
+
+    /// @notice Returns how many steps were asked for.
+    function usedSteps() external view returns (uint256) {
+        return _script().usedSteps;
     }
 
     /// @notice Reverts unless every step was asked for.
     function assertDone() external view {
-        if (usedSteps < script.length) {
-            revert ScriptNotUsedUp(usedSteps, script.length, _shown(script[usedSteps]));
+        Script storage script = _script();
+        uint256 used = script.usedSteps;
+        if (used < script.steps.length) {
+            revert ScriptNotUsedUp(used, script.steps.length, _shown(script.steps[used]));
         }
     }
 
@@ -131,14 +141,23 @@ contract ScriptedAgentExecutor is EtchedExecutor {
         Request memory request;
         request.tools = _readTools(tools);
         request.book = AddressBook.collect(basePrompt, prompt, toolResults);
-        request.step = usedSteps;
+        Script storage script = _script();
+        request.step = script.usedSteps;
         if (!_note(request.step)) request.step += stepsOfRun;
-        if (request.step >= script.length) revert ScriptUsedUp(script.length, prompt, stepsOfRun);
-        return _say(script[request.step], request);
+        uint256 count = script.steps.length;
+        if (request.step >= count) revert ScriptUsedUp(count, prompt, stepsOfRun);
+        return _say(script.steps[request.step], request);
     }
 
     function _stepTaken(uint256 step) internal override {
-        usedSteps = step + 1;
+        _script().usedSteps = step + 1;
+    }
+
+    function _script() private pure returns (Script storage script) {
+        bytes32 slot = STORAGE;
+        assembly ("memory-safe") {
+            script.slot := slot
+        }
     }
 
     function _say(Step memory step, Request memory request) private pure returns (AgentIterationResult memory result) {

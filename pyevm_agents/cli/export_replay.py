@@ -45,6 +45,14 @@ RESERVED = re.compile(
 )
 """Words that are no names in Solidity. Source: its documentation, "Reserved Keywords", grammar."""
 
+TAKEN = re.compile(
+    r"_|abi|load|(step|tools)[0-9]+|RecordedStep|RecordedTool|ReplayAgentExecutor|IERCAgentTool"
+)
+"""Names that a library would take from what it uses, or from its own functions."""
+
+FOLDER = re.compile(r"[^\"\\\x00-\x1f\x7f-\U0010ffff]+")
+"""What stands in an import as it is."""
+
 DEFAULT_NAME = "AgentRun"
 FORMATS = {"sol": ".sol", "json": ".json"}
 TRACER = {"tracer": "callTracer"}
@@ -111,9 +119,9 @@ def export_replay(  # noqa: PLR0913 - one for each option
     that inference cost is written beside each step; the other EVM does not charge it.
     """
     form = form or _form_of(output)
-    name = name or _name_of(output)
-    if not NAME.fullmatch(name) or RESERVED.fullmatch(name):
-        raise click.UsageError(f"{name!r} is no name of a library; give one with --name")
+    name = _name_of(output) if name is None else name
+    if form == "sol":
+        _require_solidity(name, contracts)
     if not transactions and fixture is None:
         raise click.UsageError("Nothing to export; name a transaction, or a chain with --fixture")
     if fixture is None:
@@ -167,8 +175,25 @@ def _opened(fixture: str) -> Iterator[tuple[Ask, tuple[str, ...]]]:
         node.close()
 
 
+def _require_solidity(name: str, contracts: str) -> None:
+    """Refuse what makes no library.
+
+    Raises: click.UsageError.
+    """
+    if not NAME.fullmatch(name) or RESERVED.fullmatch(name):
+        raise click.UsageError(f"{name!r} is no name of a library; give one with --name")
+    if TAKEN.fullmatch(name):
+        raise click.UsageError(
+            f"{name!r} means something else inside of the library; give another name with --name"
+        )
+    if not FOLDER.fullmatch(contracts):
+        raise click.UsageError(
+            f"--contracts {contracts!r} is nothing to import from: name the folder of our contracts"
+        )
+
+
 def _form_of(output: Path | None) -> str:
-    suffix = "" if output is None else output.suffix
+    suffix = "" if output is None else output.suffix.lower()
     return next((form for form, ending in FORMATS.items() if ending == suffix), "sol")
 
 

@@ -59,6 +59,13 @@ def test_a_script_that_does_not_fit_fails_with_the_reason(forge: Foundry) -> Non
     test.unlink()
 
 
+def test_one_executor_after_the_other_begins_with_nothing(forge: Foundry) -> None:
+    test = forge.folder / "test" / "Both.t.sol"
+    test.write_text(BOTH)
+    assert "3 tests passed, 0 failed" in forge("test", "--match-contract", "Both")
+    test.unlink()
+
+
 def test_the_library_in_the_example_is_what_the_command_writes(tmp_path: Path) -> None:
     made = tmp_path / "WalletReplay.sol"
     told = CliRunner().invoke(main, ["export-replay", "--fixture", "wallet", "-o", str(made)])
@@ -124,6 +131,57 @@ contract MistakesTest is Wallet {
         AgentScript.answer("Never.");
         agent.instruct("Deposit");
         AgentScript.assertDone();
+    }
+}
+"""
+
+BOTH = """
+pragma solidity ^0.8.20;
+
+import {AgentReplay} from "@pyevm-agents/contracts/test/AgentReplay.sol";
+import {AgentScript} from "@pyevm-agents/contracts/test/AgentScript.sol";
+import {ReplayAgentExecutor} from "@pyevm-agents/contracts/test/ReplayAgentExecutor.sol";
+import {Wallet} from "./Wallet.sol";
+import {WalletReplay} from "./WalletReplay.sol";
+
+contract BothTest is Wallet {
+    function setUp() public {
+        deployWallet();
+    }
+
+    function replayed() private {
+        AgentReplay.install();
+        WalletReplay.load();
+        agent.instruct("Deposit 10 USDC into the pool");
+        require(AgentReplay.inferenceGas() == 2_516_000 + 565_200, "other gas");
+    }
+
+    function scripted() private {
+        AgentScript.install();
+        AgentScript.answer("Done.");
+        requireEqual(agent.instruct("Deposit"), "Done.");
+        AgentScript.assertDone();
+    }
+
+    function test_AScriptAfterAReplay() public {
+        replayed();
+        scripted();
+    }
+
+    function test_AReplayAfterAScript() public {
+        scripted();
+        replayed();
+    }
+
+    function test_AReplayAfterAReplay() public {
+        replayed();
+        AgentReplay.install();
+        require(AgentReplay.inferenceGas() == 0, "gas of before");
+        try AgentReplay.EXECUTOR.assertDone() {
+            revert("done without a record");
+        } catch (bytes memory reason) {
+            require(bytes4(reason) == ReplayAgentExecutor.NothingRecorded.selector, "another");
+        }
     }
 }
 """

@@ -174,8 +174,25 @@ def test_a_step_is_recorded_once_and_only_with_one_answer(nested: Nested) -> Non
 
 
 def test_without_a_record_says_so(evm: Evm) -> None:
+    executor = evm.deploy("ReplayAgentExecutor")
     with reverts("NothingRecorded"):
-        Nested(evm, evm.deploy("ReplayAgentExecutor")).run()
+        Nested(evm, executor).run()
+    with reverts("NothingRecorded"):  # Else a forgotten `load` would be no failure.
+        executor("assertDone")
+
+
+def test_a_record_is_forgotten_and_made_anew(nested: Nested) -> None:
+    nested.run()
+    nested.executor("clear")
+    told = [nested.executor(name) for name in ("steps", "replayedSteps", "inferenceGas")]
+    assert told == [0, 0, 0]
+    with reverts("NothingRecorded"):
+        nested.run()
+    first, *_ = exported("nested")["steps"]
+    nested.executor("record", record_argument({**first, "reasoning": REASONING}))
+    assert nested.executor("steps") == 1
+    with reverts("NotReplayed", 0, 1, 0, "Please add 7", 0):
+        nested.executor("assertDone")
 
 
 # -- addresses -- #

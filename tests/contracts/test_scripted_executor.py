@@ -207,6 +207,21 @@ MANY = encode(
 )
 
 
+@pytest.mark.parametrize("word", [2**256 - 1, 2**256 - 32, 2**255, len(MANY)])
+@pytest.mark.parametrize("position", range(12))
+def test_an_offset_or_a_length_beyond_all_numbers_is_no_panic(
+    both: Both, position: int, word: int
+) -> None:
+    altered = MANY[: 32 * position] + word.to_bytes(32, "big") + MANY[32 * position + 32 :]
+    both.tell("clear")
+    both.tell("use", "Many", altered, "")
+    computation = both.ask(both.request("", ADDRESSES[0]))
+    if computation.is_error:
+        assert decode_error(computation.output)[0] in {"WrongArguments", "NotSayable"}
+    else:
+        assert altered in computation.output
+
+
 @EXAMPLES
 def test_arguments_with_an_altered_byte_never_end_without_a_reason(
     both: Both, examples: int

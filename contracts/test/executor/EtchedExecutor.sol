@@ -11,7 +11,7 @@ import {Bytes} from "./Bytes.sol";
 /// @notice It reads histories and tools as the precompile does and refuses with the same typed errors; the words of
 ///   their reasons may be others. Unlike the precompile it has no model: it takes any model ID, counts no tokens,
 ///   doesn't check UTF-8, and costs the gas of an EVM.
-/// @dev No constructor and no immutables: its runtime code is put at an address, with empty storage.
+/// @dev No constructor and no immutables: its runtime code is put at an address. Its storage is at a place of its own.
 abstract contract EtchedExecutor is IERCAgentExecutor, IAgentExecutorErrors {
     /// @notice Less gas is left than it takes to note that a step was taken.
     error TooLittleGas(uint256 gasLeft);

@@ -78,7 +78,7 @@ library ToolArguments {
     {
         uint256 word = Bytes.word(data, head);
         if (!isDynamic(paramType)) return (_fits(paramType, word), abi.encode(word));
-        if (word + 32 > data.length || word > data.length) return (false, "");
+        if (word > data.length || word + 32 > data.length) return (false, "");
         uint256 count = Bytes.word(data, word);
         uint256 start = word + 32;
         uint256 left = data.length - start;

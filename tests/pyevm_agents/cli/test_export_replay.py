@@ -9,6 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from pyevm_agents.cli import main
+from pyevm_agents.models import SwitchedModel
+from tests.byte_model import ByteModel
 from tests.pyevm_agents.cli.agent_node import AgentNode
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ class Commands:
     """A node that is served, a transaction of an agent on it, and the command."""
 
     def __init__(self, node: AgentNode, url: str) -> None:
+        self.node = node
         self.url = url
         self.sent = str(node.ask("eth_sendTransaction", node.instruction()))
         plain = node.instruction() | {"to": "0x" + "11" * 20, "data": "0x"}
@@ -100,6 +103,13 @@ def test_a_recorded_chain_takes_the_place_of_a_node(commands: Commands) -> None:
         ((HASH, "-o", "9lives.sol"), "'9lives' is no name of a library", 2),
         ((HASH, "-o", "contract.sol"), "'contract' is no name of a library", 2),
         ((HASH, "--name", "uint256"), "'uint256' is no name of a library", 2),
+        ((HASH, "--name", ""), "'' is no name of a library", 2),
+        ((HASH, "-o", "load.sol"), "'load' means something else inside of the library", 2),
+        ((HASH, "--name", "step1"), "'step1' means something else", 2),
+        ((HASH, "--name", "RecordedTool"), "'RecordedTool' means something else", 2),
+        ((HASH, "--name", "_"), "'_' means something else", 2),
+        ((HASH, "--contracts", ""), "--contracts '' is nothing to import from", 2),
+        ((HASH, "--contracts", 'a"b'), "is nothing to import from", 2),
         (("--fixture", "nothing"), "no chain 'nothing': name one of", 2),
         ((HASH,), HASH, 1),
     ],
@@ -110,6 +120,24 @@ def test_says_what_is_wrong(
     ended = commands.run(*words)
     assert ended.exit_code == status, ended.output
     assert told in " ".join(ended.stderr.split())
+
+
+def test_a_file_of_json_may_have_any_name(commands: Commands, tmp_path: Path) -> None:
+    for name in ("wallet-replay.json", "2.JSON"):
+        assert commands.run(commands.sent, "-o", tmp_path / name).exit_code == 0
+        (key,) = json.loads((tmp_path / name).read_text())
+        assert key == name.split(".")[0]
+
+
+def test_what_was_mined_is_exported_whatever_answers_now(commands: Commands) -> None:
+    before = commands.said(commands.sent)
+    (model,) = commands.node.node.chain.models.values()
+    assert isinstance(model, SwitchedModel)
+    model.switch(ByteModel(lambda _: " Now.\nFinal Answer: Another."))
+    try:
+        assert commands.said(commands.sent) == before
+    finally:
+        model.switch(None)
 
 
 def test_a_transaction_without_agents_has_nothing_to_export(commands: Commands) -> None:
