@@ -1,7 +1,7 @@
 """What a block's execution reads: enough to execute it with nothing else.
 
-A block is executed again on rows that remember what was read of them. What agents said is a
-function of their prompts and no part of the state, so a witness has none of it.
+A block is executed again on rows that remember what was read of them. What agents said is no part
+of the state: it is said again as it was, and a witness has none of it.
 
 Source: the execution witness of geth (`core/stateless`) and reth.
 """
@@ -97,7 +97,7 @@ class _RecordingRows(BaseDB):
 def _execute(chain: Chain, block: BlockAPI, root: bytes, rows: DatabaseAPI) -> MetaWitnessAPI:
     """Execute a block on rows; return which accounts and slots it asked for."""
     db = AtomicDB(BatchDB(rows))  # What is written stays in front of the rows.
-    vm_class = chain.vm_class_at(block.number)
+    vm_class = chain.vm_class_again(block.header)
     state_class = vm_class._state_class.configure(  # noqa: SLF001 - so does py-evm's `configure`
         __name__="WitnessedState", account_db_class=AccountDB
     )

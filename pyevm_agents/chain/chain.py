@@ -313,7 +313,8 @@ class Chain(ChainTrials):
         self._records[block.hash] = Record(block=block, receipts=mined.receipts)
         self._stand_at(block.header)
 
-    def _vm_class_again(self, header: BlockHeaderAPI) -> type[WatchedVM]:
+    def vm_class_again(self, header: BlockHeaderAPI) -> type[WatchedVM]:
+        """Return the class of a VM that executes a block again, and says what was said in it."""
         row = self._row(said_key(header.hash))
         if row is None:  # No model was asked, or an earlier version kept the chain.
             return self._vm_class(header)

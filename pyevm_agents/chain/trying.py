@@ -196,7 +196,7 @@ class ChainTrials(ChainReader):
         block = record.block
         root = record.root_before or self.state_root_before(block.header)
         header = block.header.copy(gas_used=0, blob_gas_used=0, state_root=root)
-        vm_class = self._vm_class_again(block.header)
+        vm_class = self.vm_class_again(block.header)
         if trace is not None:
             vm_class = trace(as_agent_vm(vm_class, header))
         vm = vm_class(
@@ -212,7 +212,7 @@ class ChainTrials(ChainReader):
             header = vm.increment_blob_gas_used(header, transaction)
         return vm.apply_transaction(header, block.transactions[index])
 
-    def _vm_class_again(self, header: BlockHeaderAPI) -> type[WatchedVM]:
+    def vm_class_again(self, header: BlockHeaderAPI) -> type[WatchedVM]:
         """Return the class of a VM that executes a block again."""
         return self._vm_class(header)
 
@@ -269,7 +269,7 @@ class ChainTrials(ChainReader):
     ) -> StateAPI:
         """Return the state to try a call in, whose block asks for no fee.
 
-        A call that offers a price sees the base fee in BASEFEE, as in geth.
+        A call sees the base fee in BASEFEE where it offers a price, as in geth, or was told one.
         """
         meant = self.next_header() if header is None else header
         root, number = self.state_root(meant), meant.block_number
@@ -278,7 +278,8 @@ class ChainTrials(ChainReader):
         base_fee = _base_fee(header)
         state = self._state(self._without_fee(header, root), root, trace, number=number)
         if isinstance(state, AgentState):
-            state.shown_base_fee_wei = base_fee if call.gas_price_wei else None
+            sees_fee = call.gas_price_wei or told.base_fee_wei is not None
+            state.shown_base_fee_wei = base_fee if sees_fee else None
             state.shown_blob_base_fee_wei = told.blob_base_fee_wei
             state.shown_blob_hashes = call.blob_hashes
         self._begin_if_new(state, meant)

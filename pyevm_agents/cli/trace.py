@@ -64,6 +64,11 @@ def trace(transaction: str, remote: Remote, *, prompts: bool, as_json: bool) -> 
 def _print_head(told: Step) -> None:
     gas, tokens = told["gas"], told["tokens"]
     out.print(f"[bold]Transaction[/] {escape(told['transactionHash'])}", soft_wrap=True)
+    reason = told.get("reason")  # An earlier version's trace has none.
+    if reason is not None:
+        out.print(
+            f"[red]It failed, and what was done is undone:[/] {escape(reason)}", soft_wrap=True
+        )
     if not told["steps"]:
         out.print(f"{gas['used']:,} gas; no agent took a step in it")
         return

@@ -31,6 +31,10 @@ _VALUE = re.compile(
 _AFTER_NAME = "\nAction Input: {"
 _TOOL_RULE = re.compile(r"tool\d+")
 
+INTEGER_TYPES = frozenset(
+    (ParamType.INT, ParamType.UINT, ParamType.INT_ARRAY, ParamType.UINT_ARRAY)
+)
+
 KEPT_GRAMMARS = 64
 """Grammars whose reading is kept: a run asks for the same one in every step."""
 

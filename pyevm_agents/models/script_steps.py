@@ -9,7 +9,8 @@ unchecked(" I am\\nbroken")                 # what no grammar admits, for fault 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
@@ -19,7 +20,7 @@ from precompiles.text import ADDRESS
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 Argument: TypeAlias = "str | bool | int | Sequence[str] | Sequence[bool] | Sequence[int]"
 """What a tool takes: a text or an address, a truth value, an integer, or a list of one of them."""
@@ -35,6 +36,22 @@ ADDRESS_BYTES = 20
 
 SHOWN_CHARACTERS = 160
 """Characters of a step that a message repeats."""
+
+
+class Numeral(str):
+    """A text that writes a whole number: said as that number where a parameter takes one.
+
+    JSON in other languages has 53 bits for a number, and some write a longer one as a text.
+    """
+
+    __slots__ = ()
+
+    PATTERN = re.compile(r"-?[0-9]{1,78}|0x[0-9a-fA-F]{1,64}")
+
+    @property
+    def number(self) -> int:
+        """The number."""
+        return int(self, 16 if self.startswith("0x") else 10)
 
 
 @runtime_checkable
@@ -212,6 +229,25 @@ def render(
         case _:
             text = step
     return with_handles(text, handles)
+
+
+def with_numbers(step: Step, numbers: Collection[str]) -> Step:
+    """Return a step with numbers in place of the numerals of some parameters."""
+    if isinstance(step, RepeatedStep):
+        said = with_numbers(step.step, numbers)
+        return step if isinstance(said, RepeatedStep) else RepeatedStep(step=said)
+    if not isinstance(step, ToolStep):
+        return step
+    arguments = {
+        name: _number(value) if name in numbers else value for name, value in step.arguments.items()
+    }
+    return replace(step, arguments=arguments)
+
+
+def _number(value: Argument) -> Argument:
+    if isinstance(value, (list, tuple)):
+        return tuple(_number(one) for one in value)  # type: ignore[return-value]
+    return value.number if isinstance(value, Numeral) else value
 
 
 def with_handles(text: str, handles: tuple[tuple[str, str], ...]) -> str:

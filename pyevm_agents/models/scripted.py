@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from precompiles.ports import Generation, Segment
 from pyevm_agents.errors import ConfigError, ScriptError
-from pyevm_agents.models.admitted import admitted
+from pyevm_agents.models.admitted import INTEGER_TYPES, admitted
 from pyevm_agents.models.closing import Closing
 from pyevm_agents.models.llama_model import GgufModel, Vocabulary
 from pyevm_agents.models.prompts import asked
@@ -34,6 +34,7 @@ from pyevm_agents.models.script_steps import (
     described,
     render,
     use,
+    with_numbers,
 )
 from pyevm_agents.models.wrong_steps import offer, reasons
 from pyevm_agents.shown import counted
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from precompiles.ports import GenerationRequest
+    from pyevm_agents.models.admitted import AdmittedTool
     from pyevm_agents.models.profile_facts import ProfileFacts
     from pyevm_agents.models.prompts import Asked
 
@@ -150,8 +152,12 @@ class ScriptedModel(Closing):
                 shows what it would admit.
         """
         step, name = self._step(request)
+        tool = _tool_of(step, request.grammar)
+        if tool is not None:
+            integers = [one.name for one in tool.parameters if one.param_type in INTEGER_TYPES]
+            step = with_numbers(step, integers)
         try:
-            return self._say(step, request)
+            return self._say(step, request, tool)
         except ScriptError as error:
             raise ScriptError(_refusal(name, step, request, error)) from error
 
@@ -212,11 +218,9 @@ class ScriptedModel(Closing):
             )
         return place.index
 
-    def _say(self, step: Step, request: GenerationRequest) -> Generation:
-        order: tuple[str, ...] = ()
+    def _say(self, step: Step, request: GenerationRequest, tool: AdmittedTool | None) -> Generation:
         spoken = step.step if isinstance(step, RepeatedStep) else step
-        if isinstance(spoken, ToolStep):
-            order = _order(spoken.tool, request.grammar)
+        order = () if tool is None else tuple(one.name for one in tool.parameters)
         text = render(spoken, request.handles, order=order)
         try:
             return self.vocabulary.follow(text, request)
@@ -267,13 +271,15 @@ def require_script(script: object) -> None:
             )
 
 
-def _order(tool: str, grammar: str) -> tuple[str, ...]:
-    """Return the names of a tool's parameters in order; none where it is not known."""
+def _tool_of(step: Step, grammar: str) -> AdmittedTool | None:
+    """Return the tool that a step uses; None where it uses none, or none that is known."""
+    spoken = step.step if isinstance(step, RepeatedStep) else step
+    if not isinstance(spoken, ToolStep):
+        return None
     try:
-        known = admitted(grammar).tool(tool)
+        return admitted(grammar).tool(spoken.tool)
     except ConfigError:
-        return ()
-    return () if known is None else tuple(one.name for one in known.parameters)
+        return None
 
 
 def _refusal(name: str, step: Step, request: GenerationRequest, error: Exception) -> str:

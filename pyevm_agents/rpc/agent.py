@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from precompiles import spec
+from precompiles.text import ADDRESS
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import RememberingModel, ScriptedModel, SwitchedModel, answer, use
 from pyevm_agents.models.llama_model import GgufModel
 from pyevm_agents.models.recorded import RecordedModel, RecordingModel
+from pyevm_agents.models.script_steps import Numeral
 from pyevm_agents.models.scripted import Counting
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.agent_trace import trace_json
@@ -32,9 +34,7 @@ from pyevm_agents.rpc.table import Table, optional
 from pyevm_agents.trace import inferences
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pyevm_agents.models.script_steps import Argument, Step
+    from pyevm_agents.models.script_steps import Step
     from pyevm_agents.rpc.asked import Asked
     from pyevm_agents.rpc.context import Rpc
     from pyevm_agents.rpc.formats import Json
@@ -152,12 +152,20 @@ def _step(value: object, name: str) -> Step:
         said = text(form["answer"], f"{name}.answer")
         return answer(said) if thought is None else answer(said, thought=thought)
     arguments = mapping(form.get("arguments") or {}, f"{name}.arguments")
+    read = {key: _numerals(value) for key, value in arguments.items()}
     try:
-        return use(
-            text(form["tool"], f"{name}.tool"), thought, cast("Mapping[str, Argument]", arguments)
-        )
+        return use(text(form["tool"], f"{name}.tool"), thought, read)
     except ConfigError as error:
         raise invalid(name, dict(form), str(error)) from error
+
+
+def _numerals(value: object) -> object:
+    """Return an argument with the numbers in it that JSON can write as texts alone."""
+    if isinstance(value, list):
+        return [_numerals(one) for one in value]
+    if not isinstance(value, str) or ADDRESS.fullmatch(value):
+        return value
+    return Numeral(value) if Numeral.PATTERN.fullmatch(value) else value
 
 
 @METHODS.method("agent_setScript", script, optional(text))
@@ -198,7 +206,9 @@ def _switch_of(rpc: Rpc, name: str | None) -> SwitchedModel:
                 return model
     known = ", ".join(one.name for one in rpc.node.chain.config.models) or "none"
     raise RpcError(
-        INVALID_PARAMS, f"no model {name or ''} whose words can be scripted; there are: {known}"
+        INVALID_PARAMS,
+        f"no model{'' if name is None else f' {name}'} whose words can be scripted; there are: "
+        f"{known}; a node with --no-model has none",
     )
 
 

@@ -22,7 +22,6 @@ handed to its session, which drops the session that lets too many wait.
 
 from __future__ import annotations
 
-import itertools
 import threading
 from dataclasses import dataclass
 from math import inf
@@ -45,7 +44,7 @@ from pyevm_agents.steps import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from eth_typing import Address
 
@@ -86,18 +85,22 @@ class StepCriteria:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Subscription:
     criteria: StepCriteria
+    session: Session
     tell: Callable[[Json], None]
 
 
 class StepSubscriptions:
     """Sessions that are told of agents' steps. All of it may be used in any thread."""
 
-    def __init__(self, node: Node) -> None:
-        """Begin with none; only while there are any does anybody listen."""
+    def __init__(self, node: Node, numbers: Iterator[int]) -> None:
+        """Begin with none; only while there are any does anybody listen.
+
+        Input: the node; numbers that no other subscription has.
+        """
         self._node = node
         self._lock = threading.Lock()
         self._subscriptions: dict[str, _Subscription] = {}
-        self._numbers = itertools.count(1)
+        self._numbers = numbers
         self._stop: Callable[[], None] | None = None
         self._rhythm = Rhythm(PROGRESS_SECONDS)
 
@@ -121,23 +124,30 @@ class StepSubscriptions:
                     LIMIT_EXCEEDED,
                     f"{MAX_SUBSCRIPTIONS:,} subscriptions to steps are open: close some of them",
                 )
-            self._subscriptions[name] = _Subscription(criteria=criteria, tell=tell)
+            self._subscriptions[name] = _Subscription(criteria=criteria, session=session, tell=tell)
             if self._stop is None:
                 self._stop = self._node.chain.steps.listen(self._happened)
         session.on_close(lambda: self._forget(name))
         return name
 
-    def unsubscribe(self, name: str) -> bool:
-        """Tell no more; return whether there was such a subscription."""
+    def unsubscribe(self, name: str, session: Session) -> bool:
+        """Tell a session no more; return whether it had such a subscription."""
         with self._lock:
-            found = self._subscriptions.pop(name, None)
-            if not self._subscriptions and self._stop is not None:
-                self._stop()
-                self._stop = None
-        return found is not None
+            found = self._subscriptions.get(name)
+            is_its = found is not None and found.session is session
+            if is_its:
+                self._end(name)
+            return is_its
 
     def _forget(self, name: str) -> None:
-        self.unsubscribe(name)
+        with self._lock:
+            self._end(name)
+
+    def _end(self, name: str) -> None:
+        self._subscriptions.pop(name, None)
+        if not self._subscriptions and self._stop is not None:
+            self._stop()
+            self._stop = None
 
     def _happened(self, event: Event) -> None:
         """Tell of an event, in the thread that executes."""

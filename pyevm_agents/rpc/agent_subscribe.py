@@ -67,4 +67,4 @@ def subscribe(rpc: Rpc, kind: str, criteria: StepCriteria) -> str:
 @METHODS.method("agent_unsubscribe", text, is_quick=True)
 def unsubscribe(rpc: Rpc, subscription_id: str) -> bool:
     """Be told no more of steps; return whether there was such a subscription."""
-    return rpc.events.steps.unsubscribe(subscription_id)
+    return rpc.session is not None and rpc.events.steps.unsubscribe(subscription_id, rpc.session)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from eth_utils import to_checksum_address
 
 from pyevm_agents.models import SwitchedModel
+from pyevm_agents.reasons import why_failed
 from pyevm_agents.trace import agent_steps, closest_step, inferences
 
 if TYPE_CHECKING:
@@ -31,9 +32,10 @@ def trace_json(
     """Write what agents did in a transaction.
 
     Input:  its hash, its computation, the gas that it used; the chain's models, which know times.
-    Output: `steps`, each with the steps of the agent that it used as its own `steps`; tokens and
-            gas of each and of all; `closest`, the number of the step whose decision was the
-            closest, counted from 1 in the order in which they were made.
+    Output: whether it succeeded, and why it did not: then what its tools did is undone; `steps`,
+            each with the steps of the agent that it used as its own `steps`; tokens and gas of each
+            and of all; `closest`, the number of the step whose decision was the closest, counted
+            from 1 in the order in which they were made.
     """
     steps = agent_steps(computation)
     forms = [step_json(step, number, models) for number, step in enumerate(steps, start=1)]
@@ -43,6 +45,8 @@ def trace_json(
     closest = closest_step(steps)
     return {
         "transactionHash": "0x" + transaction_hash.hex(),
+        "isSuccess": computation.is_success,
+        "reason": why_failed(computation) if computation.is_error else None,
         "gas": {
             "used": gas_used,
             "evm": gas_used - prompt_gas - output_gas,

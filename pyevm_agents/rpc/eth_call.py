@@ -13,7 +13,7 @@ from pyevm_agents.rpc.asked import Asked, asked, block_override, overrides
 from pyevm_agents.rpc.blocks import next_view, view_of
 from pyevm_agents.rpc.errors import RpcError, WouldWaitError
 from pyevm_agents.rpc.eth_funds import affordable, require_funds
-from pyevm_agents.rpc.failures import SERVER_ERROR, execution_failed
+from pyevm_agents.rpc.failures import SERVER_ERROR, ExecutionFailedError, execution_failed
 from pyevm_agents.rpc.parameters import LATEST, BlockId, block
 from pyevm_agents.rpc.table import Table, optional
 
@@ -118,7 +118,9 @@ def least_gas_of(
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
     except OutOfGas as error:
         most = wanted.gas or at.header.gas_limit
-        raise RpcError(SERVER_ERROR, f"gas required exceeds allowance ({most})") from error
+        raise ExecutionFailedError(
+            SERVER_ERROR, f"gas required exceeds allowance ({most})"
+        ) from error
     except VMError as error:
         result = at.chain.call(wanted, header=at.header, overrides=overrides, block=block)
         raise execution_failed(error, result.output) from error

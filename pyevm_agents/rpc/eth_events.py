@@ -91,4 +91,4 @@ def subscribe(rpc: Rpc, kind: str, options: object) -> str:
 @METHODS.method("eth_unsubscribe", text, is_quick=True)
 def unsubscribe(rpc: Rpc, subscription_id: str) -> bool:
     """Be told no more; return whether there was such a subscription."""
-    return rpc.events.unsubscribe(subscription_id)
+    return rpc.session is not None and rpc.events.unsubscribe(subscription_id, rpc.session)

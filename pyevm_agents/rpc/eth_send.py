@@ -16,7 +16,7 @@ from pyevm_agents.rpc.asked import Asked, asked
 from pyevm_agents.rpc.blocks import next_view
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.eth_call import call_of, least_gas_of, require_chain
-from pyevm_agents.rpc.failures import words
+from pyevm_agents.rpc.failures import ExecutionFailedError, words
 from pyevm_agents.rpc.parameters import data
 from pyevm_agents.rpc.patience import done_within
 from pyevm_agents.rpc.table import Table
@@ -60,12 +60,13 @@ DEFAULT_PRIORITY_FEE_WEI = 1_000_000_000
 def send_transaction(rpc: Rpc, transaction: Asked) -> str:
     """Sign a transaction, or send it for an impersonated account; return its hash.
 
-    Where it says no gas limit, it gets what it needs; a block's gas where an agent thinks for so
-    long that the client would give up before that is known.
+    Where it says no gas limit, it gets what it needs; a block's gas where it fails with all of
+    that, as anvil does, or where an agent thinks for so long that the client would give up before
+    that is known.
     """
     sender = sender_of(rpc, transaction)
     if transaction.gas is None and rpc.node.chain.config.models:
-        gas = done_within(rpc.send_seconds, lambda: _gas(rpc, transaction, sender))
+        gas = done_within(rpc.send_seconds, lambda: _gas_to_send(rpc, transaction, sender))
         gas = rpc.node.next_block.header().gas_limit if gas is None else gas
         transaction = replace(transaction, gas=gas)
     return submitted(rpc, ready(rpc, transaction, sender))
@@ -119,7 +120,7 @@ def decoded(rpc: Rpc, raw: bytes) -> SignedTransactionAPI:
 
 def ready(rpc: Rpc, asked: Asked, sender: Address, *, may_sign: bool = True) -> Make:
     """Return what makes a transaction of what was asked for, in no time: see `Node.send`."""
-    with_gas = replace(asked, gas=_gas(rpc, asked, sender))
+    with_gas = replace(asked, gas=_gas_to_send(rpc, asked, sender))
     return lambda: filled(rpc, with_gas, sender, may_sign=may_sign)
 
 
@@ -165,6 +166,14 @@ def fields_of(rpc: Rpc, asked: Asked, sender: Address) -> Fields:
         blob_hashes=asked.blob_hashes or (),
         authorizations=asked.authorizations or (),
     )
+
+
+def _gas_to_send(rpc: Rpc, asked: Asked, sender: Address) -> int:
+    """Return the same; a block's gas where it fails with that: then a block says so."""
+    try:
+        return _gas(rpc, asked, sender)
+    except ExecutionFailedError:
+        return int(rpc.node.next_block.header().gas_limit)
 
 
 def _gas(rpc: Rpc, asked: Asked, sender: Address) -> int:

@@ -68,6 +68,7 @@ class Subscription:
     is_full: bool
     """Whether of waiting transactions all is told, or the hash."""
 
+    session: Session
     tell: Callable[[object], None]
 
 
@@ -94,7 +95,7 @@ class Events:
 
         self._subscriptions: dict[str, Subscription] = {}
         self._numbers = itertools.count(1)
-        self.steps = StepSubscriptions(node)
+        self.steps = StepSubscriptions(node, self._numbers)
         """Who is told of agents' steps."""
 
         node.chain.annotate = partial(traces_of, node.chain.models)
@@ -192,18 +193,23 @@ class Events:
 
         with self._lock:
             self._subscriptions[name] = Subscription(
-                kind=kind, criteria=criteria, is_full=is_full, tell=tell
+                kind=kind, criteria=criteria, is_full=is_full, session=session, tell=tell
             )
         session.on_close(lambda: self._forget(name))
         return name
 
-    def unsubscribe(self, name: str) -> bool:
-        """Tell no more; return whether there was such a subscription."""
+    def unsubscribe(self, name: str, session: Session) -> bool:
+        """Tell a session no more; return whether it had such a subscription."""
         with self._lock:
-            return self._subscriptions.pop(name, None) is not None
+            found = self._subscriptions.get(name)
+            if found is None or found.session is not session:
+                return False
+            del self._subscriptions[name]
+            return True
 
     def _forget(self, name: str) -> None:
-        self.unsubscribe(name)
+        with self._lock:
+            self._subscriptions.pop(name, None)
 
     # -- what happens, in the thread that executes or admits -- #
 

@@ -142,20 +142,10 @@ def get_automine(rpc: Rpc) -> bool:
     return rpc.node.mining.is_automatic
 
 
-@METHODS.method("evm_setIntervalMining", seconds)
+@METHODS.method("evm_setIntervalMining", "anvil_setIntervalMining", seconds)
 def set_interval_mining(rpc: Rpc, interval: int) -> bool:
-    """Make a block so often, in seconds; 0 for never. Transactions get blocks as before."""
-    return _mine_each(rpc, interval, is_automatic=rpc.node.mining.is_automatic)
-
-
-@METHODS.method("anvil_setIntervalMining", seconds)
-def set_only_interval_mining(rpc: Rpc, interval: int) -> bool:
-    """Make a block so often, in seconds, and none for each transaction, as anvil does."""
-    return _mine_each(rpc, interval, is_automatic=False)
-
-
-def _mine_each(rpc: Rpc, interval: int, *, is_automatic: bool) -> bool:
-    mining = Mining(is_automatic=is_automatic, interval_seconds=interval)
+    """Make a block so often, in seconds, 0 for never; and none for each transaction, as anvil."""
+    mining = Mining(is_automatic=False, interval_seconds=interval)
     rpc.change(lambda: rpc.node.set_mining(mining))
     return True
 

@@ -23,17 +23,23 @@ ERROR_STRING = bytes.fromhex("08c379a0")
 """Selector of `Error(string)`."""
 
 
-def execution_failed(error: VMError, output: bytes) -> RpcError:
+class ExecutionFailedError(RpcError):
+    """What was tried was executed, and failed."""
+
+
+def execution_failed(error: VMError, output: bytes) -> ExecutionFailedError:
     """Return the error of a call that failed.
 
     Input: why; what it returned, which is the reason where it reverted.
     """
     if not isinstance(error, Revert):
-        return RpcError(SERVER_ERROR, f"execution failed: {type(error).__name__}: {words(error)}")
+        return ExecutionFailedError(
+            SERVER_ERROR, f"execution failed: {type(error).__name__}: {words(error)}"
+        )
     data = "0x" + output.hex()
     if not output:
-        return RpcError(EXECUTION_REVERTED, "execution reverted", data)
-    return RpcError(EXECUTION_REVERTED, f"execution reverted: {reason(output)}", data)
+        return ExecutionFailedError(EXECUTION_REVERTED, "execution reverted", data)
+    return ExecutionFailedError(EXECUTION_REVERTED, f"execution reverted: {reason(output)}", data)
 
 
 def words(error: Exception) -> str:

@@ -31,12 +31,12 @@ class Access:
         if not self._is_own_host(host):
             return (
                 f"Host {_shown(host)} is not this server's. If you trust it, allow the host "
-                f"{_shown(_name(host or ''))} explicitly."
+                f"{_shown(_name(host or ''))}, as --allow-host does."
             )
         if origin is not None and not self._is_trusted_origin(origin):
             return (
-                f"Origin {_shown(origin)} is not trusted. If you trust that site, allow the origin "
-                "explicitly."
+                f"Origin {_shown(origin)} is not trusted. If you trust that site, allow the origin, "
+                "as --allow-origin does."
             )
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -216,6 +217,7 @@ def told_of(bench: Bench, sent: str) -> list[Any]:
         (logs["gas"], logs["returnValue"], len(logs["structLogs"])),
         bench.ask("trace_transaction", sent),
         bench.ask("trace_replayBlockTransactions", block, ["trace", "stateDiff"]),
+        bench.ask("debug_executionWitness", block),
     ]
 
 
@@ -238,6 +240,42 @@ def test_what_was_mined_is_traced_as_it_was_whatever_answers_now(
     assert b"Second." in bytes.fromhex(said[2:])
     bench.ask("agent_clearScript")
     assert told_of(bench, sent) == before
+
+
+@pytest.mark.parametrize("amount", [10, "10", "0xa", "0x0A"], ids=repr)
+def test_a_number_may_be_written_as_a_text(bench: Bench, amount: object) -> None:
+    """JavaScript's JSON has 53 bits for a number, and viem writes a BigInt as a text."""
+    deposit = {"tool": "DeployTool", "arguments": {"asset": "USDC", "amount": amount}}
+    bench.ask("agent_setScript", [deposit, {"answer": "10"}])
+    sent = bench.ask("eth_sendTransaction", bench.instruction())
+    first, last = bench.ask("agent_traceTransaction", sent)["steps"]
+    assert '"amount": 10}' in first["input"]
+    assert last["answer"] == "10"
+
+
+def test_a_number_in_a_text_that_is_none_to_the_tool_is_refused_as_one(bench: Bench) -> None:
+    for amount, why in ((str(2**256), "0 to 2"), ("-5", "amount=-5 is no"), ("ten", "'ten' is no")):
+        deposit = {"tool": "DeployTool", "arguments": {"asset": "USDC", "amount": amount}}
+        bench.ask("agent_setScript", [deposit])
+        with pytest.raises(RpcError, match=re.escape(why)):
+            bench.ask("eth_sendTransaction", bench.instruction())
+
+
+def test_a_trace_says_that_a_transaction_failed_and_why(bench: Bench) -> None:
+    sent = bench.ask("eth_sendTransaction", bench.instruction())
+    told = bench.ask("agent_traceTransaction", sent)
+    assert (told["isSuccess"], told["reason"]) == (True, None)
+    deposit = {"tool": "DeployTool", "arguments": {"asset": "USDC", "amount": 10**6}}
+    bench.ask("agent_setScript", [deposit])
+    sent = bench.ask("eth_sendTransaction", bench.instruction("All of it"))
+    assert bench.ask("eth_getTransactionReceipt", sent)["status"] == "0x0"
+    told = bench.ask("agent_traceTransaction", sent)
+    assert not told["isSuccess"]
+    assert told["reason"].startswith("ToolCallFailed(")
+    short = bench.instruction("Hi") | {"gas": hex(200_000)}
+    told = bench.ask("agent_traceTransaction", bench.ask("eth_sendTransaction", short))
+    assert told["steps"] == []
+    assert "ran out of gas" in told["reason"]
 
 
 def test_a_script_says_each_step_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,8 @@ def run(node: LocalNode, code: str, block: dict[str, str], **fields: str) -> int
         (PREVRANDAO, {"random": "0x" + "ab" * 32}, int("ab" * 32, 16)),
         (GASLIMIT, {"gasLimit": "0x1000000"}, 0x1000000),
         (BLOBBASEFEE, {"blobBaseFee": "0x77"}, 0x77),
-        (BASEFEE, {"baseFeePerGas": "0x77"}, 0),  # a call that pays nothing sees none
+        (BASEFEE, {"baseFeePerGas": "0x77"}, 0x77),
+        (BASEFEE, {}, 0),  # a call that pays nothing sees none
         (NUMBER, {}, 3),
         (NUMBER, {"number": None}, 3),
     ],

@@ -11,6 +11,7 @@ from eth_utils import to_hex
 from pyevm_agents.rpc import events as events_module
 from pyevm_agents.rpc.errors import RpcError
 from pyevm_agents.rpc.events import IDLE_SECONDS, Events
+from pyevm_agents.rpc.session import Session
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, NOBODY
 from tests.pyevm_agents.rpc.served import RefusedError
 from tests.pyevm_agents.tracing.assembler import asm
@@ -159,6 +160,19 @@ def test_the_end_of_a_session_ends_its_subscriptions(served: Served) -> None:
     log(served, NOBODY, 1, 2)
     assert served.told == []
     assert served.ask("eth_unsubscribe", name) is False
+
+
+def test_nobody_ends_a_subscription_of_another(served: Served) -> None:
+    other = Session("other", lambda _: None)
+    for kind, subscription in (("eth", "newHeads"), ("agent", "steps")):
+        name = served.ask(f"{kind}_subscribe", subscription)
+        assert served.service.call(f"{kind}_unsubscribe", [name], other) is False
+        assert served.ask(f"{kind}_unsubscribe", name) is True
+
+
+def test_no_two_subscriptions_have_one_name(served: Served) -> None:
+    asked = [("agent_subscribe", "steps"), ("eth_subscribe", "newHeads")] * 3
+    assert len({served.ask(*one) for one in asked}) == 6
 
 
 def test_what_can_not_be_subscribed_to(served: Served) -> None:
