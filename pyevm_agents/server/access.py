@@ -35,8 +35,8 @@ class Access:
             )
         if origin is not None and not self._is_trusted_origin(origin):
             return (
-                f"Origin {_shown(origin)} is not trusted. If you trust that site, allow the origin, "
-                "as --allow-origin does."
+                f"Origin {_shown(origin)} is not trusted. If you trust that site, allow the "
+                "origin, as --allow-origin does."
             )
         return None
 
