@@ -1,0 +1,52 @@
+"""How what agents did differs, in words; `test_assertions.py` has whole sentences."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pyevm_agents.testing.differences import at_each, did, difference, differences
+from tests.pyevm_agents.testing.sample_runs import ASSET, answered, used
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+STEP = used("Deploy", asset=ASSET, amount=5, tags=["a"], isFast=True)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "told"),
+    [
+        ({}, None),
+        ({"amount": 5, "asset": ASSET.lower(), "isFast": True}, None),
+        ({"amount": 6}, "amount is 5, not 6"),
+        ({"isFast": 1}, "isFast is true, not 1"),
+        ({"tags": ["b"]}, "tags is [\"a\"], not ['b']"),
+        ({"sum": 5}, "there is no argument sum, only asset, amount, tags, isFast"),
+        ({"amount": 6, "sum": 5}, "amount is 5, not 6\nthere is no argument sum, only"),
+    ],
+)
+def test_arguments(wanted: Mapping[str, object], told: str | None) -> None:
+    found = differences(wanted, STEP)
+    assert found is None if told is None else found is not None and found.startswith(told)
+
+
+def test_a_tool_without_arguments_has_none() -> None:
+    assert differences({"a": 1}, used("View")) == "there is no argument a, only none at all"
+
+
+def test_texts() -> None:
+    assert difference("it said", "yes", "yes") is None
+    assert difference("it said", re.compile("e"), "yes") is None
+    assert difference("it said", "no", "yes") == "it said 'yes', not 'no'"
+    assert difference("it said", "y", None) == "it said nothing: the tool reverted"
+    part = difference("it said", "ye", "yes")
+    assert part is not None
+    assert part.endswith("(a part of it: re.compile('ye') looks for parts)")
+
+
+def test_what_was_done_and_where() -> None:
+    assert (did(STEP), did(answered("x"))) == ("used Deploy", "gave its final answer")
+    assert at_each({0: "a", 2: "b\nc"}) == "at step 1 a; at step 3 b and c"
