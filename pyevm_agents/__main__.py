@@ -6,7 +6,12 @@ The command line takes most of a second to import, and people press Ctrl-C befor
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 STOPPED_STATUS = 130
 """What a shell reports of a command that Ctrl-C ended: 128 and the number of SIGINT."""
@@ -15,8 +20,7 @@ STOPPED_STATUS = 130
 def main() -> None:
     """Run the command line; Ctrl-C ends it with one line, whatever it is doing."""
     try:
-        from pyevm_agents.cli import main as command_line  # noqa: PLC0415 - inside of `try`
-
+        command_line = _command_line()
         command_line()
     except (KeyboardInterrupt, RuntimeError) as error:
         if not is_interrupt(error):
@@ -26,6 +30,26 @@ def main() -> None:
         # Nothing is begun that would have to end. `sys.exit` would become a death by SIGINT where
         # the interrupt came up through `exec` of a text, as dataclasses use it (CPython).
         os._exit(STOPPED_STATUS)
+
+
+def _command_line() -> Callable[[], None]:
+    """Import the command line; Ctrl-C ends the process meanwhile.
+
+    No exception does: in what is called when an object is gone, Python lets go of any.
+    """
+    is_heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if is_heard:
+        signal.signal(signal.SIGINT, _stop)
+    from pyevm_agents.cli import main as command_line  # noqa: PLC0415 - inside of `main`'s `try`
+
+    if is_heard:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return command_line
+
+
+def _stop(*_: object) -> NoReturn:
+    os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, b"Stopped.\n")
+    os._exit(STOPPED_STATUS)
 
 
 def is_interrupt(error: BaseException) -> bool:

@@ -25,7 +25,6 @@ from eth_utils import ValidationError
 
 from precompiles.abi import ToolUse
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.calls import CallTransaction
 from pyevm_agents.reasons import why_failed
 from pyevm_agents.trace import told_by_tool, words_of
 from pyevm_agents.vm import record_inference
@@ -67,15 +66,6 @@ class Place:
 
     agent: Address
     """Who called the executor."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Executing:
-    """A transaction while it is executed."""
-
-    transaction_hash: bytes
-    is_replay: bool
-    """Whether that is outside of `run`: a block that was mined before, or a draft of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,10 +175,6 @@ class Steps:
         self._here: ContextVar[_Run | None] = ContextVar("run", default=None)
         """A call that goes on in another thread takes it along: `pyevm_agents.deep_calls`."""
 
-        self._transaction: ContextVar[SignedTransactionAPI | None] = ContextVar(
-            "transaction", default=None
-        )
-
     def listen(self, listener: Listen) -> Callable[[], None]:
         """Tell somebody from now on; return what ends that, and again does nothing."""
         with self._lock:
@@ -226,14 +212,6 @@ class Steps:
                     place=place, is_writing=is_writing, done=done, total=total, text=text
                 )
             )
-
-    @property
-    def executing(self) -> Executing | None:
-        """The transaction that is executed in this thread; None in a call and an estimate."""
-        transaction, run = self._transaction.get(), self._run
-        if transaction is None or (run is not None and run.purpose != "block"):
-            return None
-        return Executing(transaction_hash=bytes(transaction.hash), is_replay=run is None)
 
     # -- what the executor tells -- #
 
@@ -274,7 +252,6 @@ class Steps:
 
     def transaction_begins(self, transaction: SignedTransactionAPI) -> None:
         """Take note that a transaction begins."""
-        self._transaction.set(None if isinstance(transaction, CallTransaction) else transaction)
         run = self._run
         if run is None:
             return
@@ -304,7 +281,6 @@ class Steps:
 
     def transaction_ended(self, computation: ComputationAPI) -> None:
         """Take note of how a transaction ended."""
-        self._transaction.set(None)
         run = self._run
         if run is None or run.last is None:
             return

@@ -300,7 +300,7 @@ class Chain(ChainTrials):
         if self.annotate is not None:
             for transaction_hash, text in self.annotate(mined).items():
                 self._db[NOTE_KEY + transaction_hash] = text
-        said = said_in(mined.computations)
+        said = said_in(mined.computations) if self.models else None
         if said is not None:
             self._db[said_key(block.hash)] = said
         before = before_key(block.hash)

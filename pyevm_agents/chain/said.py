@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from precompiles.ports import Generation, Margin
 from pyevm_agents.errors import EngineFault
-from pyevm_agents.vm import AgentComputation
+from pyevm_agents.vm import AgentComputation, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,10 +24,9 @@ if TYPE_CHECKING:
 def said_in(computations: Sequence[ComputationAPI]) -> bytes | None:
     """Return what models said in transactions, in order, as a row; None where none was asked."""
     heard = [
-        {"prompt": _digest(one.heard[0]), "said": asdict(one.heard[1])}
+        {"prompt": prompt, "said": asdict(generation)}
         for computation in computations
-        for one in _asking(computation)
-        if one.heard is not None
+        for prompt, generation in _heard(computation)
     ]
     return json.dumps(heard).encode() if heard else None
 
@@ -54,7 +52,7 @@ class SaidModel:
         Raises: EngineFault: to another prompt, or nothing.
         """
         heard = next(self._heard, None)
-        if heard is None or heard["prompt"] != _digest(request.prompt_tokens):
+        if heard is None or heard["prompt"] != digest_of(request):
             raise EngineFault(
                 "what the models said in this block is kept for other prompts than it has now; the "
                 "rows of the chain are damaged, or of another version: keep a new chain"
@@ -69,13 +67,11 @@ def read(row: bytes) -> Iterator[Any]:
     return iter(json.loads(row))
 
 
-def _asking(computation: ComputationAPI) -> Iterator[AgentComputation]:
-    """Yield the calls of the executor, in order."""
-    if isinstance(computation, AgentComputation) and computation.heard is not None:
-        yield computation
-    for child in computation.children:
-        yield from _asking(child)
-
-
-def _digest(prompt_tokens: tuple[int, ...]) -> str:
-    return sha256(repr(prompt_tokens).encode()).hexdigest()
+def _heard(computation: ComputationAPI) -> Iterator[tuple[str, Generation]]:
+    """Yield the prompts' digests and what was said, in order: a call of the executor calls none."""
+    left = [computation]
+    while left:
+        one = left.pop()
+        if isinstance(one, AgentComputation) and one.heard is not None:
+            yield one.heard
+        left.extend(reversed(one.children))

@@ -108,7 +108,7 @@ class History:
         header = self._chain.head
         yield
         undone = []
-        while header.block_number > self._chain.head.block_number:
+        while not self._chain.is_canonical(header):
             undone.append(header)
             header = self._chain.header_of(header.parent_hash)
         self._undone(undone)

@@ -156,7 +156,8 @@ def reorg(rpc: Rpc, depth: int, transactions: list[object] | None) -> None:
             else:
                 sender = sender_of(rpc, told)
                 nonce = nonces.get(sender, state.get_nonce(sender))
-                made = filled(rpc, replace(told, nonce=nonce), sender)
+                gas = base.gas_limit if told.gas is None else told.gas
+                made = filled(rpc, replace(told, nonce=nonce, gas=gas), sender)
             nonces[made.sender] = made.nonce + 1
             blocks[index].append(made)
         try:

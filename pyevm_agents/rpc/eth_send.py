@@ -169,11 +169,21 @@ def fields_of(rpc: Rpc, asked: Asked, sender: Address) -> Fields:
 
 
 def _gas_to_send(rpc: Rpc, asked: Asked, sender: Address) -> int:
-    """Return the same; a block's gas where it fails with that: then a block says so."""
+    """Return the same; a block's gas where it fails with that, and a block can hold it then.
+
+    Raises: RpcError: it fails, and its sender can't pay for a block's gas.
+    """
     try:
         return _gas(rpc, asked, sender)
     except ExecutionFailedError:
-        return int(rpc.node.next_block.header().gas_limit)
+        limit = int(rpc.node.next_block.header().gas_limit)
+        fields = fields_of(rpc, replace(asked, gas=limit), sender)
+        is_priced = fields.kind in {LEGACY_TYPE, ACCESS_LIST_TYPE}
+        price_wei = fields.gas_price_wei if is_priced else fields.max_fee_wei
+        at = next_view(rpc, None, sender, asked.nonce)
+        if at.chain.state(at.header).get_balance(sender) < limit * price_wei + fields.value_wei:
+            raise
+        return limit
 
 
 def _gas(rpc: Rpc, asked: Asked, sender: Address) -> int:

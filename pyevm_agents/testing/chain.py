@@ -101,7 +101,6 @@ class AgentChain:
         self.node = Node(self.chain, now=self._now, keys=Keys(self.beginning.keys))
         self.service = node_service(self.node, send_seconds=SEND_SECONDS)
         self.model.renewed = self.service.forget_faults
-        self.model.executing = lambda: self.chain.steps.executing
         self.accounts: tuple[str, ...] = tuple(map(to_checksum_address, self.node.keys.addresses))
         """Ten accounts with 10,000 ETH each, those of every local network."""
 

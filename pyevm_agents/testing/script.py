@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 from pyevm_agents.errors import ConfigError, EngineFault, ScriptError
 from pyevm_agents.models import ScriptedModel, unchecked
-from pyevm_agents.models.cuts import cut
 from pyevm_agents.models.prompts import asked
 from pyevm_agents.models.recorded import RecordedModel, RecordingModel
 from pyevm_agents.models.scripted import circumstances, where
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from precompiles.ports import Generation, GenerationRequest, LanguageModel, Segment
     from pyevm_agents.models import GgufModel, ProfileFacts
     from pyevm_agents.models.script_steps import Step
-    from pyevm_agents.steps import Executing
 
 NOT_SCRIPTED = (
     "nothing is scripted for it. Say what it answers with `model.script(use(...), answer(...))`, "
@@ -56,11 +54,7 @@ class ModelOfTest:
         self.renewed: Callable[[], None] = _do_nothing
         """Is called when something else answers from now on; for a node that keeps faults."""
 
-        self.executing: Callable[[], Executing | None] = _nothing
-        """Tells which transaction asks; for a chain that executes transactions again."""
-
         self._lock = threading.RLock()
-        self._told: dict[object, Generation] = {}
         self._patterns = Patterns()
         self._rest: LanguageModel | None = None
         self._outer: LanguageModel | None = None
@@ -229,24 +223,9 @@ class ModelOfTest:
     def generate(self, request: GenerationRequest) -> Generation:
         """Say what is scripted for this prompt.
 
-        A transaction that was mined and is executed again, for a trace, is told what it was told
-        then, whatever is scripted by now.
-
         Raises:
             ScriptError: nothing is, or the grammar does not admit it.
         """
-        executing = self.executing()
-        key = executing and (executing.transaction_hash, request.prompt_tokens, request.grammar)
-        if executing is not None and executing.is_replay and key in self._told:
-            return cut(self._told[key], request.max_tokens)
-        generation = self._generated(request)
-        if executing is not None and not executing.is_replay:
-            self._told[key] = generation
-        return generation
-
-    # -- inside -- #
-
-    def _generated(self, request: GenerationRequest) -> Generation:
         try:
             return self._answerer(request).generate(request)
         except EngineFault as error:
@@ -309,7 +288,3 @@ def _raise(failure: Exception | None) -> None:
 
 def _do_nothing() -> None:
     """Tell nobody."""
-
-
-def _nothing() -> None:
-    """Know of no transaction."""

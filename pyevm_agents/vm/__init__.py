@@ -18,6 +18,7 @@ from pyevm_agents.vm.blocks import AgentState, AgentVM, PragueAgentVM, WatchedVM
 from pyevm_agents.vm.chains import AgentChain, agent_chain, agent_vm, foreign_chain
 from pyevm_agents.vm.computation import (
     AgentComputation,
+    digest_of,
     record_generation,
     record_inference,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "WatchedVM",
     "agent_chain",
     "agent_vm",
+    "digest_of",
     "floor_gas",
     "foreign_chain",
     "record_generation",

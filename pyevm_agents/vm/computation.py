@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from eth.exceptions import Halt
@@ -63,8 +64,8 @@ class AgentComputation(CancunComputation):
     """Whether reads that come to the same always are executed once. Not where instructions are
     watched, or mean something else."""
 
-    heard: tuple[tuple[int, ...], Generation] | None = None
-    """Set on a call of the executor whose model answered: the prompt's tokens, and what it said."""
+    heard: tuple[str, Generation] | None = None
+    """Set on a call of the executor whose model answered: the prompt's digest, and what it said."""
 
     inference: Inference | None = None
     """Set on a call of the executor that ran to its end."""
@@ -204,12 +205,17 @@ class PragueAgentComputation(AgentComputation, PragueComputation):
     opcodes = PRAGUE_OPCODES
 
 
+def digest_of(request: GenerationRequest) -> str:
+    """Return what tells a prompt from others."""
+    return sha256(repr(request.prompt_tokens).encode()).hexdigest()
+
+
 def record_generation(
     computation: ComputationAPI, request: GenerationRequest, generation: Generation
 ) -> None:
     """Keep on a computation what a model said in it."""
     assert isinstance(computation, AgentComputation)  # noqa: S101 - the only one an AgentVM makes
-    computation.heard = (request.prompt_tokens, generation)
+    computation.heard = (digest_of(request), generation)
 
 
 def record_inference(computation: ComputationAPI, inference: Inference) -> None:

@@ -15,7 +15,6 @@ from pyevm_agents.chain import Call
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.fixtures import Replay, read_fixture
 from pyevm_agents.steps import (
-    Executing,
     RunEnded,
     RunFaulted,
     StepBegan,
@@ -241,32 +240,3 @@ def test_what_goes_on_in_another_thread_is_told_as_one(
         assert made.chain.call(asked(agent)).error is None
     assert kinds(events) == ["StepBegan", "StepSaid", "RunEnded"]
     assert names == {"deep call"}
-
-
-def test_it_is_known_which_transaction_is_executed(bench: Callable[..., Bench]) -> None:
-    known: list[Executing | None] = []
-
-    def answered(request: GenerationRequest) -> str:
-        del request
-        known.append(chain.steps.executing)
-        return DONE
-
-    made = bench(answered)
-    chain = made.chain
-    agent = counting(made)
-    assert chain.steps.executing is None
-    call = asked(agent)
-    with chain.steps.run("call"):
-        chain.call(call)
-    with chain.steps.run("block"):
-        made.send(agent, call.data)
-    record = chain.record(chain.head)
-    chain.replay(record, 0)
-    chain.call(call)
-    sent = record.block.transactions[0].hash
-    assert known == [
-        None,
-        Executing(transaction_hash=sent, is_replay=False),
-        Executing(transaction_hash=sent, is_replay=True),
-        None,
-    ]

@@ -294,3 +294,34 @@ def test_ctrl_c_as_dataclasses_are_made(tmp_path: Path, what: str, where: str) -
         check=False,
     )
     assert (done.returncode, done.stderr) == (130, "Stopped.\n")
+
+
+SWALLOWED = """
+import os, signal, sys
+class Gone:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(1_000):
+            pass
+Gone()
+def main():
+    print("it went on")
+"""
+
+
+def test_ctrl_c_is_heard_where_python_drops_exceptions(tmp_path: Path) -> None:
+    """Such as when an object goes while modules are imported: once in some hundred interrupts."""
+    (tmp_path / "command.py").write_text(SWALLOWED)
+    code = """
+import sys
+from pyevm_agents import __main__
+sys.modules.pop("pyevm_agents.cli", None)
+sys.meta_path.insert(0, type("Finder", (), {"find_spec": classmethod(
+    lambda cls, name, *_: __import__("importlib.util").util.spec_from_file_location(
+        name, "command.py") if name == "pyevm_agents.cli" else None)}))
+__main__.main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Stopped.\n")

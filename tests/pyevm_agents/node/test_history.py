@@ -161,3 +161,18 @@ def test_a_chain_goes_back_by_no_more_than_it_has(make: MakeNode) -> None:
         node.do(lambda: node.history.rollback(3)).result()
     node.do(lambda: node.history.rollback(2)).result()
     assert node.chain.head.block_number == 0
+
+
+def test_blocks_that_took_anothers_place_are_undone_as_well(make: MakeNode) -> None:
+    node = make()
+    for nonce in range(3):
+        mined(node, transaction(0, nonce))
+    number = node.do(node.history.snapshot).result()
+    told: list[list[bytes]] = []
+    node.watchers.add(Watcher(undone=lambda headers: told.append([one.hash for one in headers])))
+    before = [node.chain.header(number).hash for number in (3, 2)]
+    node.do(lambda: node.reorganize([[], []])).result()
+    between = [node.chain.header(number).hash for number in (3, 2)]
+    node.do(lambda: node.history.revert(number)).result()
+    assert told == [before, between]
+    assert [node.chain.header(number).hash for number in (3, 2)] == before

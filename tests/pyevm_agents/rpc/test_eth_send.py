@@ -56,3 +56,20 @@ def test_what_no_block_can_hold_is_refused(served: Served) -> None:
     with pytest.raises(RefusedError, match="insufficient funds"):
         served.ask("eth_sendTransaction", wanted)
     assert served.ask("eth_blockNumber") == "0x0"
+
+
+def test_who_can_not_pay_for_a_blocks_gas_is_told_why_it_fails(served: Served) -> None:
+    poor = "0x" + "77" * 20
+    served.ask("anvil_setBalance", poor, hex(10**16))
+    served.ask("anvil_impersonateAccount", poor)
+    with pytest.raises(RefusedError, match="execution reverted") as refused:
+        served.ask("eth_sendTransaction", {"from": poor, "to": to_hex(ADDRESS_OF["revert"])})
+    assert refused.value.code == 3
+
+
+def test_what_is_put_into_other_blocks_needs_no_gas_limit_either(served: Served) -> None:
+    served.ask("evm_mine")
+    wanted = {"from": to_hex(ADDRESSES[0]), "to": to_hex(ADDRESS_OF["revert"])}
+    served.ask("anvil_reorg", 1, [[wanted, 0]])
+    (sent,) = served.ask("eth_getBlockByNumber", "latest", False)["transactions"]  # noqa: FBT003 - JSON-RPC has places
+    assert served.ask("eth_getTransactionReceipt", sent)["status"] == "0x0"
