@@ -6,7 +6,7 @@ A script that is set from outside, or another run of the same question, would sa
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from precompiles.ports import Generation, Margin
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def said_in(computations: Sequence[ComputationAPI]) -> bytes | None:
     """Return what models said in transactions, in order, as a row; None where none was asked."""
     heard = [
-        {"prompt": prompt, "said": asdict(generation)}
+        {"prompt": prompt, "said": _form(generation)}
         for computation in computations
         for prompt, generation in _heard(computation)
     ]
@@ -65,6 +65,12 @@ class SaidModel:
 def read(row: bytes) -> Iterator[Any]:
     """Return the entries of a row."""
     return iter(json.loads(row))
+
+
+def _form(generation: Generation) -> dict[str, object]:
+    """Write a generation; `dataclasses.asdict` would copy each token."""
+    form = {one.name: getattr(generation, one.name) for one in fields(generation)}
+    return form | {"margin": None if generation.margin is None else asdict(generation.margin)}
 
 
 def _heard(computation: ComputationAPI) -> Iterator[tuple[str, Generation]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -207,7 +208,7 @@ class PragueAgentComputation(AgentComputation, PragueComputation):
 
 def digest_of(request: GenerationRequest) -> str:
     """Return what tells a prompt from others."""
-    return sha256(repr(request.prompt_tokens).encode()).hexdigest()
+    return sha256(array("q", request.prompt_tokens).tobytes()).hexdigest()
 
 
 def record_generation(
