@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+STDERR = 2
 STOPPED_STATUS = 130
 """What a shell reports of a command that Ctrl-C ended: 128 and the number of SIGINT."""
 
@@ -20,16 +22,12 @@ STOPPED_STATUS = 130
 def main() -> None:
     """Run the command line; Ctrl-C ends it with one line, whatever it is doing."""
     try:
-        command_line = _command_line()
-        command_line()
+        _command_line()()
     except (KeyboardInterrupt, RuntimeError) as error:
         if not is_interrupt(error):
             raise
-        sys.stderr.write("Stopped.\n")
         sys.stderr.flush()
-        # Nothing is begun that would have to end. `sys.exit` would become a death by SIGINT where
-        # the interrupt came up through `exec` of a text, as dataclasses use it (CPython).
-        os._exit(STOPPED_STATUS)
+        _stop()
 
 
 def _command_line() -> Callable[[], None]:
@@ -48,7 +46,13 @@ def _command_line() -> Callable[[], None]:
 
 
 def _stop(*_: object) -> NoReturn:
-    os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, b"Stopped.\n")
+    """End the process at once: nothing is begun that would have to end.
+
+    `sys.exit` would become a death by SIGINT where the interrupt came up through `exec` of a text,
+    as dataclasses use it (CPython).
+    """
+    with suppress(OSError):  # Nobody may be there to read it.
+        os.write(STDERR, b"Stopped.\n")
     os._exit(STOPPED_STATUS)
 
 

@@ -22,6 +22,7 @@ from eth_typing import BlockNumber
 from pyevm_agents.blocks import decode_block, require_same
 from pyevm_agents.chain.drafting import Draft, DraftedChain, SilentModel, vm_of
 from pyevm_agents.chain.opening import begin, executor_of
+from pyevm_agents.chain.reading import vm_class_of
 from pyevm_agents.chain.records import BlockSettings, MinedBlock, Record
 from pyevm_agents.chain.row_keys import (
     HEAD_STATE_KEY,
@@ -166,8 +167,20 @@ class Chain(ChainTrials):
         """The chain's class with models that are not to be asked."""
         if not self.models:
             return self._chain_class
-        silent = {name: SilentModel(model) for name, model in self.models.items()}
-        executor = executor_of(self.config, silent, Steps())
+        return self._class_with({name: SilentModel(it) for name, it in self.models.items()})
+
+    def vm_class_again(self, header: BlockHeaderAPI) -> type[WatchedVM]:
+        """Return the class of a VM that executes a block again, and says what was said in it."""
+        row = self._row(said_key(header.hash))
+        if row is None:  # No model was asked, or an earlier version kept the chain.
+            return self._vm_class(header)
+        heard = read(row)
+        said = {name: SaidModel(model, heard) for name, model in self.models.items()}
+        return vm_class_of(self._class_with(said), header.block_number)
+
+    def _class_with(self, models: Mapping[str, LanguageModel]) -> type[AgentChain]:
+        """Return the chain's class with other models, of whose steps nobody is told."""
+        executor = executor_of(self.config, models, Steps())
         return agent_chain(executor, self.config.chain_id, fork=self.fork)
 
     def _make(
@@ -312,20 +325,6 @@ class Chain(ChainTrials):
         self._db.commit()
         self._records[block.hash] = Record(block=block, receipts=mined.receipts)
         self._stand_at(block.header)
-
-    def vm_class_again(self, header: BlockHeaderAPI) -> type[WatchedVM]:
-        """Return the class of a VM that executes a block again, and says what was said in it."""
-        row = self._row(said_key(header.hash))
-        if row is None:  # No model was asked, or an earlier version kept the chain.
-            return self._vm_class(header)
-        heard = read(row)
-        models = {name: SaidModel(model, heard) for name, model in self.models.items()}
-        again = agent_chain(
-            executor_of(self.config, models, Steps()), self.config.chain_id, fork=self.fork
-        )
-        ((_, vm_class),) = again.vm_configuration
-        assert issubclass(vm_class, WatchedVM)  # noqa: S101 - the only ones an `AgentChain` has
-        return vm_class
 
     @contextmanager
     def _or_nothing(self) -> Iterator[None]:

@@ -271,13 +271,7 @@ class ChainReader:
 
     def vm_class_at(self, number: int) -> type[WatchedVM]:
         """Return the class of the VM that makes the block of a number."""
-        forks = self._chain_class.vm_configuration
-        if len(forks) == 1:  # A chain of ours; py-evm's search costs more than what comes of it.
-            vm_class = forks[0][1]
-        else:
-            vm_class = self._chain_class.get_vm_class_for_block_number(BlockNumber(number))
-        assert issubclass(vm_class, WatchedVM)  # noqa: S101 - the only ones an `AgentChain` has
-        return vm_class
+        return vm_class_of(self._chain_class, number)
 
     def _vm_class(self, header: BlockHeaderAPI) -> type[WatchedVM]:
         return self.vm_class_at(header.block_number)
@@ -313,6 +307,17 @@ class ChainReader:
         sender = self._row(sender_key(transaction.hash))
         if sender is not None:
             impersonate(transaction, Address(sender))
+
+
+def vm_class_of(chain_class: type[AgentChain], number: int) -> type[WatchedVM]:
+    """Return the class of the VM that makes a chain's block of a number."""
+    forks = chain_class.vm_configuration
+    if len(forks) == 1:  # A chain of ours; py-evm's search costs more than what comes of it.
+        vm_class = forks[0][1]
+    else:
+        vm_class = chain_class.get_vm_class_for_block_number(BlockNumber(number))
+    assert issubclass(vm_class, WatchedVM)  # noqa: S101 - the only ones an `AgentChain` has
+    return vm_class
 
 
 def as_agent_vm(vm_class: type[WatchedVM], header: BlockHeaderAPI) -> type[AgentVM]:

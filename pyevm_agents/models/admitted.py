@@ -99,6 +99,14 @@ def admitted(grammar: str) -> Admitted:
         ) from error
 
 
+def admitted_or_none(grammar: str) -> Admitted | None:
+    """Return the same; None of another grammar."""
+    try:
+        return admitted(grammar)
+    except ConfigError:
+        return None
+
+
 def _tool(rule: str) -> AdmittedTool:
     r"""Read `"name\nAction Input: {\"first\": " UINT ", \"second\": " … "}"`."""
     opening, position = _literal(rule, 0)

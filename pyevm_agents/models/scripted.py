@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from precompiles.ports import Generation, Segment
 from pyevm_agents.errors import ConfigError, ScriptError
-from pyevm_agents.models.admitted import INTEGER_TYPES, admitted
+from pyevm_agents.models.admitted import INTEGER_TYPES, admitted_or_none
 from pyevm_agents.models.closing import Closing
 from pyevm_agents.models.llama_model import GgufModel, Vocabulary
 from pyevm_agents.models.prompts import asked
@@ -276,10 +276,8 @@ def _tool_of(step: Step, grammar: str) -> AdmittedTool | None:
     spoken = step.step if isinstance(step, RepeatedStep) else step
     if not isinstance(spoken, ToolStep):
         return None
-    try:
-        return admitted(grammar).tool(spoken.tool)
-    except ConfigError:
-        return None
+    known = admitted_or_none(grammar)
+    return None if known is None else known.tool(spoken.tool)
 
 
 def _refusal(name: str, step: Step, request: GenerationRequest, error: Exception) -> str:

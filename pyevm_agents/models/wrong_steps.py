@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from precompiles.abi import ParamType
 from precompiles.spec import MAX_ARRAY_ITEMS, MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
 from precompiles.text import ADDRESS, CONTROL_CLASS
-from pyevm_agents.errors import ConfigError
-from pyevm_agents.models.admitted import admitted
+from pyevm_agents.models.admitted import admitted_or_none
 from pyevm_agents.models.prompts import asked
 from pyevm_agents.models.script_steps import AnswerStep, RepeatedStep, ToolStep, with_handles
 
@@ -64,7 +63,7 @@ def reasons(step: Step, request: GenerationRequest) -> tuple[str, ...]:
 
 def offer(request: GenerationRequest) -> str:
     """Return what a model may say to a prompt, in lines; empty where the grammar is not ours."""
-    known = _admitted(request)
+    known = admitted_or_none(request.grammar)
     if known is None:
         return ""
     lines = ["It could have said:"]
@@ -84,20 +83,13 @@ def signature(tool: AdmittedTool) -> str:
     return f"{tool.name}({parameters})"
 
 
-def _admitted(request: GenerationRequest) -> Admitted | None:
-    try:
-        return admitted(request.grammar)
-    except ConfigError:
-        return None
-
-
 def _bounded(lines: list[str]) -> list[str]:
     left_out = len(lines) - SHOWN_LINES
     return lines if left_out <= 0 else [*lines[:SHOWN_LINES], f"  and {left_out} more"]
 
 
 def _tool_reasons(step: ToolStep, request: GenerationRequest) -> Iterator[str]:
-    known = _admitted(request)
+    known = admitted_or_none(request.grammar)
     if known is None:
         return
     tool = known.tool(step.tool)

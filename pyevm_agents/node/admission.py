@@ -65,7 +65,7 @@ def require_admissible(transaction: SignedTransactionAPI, state: StateAPI, terms
             f"{to_checksum_address(sender)}, maxFeePerGas: {transaction.max_fee_per_gas}, "
             f"baseFee: {terms.base_fee_wei}"
         )
-    cost = _most_wei(transaction)
+    cost = most_wei(transaction)
     balance = state.get_balance(sender)
     if balance < cost:
         raise PoolError(
@@ -146,7 +146,7 @@ def _require_enough_gas(transaction: SignedTransactionAPI, terms: Terms) -> None
         )
 
 
-def _most_wei(transaction: SignedTransactionAPI) -> int:
+def most_wei(transaction: SignedTransactionAPI) -> int:
     """Return the most that a transaction can take from its sender."""
     blob_fee = 0
     if type_of(transaction) == BLOB_TYPE:

@@ -67,7 +67,7 @@ def trace_json(
 def traces_of(models: Mapping[str, LanguageModel], mined: MinedBlock) -> dict[bytes, bytes]:
     """Return what agents did in a block, by transaction: it is kept with it.
 
-    It can't be found out later where a script answered.
+    How long an answer took is not known later, and nothing has to be executed again.
     """
     traces, before = {}, 0
     for transaction, receipt, computation in zip(

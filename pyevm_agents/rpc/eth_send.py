@@ -11,6 +11,7 @@ from eth.exceptions import UnrecognizedTransactionType
 from eth_utils import ValidationError
 
 from pyevm_agents.blobs import without_blobs
+from pyevm_agents.node.admission import most_wei
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.asked import Asked, asked
 from pyevm_agents.rpc.blocks import next_view
@@ -177,11 +178,8 @@ def _gas_to_send(rpc: Rpc, asked: Asked, sender: Address) -> int:
         return _gas(rpc, asked, sender)
     except ExecutionFailedError:
         limit = int(rpc.node.next_block.header().gas_limit)
-        fields = fields_of(rpc, replace(asked, gas=limit), sender)
-        is_priced = fields.kind in {LEGACY_TYPE, ACCESS_LIST_TYPE}
-        price_wei = fields.gas_price_wei if is_priced else fields.max_fee_wei
-        at = next_view(rpc, None, sender, asked.nonce)
-        if at.chain.state(at.header).get_balance(sender) < limit * price_wei + fields.value_wei:
+        made = filled(rpc, replace(asked, gas=limit), sender)
+        if rpc.node.chain.balance(sender) < most_wei(made):
             raise
         return limit
 

@@ -106,10 +106,8 @@ class Sentence:
     def then_used(self, tool: str) -> Sentence:
         """Expect that the same agent's next step used a tool; at the beginning, the first step."""
         __tracebackhide__ = True
-        call, expected = (
-            f"then_used({tool_name('then_used(…)', tool)!r})",
-            f"the use of {tool} was expected here",
-        )
+        call = f"then_used({tool_name('then_used(…)', tool)!r})"
+        expected = f"the use of {tool} was expected here"
         return self._next(call, lambda step: step.action == tool, expected)
 
     def later_used(self, tool: str) -> Sentence:
