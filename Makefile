@@ -2,7 +2,7 @@
 UV := scripts/uv
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow coverage lint types imports check engine contracts fixtures pin clean
+.PHONY: help demo test slow coverage lint types imports check engine contracts fixtures golden pin clean
 
 help: ## Print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -43,6 +43,9 @@ fixtures: ## Record chain_fixtures/ and the cassettes of tests anew, on the defa
 	$(UV) run pyevm-agents record --scenario all -o chain_fixtures
 	$(UV) run pyevm-agents replay chain_fixtures/*.json
 	$(UV) run pytest --record tests/examples/test_cassette.py
+
+golden: ## Write tests/golden/ anew, where consensus or a user's file is to change
+	$(UV) run python -m tests.golden
 
 pin: ## Resolve the dependencies anew and write the pins
 	$(UV) run --no-project scripts/pin.py

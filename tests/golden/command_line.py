@@ -1,0 +1,134 @@
+"""The command line: its commands, their options and arguments, exit statuses, keys of `--json`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.testing import CliRunner
+
+from pyevm_agents.__main__ import STOPPED_STATUS
+from pyevm_agents.cli import main
+from pyevm_agents.cli.endings import FAULT_STATUS, MISTAKE_STATUS
+from pyevm_agents.demo import atomic_run, run_as_json
+from tests.golden.json_values import Json, structure_of
+from tests.pyevm_agents.cli.agent_node import AgentNode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyevm_agents.models import Vocabulary
+
+
+def collect_command_line(vocabulary: Vocabulary) -> Mapping[str, object]:
+    """Return what is typed and what programs read; sentences of help are left out."""
+    return {
+        "commands": dict(_commands(main, click.Context(main, info_name="pyevm-agents"))),
+        "exit statuses": {
+            "a mistake of the user": MISTAKE_STATUS,
+            "a failure of the engine or the output": FAULT_STATUS,
+            "Ctrl-C": STOPPED_STATUS,
+            **{words: _status(words) for words in FAILING},
+        },
+        "json": dict(_answers(vocabulary)),
+    }
+
+
+FAILING = ("bench --no-such-option", "replay no-such-file.json", "trace 0x12", "no-such-command")
+
+
+def _commands(
+    command: click.Command, context: click.Context
+) -> Iterator[tuple[str, Mapping[str, object]]]:
+    yield (
+        context.command_path,
+        {
+            "is group": isinstance(command, click.Group),
+            "hidden": command.hidden,
+            "help options": context.help_option_names,
+            "parameters": [_parameter(one, context) for one in command.get_params(context)],
+        },
+    )
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from _commands(inner, click.Context(inner, parent=context, info_name=name))
+
+
+def _parameter(parameter: click.Parameter, context: click.Context) -> Mapping[str, object]:
+    form: dict[str, object] = {
+        "kind": parameter.param_type_name,
+        "type": _type(parameter.type),
+        "default": _default(parameter),
+        "required": parameter.required,
+        "nargs": parameter.nargs,
+        "multiple": parameter.multiple,
+        "environment": parameter.envvar,
+        "metavar": parameter.make_metavar(context),
+    }
+    if isinstance(parameter, click.Option):
+        form |= {
+            "names": [*parameter.opts, *parameter.secondary_opts],
+            "is flag": parameter.is_flag,
+            "counts": parameter.count,
+            "hidden": parameter.hidden,
+            "prompts": bool(parameter.prompt),
+            "shows its default": bool(parameter.show_default),
+        }
+    return form
+
+
+def _type(kind: click.ParamType[Any]) -> Mapping[str, object]:
+    form: dict[str, object] = {"name": kind.name}
+    match kind:
+        case click.Choice():
+            form["choices"] = [*kind.choices]
+        case click.IntRange() | click.FloatRange():
+            form |= {"min": kind.min, "max": kind.max, "clamps": kind.clamp}
+            form |= {"min is open": kind.min_open, "max is open": kind.max_open}
+        case click.Path():
+            form |= {"exists": kind.exists, "file": kind.file_okay, "folder": kind.dir_okay}
+        case click.File():
+            form["mode"] = kind.mode
+    return form
+
+
+def _default(parameter: click.Parameter) -> object:
+    default = parameter.to_info_dict()["default"]
+    if callable(default):
+        return "computed"
+    return default if default is None or isinstance(default, bool | int | float) else str(default)
+
+
+def _status(words: str) -> int:
+    return CliRunner().invoke(main, words.split()).exit_code
+
+
+def _answers(vocabulary: Vocabulary) -> Iterator[tuple[str, Json]]:
+    """Yield the structure of what commands print with `--json`."""
+    node = AgentNode()
+    sent = str(node.ask("eth_sendTransaction", node.instruction()))
+    agent, data = node.instruction()["to"], node.instruction()["data"]
+    with node.served() as url:
+        for name, words in {
+            "models": ["models", "--json"],
+            "schedule": ["schedule", "--json"],
+            "trace": ["trace", sent, "--json"],
+            "estimate": ["estimate", agent, "--data", data, "--json"],
+            "export-replay": ["export-replay", sent, "--format", "json"],
+        }.items():
+            yield name, _printed([*words, "--rpc", url])
+    node.node.close()
+    wallet, run = atomic_run(vocabulary)
+    yield "demo", structure_of(run_as_json(run, wallet, model={}, seconds=1.0))
+    fixture = Path(__file__).parents[2] / "chain_fixtures" / "rollback.json"
+    yield "replay", _printed(["replay", str(fixture), "--json"])
+
+
+def _printed(words: list[str]) -> Json:
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 0, result.output
+    return structure_of(json.loads(result.stdout))

@@ -1,0 +1,135 @@
+"""Contracts: what tools say of themselves, agents' base prompts, functions and digests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eth_utils import keccak, to_canonical_address, to_checksum_address
+from eth_utils.abi import abi_to_signature
+
+from precompiles.abi import decode_input_description, decode_string
+from pyevm_agents.artifacts import artifact, artifact_names
+from pyevm_agents.demo import BASE_PROMPT, DEFAULT_INSTRUCTION, WalletDemo
+from pyevm_agents.scenarios import (
+    ASKING_PROMPT,
+    COUNTING_PROMPT,
+    INSTRUCTIONS,
+    NESTED_INSTRUCTION,
+    ROLLBACK_INSTRUCTION,
+    SCENARIOS,
+)
+from tests.golden.byte_chain import EXECUTOR, Parameter, deploy_tool, open_bench
+from tests.golden.json_values import digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eth_typing import Address
+
+    from pyevm_agents.artifacts import Artifact
+    from pyevm_agents.models import Vocabulary
+    from tests.conftest import Bench
+
+TOOL_FUNCTIONS = {"name", "description", "inputDescription"}
+NOWHERE = bytes(20)
+SAMPLE: tuple[Parameter, ...] = ((4, "amount", "how much"),)
+
+CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
+    "AgentOnlyTool": ("Only", "For agents", NOWHERE, bytes(4), (list(SAMPLE),), True, "", NOWHERE),
+    "BadMetadataTool": (bytes(4), 0, b""),
+    "GuardedPurse": (NOWHERE, 5),
+    "RawTool": (b"",),
+    "RevertingTool": (0,),
+    "ScriptedTool": ("Scripted", "Says what it is told", list(SAMPLE), NOWHERE, "", []),
+    "SimpleAgent": (EXECUTOR, "bytes", "Agent", "An agent", "What to do", "Help.", [], 5),
+    "SimpleSmartContractTool": (
+        *("Simple", "Calls a contract", NOWHERE, bytes(4)),
+        *((list(SAMPLE),), True, "", NOWHERE),
+    ),
+    "UnguardedPurse": (NOWHERE, 5),
+}
+"""Arguments of tools that cannot be made without; the wallet's agent is the demo's."""
+
+
+def collect_contracts(_vocabulary: Vocabulary) -> Mapping[str, object]:
+    """Return what each contract is, and what each tool says of itself."""
+    bench = open_bench()
+    tools = {name: _deployed(bench, name) for name in artifact_names() if _is_tool(name)}
+    wallet = WalletDemo(open_bench().chain)
+    return {
+        "contracts": {name: _contract(artifact(name)) for name in artifact_names()},
+        "tools": {
+            name: None if address is None else _metadata(bench, address)
+            for name, address in tools.items()
+        },
+        "the demo's wallet": _wallet(wallet),
+        "texts of the demo and the scenarios": {
+            "base prompt of the wallet": BASE_PROMPT,
+            "default instruction": DEFAULT_INSTRUCTION,
+            "base prompt of the counting agent": COUNTING_PROMPT,
+            "base prompt of the asking agent": ASKING_PROMPT,
+            "instructions": [*INSTRUCTIONS, NESTED_INSTRUCTION, ROLLBACK_INSTRUCTION],
+            "scenarios": {name: scenario.comment for name, scenario in SCENARIOS.items()},
+        },
+        "a tool of every text": _metadata(
+            bench, deploy_tool(bench, "Naïve “name”", "a\nb\t", ((1, "é", "\u2028"),))
+        ),
+    }
+
+
+def _contract(contract: Artifact) -> Mapping[str, object]:
+    elements: list[Any] = [element for element in contract.abi if "name" in element]
+    signatures = {(one["type"], abi_to_signature(one)) for one in elements}
+    return {
+        "ABI": digest_of(contract.abi),
+        "bytecode": "0x" + keccak(contract.bytecode).hex(),
+        **{
+            f"{kind}s": {
+                signature: "0x" + keccak(text=signature)[:4].hex()
+                for its_kind, signature in sorted(signatures)
+                if its_kind == kind
+            }
+            for kind in sorted({kind for kind, _ in signatures})
+        },
+    }
+
+
+def _is_tool(name: str) -> bool:
+    contract = artifact(name)
+    names = {e["name"] for e in contract.abi if e["type"] == "function"}
+    return names >= TOOL_FUNCTIONS and contract.bytecode != b"" and name != "WalletAgent"
+
+
+def _deployed(bench: Bench, name: str) -> Address:
+    return bench.deploy(name, *CONSTRUCTORS.get(name, ()))
+
+
+def _metadata(bench: Bench, tool: Address) -> Mapping[str, object]:
+    def read(function: str) -> bytes:
+        computation = bench.call(tool, artifact("IERCAgentTool").call(function))
+        computation.raise_if_error()
+        return computation.output
+
+    return {
+        "name": decode_string(read("name")),
+        "description": decode_string(read("description")),
+        "parameters": [
+            [one.param_type.abi_type, one.name, one.description]
+            for one in decode_input_description(read("inputDescription"))
+        ],
+    }
+
+
+def _wallet(wallet: WalletDemo) -> Mapping[str, object]:
+    """Return what the demo's agent and its tools say of themselves."""
+    bench = open_bench()
+    bench.chain = wallet.chain
+    tools = bench.read("WalletAgent", wallet.agent, "getTools")
+    return {
+        "agent": _metadata(bench, wallet.agent),
+        "base prompt": bench.read("WalletAgent", wallet.agent, "basePrompt"),
+        "tools": [_metadata(bench, to_canonical_address(tool)) for tool in tools],
+        "names": wallet.names,
+        "tokens": {name: to_checksum_address(one) for name, one in wallet.tokens.items()},
+        "units": {name: str(unit) for name, unit in wallet.unit.items()},
+    }

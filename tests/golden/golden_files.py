@@ -1,0 +1,69 @@
+"""The golden files: what each one holds, and how one is compared and written."""
+
+from __future__ import annotations
+
+import json
+from difflib import unified_diff
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.golden.chains import collect_chains
+from tests.golden.command_line import collect_command_line
+from tests.golden.consensus import collect_consensus
+from tests.golden.contracts import collect_contracts
+from tests.golden.json_values import to_text
+from tests.golden.plugin import collect_plugin
+from tests.golden.prompts import collect_prompts
+from tests.golden.rpc import collect_rpc
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tests.golden.json_values import Collect, Json
+
+FOLDER = Path(__file__).parent
+
+COLLECTORS: Mapping[str, Collect] = {
+    "chains": collect_chains,
+    "command_line": collect_command_line,
+    "consensus": collect_consensus,
+    "contracts": collect_contracts,
+    "plugin": collect_plugin,
+    "prompts": collect_prompts,
+    "rpc": collect_rpc,
+}
+"""What is collected for each file, by the file's name."""
+
+MAX_DIFF_LINES = 200
+
+
+def path_of(name: str) -> Path:
+    """Return the path of a golden file."""
+    return FOLDER / f"{name}.json"
+
+
+def difference(name: str, collected: Mapping[str, object]) -> str:
+    """Return a unified diff from the committed file to what was collected; empty where equal."""
+    path = path_of(name)
+    committed = path.read_text(encoding="utf-8") if path.is_file() else ""
+    lines = unified_diff(
+        committed.splitlines(),
+        to_text(collected).splitlines(),
+        f"{path.name} (committed)",
+        f"{path.name} (now)",
+        lineterm="",
+    )
+    shown = list(islice(lines, MAX_DIFF_LINES + 1))
+    more = ["… and more"] if len(shown) > MAX_DIFF_LINES else []
+    return "\n".join([*shown[:MAX_DIFF_LINES], *more])
+
+
+def write(name: str, collected: Mapping[str, object]) -> None:
+    """Write a golden file."""
+    path_of(name).write_text(to_text(collected), encoding="utf-8")
+
+
+def read(name: str) -> Json:
+    """Return what a committed file holds."""
+    return json.loads(path_of(name).read_text(encoding="utf-8"))
