@@ -12,6 +12,8 @@ from tests.golden.chains import collect_chains
 from tests.golden.command_line import collect_command_line
 from tests.golden.consensus import collect_consensus
 from tests.golden.contracts import collect_contracts
+from tests.golden.databases import collect_databases
+from tests.golden.formats import collect_formats
 from tests.golden.json_values import to_text
 from tests.golden.plugin import collect_plugin
 from tests.golden.prompts import collect_prompts
@@ -29,6 +31,8 @@ COLLECTORS: Mapping[str, Collect] = {
     "command_line": collect_command_line,
     "consensus": collect_consensus,
     "contracts": collect_contracts,
+    "databases": collect_databases,
+    "formats": collect_formats,
     "plugin": collect_plugin,
     "prompts": collect_prompts,
     "rpc": collect_rpc,

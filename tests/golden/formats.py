@@ -1,0 +1,167 @@
+"""Formats of files: their marks and versions, and the nested keys of what is written to them."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eth_utils import to_hex
+
+from pyevm_agents.bench.form import FORM
+from pyevm_agents.bench.json_form import read_report, to_json
+from pyevm_agents.cli.genesis_file import read_genesis
+from pyevm_agents.cli.node_lines import MinedTransaction
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.development import model_profile
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.fixtures import codec, read_fixture
+from pyevm_agents.node import dumping
+from pyevm_agents.replay_library import solidity_form
+from pyevm_agents.replays import Replay, json_form, recorded_steps
+from pyevm_agents.schedule_file import SHORT_NAMES, ScheduleFile, parse_schedule
+from pyevm_agents.testing import cassette_file, gas_snapshot
+from pyevm_agents.testing.costs import NOTHING
+from tests.golden.chains import FINGERPRINT, FIXTURES
+from tests.golden.json_values import Json, digest_of, structure_of
+from tests.pyevm_agents.cli.agent_node import AgentNode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyevm_agents.models import Vocabulary
+
+ROOT = FIXTURES.parent
+REPORTS = ROOT / "benchmarks" / "reports"
+CASSETTES = ROOT / "tests" / "examples" / "cassettes"
+
+
+def collect_formats(vocabulary: Vocabulary) -> Mapping[str, object]:
+    """Return how each kind of file is written."""
+    facts = replace(vocabulary.profile_facts, fingerprint=FINGERPRINT)
+    config = ChainConfig(models=(model_profile(facts),), profile_fingerprint=FINGERPRINT)
+    return {
+        "configuration of a chain": {
+            "without a model": _configuration(ChainConfig()),
+            "with the default model": _configuration(config),
+        },
+        "schedule": {
+            "file": ScheduleFile.of(config).to_json().split("\n"),
+            "short names": {name: _short(name) for name in SHORT_NAMES},
+        },
+        "chain fixture": {
+            path.stem: structure_of(json.loads(codec.encode(read_fixture(path))))
+            | {"format and version": [codec.FORMAT, codec.VERSION]}
+            for path in sorted(FIXTURES.glob("*.json"))
+        },
+        "cassette": {
+            "format and version": [cassette_file.FORMAT, cassette_file.VERSION],
+            "comment": cassette_file.COMMENT,
+            "files": {path.stem: _cassette(path) for path in sorted(CASSETTES.rglob("*.json"))},
+        },
+        "gas snapshot": {"name": gas_snapshot.FILE, "lines": _gas_snapshot()},
+        "report of the bench": {
+            "form": FORM,
+            "files": {name: _report(REPORTS / f"{name}.json") for name in REPORT_NAMES},
+        },
+        "replay, dump and log": _of_a_node(),
+        "genesis": _genesis(),
+    }
+
+
+REPORT_NAMES = ("default-model", "run-before")
+
+
+def _configuration(config: ChainConfig) -> Mapping[str, object]:
+    return {"json": json.loads(config.to_json()), "keccak": to_hex(config.digest)}
+
+
+def _short(name: str) -> object:
+    """Return what a short name of a price becomes in a file of all models' prices."""
+    return parse_schedule(json.dumps({name: 1})).models
+
+
+def _cassette(path: Path) -> Json:
+    """Return the structure of a cassette as it is written, lines of texts in one."""
+    form = json.loads(cassette_file.encode(cassette_file.read_cassette(path)))
+    return structure_of(form)
+
+
+def _gas_snapshot() -> list[str]:
+    numbers = {name: number for number, name in enumerate(asdict(NOTHING), start=1)}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / gas_snapshot.FILE
+        gas_snapshot.write_snapshot({"tests/test_a.py::test_b": replace(NOTHING, **numbers)}, path)
+        return path.read_text(encoding="utf-8").split("\n")
+
+
+def _report(path: Path) -> Json:
+    return structure_of(json.loads(to_json(read_report(path))))
+
+
+def _of_a_node() -> Mapping[str, object]:
+    node = AgentNode()
+    sent = str(node.ask("eth_sendTransaction", node.instruction()))
+    frame = node.ask("debug_traceTransaction", sent, {"tracer": "callTracer"})
+    steps = recorded_steps(frame, node.ask("agent_traceTransaction", sent))
+    replay = Replay(name="Golden", source="Recorded for golden files.", steps=steps)
+    dump = dumping.dump(node.node)
+    node.node.close()
+    logged = MinedTransaction(
+        hash=sent, block=1, gas_used=2, created=None, failure=None, starved=None, printed=("a",)
+    )
+    source = solidity_form(replay, contracts="../contracts")
+    return {
+        "replay": structure_of(json.loads(json_form(replay))),
+        "replay in Solidity": {"lines": len(source.split("\n")), "keccak": digest_of(source)},
+        "state dump": {
+            "format": dump["format"],
+            "block": dump["block"],
+            "structure": structure_of(dump),
+        },
+        "transaction in a log": structure_of(logged.as_json()),
+    }
+
+
+ACCOUNT = "0x" + "5f" * 20
+GENESIS: Mapping[str, object] = {
+    "config.chainId": 5,
+    "timestamp": "0x5",
+    "gasLimit": "0x1c9c380",
+    "baseFeePerGas": "0x7",
+    f"alloc.{ACCOUNT}.balance": "0x5",
+    f"alloc.{ACCOUNT}.nonce": "0x1",
+    f"alloc.{ACCOUNT}.code": "0x01",
+    f"alloc.{ACCOUNT}.storage": {"0x0": "0x2a"},
+    "difficulty": "0x1",
+    "coinbase": ACCOUNT,
+}
+"""Fields of a genesis file, by their places in it."""
+
+
+def _genesis() -> Mapping[str, str]:
+    """Return which fields of a genesis file are read, found by what a wrong value does."""
+    return {
+        place: "is read" if _refuses_genesis({**GENESIS, place: "no value"}) else "is passed over"
+        for place in GENESIS
+    }
+
+
+def _refuses_genesis(fields: Mapping[str, object]) -> bool:
+    form: dict[str, Json] = {}
+    for place, value in fields.items():
+        *parents, name = place.split(".")
+        inner = form
+        for parent in parents:
+            inner = inner.setdefault(parent, {})
+        inner[name] = value
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "genesis.json"
+        path.write_text(json.dumps(form), encoding="utf-8")
+        try:
+            read_genesis(path)
+        except ConfigError:
+            return True
+    return False
