@@ -65,7 +65,7 @@ def _written_rows() -> Mapping[str, object]:
     chain.annotate = lambda mined: {mined.block.transactions[0].hash: b"a note"}
     Bench(chain, model).send(EXECUTOR, encode_request())
     named = {
-        key.decode("latin-1"): value
+        key.decode("ascii", "backslashreplace"): value
         for key, value in rows.written.items()
         if len(key) != HASH_BYTES
     }
