@@ -10,7 +10,7 @@ Source: ERC, `IERCAgentExecutor` and "Agent executor precompile"; architecture, 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from eth.exceptions import OutOfGas, Revert
 
@@ -26,31 +26,36 @@ from precompiles.spec import EXECUTOR_ADDRESS, MAX_CALLDATA_BYTES, MAX_TOOLS
 from precompiles.warm import WarmPrompt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from eth.abc import ComputationAPI
 
     from precompiles.abi import FinalAnswer, IterationRequest, ToolUse
+    from precompiles.metadata import Tool
     from precompiles.ports import Generation, LanguageModel, Margin, ModelProfile, Segment
     from precompiles.schedule import Schedule
 
-    Begin = Callable[[ComputationAPI, "Prompted"], None]
-    Hear = Callable[[ComputationAPI, GenerationRequest, Generation], None]
-    Record = Callable[[ComputationAPI, "Inference"], None]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prompted:
-    """What a call of the executor is about to have read, for who watches: no rule depends on it."""
+class PromptCharged:
+    """A prompt whose gas is paid, before the model reads it; for observers only."""
 
     model: str
+    """The model's name in the chain's configuration."""
+
     cold_tokens: int
+    """Tokens charged at the full price."""
+
     warm_tokens: int
+    """Tokens of a prefix that the transaction has paid for before, charged at the lower price."""
+
+    gas: int
+    """Gas charged for both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inference:
-    """What one call of the executor did, for traces: no rule depends on it."""
+    """A call of the executor that returned a result; for observers and traces only."""
 
     model: str
     cold_tokens: int
@@ -62,14 +67,49 @@ class Inference:
     text: str
     result: ToolUse | FinalAnswer
     margin: Margin | None = None
-    """The closest decision, where the model tells."""
+    """The closest decision, where the model reports one."""
 
     segments: tuple[Segment, ...] = ()
     """The prompt, with handles in place of addresses."""
 
 
-def discard(computation: ComputationAPI, *told: object) -> None:
-    """Keep no record."""
+class ExecutorObserver(Protocol):
+    """Callbacks of the executor: at most one of each per call, in the order below.
+
+    They run in the thread that executes the transaction, and no rule depends on them. They must not
+    raise a `VMError`. Any other exception is a fault of the host: it leaves py-evm uncaught, and no
+    block holds the transaction.
+    """
+
+    def on_prompt(self, computation: ComputationAPI, prompt: PromptCharged) -> None:
+        """Handle a prompt whose gas is paid. The model has not been asked yet."""
+
+    def on_generation(
+        self, computation: ComputationAPI, request: GenerationRequest, generation: Generation
+    ) -> None:
+        """Handle a model's output, before it is paid for and whether or not it is complete.
+
+        Input: the executor's computation; the request, whose `max_tokens` is the model's limit
+               rather than what the gas left could pay for; the output.
+        """
+
+    def on_result(self, computation: ComputationAPI, inference: Inference) -> None:
+        """Handle a result that is paid for and parsed. The call succeeds."""
+
+
+class NullObserver:
+    """An `ExecutorObserver` that does nothing."""
+
+    def on_prompt(self, computation: ComputationAPI, prompt: PromptCharged) -> None:
+        """Do nothing."""
+
+    def on_generation(
+        self, computation: ComputationAPI, request: GenerationRequest, generation: Generation
+    ) -> None:
+        """Do nothing."""
+
+    def on_result(self, computation: ComputationAPI, inference: Inference) -> None:
+        """Do nothing."""
 
 
 class Executor:
@@ -80,21 +120,16 @@ class Executor:
         models: Sequence[tuple[ModelProfile, LanguageModel]],
         *,
         schedule: Schedule = DEFAULT_SCHEDULE,
-        begin: Begin = discard,
-        hear: Hear = discard,
-        record: Record = discard,
+        observer: ExecutorObserver | None = None,
     ) -> None:
         """Serve `models`, each under its name, its aliases and its `0x` SHA-256 digest.
 
-        Input:  the models; what is charged beside their tokens; who is told of each call before
-                its model is asked, what it said whether that is paid for or not, and what came of
-                it.
+        Input:  the models; the gas schedule of everything beside their tokens; the observer of the
+                calls.
         Raises: ValueError: two models share a name.
         """
         self._schedule = schedule
-        self._begin = begin
-        self._hear = hear
-        self._record = record
+        self._observer = NullObserver() if observer is None else observer
         self._models: dict[str, tuple[ModelProfile, LanguageModel]] = {}
         for profile, model in models:
             for name in (profile.name, *profile.aliases, "0x" + profile.digest.hex()):
@@ -122,10 +157,7 @@ class Executor:
     def _run(self, computation: ComputationAPI) -> bytes:
         # DECODE
         _check_call(computation)
-        calldata = bytes(computation.msg.data)
-        gas = self._schedule.calldata_gas(len(calldata))
-        computation.consume_gas(gas, reason="Executor calldata")
-        request = decode_request(calldata)
+        request = self._decode_calldata(computation)
         profile, model = self._model(request.model_id)
         steps = past_steps(request)
         if len(request.tools) > MAX_TOOLS:
@@ -133,56 +165,41 @@ class Executor:
         tools = read_tools(computation, request.tools, self._schedule)
 
         # GAS
-        parameter_count = sum(len(tool.parameters) for tool in tools)
-        gas = self._schedule.grammar_gas(len(tools), parameter_count)
-        computation.consume_gas(gas, reason="Executor tools")
+        self._charge_grammar(computation, tools)
         book = _address_book(request)
         segments = build_prompt(request, steps, tools, book, profile)
         prompt_tokens = model.tokenize(segments)
         _check_context(profile, len(prompt_tokens))
-        warm = WarmPrompt(computation.state, profile.digest, prompt_tokens)
-        warm_tokens = warm.warm_tokens
-        cold_tokens = len(prompt_tokens) - warm_tokens
-        prompt_gas = (
-            cold_tokens * profile.cold_prompt_token_gas
-            + warm_tokens * profile.warm_prompt_token_gas
-        )
-        computation.consume_gas(prompt_gas, reason="Executor prompt tokens")
-        warm.mark_paid()
+        prompt = _charge_prompt(computation, profile, prompt_tokens)
 
         # OPERATION
-        prompted = Prompted(model=profile.name, cold_tokens=cold_tokens, warm_tokens=warm_tokens)
-        self._begin(computation, prompted)
-        generation = self._generate(
-            computation,
-            profile,
-            model,
-            GenerationRequest(
-                segments=segments,
-                prompt_tokens=prompt_tokens,
-                grammar=agent_grammar(tools, [handle for handle, _ in book.handles]),
-                max_tokens=profile.max_output_tokens,
-                handles=book.handles,
-            ),
+        self._observer.on_prompt(computation, prompt)
+        generation_request = GenerationRequest(
+            segments=segments,
+            prompt_tokens=prompt_tokens,
+            grammar=agent_grammar(tools, [handle for handle, _ in book.handles]),
+            max_tokens=profile.max_output_tokens,
+            handles=book.handles,
         )
+        generation = self._generate(computation, profile, model, generation_request)
 
         # OUTPUT
         result = parse(generation.text, tools, book)
-        inference = Inference(
-            model=profile.name,
-            cold_tokens=cold_tokens,
-            warm_tokens=warm_tokens,
-            output_tokens=len(generation.tokens),
-            forced_tokens=generation.forced_tokens,
-            prompt_gas=prompt_gas,
-            output_gas=len(generation.tokens) * profile.output_token_gas,
-            text=generation.text,
-            result=result,
-            margin=generation.margin,
-            segments=segments,
-        )
-        self._record(computation, inference)
+        inference = _summarize(profile, prompt, segments, generation, result)
+        self._observer.on_result(computation, inference)
         return encode_result(result)
+
+    def _decode_calldata(self, computation: ComputationAPI) -> IterationRequest:
+        """Charge for the calldata, then decode it."""
+        calldata = bytes(computation.msg.data)
+        gas = self._schedule.calldata_gas(len(calldata))
+        computation.consume_gas(gas, reason="Executor calldata")
+        return decode_request(calldata)
+
+    def _charge_grammar(self, computation: ComputationAPI, tools: Sequence[Tool]) -> None:
+        parameter_count = sum(len(tool.parameters) for tool in tools)
+        gas = self._schedule.grammar_gas(len(tools), parameter_count)
+        computation.consume_gas(gas, reason="Executor tools")
 
     def _generate(
         self,
@@ -201,8 +218,8 @@ class Executor:
             raise OutOfGas("Executor output tokens: not one is paid for")
         max_tokens = min(affordable_tokens, profile.max_output_tokens)
         generation = model.generate(replace(request, max_tokens=max_tokens))
-        self._hear(computation, request, generation)
-        gas = len(generation.tokens) * profile.output_token_gas
+        self._observer.on_generation(computation, request, generation)
+        gas = _output_gas(profile, generation)
         computation.consume_gas(gas, reason="Executor output tokens")
         if not generation.is_complete:
             if max_tokens < profile.max_output_tokens:
@@ -243,3 +260,44 @@ def _check_context(profile: ModelProfile, prompt_tokens: int) -> None:
             profile.context_tokens,
             excess_tokens,
         )
+
+
+def _charge_prompt(
+    computation: ComputationAPI, profile: ModelProfile, prompt_tokens: tuple[int, ...]
+) -> PromptCharged:
+    """Charge for a prompt, less for its warm prefix, and mark it warm."""
+    warm_prompt = WarmPrompt(computation.state, profile.digest, prompt_tokens)
+    warm_tokens = warm_prompt.warm_tokens
+    cold_tokens = len(prompt_tokens) - warm_tokens
+    gas = cold_tokens * profile.cold_prompt_token_gas + warm_tokens * profile.warm_prompt_token_gas
+    computation.consume_gas(gas, reason="Executor prompt tokens")
+    warm_prompt.mark_paid()
+    return PromptCharged(
+        model=profile.name, cold_tokens=cold_tokens, warm_tokens=warm_tokens, gas=gas
+    )
+
+
+def _output_gas(profile: ModelProfile, generation: Generation) -> int:
+    return len(generation.tokens) * profile.output_token_gas
+
+
+def _summarize(
+    profile: ModelProfile,
+    prompt: PromptCharged,
+    segments: tuple[Segment, ...],
+    generation: Generation,
+    result: ToolUse | FinalAnswer,
+) -> Inference:
+    return Inference(
+        model=profile.name,
+        cold_tokens=prompt.cold_tokens,
+        warm_tokens=prompt.warm_tokens,
+        output_tokens=len(generation.tokens),
+        forced_tokens=generation.forced_tokens,
+        prompt_gas=prompt.gas,
+        output_gas=_output_gas(profile, generation),
+        text=generation.text,
+        result=result,
+        margin=generation.margin,
+        segments=segments,
+    )

@@ -27,7 +27,6 @@ from precompiles.abi import ToolUse
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.reasons import why_failed
 from pyevm_agents.trace import told_by_tool, words_of
-from pyevm_agents.vm import record_inference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,7 +34,8 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI, SignedTransactionAPI
     from eth_typing import Address
 
-    from precompiles.executor import Inference, Prompted
+    from precompiles.executor import Inference, PromptCharged
+    from precompiles.ports import Generation, GenerationRequest
     from pyevm_agents.trace import Words
 
     Listen = Callable[["Event"], None]
@@ -73,7 +73,7 @@ class StepBegan:
     """A model is asked."""
 
     place: Place
-    prompted: Prompted
+    prompted: PromptCharged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,10 +213,10 @@ class Steps:
                 )
             )
 
-    # -- what the executor tells -- #
+    # -- callbacks of the executor: `precompiles.executor.ExecutorObserver` -- #
 
-    def begins(self, computation: ComputationAPI, prompted: Prompted) -> None:
-        """Take note that a model is about to be asked."""
+    def on_prompt(self, computation: ComputationAPI, prompt: PromptCharged) -> None:
+        """Begin an agent's step: `StepBegan`."""
         run = self._run
         if run is None or not run.is_told:
             return
@@ -235,11 +235,15 @@ class Steps:
             agent=computation.msg.sender,
         )
         run.agents.append(_Agent(call_depth, run.last))
-        self._tell(StepBegan(place=run.last, prompted=prompted))
+        self._tell(StepBegan(place=run.last, prompted=prompt))
 
-    def answered(self, computation: ComputationAPI, inference: Inference) -> None:
-        """Keep on a call of the executor what its model said, and take note of it."""
-        record_inference(computation, inference)
+    def on_generation(
+        self, computation: ComputationAPI, request: GenerationRequest, generation: Generation
+    ) -> None:
+        """Do nothing: an output that isn't paid for is no event."""
+
+    def on_result(self, computation: ComputationAPI, inference: Inference) -> None:  # noqa: ARG002 - the protocol's
+        """End an agent's step with its result: `StepSaid`."""
         run = self._run
         if run is None or not run.agents or not run.agents[-1].is_thinking:
             return

@@ -15,7 +15,7 @@ from pyevm_agents.chain.row_keys import CONFIG_KEY
 from pyevm_agents.config import ChainConfig, check_fits
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.genesis import genesis_state
-from pyevm_agents.vm import record_generation
+from pyevm_agents.vm import RecordingObserver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,13 +80,7 @@ def executor_of(
         facts = model.profile_facts if isinstance(model, Described) else None
         if facts is not None:
             check_fits(config, profile, facts)
-    return Executor(
-        pairs,
-        schedule=config.schedule,
-        begin=steps.begins,
-        hear=record_generation,
-        record=steps.answered,
-    )
+    return Executor(pairs, schedule=config.schedule, observer=RecordingObserver(steps))
 
 
 def _require_config(db: Database, config: ChainConfig) -> None:

@@ -18,9 +18,8 @@ from pyevm_agents.vm.blocks import AgentState, AgentVM, PragueAgentVM, WatchedVM
 from pyevm_agents.vm.chains import AgentChain, agent_chain, agent_vm, foreign_chain
 from pyevm_agents.vm.computation import (
     AgentComputation,
+    RecordingObserver,
     digest_of,
-    record_generation,
-    record_inference,
 )
 from pyevm_agents.vm.forks import CANCUN, FORKS, PRAGUE, Fork
 from pyevm_agents.vm.transactions import AgentTransactionExecutor, floor_gas
@@ -38,6 +37,7 @@ __all__ = [
     "Fork",
     "NotShortError",
     "PragueAgentVM",
+    "RecordingObserver",
     "RunWatcher",
     "WatchedVM",
     "agent_chain",
@@ -45,6 +45,4 @@ __all__ = [
     "digest_of",
     "floor_gas",
     "foreign_chain",
-    "record_generation",
-    "record_inference",
 ]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI, MessageAPI, StateAPI, TransactionContextAPI
     from eth_typing import Address
 
-    from precompiles.executor import Inference
+    from precompiles.executor import ExecutorObserver, Inference, PromptCharged
     from precompiles.ports import Generation, GenerationRequest
 
 
@@ -211,15 +211,34 @@ def digest_of(request: GenerationRequest) -> str:
     return sha256(array("q", request.prompt_tokens).tobytes()).hexdigest()
 
 
-def record_generation(
-    computation: ComputationAPI, request: GenerationRequest, generation: Generation
-) -> None:
-    """Keep on a computation what a model said in it."""
-    assert isinstance(computation, AgentComputation)  # noqa: S101 - the only one an AgentVM makes
-    computation.heard = (digest_of(request), generation)
+class RecordingObserver:
+    """Keep generations and inferences on their computations, then notify another observer.
+
+    Implements `precompiles.executor.ExecutorObserver`. A chain reads generations back to replay a
+    block, and a trace reads inferences.
+    """
+
+    def __init__(self, observer: ExecutorObserver) -> None:
+        """Notify `observer` of each call, once it is kept."""
+        self._observer = observer
+
+    def on_prompt(self, computation: ComputationAPI, prompt: PromptCharged) -> None:
+        """Pass a prompt on."""
+        self._observer.on_prompt(computation, prompt)
+
+    def on_generation(
+        self, computation: ComputationAPI, request: GenerationRequest, generation: Generation
+    ) -> None:
+        """Keep a model's output and the digest of its prompt in `AgentComputation.heard`."""
+        _agent_computation(computation).heard = (digest_of(request), generation)
+        self._observer.on_generation(computation, request, generation)
+
+    def on_result(self, computation: ComputationAPI, inference: Inference) -> None:
+        """Keep an inference in `AgentComputation.inference`."""
+        _agent_computation(computation).inference = inference
+        self._observer.on_result(computation, inference)
 
 
-def record_inference(computation: ComputationAPI, inference: Inference) -> None:
-    """Keep on a computation what the executor did in it."""
+def _agent_computation(computation: ComputationAPI) -> AgentComputation:
     assert isinstance(computation, AgentComputation)  # noqa: S101 - the only one an AgentVM makes
-    computation.inference = inference
+    return computation

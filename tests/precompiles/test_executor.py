@@ -17,6 +17,7 @@ from precompiles.react import GrammarViolationError
 from pyevm_agents.artifacts import artifact
 from pyevm_agents.chain import Call
 from pyevm_agents.trace import inferences
+from pyevm_agents.vm import agent_vm
 from tests.byte_model import PROFILE, ByteModel
 from tests.conftest import OWNER, STRANGER
 
@@ -86,6 +87,25 @@ def forward(
     assert success == child.is_success
     assert output == (b"" if child.should_erase_return_data else child.output)
     return child
+
+
+def apply_message(
+    bench: Bench,
+    data: bytes,
+    *,
+    gas: int = 20_000_000,
+    depth: int = 0,
+    executor: Executor | None = None,
+) -> ComputationAPI:
+    """Call the executor in a frame of its own: no intrinsic gas, any depth, another executor."""
+    state = bench.chain.state()
+    message = Message(gas=gas, to=EXECUTOR, sender=OWNER, value=0, data=data, code=b"", depth=depth)
+    context = state.get_transaction_context_class()(gas_price=0, origin=OWNER)
+    computation_class = state.computation_class
+    if executor is not None:
+        vm_class = agent_vm(executor)
+        computation_class = vm_class.get_state_class().computation_class
+    return computation_class.apply_message(state, message, context)
 
 
 # -- ways in -- #
@@ -399,6 +419,58 @@ def test_warm_marks_of_one_call_do_not_reach_the_next(bench: MakeBench) -> None:
     assert warm_tokens_of(mined)[0] == 0
 
 
+# -- observers -- #
+
+CALLBACKS = ("on_prompt", "on_generation", "on_result")
+
+
+@pytest.mark.parametrize(
+    ("output_tokens", "callbacks"),
+    [
+        pytest.param(len(ANSWER), CALLBACKS, id="success"),
+        pytest.param(len(ANSWER) - 1, CALLBACKS[:2], id="output cut off"),
+        pytest.param(0, CALLBACKS[:1], id="no gas for an output token"),
+        pytest.param(-1, (), id="prompt unpaid"),
+    ],
+)
+def test_callbacks_are_in_order_and_end_where_the_call_does(
+    bench: MakeBench,
+    monkeypatch: pytest.MonkeyPatch,
+    output_tokens: int,
+    callbacks: tuple[str, ...],
+) -> None:
+    b = bench(lambda _: ANSWER)
+    gas = apply_message(b, request()).get_gas_used()
+    called: list[str] = []
+    for name in CALLBACKS:
+        monkeypatch.setattr(b.chain.steps, name, lambda *_, name=name: called.append(name))
+    paid_gas = gas - (len(ANSWER) - output_tokens) * PROFILE.output_token_gas
+    computation = apply_message(b, request(), gas=paid_gas)
+    assert computation.is_success == (callbacks == CALLBACKS)
+    assert tuple(called) == callbacks
+
+
+@pytest.mark.parametrize("name", CALLBACKS)
+def test_a_callback_that_raises_is_a_fault_that_leaves_the_chain_as_it_was(
+    bench: MakeBench, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise ArithmeticError
+
+    b = bench([ANSWER])
+    monkeypatch.setattr(b.chain.steps, name, fail)
+    head = b.chain.head
+    with pytest.raises(ArithmeticError):
+        b.send(EXECUTOR, request())
+    assert b.chain.head == head
+
+
+def test_the_default_observer_does_nothing(bench: MakeBench) -> None:
+    b = bench([])
+    computation = apply_message(b, request(), executor=Executor([(PROFILE, ByteModel([ANSWER]))]))
+    assert answer_of(computation) == "done"
+
+
 # -- faults -- #
 
 
@@ -426,18 +498,7 @@ def test_the_deepest_frame_has_no_room_for_metadata(
 ) -> None:
     b = bench(lambda _: ANSWER)
     tools = [b.deploy("TokenInfoTool")] if has_tool else []
-    state = b.chain.state()  # A frame at a depth of our choice.
-    message = Message(
-        gas=20_000_000,
-        to=EXECUTOR,
-        sender=OWNER,
-        value=0,
-        data=request(tools=tools),
-        code=b"",
-        depth=depth,
-    )
-    context = state.get_transaction_context_class()(gas_price=0, origin=OWNER)
-    computation = state.computation_class.apply_message(state, message, context)
+    computation = apply_message(b, request(tools=tools), depth=depth)
     if data is None:
         assert answer_of(computation) == "done"
     else:

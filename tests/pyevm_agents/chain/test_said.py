@@ -9,13 +9,14 @@ from eth_utils import keccak
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from precompiles.executor import NullObserver
 from precompiles.ports import Generation, GenerationRequest, Margin
 from pyevm_agents.chain import Chain
 from pyevm_agents.chain.said import SaidModel, read, said_in
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.trace import agent_steps
-from pyevm_agents.vm import AgentComputation, record_generation
+from pyevm_agents.vm import AgentComputation, RecordingObserver
 from tests.byte_model import PROFILE, ByteModel
 from tests.test_agents import Wallet, answer, instruct, use
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from tests.conftest import Bench
 
     MakeBench = Callable[..., Bench]
+
+RECORDING = RecordingObserver(NullObserver())
 
 margins = st.builds(
     Margin,
@@ -66,7 +69,7 @@ def test_what_was_said_is_said_again_in_order(
     for prompt_tokens, generation in exchanges:
         computation = object.__new__(AgentComputation)
         computation.children = []
-        record_generation(computation, asked(prompt_tokens), generation)
+        RECORDING.on_generation(computation, asked(prompt_tokens), generation)
         computations.append(computation)
     row = said_in(computations)
     assert row is not None
@@ -81,7 +84,7 @@ def test_to_another_prompt_nothing_is_said() -> None:
     computation = object.__new__(AgentComputation)
     computation.children = []
     said = Generation(text="a", tokens=(1,), forced_tokens=0, is_complete=True)
-    record_generation(computation, asked((1, 2)), said)
+    RECORDING.on_generation(computation, asked((1, 2)), said)
     row = said_in([computation])
     assert row is not None
     with pytest.raises(EngineFault, match="is kept for other prompts"):
