@@ -1,12 +1,11 @@
-"""Which block a parameter means, and the chain as it stands behind it."""
+"""Views: a chain and its state behind a block."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eth.exceptions import HeaderNotFound
-
+from pyevm_agents.rpc.block_ids import header_of
 from pyevm_agents.rpc.parameters import PENDING
 
 if TYPE_CHECKING:
@@ -14,43 +13,8 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from pyevm_agents.chain import ChainTrials
-    from pyevm_agents.node import Node
     from pyevm_agents.rpc.context import Rpc
     from pyevm_agents.rpc.parameters import BlockId
-
-
-class BlockNotFoundError(LookupError):
-    """There is no such block."""
-
-
-def header_of(node: Node, block: BlockId) -> BlockHeaderAPI:
-    """Return the header that is meant. "pending" is the one that the next block begins with.
-
-    Whoever asks for what is behind a block asks for its `View`.
-
-    Nothing of a local chain is undone but by whom it belongs to, so its latest block is safe and
-    final as well.
-
-    Raises: BlockNotFoundError: there is none.
-    """
-    chain = node.chain
-    try:
-        if block.hash is not None:
-            header = chain.header_of(block.hash)
-            if block.requires_canonical and not chain.is_canonical(header):
-                raise BlockNotFoundError("hash is not currently canonical")
-            return header
-        if block.number is not None:
-            return chain.header(block.number)
-    except HeaderNotFound as error:
-        raise BlockNotFoundError("header not found") from error
-    match block.tag:
-        case "pending":
-            return node.next_block.header()
-        case "earliest":
-            return chain.header(0)
-        case _:
-            return chain.head
 
 
 @dataclass(frozen=True, slots=True)

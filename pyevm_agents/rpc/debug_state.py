@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from eth_utils import keccak
 
 from pyevm_agents.rpc import formats
-from pyevm_agents.rpc.blocks import header_of
+from pyevm_agents.rpc.block_ids import header_of
 from pyevm_agents.rpc.errors import RpcError
 from pyevm_agents.rpc.eth_state import record_of
 from pyevm_agents.rpc.failures import SERVER_ERROR

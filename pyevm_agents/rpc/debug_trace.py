@@ -13,7 +13,8 @@ from pyevm_agents.chain import Record
 from pyevm_agents.errors import BlockError
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.asked import Asked, asked, block_override, overrides
-from pyevm_agents.rpc.blocks import BlockNotFoundError, view_of
+from pyevm_agents.rpc.block_ids import BlockNotFoundError
+from pyevm_agents.rpc.blocks import view_of
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.eth_call import call_of
 from pyevm_agents.rpc.eth_state import record_of

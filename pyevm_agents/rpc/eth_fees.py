@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc import formats
-from pyevm_agents.rpc.blocks import header_of
+from pyevm_agents.rpc.block_ids import header_of
 from pyevm_agents.rpc.eth_send import DEFAULT_PRIORITY_FEE_WEI
 from pyevm_agents.rpc.parameters import BlockId, block, invalid, list_of, seconds
 from pyevm_agents.rpc.table import Table, optional

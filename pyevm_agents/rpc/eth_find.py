@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc import formats
-from pyevm_agents.rpc.blocks import header_of
+from pyevm_agents.rpc.block_ids import header_of
 from pyevm_agents.rpc.eth_state import find_record, get_transaction_by_hash
 from pyevm_agents.rpc.parameters import BlockId, address, block, hash32, uint64
 from pyevm_agents.rpc.table import Table

@@ -6,7 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc import formats
-from pyevm_agents.rpc.blocks import BlockNotFoundError, header_of, view_of
+from pyevm_agents.rpc.block_ids import BlockNotFoundError, header_of
+from pyevm_agents.rpc.blocks import view_of
 from pyevm_agents.rpc.errors import RpcError
 from pyevm_agents.rpc.failures import SERVER_ERROR
 from pyevm_agents.rpc.faults import fault_told

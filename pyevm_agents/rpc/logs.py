@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc import formats
-from pyevm_agents.rpc.blocks import header_of
+from pyevm_agents.rpc.block_ids import header_of
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.parameters import (
     LATEST,

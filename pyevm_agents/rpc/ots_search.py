@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from eth.constants import BLANK_ROOT_HASH
 
 from pyevm_agents.rpc import formats
-from pyevm_agents.rpc.blocks import header_of
+from pyevm_agents.rpc.block_ids import header_of
 from pyevm_agents.rpc.errors import LIMIT_EXCEEDED, RpcError
 from pyevm_agents.rpc.eth_state import receipts_of
 from pyevm_agents.rpc.ots import dated, page_size, tree

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from precompiles.react import GrammarViolationError
 from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.node import PoolError
-from pyevm_agents.rpc.blocks import BlockNotFoundError
+from pyevm_agents.rpc.block_ids import BlockNotFoundError
 from pyevm_agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from pyevm_agents.rpc.failures import SERVER_ERROR
 from pyevm_agents.rpc.faults import Faults

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pyevm_agents.rpc.blocks import header_of
+from pyevm_agents.rpc.block_ids import header_of
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.eth_state import record_of
 from pyevm_agents.rpc.parameters import (
