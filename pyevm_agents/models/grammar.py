@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import llguidance
 
+from precompiles.ports import Margin
 from pyevm_agents.errors import EngineFault, ScriptError
 from pyevm_agents.models.canonical import CanonicalText, TextVocabulary
 from pyevm_agents.models.choice import Closest, choose
 from pyevm_agents.models.ranking import Ranking, mask_of
 from pyevm_agents.models.vocabulary import TokenKind, tokens_of_data
 from pyevm_agents.models.walk import Walk, require_sound
-from pyevm_agents.models.wire import MarginMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,7 +70,7 @@ class Output:
     tokens: list[int]
     forced_tokens: int
     is_complete: bool
-    margin: MarginMessage | None = None
+    margin: Margin | None = None
 
     breaks: int = 0
     """Tokens, known ones among them, after which the text is not in its canonical tokens."""
@@ -249,8 +249,8 @@ class Guide:
             self.vocabulary.piece(token) for token in tokens if token not in self._ends
         ).decode("utf-8", "ignore")
 
-    def _margin(self, closest: Closest) -> MarginMessage:
-        return MarginMessage(
+    def _margin(self, closest: Closest) -> Margin:
+        return Margin(
             gap=closest.gap,
             token_index=closest.token_index,
             chosen=self.vocabulary.piece(closest.chosen).decode("utf-8", "replace"),

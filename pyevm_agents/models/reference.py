@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from precompiles.ports import Margin
 from pyevm_agents.errors import EngineFault, GrammarError
 from pyevm_agents.models.grammar import Output
 from pyevm_agents.models.vocabulary import tokens_of_data
-from pyevm_agents.models.wire import MarginMessage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -74,7 +74,7 @@ class _Text:
 
     forced_tokens: int = 0
     breaks: int = 0
-    margin: MarginMessage | None = None
+    margin: Margin | None = None
 
     def __post_init__(self) -> None:
         self.ends = self.vocabulary.end_tokens()
@@ -113,8 +113,8 @@ class _Text:
         """Take a token, and note how close it was."""
         for other in others:
             gap = float(scores[token] - scores[other])
-            if self.margin is None or gap < self.margin["gap"]:
-                self.margin = MarginMessage(
+            if self.margin is None or gap < self.margin.gap:
+                self.margin = Margin(
                     gap=gap,
                     token_index=len(self.tokens),
                     chosen=self.bytes_of([token]).decode("utf-8", "replace"),

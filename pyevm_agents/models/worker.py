@@ -33,6 +33,7 @@ from pyevm_agents.models.wire import (
     Facts,
     FileMessage,
     LoadMessage,
+    MarginMessage,
     Reply,
     Request,
     WorkMessage,
@@ -43,6 +44,8 @@ from pyevm_agents.models.wire import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import IO
+
+    from precompiles.ports import Margin
 
 ORPHAN_CHECK_SECONDS = 0.5
 """Seconds between looks whether the parent lives: one that it forked may hold the pipe open."""
@@ -244,7 +247,16 @@ def _reply_of(output: Output) -> Reply:
         tokens=output.tokens,
         forced_tokens=output.forced_tokens,
         is_complete=output.is_complete,
-        margin=output.margin,
+        margin=None if output.margin is None else _margin_of(output.margin),
+    )
+
+
+def _margin_of(margin: Margin) -> MarginMessage:
+    return MarginMessage(
+        gap=margin.gap,
+        token_index=margin.token_index,
+        chosen=margin.chosen,
+        other=margin.other,
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from precompiles.ports import Margin
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.models import reference
 from pyevm_agents.models.reference import generate_by_reference
@@ -95,7 +96,7 @@ def test_every_limit_cuts_and_every_cut_goes_on(
         assert more.is_complete == whole.is_complete
         assert cut.forced_tokens + more.forced_tokens == whole.forced_tokens
         margins = [each.margin for each in (cut, more) if each.margin is not None]
-        assert min(margins, key=lambda each: each["gap"], default=None) == whole.margin
+        assert min(margins, key=lambda each: each.gap, default=None) == whole.margin
 
 
 def test_a_space_before_a_name_is_a_dead_end(guide: Guide) -> None:
@@ -159,7 +160,7 @@ def test_the_gap_is_to_the_best_that_could_have_been_said(guide: Guide) -> None:
     wants = saying(guide, (" ", " yes", " y", " no"))
     output = guide.generate(wants, PROMPT, 'start: " yes" | " no"', 5)
     assert output.text == " yes"
-    assert output.margin == {"gap": 2.0, "token_index": 0, "chosen": " yes", "other": " no"}
+    assert output.margin == Margin(gap=2.0, token_index=0, chosen=" yes", other=" no")
 
 
 def test_one_possibility_has_no_gap(guide: Guide) -> None:
