@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from benchmarks.probe import Memory
+    from benchmarks.llama_memory import Memory
 
 REFERENCE = "batch 512, 1 thread"
 UNIFIED = "4 sequences, unified cache"
