@@ -25,12 +25,14 @@ from pyevm_agents.models import SwitchedModel
 from pyevm_agents.node import Keys, Node
 from pyevm_agents.node.clock import MAX_TIMESTAMP_SECONDS
 from pyevm_agents.node.watchers import Watcher
+from pyevm_agents.reasons import learn_errors
 from pyevm_agents.rpc.methods import node_service
 from pyevm_agents.rpc.session import Session
 from pyevm_agents.testing.addresses import canonical
 from pyevm_agents.testing.asking import agent_input
 from pyevm_agents.testing.checks import known, shown, text, whole
 from pyevm_agents.testing.contracts import Artifacts
+from pyevm_agents.testing.deploying import creation_transaction, deployed_address
 from pyevm_agents.testing.hashes import hash_of
 from pyevm_agents.testing.prepared import prepared, told_schedule
 from pyevm_agents.testing.runs import keep_runs, log
@@ -168,17 +170,17 @@ class AgentChain:
         libraries: Mapping[str, AddressLike] | None = None,
         **named: object,
     ) -> Any:  # noqa: ANN401 - a web3 Contract
-        """Deploy a contract; return it as web3.py has it.
+        """Deploy a contract with a block's gas; return it as web3.py has it.
+
+        Its errors are explained by name from now on.
 
         Input:  its name, as `Token` or `Token.sol:Token`, or the path of its artifact; the
                 constructor's arguments by position or name, where a contract may stand for its
                 address, and one that is called as an option here goes by position; who sends, the
                 default account where None; wei; the addresses of libraries by their names.
         Raises: ConfigError: no such contract, or other arguments than the constructor's.
-                DeploymentError: the constructor failed.
+                DeploymentError: the constructor failed. RpcError: the node refuses the transaction.
         """
-        from pyevm_agents.testing.deploying import deployed  # noqa: PLC0415 - as above
-
         if not isinstance(libraries, Mapping | None):
             raise ConfigError(
                 f"libraries={shown(libraries)}: want addresses by the libraries' names, as "
@@ -186,7 +188,20 @@ class AgentChain:
             )
         found = self.artifacts.find(contract)
         creation = found.creation(arguments, named, libraries or {})
-        return deployed(self, found, creation, sender=sender, value_wei=value)
+        if found.file is not None:  # Those of our own contracts are known.
+            learn_errors(found.abi)
+        w3 = self.w3
+        transaction = creation_transaction(
+            creation,
+            sender=sender or w3.eth.default_account,
+            value_wei=value,
+            gas=self.node.next_block.header().gas_limit,
+        )
+        sent = self.request("eth_sendTransaction", transaction)
+        if not self.has(sent):
+            self.mine()
+        address = deployed_address(found.name, self.computation(sent))
+        return w3.eth.contract(address=address, abi=found.abi)
 
     def ask(
         self,

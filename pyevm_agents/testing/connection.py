@@ -7,7 +7,7 @@ mined; where it fails, its block is undone and the reason raised, as the estimat
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from eth_utils import to_checksum_address
 from web3 import Web3
@@ -20,17 +20,39 @@ from pyevm_agents.reasons import NO_REASON, why_failed
 from pyevm_agents.rpc.failures import execution_failed
 
 if TYPE_CHECKING:
+    from eth.abc import ComputationAPI
     from web3.middleware.base import Web3Middleware
     from web3.types import MakeRequestFn, RPCEndpoint, RPCResponse
 
+    from pyevm_agents.node import Node
     from pyevm_agents.rpc.envelope import Service
-    from pyevm_agents.testing.chain import AgentChain
     from pyevm_agents.testing.script import ModelOfTest
 
 GAS_LAYER = "gas_estimate"
 """web3.py's name for what fills in the gas of a transaction."""
 
 SEND = "eth_sendTransaction"
+
+
+class RevertibleChain(Protocol):
+    """What web3.py's middleware needs of a chain. `AgentChain` is one."""
+
+    accounts: tuple[str, ...]
+    """The first one is web3.py's default account."""
+
+    node: Node
+
+    def snapshot(self) -> int:
+        """Keep everything as it is now; return a number for `revert`."""
+
+    def revert(self, snapshot: int) -> None:
+        """Go back to a snapshot; it and all later ones are used up."""
+
+    def forget_snapshot(self, snapshot: int) -> None:
+        """Keep a snapshot no longer; later ones stay."""
+
+    def computation(self, transaction_hash: bytes | str) -> ComputationAPI:
+        """Return the computation of a transaction that was mined here."""
 
 
 class ProviderOfTest(AgentProvider):
@@ -53,7 +75,7 @@ class ProviderOfTest(AgentProvider):
         return response
 
 
-def connected(chain: AgentChain, provider: AgentProvider) -> Web3:
+def connected(chain: RevertibleChain, provider: AgentProvider) -> Web3:
     """Return web3.py on a chain; its default account is the chain's first."""
     w3 = Web3(provider)
     w3.eth.default_account = to_checksum_address(chain.accounts[0])
@@ -62,7 +84,7 @@ def connected(chain: AgentChain, provider: AgentProvider) -> Web3:
     return w3
 
 
-def _once_executed(chain: AgentChain) -> type[Web3Middleware]:
+def _once_executed(chain: RevertibleChain) -> type[Web3Middleware]:
     """Return a chain's middleware."""
 
     class OnceExecuted(BufferedGasEstimateMiddleware):
@@ -91,7 +113,7 @@ def _once_executed(chain: AgentChain) -> type[Web3Middleware]:
     return OnceExecuted
 
 
-def _undo_failure(chain: AgentChain, number: int, response: RPCResponse) -> None:
+def _undo_failure(chain: RevertibleChain, number: int, response: RPCResponse) -> None:
     """Undo a transaction that failed, and raise why; forget the snapshot of one that did not.
 
     Raises: ContractLogicError, Web3RPCError: as web3.py raises where an estimate fails.

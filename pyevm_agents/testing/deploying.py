@@ -1,62 +1,51 @@
-"""Deploying a compiled contract on a chain of a test."""
+"""The transaction that creates a contract, and what came of it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from eth.exceptions import Revert
 from eth_utils import to_checksum_address
 
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.reasons import explain, learn_errors
+from pyevm_agents.reasons import explain
 from pyevm_agents.testing.addresses import canonical
 
 if TYPE_CHECKING:
     from eth.abc import ComputationAPI
+    from eth_typing import ChecksumAddress
 
     from pyevm_agents.testing.addresses import AddressLike
-    from pyevm_agents.testing.chain import AgentChain
-    from pyevm_agents.testing.compiled import CompiledContract
 
 
 class DeploymentError(AgentsError):
     """A constructor that failed; the message says why."""
 
 
-def deployed(
-    chain: AgentChain,
-    contract: CompiledContract,
-    creation: bytes,
-    *,
-    sender: AddressLike | None,
-    value_wei: int,
-) -> Any:  # noqa: ANN401 - a web3 Contract
-    """Deploy a contract with a block's gas; return it as web3.py has it.
+def creation_transaction(
+    creation: bytes, *, sender: AddressLike, value_wei: int, gas: int
+) -> dict[str, str]:
+    """Return a creation as `eth_sendTransaction` reads it.
 
-    What reverts with its errors is told by their names from now on.
-
-    Raises: DeploymentError: its constructor failed. RpcError: the chain does not take the
-            transaction.
+    Raises: ConfigError: the sender is no address.
     """
-    if contract.file is not None:  # Those of our own contracts are known.
-        learn_errors(contract.abi)
-    w3 = chain.w3
-    sent = chain.request(
-        "eth_sendTransaction",
-        {
-            "from": to_checksum_address(canonical(sender or w3.eth.default_account)),
-            "data": "0x" + creation.hex(),
-            "value": hex(value_wei),
-            "gas": hex(chain.node.next_block.header().gas_limit),
-        },
-    )
-    if not chain.has(sent):
-        chain.mine()
-    computation = chain.computation(sent)
+    return {
+        "from": to_checksum_address(canonical(sender)),
+        "data": "0x" + creation.hex(),
+        "value": hex(value_wei),
+        "gas": hex(gas),
+    }
+
+
+def deployed_address(name: str, computation: ComputationAPI) -> ChecksumAddress:
+    """Return the address of a contract that a transaction has created.
+
+    Input:  the contract's name, for the error; the transaction's computation.
+    Raises: DeploymentError: its constructor failed.
+    """
     if computation.is_error:
-        raise DeploymentError(f"{contract.name} was not deployed: {_why(computation)}")
-    address = to_checksum_address(computation.msg.storage_address)
-    return w3.eth.contract(address=address, abi=contract.abi)
+        raise DeploymentError(f"{name} was not deployed: {_why(computation)}")
+    return to_checksum_address(computation.msg.storage_address)
 
 
 def _why(computation: ComputationAPI) -> str:
