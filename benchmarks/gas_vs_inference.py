@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from pyevm_agents.cli import main as command_line
+from pyevm_agents.cli.app import main as command_line
 
 
 def main() -> None:

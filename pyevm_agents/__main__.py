@@ -11,12 +11,12 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
+from pyevm_agents.cli.interrupt import STOPPED_STATUS, is_interrupt
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 STDERR = 2
-STOPPED_STATUS = 130
-"""What a shell reports of a command that Ctrl-C ended: 128 and the number of SIGINT."""
 
 
 def main() -> None:
@@ -38,7 +38,7 @@ def _command_line() -> Callable[[], None]:
     is_heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if is_heard:
         signal.signal(signal.SIGINT, _stop)
-    from pyevm_agents.cli import main as command_line  # noqa: PLC0415 - inside of `main`'s `try`
+    from pyevm_agents.cli.app import main as command_line  # noqa: PLC0415 - inside of `main`'s `try`
 
     if is_heard:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -54,17 +54,6 @@ def _stop(*_: object) -> NoReturn:
     with suppress(OSError):  # Nobody may be there to read it.
         os.write(STDERR, b"Stopped.\n")
     os._exit(STOPPED_STATUS)
-
-
-def is_interrupt(error: BaseException) -> bool:
-    """Whether Ctrl-C is behind an error.
-
-    Python 3.11 makes a RuntimeError of what ends a `__set_name__`, as when a dataclass is made.
-    """
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, KeyboardInterrupt):
-        cause = cause.__cause__
-    return cause is not None
 
 
 if __name__ == "__main__":

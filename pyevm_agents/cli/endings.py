@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from pyevm_agents.__main__ import STOPPED_STATUS, is_interrupt
+from pyevm_agents.cli.interrupt import STOPPED_STATUS, is_interrupt
 from pyevm_agents.cli.screen import err
 from pyevm_agents.errors import AgentsError, ConfigError
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pyevm_agents.cli import main
+from pyevm_agents.cli.app import main
 from tests.clients.anvil_node import running_anvil
 from tests.clients.foundry_project import FailedError, Foundry
 from tests.clients.packages import HERE, foundry_program, installed, node_program

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from click.testing import CliRunner
 
 from pyevm_agents.artifacts import artifact
-from pyevm_agents.cli import main
+from pyevm_agents.cli.app import main
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

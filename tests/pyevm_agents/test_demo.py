@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from pyevm_agents import demo as demo_module
 from pyevm_agents.bench.usage import tokens_of
-from pyevm_agents.cli import main
+from pyevm_agents.cli.app import main
 from pyevm_agents.demo import WalletDemo, atomic_run, run_as_json
 from pyevm_agents.development import DEFAULT_MODEL_NAME, development_chain
 from pyevm_agents.errors import ConfigError

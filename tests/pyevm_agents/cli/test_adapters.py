@@ -9,8 +9,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from pyevm_agents.cli import main
 from pyevm_agents.cli.adapters import adapter_option
+from pyevm_agents.cli.app import main
 from pyevm_agents.models import NO_ADAPTER
 
 if TYPE_CHECKING:

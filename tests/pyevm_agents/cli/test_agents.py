@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from precompiles.schedule import Schedule
 from pyevm_agents.cli import agents as agents_module
-from pyevm_agents.cli import main
+from pyevm_agents.cli.app import main
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.development import model_profile
 from pyevm_agents.models import ScriptedModel, answer, use

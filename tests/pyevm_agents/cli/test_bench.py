@@ -16,7 +16,7 @@ from pyevm_agents.bench import parity
 from pyevm_agents.bench.form import Interval
 from pyevm_agents.bench.json_form import read_report, to_json
 from pyevm_agents.bench.whole import PARTS, Whole, parts_of
-from pyevm_agents.cli import main
+from pyevm_agents.cli.app import main
 from pyevm_agents.errors import EngineFault
 from tests.pyevm_agents.bench import made_up
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from pyevm_agents.cli import main
+from pyevm_agents.cli.app import main
 from pyevm_agents.cli.demo import (
     MAX_SHOWN_CHARACTERS,
     in_whole_tokens,

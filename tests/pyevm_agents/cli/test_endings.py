@@ -275,7 +275,7 @@ from unittest.mock import patch
 from pyevm_agents.__main__ import main
 def interrupted():
     {}
-with patch("pyevm_agents.cli.main", interrupted):
+with patch("pyevm_agents.cli.app.main", interrupted):
     main()
 """
 
@@ -315,10 +315,9 @@ def test_ctrl_c_is_heard_where_python_drops_exceptions(tmp_path: Path) -> None:
     code = """
 import sys
 from pyevm_agents import __main__
-sys.modules.pop("pyevm_agents.cli", None)
 sys.meta_path.insert(0, type("Finder", (), {"find_spec": classmethod(
     lambda cls, name, *_: __import__("importlib.util").util.spec_from_file_location(
-        name, "command.py") if name == "pyevm_agents.cli" else None)}))
+        name, "command.py") if name == "pyevm_agents.cli.app" else None)}))
 __main__.main()
 """
     done = subprocess.run(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from pyevm_agents.cli import main
+from pyevm_agents.cli.app import main
 from pyevm_agents.models import SwitchedModel
 from tests.byte_model import ByteModel
 from tests.pyevm_agents.cli.agent_node import AgentNode

@@ -25,7 +25,7 @@ from click.testing import CliRunner
 from eth_abi import encode
 
 from pyevm_agents.artifacts import artifact
-from pyevm_agents.cli import main
+from pyevm_agents.cli.app import main
 from pyevm_agents.server import Server
 
 if TYPE_CHECKING:

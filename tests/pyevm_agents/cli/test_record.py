@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pyevm_agents.cli import main
+from pyevm_agents.cli.app import main
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.fixtures import (
     Replay,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from pyevm_agents.cli import main
+from pyevm_agents.cli.app import main
 from pyevm_agents.cli.remote import Remote
 from pyevm_agents.errors import AgentsError
 

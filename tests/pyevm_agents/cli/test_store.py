@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from precompiles.ports import GenerationRequest, Segment
-from pyevm_agents.cli import main
+from pyevm_agents.cli.app import main
 from pyevm_agents.cli.folders import generations_file
 from pyevm_agents.models import LlamaModel, RememberingModel, Store
 from pyevm_agents.models.store_census import entry

@@ -8,7 +8,7 @@ import sys
 import click
 import pytest
 
-from pyevm_agents.cli import COMMANDS, main
+from pyevm_agents.cli.app import COMMANDS, main
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -25,7 +25,7 @@ def test_what_is_no_command_is_none() -> None:
 
 def test_the_table_alone_imports_no_chain() -> None:
     script = (
-        "import sys, pyevm_agents.cli; print(*sorted(m for m in sys.modules if m in "
+        "import sys, pyevm_agents.cli.app; print(*sorted(m for m in sys.modules if m in "
         "{'aiohttp', 'eth', 'py_ecc', 'pyevm_agents.chain', 'pyevm_agents.server'}))"
     )
     done = subprocess.run(
