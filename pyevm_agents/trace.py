@@ -7,23 +7,24 @@ end, its observation is what the call of the tool that followed returned.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from eth_abi import decode
 from eth_abi.exceptions import DecodingError
 
 from precompiles.abi import FinalAnswer, ToolUse
 from precompiles.react import thought_of
+from pyevm_agents.reasons import why_failed
 from pyevm_agents.vm import AgentComputation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from eth.abc import ComputationAPI
     from eth_typing import Address
 
     from precompiles.executor import Inference
-    from precompiles.ports import Margin
+    from precompiles.ports import LanguageModel, Margin, Segment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +73,77 @@ class Words:
     answer: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InferenceUsage:
+    """Tokens and gas of one inference, or of several together."""
+
+    cold_tokens: int
+    warm_tokens: int
+    output_tokens: int
+    forced_tokens: int
+    prompt_gas: int
+    output_gas: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedStep:
+    """A step of an agent as a chain stores it: without the executor's own types."""
+
+    agent: Address
+    """The caller of the executor."""
+
+    depth: int
+    """The number of agents that this one is nested in."""
+
+    model: str
+    prompt: str
+    """The prompt, with handles in place of addresses."""
+
+    words: Words
+    observation: str | None
+    """The tool's answer; None if it reverted, and for a final answer."""
+
+    usage: InferenceUsage
+    margin: Margin | None
+    """The step's closest decision; None if the model made none, or does not report it."""
+
+    seconds: float | None
+    """Duration of the generation; None if it is unknown."""
+
+
+class HasMargin(Protocol):
+    """A step whose closest decision may be known."""
+
+    @property
+    def margin(self) -> Margin | None:
+        """The step's closest decision."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentTrace:
+    """The steps, tokens and gas of a transaction's agents."""
+
+    failure: str | None
+    """The reason why the transaction failed; None if it succeeded."""
+
+    gas_used: int
+    """Gas of the whole transaction, as in its receipt."""
+
+    usage: InferenceUsage
+    """Total of all inferences. A transaction to the executor itself has one, and no steps."""
+
+    steps: tuple[TracedStep, ...]
+    """In order: a nested agent's steps follow the step of the outer agent that used it."""
+
+
+@runtime_checkable
+class TimedModel(Protocol):
+    """A language model that knows how long its answers took."""
+
+    def seconds_of(self, segments: tuple[Segment, ...]) -> float | None:
+        """Return the duration of the last answer to a prompt; None if it is unknown."""
+
+
 def words_of(inference: Inference) -> Words:
     """Return what a model said in a step."""
     result, thought = inference.result, thought_of(inference.text)
@@ -96,7 +168,7 @@ def told_by_tool(call: ComputationAPI) -> str | None:
     return str(text)
 
 
-def closest_step(steps: Sequence[AgentStep]) -> int | None:
+def closest_step(steps: Sequence[HasMargin]) -> int | None:
     """Return the index of the step whose decision was the closest; the first one of equals."""
     gaps = [(step.margin.gap, index) for index, step in enumerate(steps) if step.margin is not None]
     return min(gaps)[1] if gaps else None
@@ -119,6 +191,61 @@ def inferences(computation: ComputationAPI) -> tuple[Inference, ...]:
     if own is not None:
         return (own,)
     return tuple(step.inference for step in agent_steps(computation))
+
+
+def trace_agents(
+    computation: ComputationAPI, gas_used: int, models: Mapping[str, LanguageModel]
+) -> AgentTrace:
+    """Return the trace of a transaction's agents.
+
+    Input: the transaction's computation; the gas in its receipt; the chain's models, for the
+           duration of each generation.
+    """
+    return AgentTrace(
+        failure=why_failed(computation) if computation.is_error else None,
+        gas_used=gas_used,
+        usage=total_usage(inferences(computation)),
+        steps=tuple(_traced(step, models) for step in agent_steps(computation)),
+    )
+
+
+def total_usage(inferences: Iterable[Inference]) -> InferenceUsage:
+    """Return the tokens and gas of inferences together."""
+    found = tuple(inferences)
+    return InferenceUsage(
+        cold_tokens=sum(inference.cold_tokens for inference in found),
+        warm_tokens=sum(inference.warm_tokens for inference in found),
+        output_tokens=sum(inference.output_tokens for inference in found),
+        forced_tokens=sum(inference.forced_tokens for inference in found),
+        prompt_gas=sum(inference.prompt_gas for inference in found),
+        output_gas=sum(inference.output_gas for inference in found),
+    )
+
+
+def generation_seconds(inference: Inference, models: Mapping[str, LanguageModel]) -> float | None:
+    """Return the duration of the last answer to an inference's prompt; None if it is unknown."""
+    model = models.get(inference.model)
+    return model.seconds_of(inference.segments) if isinstance(model, TimedModel) else None
+
+
+def _traced(step: AgentStep, models: Mapping[str, LanguageModel]) -> TracedStep:
+    inference = step.inference
+    return TracedStep(
+        agent=step.agent,
+        depth=step.depth,
+        model=inference.model,
+        prompt="".join(segment.text for segment in inference.segments),
+        words=Words(
+            thought=step.thought,
+            action=step.action,
+            action_input=step.action_input,
+            answer=step.answer,
+        ),
+        observation=step.observation,
+        usage=total_usage([inference]),
+        margin=step.margin,
+        seconds=generation_seconds(inference, models),
+    )
 
 
 def _steps(computation: ComputationAPI, depth: int) -> Iterator[AgentStep]:

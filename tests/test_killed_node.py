@@ -225,7 +225,7 @@ def check_block(chain: Chain, number: int, told: Told) -> None:
         receipt, computation = chain.replay(record, index)
         assert receipt == record.receipts[index]
         if to_hex(transaction.to) == told.agent:
-            assert chain.noted(transaction.hash) is not None
+            assert chain.stored_trace(transaction.hash) is not None
         if index == len(block.transactions) - 1:
             assert computation.state.make_state_root() == block.header.state_root
 

@@ -26,18 +26,20 @@ from pyevm_agents.chain.reading import vm_class_of
 from pyevm_agents.chain.records import BlockSettings, MinedBlock, Record
 from pyevm_agents.chain.row_keys import (
     HEAD_STATE_KEY,
-    NOTE_KEY,
     before_key,
     said_key,
     sender_key,
+    trace_key,
 )
 from pyevm_agents.chain.said import SaidModel, read, said_in
+from pyevm_agents.chain.trace_codec import encode_trace
 from pyevm_agents.chain.trying import ChainTrials
 from pyevm_agents.database import Database, MemoryRows
 from pyevm_agents.dumps import load_accounts
 from pyevm_agents.genesis import genesis_header, with_executor
 from pyevm_agents.senders import is_impersonated
 from pyevm_agents.steps import Steps
+from pyevm_agents.trace import inferences, trace_agents
 from pyevm_agents.vm import FORKS, WatchedVM, agent_chain, foreign_chain
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from pyevm_agents.config import ChainConfig
     from pyevm_agents.database import Rows
     from pyevm_agents.genesis import ForeignRules, GenesisAccount
+    from pyevm_agents.trace import AgentTrace
     from pyevm_agents.vm import AgentChain
     from pyevm_agents.vm.blocks import Watch
 
@@ -102,9 +105,6 @@ class Chain(ChainTrials):
         if not are_own_rows:
             begin(db, chain_class, config, header, self.genesis_accounts)
         super().__init__(config, chain_class, db)
-        self.annotate: Callable[[MinedBlock], Mapping[bytes, bytes]] | None = None
-        """Says what is kept about a block's transactions beside the rules, by their hashes. It is
-        written with the block, or not at all."""
 
     # -- writing -- #
 
@@ -177,6 +177,23 @@ class Chain(ChainTrials):
         heard = read(row)
         said = {name: SaidModel(model, heard) for name, model in self.models.items()}
         return vm_class_of(self._class_with(said), header.block_number)
+
+    def agent_trace(self, transaction_hash: bytes) -> AgentTrace | None:
+        """Return the trace of a transaction's agents, as stored or else by replaying it.
+
+        Output: None if no block holds the transaction.
+        Raises: EngineFault: the host failed, or the stored row is damaged.
+        """
+        stored = self.stored_trace(transaction_hash)
+        if stored is not None:
+            return stored
+        found = self.find_transaction(transaction_hash)
+        if found is None:
+            return None
+        record, index = found
+        receipt, computation = self.replay(record, index)
+        gas_before = record.receipts[index - 1].gas_used if index else 0
+        return trace_agents(computation, receipt.gas_used - gas_before, self.models)
 
     def _class_with(self, models: Mapping[str, LanguageModel]) -> type[AgentChain]:
         """Return the chain's class with other models, of whose steps nobody is told."""
@@ -310,12 +327,8 @@ class Chain(ChainTrials):
         for transaction in block.transactions:
             if is_impersonated(transaction):
                 self._db[sender_key(transaction.hash)] = bytes(transaction.sender)
-        if self.annotate is not None:
-            for transaction_hash, text in self.annotate(mined).items():
-                self._db[NOTE_KEY + transaction_hash] = text
-        said = said_in(mined.computations) if self.models else None
-        if said is not None:
-            self._db[said_key(block.hash)] = said
+        if self.models:
+            self._persist_inferences(mined)
         before = before_key(block.hash)
         if self._db.exists(HEAD_STATE_KEY):
             self._db[before] = self._db[HEAD_STATE_KEY]
@@ -325,6 +338,25 @@ class Chain(ChainTrials):
         self._db.commit()
         self._records[block.hash] = Record(block=block, receipts=mined.receipts)
         self._stand_at(block.header)
+
+    def _persist_inferences(self, mined: MinedBlock) -> None:
+        """Write the generations of a block, and the agent traces of its transactions.
+
+        A trace is stored because it cannot be recomputed in full: how long a generation took is
+        not known later.
+        """
+        said = said_in(mined.computations)
+        if said is None:
+            return
+        self._db[said_key(mined.block.hash)] = said
+        gas_before = 0
+        for transaction, receipt, computation in zip(
+            mined.block.transactions, mined.receipts, mined.computations, strict=True
+        ):
+            if inferences(computation):
+                trace = trace_agents(computation, receipt.gas_used - gas_before, self.models)
+                self._db[trace_key(transaction.hash)] = encode_trace(trace)
+            gas_before = receipt.gas_used
 
     @contextmanager
     def _or_nothing(self) -> Iterator[None]:

@@ -15,7 +15,8 @@ from eth_utils import ValidationError
 from lru import LRU
 
 from pyevm_agents.chain.records import Record
-from pyevm_agents.chain.row_keys import HEAD_STATE_KEY, NOTE_KEY, before_key, sender_key
+from pyevm_agents.chain.row_keys import HEAD_STATE_KEY, before_key, sender_key, trace_key
+from pyevm_agents.chain.trace_codec import decode_trace
 from pyevm_agents.dumps import dump_accounts
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.genesis import GenesisAccount
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.config import ChainConfig
     from pyevm_agents.database import Database
+    from pyevm_agents.trace import AgentTrace
     from pyevm_agents.vm import AgentChain, Fork
 
     Trace = Callable[[type[AgentVM]], type[AgentVM]]
@@ -263,9 +265,14 @@ class ChainReader:
 
     # -- beside the rules -- #
 
-    def noted(self, transaction_hash: bytes) -> bytes | None:
-        """Return what was kept about a transaction."""
-        return self._row(NOTE_KEY + transaction_hash)
+    def stored_trace(self, transaction_hash: bytes) -> AgentTrace | None:
+        """Return the agent trace that was stored with a transaction.
+
+        Output: None if no model answered in it, or an earlier version mined it.
+        Raises: EngineFault: the row is damaged.
+        """
+        row = self._row(trace_key(transaction_hash))
+        return None if row is None else decode_trace(row)
 
     # -- the rules of a block -- #
 

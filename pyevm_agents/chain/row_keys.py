@@ -11,8 +11,12 @@ HEAD_STATE_KEY = b"agents:head-state"
 """Row of the head's state root where somebody set accounts after it was mined."""
 
 
-NOTE_KEY = b"agents:note:"
-"""Row of what is kept about a transaction beside the rules, by its hash."""
+def trace_key(transaction_hash: bytes) -> bytes:
+    """Return the key of a transaction's agent trace.
+
+    Earlier versions kept JSON under `agents:note:`, which nothing reads now.
+    """
+    return b"agents:trace:" + transaction_hash
 
 
 def before_key(block_hash: bytes) -> bytes:

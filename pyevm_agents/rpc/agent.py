@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,7 @@ from pyevm_agents.rpc.parameters import (
     text,
 )
 from pyevm_agents.rpc.table import Table, optional
-from pyevm_agents.trace import inferences
+from pyevm_agents.trace import inferences, total_usage
 
 if TYPE_CHECKING:
     from pyevm_agents.models.script_steps import Step
@@ -90,20 +89,12 @@ def schedule(rpc: Rpc) -> Json:
 @METHODS.method("agent_traceTransaction", hash32)
 def trace_transaction(rpc: Rpc, transaction_hash: bytes) -> Json:
     """Return the steps of a transaction's agents: prompts, words, tokens, gas, margins, times."""
-    noted = rpc.node.chain.noted(transaction_hash)
-    if noted is not None:
-        kept: Json = json.loads(noted)
-        return kept
-    found = rpc.node.chain.find_transaction(transaction_hash)
-    if found is None:
+    trace = rpc.node.chain.agent_trace(transaction_hash)
+    if trace is None:
         raise RpcError(
             SERVER_ERROR, f"transaction 0x{transaction_hash.hex()} not found: no block has it"
         )
-    record, index = found
-    receipt, computation = rpc.node.chain.replay(record, index)
-    before = record.receipts[index - 1].gas_used if index else 0
-    gas_used = receipt.gas_used - before
-    return trace_json(transaction_hash, computation, gas_used, rpc.node.chain.models)
+    return trace_json(transaction_hash, trace)
 
 
 @METHODS.method("agent_estimate", asked, optional(block))
@@ -116,18 +107,17 @@ def estimate(rpc: Rpc, transaction: Asked, block: BlockId | None) -> Json:
     if result.error is not None:
         raise execution_failed(result.error, result.output)
     found = inferences(result.computation)
-    prompt_gas = sum(one.prompt_gas for one in found)
-    output_gas = sum(one.output_gas for one in found)
+    usage = total_usage(found)
     return {
         "gasLimit": least,
         "gasUsed": result.gas_used,
-        "evmGas": result.gas_used - prompt_gas - output_gas,
-        "promptGas": prompt_gas,
-        "outputGas": output_gas,
+        "evmGas": result.gas_used - usage.prompt_gas - usage.output_gas,
+        "promptGas": usage.prompt_gas,
+        "outputGas": usage.output_gas,
         "inferences": len(found),
-        "coldTokens": sum(one.cold_tokens for one in found),
-        "warmTokens": sum(one.warm_tokens for one in found),
-        "outputTokens": sum(one.output_tokens for one in found),
+        "coldTokens": usage.cold_tokens,
+        "warmTokens": usage.warm_tokens,
+        "outputTokens": usage.output_tokens,
     }
 
 

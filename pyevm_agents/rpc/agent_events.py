@@ -42,6 +42,7 @@ from pyevm_agents.steps import (
     StepSaid,
     ToolReturned,
 )
+from pyevm_agents.trace import generation_seconds, total_usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -215,7 +216,9 @@ def _told(event: Event, models: Mapping[str, LanguageModel]) -> tuple[str, Json]
 
 
 def _said(event: StepSaid, models: Mapping[str, LanguageModel]) -> tuple[str, Json]:
-    words, cost = event.words, cost_json(event.inference, models)
+    words, inference = event.words, event.inference
+    seconds = generation_seconds(inference, models)
+    cost = cost_json(total_usage([inference]), inference.margin, seconds)
     said: Json = {"thought": words.thought}
     if words.action is None:
         return "answer", {**said, "answer": words.answer, **cost}

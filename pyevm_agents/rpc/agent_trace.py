@@ -1,117 +1,71 @@
-"""What agents did in a transaction, as JSON: a tree, as agents use agents."""
+"""Agent traces as JSON: a tree, as agents use agents."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
 
-from pyevm_agents.models import SwitchedModel
-from pyevm_agents.reasons import why_failed
-from pyevm_agents.trace import agent_steps, closest_step, inferences
+from pyevm_agents.trace import closest_step
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from eth.abc import ComputationAPI
-
-    from precompiles.executor import Inference
-    from precompiles.ports import LanguageModel
-    from pyevm_agents.chain import MinedBlock
+    from precompiles.ports import Margin
     from pyevm_agents.rpc.formats import Json
-    from pyevm_agents.trace import AgentStep
+    from pyevm_agents.trace import AgentTrace, InferenceUsage, TracedStep
 
 
-def trace_json(
-    transaction_hash: bytes,
-    computation: ComputationAPI,
-    gas_used: int,
-    models: Mapping[str, LanguageModel],
-) -> Json:
-    """Write what agents did in a transaction.
+def trace_json(transaction_hash: bytes, trace: AgentTrace) -> Json:
+    """Serialize the trace of a transaction's agents.
 
-    Input:  its hash, its computation, the gas that it used; the chain's models, which know times.
-    Output: whether it succeeded, and why it did not: then what its tools did is undone; `steps`,
+    Output: `isSuccess`, and the `reason` of a failure, which undoes what the tools did; `steps`,
             each with the steps of the agent that it used as its own `steps`; tokens and gas of each
-            and of all; `closest`, the number of the step whose decision was the closest, counted
-            from 1 in the order in which they were made.
+            and of all; `closest`, the number of the step with the closest decision, counted from 1
+            in the order of execution.
     """
-    steps = agent_steps(computation)
-    forms = [step_json(step, number, models) for number, step in enumerate(steps, start=1)]
-    found = inferences(computation)
-    prompt_gas = sum(one.prompt_gas for one in found)
-    output_gas = sum(one.output_gas for one in found)
-    closest = closest_step(steps)
+    usage = trace.usage
+    forms = [step_json(step, number) for number, step in enumerate(trace.steps, start=1)]
+    closest = closest_step(trace.steps)
     return {
         "transactionHash": "0x" + transaction_hash.hex(),
-        "isSuccess": computation.is_success,
-        "reason": why_failed(computation) if computation.is_error else None,
+        "isSuccess": trace.failure is None,
+        "reason": trace.failure,
         "gas": {
-            "used": gas_used,
-            "evm": gas_used - prompt_gas - output_gas,
-            "prompt": prompt_gas,
-            "output": output_gas,
+            "used": trace.gas_used,
+            "evm": trace.gas_used - usage.prompt_gas - usage.output_gas,
+            "prompt": usage.prompt_gas,
+            "output": usage.output_gas,
         },
-        "tokens": {
-            "cold": sum(one.cold_tokens for one in found),
-            "warm": sum(one.warm_tokens for one in found),
-            "output": sum(one.output_tokens for one in found),
-            "forced": sum(one.forced_tokens for one in found),
-        },
+        "tokens": _tokens_json(usage),
         "closest": None if closest is None else closest + 1,
-        "steps": _tree(steps, forms),
+        "steps": _tree(trace.steps, forms),
     }
 
 
-def traces_of(models: Mapping[str, LanguageModel], mined: MinedBlock) -> dict[bytes, bytes]:
-    """Return what agents did in a block, by transaction: it is kept with it.
-
-    How long an answer took is not known later, and nothing has to be executed again.
-    """
-    traces, before = {}, 0
-    for transaction, receipt, computation in zip(
-        mined.block.transactions, mined.receipts, mined.computations, strict=True
-    ):
-        if inferences(computation):
-            gas_used = receipt.gas_used - before
-            form = trace_json(transaction.hash, computation, gas_used, models)
-            traces[bytes(transaction.hash)] = json.dumps(form).encode()
-        before = receipt.gas_used
-    return traces
-
-
-def step_json(step: AgentStep, number: int, models: Mapping[str, LanguageModel]) -> Json:
-    """Write a step by itself."""
-    inference = step.inference
+def step_json(step: TracedStep, number: int) -> Json:
+    """Serialize one step, without those of the agent that it used."""
     return {
         "number": number,
         "depth": step.depth,
         "agent": to_checksum_address(step.agent),
-        "model": inference.model,
-        "prompt": "".join(segment.text for segment in inference.segments),
-        "thought": step.thought,
-        "action": step.action,
-        "input": step.action_input,
+        "model": step.model,
+        "prompt": step.prompt,
+        "thought": step.words.thought,
+        "action": step.words.action,
+        "input": step.words.action_input,
         "observation": step.observation,
-        "answer": step.answer,
-        **cost_json(inference, models),
+        "answer": step.words.answer,
+        **cost_json(step.usage, step.margin, step.seconds),
         "steps": [],
     }
 
 
-def cost_json(inference: Inference, models: Mapping[str, LanguageModel]) -> Json:
-    """Write what a step cost, and how close its decisions were."""
-    margin, model = inference.margin, models.get(inference.model)
-    seconds = model.seconds_of(inference.segments) if isinstance(model, SwitchedModel) else None
+def cost_json(usage: InferenceUsage, margin: Margin | None, seconds: float | None) -> Json:
+    """Serialize the cost of a step, and how close its decisions were."""
     return {
-        "tokens": {
-            "cold": inference.cold_tokens,
-            "warm": inference.warm_tokens,
-            "output": inference.output_tokens,
-            "forced": inference.forced_tokens,
-        },
-        "gas": {"prompt": inference.prompt_gas, "output": inference.output_gas},
+        "tokens": _tokens_json(usage),
+        "gas": {"prompt": usage.prompt_gas, "output": usage.output_gas},
         "margin": None
         if margin is None
         else {
@@ -124,7 +78,16 @@ def cost_json(inference: Inference, models: Mapping[str, LanguageModel]) -> Json
     }
 
 
-def _tree(steps: Sequence[AgentStep], forms: Sequence[Json]) -> list[Json]:
+def _tokens_json(usage: InferenceUsage) -> Json:
+    return {
+        "cold": usage.cold_tokens,
+        "warm": usage.warm_tokens,
+        "output": usage.output_tokens,
+        "forced": usage.forced_tokens,
+    }
+
+
+def _tree(steps: Sequence[TracedStep], forms: Sequence[Json]) -> list[Json]:
     """Hang each step under the step of the agent that used its agent."""
     roots: list[Json] = []
     above: list[tuple[int, Json]] = []

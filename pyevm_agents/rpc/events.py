@@ -12,7 +12,7 @@ import itertools
 import threading
 from collections import deque
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from time import monotonic  # noqa: TID251 - when a filter was polled; no block depends on it
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -20,7 +20,6 @@ from pyevm_agents.chain import Record
 from pyevm_agents.node.watchers import Watcher
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.agent_events import StepSubscriptions
-from pyevm_agents.rpc.agent_trace import traces_of
 from pyevm_agents.rpc.errors import INVALID_PARAMS, LIMIT_EXCEEDED, RpcError
 from pyevm_agents.rpc.logs import LogCriteria, logs_of
 
@@ -98,7 +97,6 @@ class Events:
         self.steps = StepSubscriptions(node, self._numbers)
         """Who is told of agents' steps."""
 
-        node.chain.annotate = partial(traces_of, node.chain.models)
         node.watchers.add(Watcher(mined=self._mined, waits=self._waits, undone=self._undone))
 
     # -- polling -- #

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.testing import CliRunner
 
-from pyevm_agents.__main__ import STOPPED_STATUS
-from pyevm_agents.cli import main
+from pyevm_agents.cli.app import main
 from pyevm_agents.cli.endings import FAULT_STATUS, MISTAKE_STATUS
+from pyevm_agents.cli.interrupt import STOPPED_STATUS
 from pyevm_agents.demo import atomic_run, run_as_json
 from tests.golden.json_values import Json, structure_of
 from tests.pyevm_agents.cli.agent_node import AgentNode

@@ -45,7 +45,7 @@ def collect_databases(_vocabulary: Vocabulary) -> Mapping[str, object]:
             "keys": {
                 "configuration": row_keys.CONFIG_KEY.decode(),
                 "state of the head": row_keys.HEAD_STATE_KEY.decode(),
-                "note of a transaction": row_keys.NOTE_KEY.decode(),
+                "trace of a transaction": to_hex(row_keys.trace_key(SAMPLE_HASH)),
                 "root before a block": to_hex(row_keys.before_key(SAMPLE_HASH)),
                 "words in a block": to_hex(row_keys.said_key(SAMPLE_HASH)),
                 "sender of a transaction": to_hex(row_keys.sender_key(SAMPLE_HASH)),
@@ -62,7 +62,6 @@ def _written_rows() -> Mapping[str, object]:
     accounts = {OWNER: GenesisAccount(balance_wei=10**30)}
     config = ChainConfig(models=(PROFILE,))
     chain = Chain(config, {PROFILE.name: model}, accounts=accounts, rows=rows)
-    chain.annotate = lambda mined: {mined.block.transactions[0].hash: b"a note"}
     Bench(chain, model).send(EXECUTOR, encode_request())
     named = {
         key.decode("ascii", "backslashreplace"): value
