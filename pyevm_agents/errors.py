@@ -9,6 +9,8 @@
         ├── ScriptError      a script ended, or says what the grammar does not admit
         └── RecordError      a recorded model was asked what nobody recorded
 
+A node's refusals of transaction requests are in `pyevm_agents.node.errors`, under this root.
+
 None of them is an `eth.exceptions.VMError`: they leave py-evm uncaught (architecture, decision 10).
 Each message says what happened, the value, and what to do next.
 """

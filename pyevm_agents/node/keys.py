@@ -8,6 +8,7 @@ from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
 
 from pyevm_agents.errors import ConfigError
+from pyevm_agents.node.errors import SignerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,6 +84,19 @@ class Keys:
     def key_of(self, address: Address) -> PrivateKey | None:
         """Return the key of an account; None where there is none."""
         return self._keys.get(address)
+
+    def require_key(self, address: Address) -> PrivateKey:
+        """Return the key of an account.
+
+        Raises: SignerError: there is none.
+        """
+        key = self.key_of(address)
+        if key is None:
+            raise SignerError(
+                f"No Signer available: the node has no key of 0x{address.hex()}; "
+                "eth_accounts tells whose it has"
+            )
+        return key
 
     def may_send(self, address: Address) -> bool:
         """Whether the node sends in this account's name."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -51,6 +52,17 @@ class Sent:
     transaction: SignedTransactionAPI
     mined: Future[MinedBlock | None]
     """Its block, None where it waits for one. An EngineFault: the host failed while mining."""
+
+    def wait(self, timeout_seconds: float) -> None:
+        """Wait until it is mined or left to wait for a block, or until the timeout.
+
+        Raises: EngineFault: the host failed while mining.
+        """
+        try:
+            self.mined.result(timeout_seconds)
+        except FutureTimeoutError:
+            if self.mined.done():
+                raise
 
 
 class Node:
@@ -169,20 +181,26 @@ class Node:
         Input:  what makes it. No other is sent meanwhile: it may ask for its sender's next nonce.
         Raises: PoolError: no block will take it.
         """
-        with self.sending:
-            transaction = make()
-            self.admit(transaction)
+        transaction = self._admit_made(make)
         mined = self.do(lambda: self.mine_if_ready(transaction))
         return Sent(transaction=transaction, mined=mined)
 
     def submit(self, transaction: SignedTransactionAPI) -> MinedBlock | None:
-        """Admit a transaction, and mine it where that is automatic; return its block if so.
+        """Admit a transaction, and mine it in this thread if mining is automatic; return its block.
+
+        Only the thread that changes the chain may call this; `send` is for all others.
 
         Raises: PoolError: no block will take it. EngineFault: the host failed while mining; the
                 transaction waits no more.
         """
-        self.admit(transaction)
-        return self.mine_if_ready(transaction)
+        return self.mine_if_ready(self._admit_made(lambda: transaction))
+
+    def _admit_made(self, make: Callable[[], SignedTransactionAPI]) -> SignedTransactionAPI:
+        """Make and admit a transaction, under the lock that keeps nonces apart."""
+        with self.sending:
+            transaction = make()
+            self.admit(transaction)
+        return transaction
 
     def mine_if_ready(self, transaction: SignedTransactionAPI) -> MinedBlock | None:
         """Mine a transaction that waits, where that is automatic and it has its turn."""

@@ -13,12 +13,12 @@ from pyevm_agents.models.llama_model import GgufModel
 from pyevm_agents.models.recorded import RecordedModel, RecordingModel
 from pyevm_agents.models.script_steps import Numeral
 from pyevm_agents.models.scripted import Counting
+from pyevm_agents.node.gas_estimator import estimate_gas
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.agent_trace import trace_json
 from pyevm_agents.rpc.asked import asked
 from pyevm_agents.rpc.blocks import next_view
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
-from pyevm_agents.rpc.eth_call import call_of, least_gas_of
 from pyevm_agents.rpc.failures import SERVER_ERROR, execution_failed
 from pyevm_agents.rpc.parameters import (
     BlockId,
@@ -34,7 +34,7 @@ from pyevm_agents.trace import inferences, total_usage
 
 if TYPE_CHECKING:
     from pyevm_agents.models.script_steps import Step
-    from pyevm_agents.rpc.asked import Asked
+    from pyevm_agents.node.transaction_defaults import TransactionRequest
     from pyevm_agents.rpc.context import Rpc
     from pyevm_agents.rpc.formats import Json
 
@@ -98,11 +98,11 @@ def trace_transaction(rpc: Rpc, transaction_hash: bytes) -> Json:
 
 
 @METHODS.method("agent_estimate", asked, optional(block))
-def estimate(rpc: Rpc, transaction: Asked, block: BlockId | None) -> Json:
+def estimate(rpc: Rpc, transaction: TransactionRequest, block: BlockId | None) -> Json:
     """Return the least gas limit, and what of the gas used goes to the EVM, prompts and output."""
     at = next_view(rpc, block, transaction.sender, transaction.nonce)
-    call = call_of(transaction)
-    least = least_gas_of(rpc, call, at)
+    call = transaction.to_call()
+    least = estimate_gas(rpc.node, call, at)
     result = at.chain.call(call, header=at.header)
     if result.error is not None:
         raise execution_failed(result.error, result.output)

@@ -13,18 +13,16 @@ import orjson
 from eth_utils import ValidationError
 
 from pyevm_agents.node.dumping import dump, load
+from pyevm_agents.node.transaction_defaults import (
+    fill_transaction,
+    prepare_transaction,
+    resolve_signer,
+    suggest_gas_price,
+)
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.absent import NO_FORK
-from pyevm_agents.rpc.asked import asked
+from pyevm_agents.rpc.asked import asked, decode_transaction
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
-from pyevm_agents.rpc.eth_send import (
-    DEFAULT_PRIORITY_FEE_WEI,
-    decoded,
-    filled,
-    ready,
-    sender_of,
-    submitted,
-)
 from pyevm_agents.rpc.failures import SERVER_ERROR
 from pyevm_agents.rpc.net import client_version
 from pyevm_agents.rpc.parameters import (
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI
     from eth_typing import Address
 
-    from pyevm_agents.rpc.asked import Asked
+    from pyevm_agents.node.transaction_defaults import TransactionRequest
     from pyevm_agents.rpc.context import Rpc
     from pyevm_agents.rpc.formats import Json
 
@@ -81,11 +79,12 @@ def remove_pool_transactions(rpc: Rpc, account: Address) -> None:
 
 
 @METHODS.method("eth_sendUnsignedTransaction", asked)
-def send_unsigned_transaction(rpc: Rpc, transaction: Asked) -> str:
+def send_unsigned_transaction(rpc: Rpc, transaction: TransactionRequest) -> str:
     """Send a transaction in anybody's name, without a key; return its hash."""
     if transaction.sender is None:
         raise RpcError(INVALID_PARAMS, "from is missing: say in whose name it is sent")
-    return submitted(rpc, ready(rpc, transaction, transaction.sender, may_sign=False))
+    make = prepare_transaction(rpc.node, transaction, transaction.sender, may_sign=False)
+    return formats.data(rpc.send(make))
 
 
 # -- time -- #
@@ -152,12 +151,13 @@ def reorg(rpc: Rpc, depth: int, transactions: list[object] | None) -> None:
         state = rpc.node.chain.state(base)
         for told, index in sorted(pairs, key=lambda pair: pair[1]):
             if isinstance(told, bytes):
-                made = decoded(rpc, told)
+                made = decode_transaction(told, rpc.node.chain.transaction_builder)
             else:
-                sender = sender_of(rpc, told)
+                sender = resolve_signer(rpc.node, told)
                 nonce = nonces.get(sender, state.get_nonce(sender))
                 gas = base.gas_limit if told.gas is None else told.gas
-                made = filled(rpc, replace(told, nonce=nonce, gas=gas), sender)
+                request = replace(told, nonce=nonce, gas=gas)
+                made = fill_transaction(rpc.node, request, sender)
             nonces[made.sender] = made.nonce + 1
             blocks[index].append(made)
         try:
@@ -168,7 +168,7 @@ def reorg(rpc: Rpc, depth: int, transactions: list[object] | None) -> None:
     rpc.node.do(work).result()
 
 
-def _pair(value: object, name: str, depth: int) -> tuple[Asked | bytes, int]:
+def _pair(value: object, name: str, depth: int) -> tuple[TransactionRequest | bytes, int]:
     pair = listed(value, name)
     if len(pair) != 2:  # noqa: PLR2004 - a pair
         raise invalid(name, pair, "want a transaction and the place of its block")
@@ -242,7 +242,7 @@ def node_info(rpc: Rpc) -> Json:
             "baseFee": formats.quantity(base_fee),
             "chainId": rpc.node.chain.config.chain_id,
             "gasLimit": formats.quantity(following.gas_limit),
-            "gasPrice": formats.quantity(base_fee + DEFAULT_PRIORITY_FEE_WEI),
+            "gasPrice": formats.quantity(suggest_gas_price(rpc.node)),
         },
         "forkConfig": {"forkUrl": None, "forkBlockNumber": None, "forkRetryBackoff": None},
     }

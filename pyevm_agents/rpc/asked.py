@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import rlp
+from eth.exceptions import UnrecognizedTransactionType
 from eth.vm.forks.prague.transactions import Authorization
+from eth_utils import ValidationError
 
+from pyevm_agents.blobs import without_blobs
 from pyevm_agents.calls import AccountOverride, BlockOverride
+from pyevm_agents.node.transaction_defaults import TransactionRequest
+from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
+from pyevm_agents.rpc.failures import words
 from pyevm_agents.rpc.parameters import (
     address,
     data,
@@ -23,6 +29,7 @@ from pyevm_agents.rpc.parameters import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from eth.abc import SignedTransactionAPI, TransactionBuilderAPI
     from eth_typing import Address
 
     Read = Callable[[object, str], Any]
@@ -38,32 +45,20 @@ BLOCK_FIELDS: Mapping[str, tuple[str, Read]] = {
 }
 """What a block can be told. Source: execution-apis, `BlockOverrides`."""
 
+UNREADABLE = (
+    rlp.exceptions.RLPException,
+    UnrecognizedTransactionType,
+    ValidationError,
+    ValueError,
+    TypeError,
+)
+"""py-evm's errors about bytes that are not a transaction."""
+
 OTHER_NAMES = {"coinbase": "feeRecipient", "random": "prevRandao", "baseFee": "baseFeePerGas"}
 """How anvil and older geths call some of them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A transaction or a call as it is asked for; None for what is not told."""
-
-    chain_id: int | None
-    sender: Address | None
-    to: Address | None
-    data: bytes
-    value_wei: int
-    gas: int | None
-    gas_price_wei: int | None
-    max_fee_wei: int | None
-    max_priority_fee_wei: int | None
-    nonce: int | None
-    access_list: tuple[tuple[Address, tuple[int, ...]], ...] | None
-    kind: int | None
-    max_blob_fee_wei: int | None
-    blob_hashes: tuple[bytes, ...] | None
-    authorizations: tuple[Authorization, ...] | None
-
-
-def asked(value: object, name: str) -> Asked:
+def asked(value: object, name: str) -> TransactionRequest:
     """Read a transaction object."""
     form = mapping(value, name)
 
@@ -76,7 +71,7 @@ def asked(value: object, name: str) -> Asked:
     to = form.get("to")
     if told("gasPrice", quantity) is not None and "maxFeePerGas" in form:
         raise invalid(name, dict(form), "give gasPrice or maxFeePerGas, not both")
-    return Asked(
+    return TransactionRequest(
         chain_id=told("chainId", quantity),
         sender=told("from", address),
         to=None if to in (None, "0x") else address(to, f"{name}.to"),
@@ -93,6 +88,24 @@ def asked(value: object, name: str) -> Asked:
         blob_hashes=told("blobVersionedHashes", blob_hashes),
         authorizations=told("authorizationList", authorizations),
     )
+
+
+def decode_transaction(raw: bytes, builder: type[TransactionBuilderAPI]) -> SignedTransactionAPI:
+    """Decode a signed transaction, and recover its sender.
+
+    Input:  the builder of the chain's transactions.
+    Raises: RpcError: not a transaction of its fork. ConfigError: its blobs are not proved.
+    """
+    if not raw:
+        raise RpcError(INVALID_PARAMS, "empty transaction data")
+    try:
+        transaction: SignedTransactionAPI = builder.decode(without_blobs(raw))
+        transaction.sender  # noqa: B018 - recovers it
+    except UNREADABLE as error:
+        raise RpcError(
+            INVALID_PARAMS, f"failed to decode signed transaction: {words(error)}"
+        ) from error
+    return transaction
 
 
 def access_list(value: object, name: str) -> tuple[tuple[Address, tuple[int, ...]], ...]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyevm_agents.node import Node
+    from pyevm_agents.node.transaction_defaults import TransactionFactory
     from pyevm_agents.rpc.events import Events
     from pyevm_agents.rpc.session import Session
 
@@ -51,6 +52,15 @@ class Rpc:
         """
         if not self.may_wait:
             raise WouldWaitError
+
+    def send(self, make: TransactionFactory) -> bytes:
+        """Send a transaction; return its hash when it is mined, or after `send_seconds`.
+
+        Raises: PoolError: no block will take it. EngineFault: the host failed while mining.
+        """
+        sent = self.node.send(make)
+        sent.wait(self.send_seconds)
+        return bytes(sent.transaction.hash)
 
     def change(self, work: Callable[[], T]) -> T:
         """Change something of the node that takes no time; after whatever was asked before.

@@ -12,11 +12,10 @@ from pyevm_agents.blocks import decode_block
 from pyevm_agents.chain import Record
 from pyevm_agents.errors import BlockError
 from pyevm_agents.rpc import formats
-from pyevm_agents.rpc.asked import Asked, asked, block_override, overrides
+from pyevm_agents.rpc.asked import asked, block_override, overrides
 from pyevm_agents.rpc.block_ids import BlockNotFoundError
 from pyevm_agents.rpc.blocks import view_of
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
-from pyevm_agents.rpc.eth_call import call_of
 from pyevm_agents.rpc.eth_state import record_of
 from pyevm_agents.rpc.failures import SERVER_ERROR
 from pyevm_agents.rpc.parameters import LATEST, BlockId, anything, block, data, hash32
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from eth.abc import BlockAPI
 
+    from pyevm_agents.node.transaction_defaults import TransactionRequest
     from pyevm_agents.rpc.context import Rpc
     from pyevm_agents.rpc.formats import Json
     from pyevm_agents.rpc.retracing import Make
@@ -81,7 +81,9 @@ def trace_block(rpc: Rpc, encoded: bytes, options: object) -> list[Json]:
 
 
 @METHODS.method("debug_traceCall", asked, optional(block, LATEST), optional(anything))
-def trace_call(rpc: Rpc, transaction: Asked, block: BlockId, options: object) -> object:
+def trace_call(
+    rpc: Rpc, transaction: TransactionRequest, block: BlockId, options: object
+) -> object:
     """Return what a tracer tells of a call, of which nothing is kept."""
     told = options if isinstance(options, dict) else {}
     accounts, told_block = told.get("stateOverrides"), told.get("blockOverrides")
@@ -89,7 +91,7 @@ def trace_call(rpc: Rpc, transaction: Asked, block: BlockId, options: object) ->
     at = view_of(rpc, block)
     try:
         at.chain.call(
-            call_of(transaction),
+            transaction.to_call(),
             header=at.header,
             overrides=None if accounts is None else overrides(accounts, "options.stateOverrides"),
             block=None

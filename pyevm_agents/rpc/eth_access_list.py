@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 from eth.exceptions import Revert
 from eth_utils import ValidationError
 
-from pyevm_agents.rpc.asked import Asked, asked, overrides
+from pyevm_agents.rpc.asked import asked, overrides
 from pyevm_agents.rpc.blocks import next_view
 from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.eth_call import call_of
 from pyevm_agents.rpc.failures import SERVER_ERROR
 from pyevm_agents.rpc.parameters import BlockId, block
 from pyevm_agents.rpc.table import Table, optional
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from pyevm_agents.calls import AccountOverride
+    from pyevm_agents.node.transaction_defaults import TransactionRequest
     from pyevm_agents.rpc.context import Rpc
     from pyevm_agents.rpc.formats import Json
 
@@ -37,13 +37,13 @@ MAX_ROUNDS = 100
 @METHODS.method("eth_createAccessList", asked, optional(block), optional(overrides))
 def create_access_list(
     rpc: Rpc,
-    transaction: Asked,
+    transaction: TransactionRequest,
     block: BlockId | None,
     state_overrides: Mapping[Address, AccountOverride] | None,
 ) -> Json:
     """Return the accounts and slots that a transaction touches, and its gas with that list."""
     at = next_view(rpc, block, transaction.sender, transaction.nonce)
-    call = call_of(transaction)
+    call = transaction.to_call()
     for _ in range(MAX_ROUNDS):
         tracer = AccessListTracer(call.access_list)
         try:

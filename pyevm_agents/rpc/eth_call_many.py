@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from eth_utils import ValidationError
 
 from pyevm_agents.rpc import formats
-from pyevm_agents.rpc.asked import Asked, asked, block_override, overrides
+from pyevm_agents.rpc.asked import asked, block_override, overrides
 from pyevm_agents.rpc.blocks import view_of
-from pyevm_agents.rpc.eth_call import call_of
 from pyevm_agents.rpc.failures import execution_failed
 from pyevm_agents.rpc.parameters import LATEST, BlockId, block, invalid, listed, mapping
 from pyevm_agents.rpc.sequence import Sequence
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from pyevm_agents.calls import AccountOverride, BlockOverride
+    from pyevm_agents.node.transaction_defaults import TransactionRequest
     from pyevm_agents.rpc.context import Rpc
     from pyevm_agents.rpc.formats import Json
 
@@ -40,7 +40,7 @@ WHOLE_BLOCK = -1
 class Bundle:
     """Calls in one block."""
 
-    calls: tuple[Asked, ...]
+    calls: tuple[TransactionRequest, ...]
     block: BlockOverride | None
 
 
@@ -93,9 +93,11 @@ def call_many(
     ]
 
 
-def _tried(rpc: Rpc, sequence: Sequence, transaction: Asked, block: BlockOverride | None) -> Json:
+def _tried(
+    rpc: Rpc, sequence: Sequence, transaction: TransactionRequest, block: BlockOverride | None
+) -> Json:
     try:
-        result = sequence.call(call_of(transaction), block=block)
+        result = sequence.call(transaction.to_call(), block=block)
     except ValidationError as error:
         return {"error": f"err: {error}"}
     rpc.node.watchers.printed(result.computation)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+from pyevm_agents.node.transaction_defaults import (
+    DEFAULT_PRIORITY_FEE_WEI,
+    next_base_fee,
+    suggest_gas_price,
+)
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.block_ids import header_of
-from pyevm_agents.rpc.eth_send import DEFAULT_PRIORITY_FEE_WEI
 from pyevm_agents.rpc.parameters import BlockId, block, invalid, list_of, seconds
 from pyevm_agents.rpc.table import Table, optional
 from pyevm_agents.transactions import BLOB_GAS, effective_gas_price
@@ -28,7 +32,7 @@ MAX_PERCENTILES = 100
 @METHODS.method("eth_gasPrice")
 def gas_price(rpc: Rpc) -> str:
     """Return what a legacy transaction should offer for a gas, in wei."""
-    return hex(int(rpc.node.next_block.header().base_fee_per_gas or 0) + DEFAULT_PRIORITY_FEE_WEI)
+    return hex(suggest_gas_price(rpc.node))
 
 
 @METHODS.method("eth_maxPriorityFeePerGas", is_quick=True)
@@ -40,7 +44,7 @@ def max_priority_fee_per_gas(rpc: Rpc) -> str:  # noqa: ARG001 - as all methods
 @METHODS.method("eth_baseFee")
 def base_fee(rpc: Rpc) -> str:
     """Return the next block's base fee, in wei a gas."""
-    return hex(int(rpc.node.next_block.header().base_fee_per_gas or 0))
+    return hex(next_base_fee(rpc.node))
 
 
 @METHODS.method("eth_blobBaseFee")
@@ -94,7 +98,7 @@ def fee_history(
 def _next_base_fee(rpc: Rpc, last: int) -> int:
     if last < rpc.node.chain.head.block_number:
         return int(rpc.node.chain.header(last + 1).base_fee_per_gas or 0)
-    return int(rpc.node.next_block.header().base_fee_per_gas or 0)
+    return next_base_fee(rpc.node)
 
 
 def _blob_base_fee(rpc: Rpc, number: int | None) -> int:

@@ -7,22 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 from eth_utils import keccak
 
+from pyevm_agents.node import transaction_defaults
 from pyevm_agents.rpc import formats
 from pyevm_agents.rpc.asked import asked
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
-from pyevm_agents.rpc.eth_call import require_chain
-from pyevm_agents.rpc.eth_send import fields_of, sender_of
 from pyevm_agents.rpc.parameters import address, data, invalid, mapping
 from pyevm_agents.rpc.table import Table
-from pyevm_agents.transactions import sign, unsigned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from eth.abc import SignedTransactionAPI
     from eth_keys.datatypes import PrivateKey
     from eth_typing import Address
 
-    from pyevm_agents.rpc.asked import Asked
+    from pyevm_agents.node.transaction_defaults import TransactionRequest
     from pyevm_agents.rpc.context import Rpc
     from pyevm_agents.rpc.formats import Json
 
@@ -41,7 +40,7 @@ TYPED_PARTS = ("types", "primaryType", "domain", "message")
 @METHODS.method("eth_sign", address, data)
 def sign_data(rpc: Rpc, account: Address, message: bytes) -> str:
     """Sign a message as EIP-191 says; return the signature, 65 bytes."""
-    key = _key_of(rpc, account)
+    key = rpc.node.keys.require_key(account)
     digest = keccak(MESSAGE_PREFIX + str(len(message)).encode() + message)
     return _signature(key, digest)
 
@@ -73,7 +72,7 @@ def sign_typed_data(rpc: Rpc, account: Address, typed_data: Mapping[str, Any]) -
     """Sign typed data as EIP-712 says, arrays included; return the signature, 65 bytes."""
     from eth_account.messages import encode_typed_data  # noqa: PLC0415 - slow, seldom needed
 
-    key = _key_of(rpc, account)
+    key = rpc.node.keys.require_key(account)
     try:
         signable = encode_typed_data(full_message=dict(typed_data))
     except Exception as error:
@@ -83,38 +82,20 @@ def sign_typed_data(rpc: Rpc, account: Address, typed_data: Mapping[str, Any]) -
 
 
 @METHODS.method("eth_signTransaction", asked)
-def sign_transaction(rpc: Rpc, transaction: Asked) -> Json:
+def sign_transaction(rpc: Rpc, transaction: TransactionRequest) -> Json:
     """Sign a transaction, with what it does not say filled in; return it as bytes and as JSON."""
-    sender = sender_of(rpc, transaction)
-    key = _key_of(rpc, sender)
-    chain_id = rpc.node.chain.config.chain_id
-    fields = fields_of(rpc, transaction, sender)
-    signed = sign(fields, key, chain_id, rpc.node.chain.fork.builder)
-    return {"raw": formats.data(signed.encode()), "tx": formats.transaction_json(signed)}
+    return _transaction_json(transaction_defaults.sign_transaction(rpc.node, transaction))
 
 
 @METHODS.method("eth_fillTransaction", asked)
-def fill_transaction(rpc: Rpc, transaction: Asked) -> Json:
+def fill_transaction(rpc: Rpc, transaction: TransactionRequest) -> Json:
     """Return a transaction with what it does not say filled in, without a signature."""
-    require_chain(rpc, transaction)
-    sender = transaction.sender or next(iter(rpc.node.keys.addresses), None)
-    if sender is None:
-        raise RpcError(INVALID_PARAMS, "from is missing, and the node has no account")
-    fields = fields_of(rpc, transaction, sender)
-    chain = rpc.node.chain
-    made = unsigned(fields, sender, chain.config.chain_id, chain.fork.builder)
-    return {"raw": formats.data(made.encode()), "tx": formats.transaction_json(made)}
+    return _transaction_json(transaction_defaults.fill_unsigned_transaction(rpc.node, transaction))
 
 
-def _key_of(rpc: Rpc, account: Address) -> PrivateKey:
-    key = rpc.node.keys.key_of(account)
-    if key is None:
-        raise RpcError(
-            INVALID_PARAMS,
-            f"No Signer available: the node has no key of {formats.data(account)}; "
-            "eth_accounts tells whose it has",
-        )
-    return key
+def _transaction_json(transaction: SignedTransactionAPI) -> Json:
+    encoded = formats.data(transaction.encode())
+    return {"raw": encoded, "tx": formats.transaction_json(transaction)}
 
 
 def _signature(key: PrivateKey, digest: bytes) -> str:

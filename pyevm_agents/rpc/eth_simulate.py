@@ -9,7 +9,7 @@ from eth.vm.forks.shanghai.withdrawals import Withdrawal
 
 from pyevm_agents.chain import Record
 from pyevm_agents.rpc import formats
-from pyevm_agents.rpc.asked import BLOCK_FIELDS, Asked, asked, block_fields, overrides
+from pyevm_agents.rpc.asked import BLOCK_FIELDS, asked, block_fields, overrides
 from pyevm_agents.rpc.blocks import made_view
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.failures import SERVER_ERROR, reason
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from eth.exceptions import VMError
     from eth_typing import Address
 
+    from pyevm_agents.node.transaction_defaults import TransactionRequest
     from pyevm_agents.rpc.context import Rpc
     from pyevm_agents.rpc.formats import Json
     from pyevm_agents.simulation import LogEntry, SimulatedBlock, SimulatedComputation
@@ -116,7 +117,7 @@ def _withdrawal(value: object, name: str) -> Withdrawal:
     )
 
 
-def _call(asked: Asked) -> SimulatedCall:
+def _call(asked: TransactionRequest) -> SimulatedCall:
     return SimulatedCall(
         sender=asked.sender or bytes(20),  # type: ignore[arg-type]
         to=asked.to,

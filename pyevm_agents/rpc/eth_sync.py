@@ -6,24 +6,22 @@ Source: EIP-7966.
 from __future__ import annotations
 
 import threading
-from concurrent.futures import TimeoutError as TooLate
 from time import monotonic  # noqa: TID251 - how long a client waits; no block depends on it
 from typing import TYPE_CHECKING
 
+from pyevm_agents.node.transaction_defaults import prepare_transaction, resolve_signer
 from pyevm_agents.node.watchers import Watcher
 from pyevm_agents.rpc import formats
-from pyevm_agents.rpc.asked import asked
+from pyevm_agents.rpc.asked import asked, decode_transaction
 from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.eth_send import decoded, ready, sender_of
 from pyevm_agents.rpc.eth_state import get_transaction_receipt
 from pyevm_agents.rpc.parameters import data, seconds
 from pyevm_agents.rpc.table import Table, optional
 
 if TYPE_CHECKING:
     from pyevm_agents.chain import MinedBlock
-    from pyevm_agents.rpc.asked import Asked
+    from pyevm_agents.node.transaction_defaults import TransactionFactory, TransactionRequest
     from pyevm_agents.rpc.context import Rpc
-    from pyevm_agents.rpc.eth_send import Make
     from pyevm_agents.rpc.formats import Json
 
 METHODS = Table()
@@ -40,18 +38,21 @@ def send_raw_transaction_sync(
     rpc: Rpc, transaction: bytes, timeout_milliseconds: int | None
 ) -> Json:
     """Send a transaction that was signed elsewhere; return its receipt."""
-    signed = decoded(rpc, transaction)
+    signed = decode_transaction(transaction, rpc.node.chain.transaction_builder)
     return _receipt(rpc, lambda: signed, timeout_milliseconds)
 
 
 @METHODS.method("eth_sendTransactionSync", asked, optional(seconds))
-def send_transaction_sync(rpc: Rpc, transaction: Asked, timeout_milliseconds: int | None) -> Json:
+def send_transaction_sync(
+    rpc: Rpc, transaction: TransactionRequest, timeout_milliseconds: int | None
+) -> Json:
     """Sign a transaction, or send it for an impersonated account; return its receipt."""
-    make = ready(rpc, transaction, sender_of(rpc, transaction))
+    sender = resolve_signer(rpc.node, transaction)
+    make = prepare_transaction(rpc.node, transaction, sender)
     return _receipt(rpc, make, timeout_milliseconds)
 
 
-def _receipt(rpc: Rpc, make: Make, milliseconds: int | None) -> Json:
+def _receipt(rpc: Rpc, make: TransactionFactory, milliseconds: int | None) -> Json:
     """Send a transaction, and wait for a block that holds it."""
     end = monotonic() + min(milliseconds or DEFAULT_MILLISECONDS, MAX_MILLISECONDS) / 1_000
     sent = rpc.node.send(make)
@@ -64,11 +65,7 @@ def _receipt(rpc: Rpc, make: Make, milliseconds: int | None) -> Json:
 
     forget = rpc.node.watchers.add(Watcher(mined=look))
     try:
-        try:
-            sent.mined.result(max(end - monotonic(), 0))
-        except TooLate:
-            if sent.mined.done():
-                raise
+        sent.wait(max(end - monotonic(), 0))
         # It may have been mined before somebody watched.
         receipt = get_transaction_receipt(rpc, transaction.hash)
         if receipt is None and is_mined.wait(max(end - monotonic(), 0)):

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 from eth.exceptions import Revert
 
+from pyevm_agents.node.errors import ExecutionFailedError, OutOfGasError
 from pyevm_agents.reasons import explain
 from pyevm_agents.rpc.errors import RpcError
 
 if TYPE_CHECKING:
     from eth.exceptions import VMError
+
+    from pyevm_agents.node.errors import RequestError
 
 SERVER_ERROR = -32000
 """Geth's code for everything that is wrong with a transaction."""
@@ -23,23 +26,24 @@ ERROR_STRING = bytes.fromhex("08c379a0")
 """Selector of `Error(string)`."""
 
 
-class ExecutionFailedError(RpcError):
-    """What was tried was executed, and failed."""
+def request_refused(error: RequestError) -> RpcError:
+    """Return the error of a request that the node refuses, or whose execution failed."""
+    if isinstance(error, ExecutionFailedError) and not isinstance(error, OutOfGasError):
+        return execution_failed(error.error, error.output)
+    return RpcError(SERVER_ERROR, str(error))
 
 
-def execution_failed(error: VMError, output: bytes) -> ExecutionFailedError:
+def execution_failed(error: VMError, output: bytes) -> RpcError:
     """Return the error of a call that failed.
 
     Input: why; what it returned, which is the reason where it reverted.
     """
     if not isinstance(error, Revert):
-        return ExecutionFailedError(
-            SERVER_ERROR, f"execution failed: {type(error).__name__}: {words(error)}"
-        )
+        return RpcError(SERVER_ERROR, f"execution failed: {type(error).__name__}: {words(error)}")
     data = "0x" + output.hex()
     if not output:
-        return ExecutionFailedError(EXECUTION_REVERTED, "execution reverted", data)
-    return ExecutionFailedError(EXECUTION_REVERTED, f"execution reverted: {reason(output)}", data)
+        return RpcError(EXECUTION_REVERTED, "execution reverted", data)
+    return RpcError(EXECUTION_REVERTED, f"execution reverted: {reason(output)}", data)
 
 
 def words(error: Exception) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from pyevm_agents.calls import BlockOverride, Call, CallResult
-    from pyevm_agents.rpc.blocks import View
+    from pyevm_agents.node.state_view import StateView
     from pyevm_agents.tracing import Tracer
     from pyevm_agents.tracing.touched_state import TouchedAccount
 
@@ -29,7 +29,7 @@ class Sequence:
 
     def __init__(
         self,
-        at: View,
+        at: StateView,
         accounts: Mapping[Address, AccountOverride] | None = None,
     ) -> None:
         """Begin with the state after a block, but for what accounts are said to be."""

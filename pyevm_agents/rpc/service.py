@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from precompiles.react import GrammarViolationError
 from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.node import PoolError
+from pyevm_agents.node.errors import RequestError
 from pyevm_agents.rpc.block_ids import BlockNotFoundError
 from pyevm_agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
-from pyevm_agents.rpc.failures import SERVER_ERROR
+from pyevm_agents.rpc.failures import SERVER_ERROR, request_refused
 from pyevm_agents.rpc.faults import Faults
 
 if TYPE_CHECKING:
@@ -63,6 +64,8 @@ class NodeService:
             return known.answer(self._rpc.of(session, may_wait=may_wait), *arguments)
         except PoolError as error:
             raise RpcError(SERVER_ERROR, str(error)) from error
+        except RequestError as error:
+            raise request_refused(error) from error
         except BlockNotFoundError as error:
             raise RpcError(SERVER_ERROR, str(error)) from error
         except ConfigError as error:

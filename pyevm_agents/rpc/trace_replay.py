@@ -15,11 +15,9 @@ from eth_utils import ValidationError
 
 from pyevm_agents.calls import Call
 from pyevm_agents.rpc import formats
-from pyevm_agents.rpc.asked import Asked, asked, block_override, overrides
+from pyevm_agents.rpc.asked import asked, block_override, decode_transaction, overrides
 from pyevm_agents.rpc.blocks import next_view, view_of
 from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.eth_call import call_of
-from pyevm_agents.rpc.eth_send import decoded
 from pyevm_agents.rpc.eth_state import record_of
 from pyevm_agents.rpc.failures import SERVER_ERROR
 from pyevm_agents.rpc.parameters import (
@@ -57,6 +55,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from pyevm_agents.calls import AccountOverride, BlockOverride
+    from pyevm_agents.node.transaction_defaults import TransactionRequest
     from pyevm_agents.rpc.context import Rpc
     from pyevm_agents.rpc.formats import Json
     from pyevm_agents.tracing import Place, Tracer
@@ -103,7 +102,7 @@ def trace_types(value: object, name: str) -> frozenset[str]:
     return frozenset(map(str, types))
 
 
-def traced_calls(value: object, name: str) -> list[tuple[Asked, frozenset[str]]]:
+def traced_calls(value: object, name: str) -> list[tuple[TransactionRequest, frozenset[str]]]:
     """Read calls, each with the types of trace that are wanted of it."""
     calls = listed(value, name)
     if len(calls) > MAX_CALLS:
@@ -129,14 +128,14 @@ def traced_calls(value: object, name: str) -> list[tuple[Asked, frozenset[str]]]
 )
 def trace_call(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
     rpc: Rpc,
-    transaction: Asked,
+    transaction: TransactionRequest,
     trace_types: frozenset[str],
     block: BlockId,
     state_overrides: Mapping[Address, AccountOverride] | None = None,
     block_override: BlockOverride | None = None,
 ) -> Json:
     """Try a call, and return its calls, its opcodes and what it would change, as asked for."""
-    at, call = view_of(rpc, block), call_of(transaction)
+    at, call = view_of(rpc, block), transaction.to_call()
     tracer = ReplayTracer(trace_types)
     try:
         at.chain.call(
@@ -153,13 +152,13 @@ def trace_call(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
 
 @METHODS.method("trace_callMany", traced_calls, optional(block, LATEST))
 def trace_call_many(
-    rpc: Rpc, calls: list[tuple[Asked, frozenset[str]]], block: BlockId
+    rpc: Rpc, calls: list[tuple[TransactionRequest, frozenset[str]]], block: BlockId
 ) -> list[Json]:
     """Try calls, each on what those before it left; return of each what was asked for."""
     sequence = Sequence(view_of(rpc, block))
     results = []
     for index, (transaction, types) in enumerate(calls):
-        call = call_of(transaction)
+        call = transaction.to_call()
         tracer = ReplayTracer(types)
         try:
             sequence.call(call, tracer=tracer)
@@ -172,7 +171,7 @@ def trace_call_many(
 @METHODS.method("trace_rawTransaction", data, trace_types)
 def trace_raw_transaction(rpc: Rpc, transaction: bytes, trace_types: frozenset[str]) -> Json:
     """Try a signed transaction in the next block, and send it to nobody."""
-    read = decoded(rpc, transaction)
+    read = decode_transaction(transaction, rpc.node.chain.transaction_builder)
     at = next_view(rpc, None, read.sender, read.nonce)
     call = _call_of(read, int(at.header.base_fee_per_gas or 0))
     tracer = ReplayTracer(trace_types)

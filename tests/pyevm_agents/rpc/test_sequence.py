@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pyevm_agents.calls import AccountOverride, BlockOverride, Call
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.rpc.blocks import View
+from pyevm_agents.node.state_view import StateView
 from pyevm_agents.rpc.sequence import Sequence
 from pyevm_agents.tracing import StateDifferenceTracer, traced_vm
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, NOBODY, transaction
@@ -80,7 +80,7 @@ def test_each_call_changes_what_its_transaction_would(
 ) -> None:
     chain = new_chain()
     sender = ADDRESSES[0]
-    sequence = Sequence(View(chain, chain.head))
+    sequence = Sequence(StateView(chain, chain.head))
     tried: list[Any] = []
     for (to, data), value, price in calls:
         tracer = StateDifferenceTracer()
@@ -102,7 +102,7 @@ def test_each_call_changes_what_its_transaction_would(
 def test_what_is_said_of_accounts_holds_until_a_call_changes_it() -> None:
     chain = new_chain()
     told = {WRITER: AccountOverride(storage={2: 9}), NOBODY: AccountOverride(balance_wei=77)}
-    sequence = Sequence(View(chain, chain.head), told)
+    sequence = Sequence(StateView(chain, chain.head), told)
     read = Call(to=COUNTER_ADDRESS, sender=ADDRESSES[0], gas=GAS)
     write = Call(to=WRITER, sender=ADDRESSES[0], data=word(3) + word(8), gas=GAS)
     tracer = StateDifferenceTracer()
@@ -121,7 +121,7 @@ def test_what_is_said_of_accounts_holds_until_a_call_changes_it() -> None:
 
 def test_a_call_that_can_not_be_changes_nothing() -> None:
     chain = new_chain()
-    sequence = Sequence(View(chain, chain.head))
+    sequence = Sequence(StateView(chain, chain.head))
     count = Call(to=COUNTER_ADDRESS, sender=ADDRESSES[0], gas=GAS)
     sequence.call(count)
     with pytest.raises(ValidationError):
@@ -132,7 +132,7 @@ def test_a_call_that_can_not_be_changes_nothing() -> None:
 def test_each_call_may_have_a_block_of_its_own() -> None:
     chain = new_chain()
     sequence = Sequence(
-        View(chain, chain.head),
+        StateView(chain, chain.head),
         {NOBODY: AccountOverride(code=asm("NUMBER PUSH0 MSTORE 0x20 PUSH0 RETURN"))},
     )
     call = Call(to=NOBODY, sender=ADDRESSES[0], gas=GAS)

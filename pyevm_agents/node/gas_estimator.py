@@ -1,0 +1,86 @@
+"""Gas limits of calls and transactions, capped by what their senders can pay for.
+
+Source: geth, eth/gasestimator/gasestimator.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from eth.exceptions import OutOfGas, VMError
+from eth_utils import ValidationError
+
+from pyevm_agents.node.errors import (
+    AllowanceError,
+    ExecutionFailedError,
+    InvalidRequestError,
+    OutOfGasError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eth_typing import Address
+
+    from pyevm_agents.calls import AccountOverride, BlockOverride, Call
+    from pyevm_agents.node.node import Node
+    from pyevm_agents.node.state_view import StateView
+
+    AccountOverrides = Mapping[Address, AccountOverride]
+
+LEAST_GAS = 21_000
+"""Gas of a transaction that does nothing."""
+
+
+def estimate_gas(
+    node: Node,
+    call: Call,
+    view: StateView,
+    overrides: AccountOverrides | None = None,
+    block: BlockOverride | None = None,
+) -> int:
+    """Return the least gas limit with which a call succeeds.
+
+    Raises: RequestError: it fails with all the gas that it may have, or can't be executed.
+            EngineFault: the host failed.
+    """
+    capped = cap_gas(call, view, overrides or {})
+    header = view.header
+    try:
+        with node.chain.steps.run("estimate"):
+            return view.chain.estimate_gas(capped, header=header, overrides=overrides, block=block)
+    except ValidationError as error:
+        raise InvalidRequestError(f"err: {error}") from error
+    except OutOfGas as error:
+        raise OutOfGasError(error, capped.gas or header.gas_limit) from error
+    except VMError as error:
+        result = view.chain.call(capped, header=header, overrides=overrides, block=block)
+        raise ExecutionFailedError(error, result.output) from error
+
+
+def cap_gas(call: Call, view: StateView, overrides: AccountOverrides) -> Call:
+    """Return a call with no more gas than its sender can pay for.
+
+    Raises: AllowanceError: the sender has less than is sent, or than the least gas costs.
+    """
+    if not (call.gas_price_wei or call.value_wei):
+        return call
+    have = balance_of_sender(call, view, overrides)
+    if have < call.value_wei:
+        raise AllowanceError("insufficient funds for transfer")
+    if not call.gas_price_wei:
+        return call
+    allowance = (have - call.value_wei) // call.gas_price_wei
+    if allowance < LEAST_GAS:
+        raise AllowanceError(f"gas required exceeds allowance ({allowance})")
+    gas = int(view.header.gas_limit) if call.gas is None else call.gas
+    return replace(call, gas=min(gas, allowance))
+
+
+def balance_of_sender(call: Call, view: StateView, overrides: AccountOverrides) -> int:
+    """Return the balance that a call's sender has, or is given by an override, in wei."""
+    override = overrides.get(call.sender)
+    if override is not None and override.balance_wei is not None:
+        return override.balance_wei
+    return int(view.state.get_balance(call.sender))

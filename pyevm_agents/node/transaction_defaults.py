@@ -1,0 +1,265 @@
+"""Default values of the fields that a transaction request leaves out.
+
+Source: geth, internal/ethapi/transaction_args.go, `setDefaults`; anvil, `fill_transaction_request`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from eth.constants import ZERO_ADDRESS
+
+from pyevm_agents.calls import Call
+from pyevm_agents.node.admission import most_wei
+from pyevm_agents.node.errors import ChainIdError, ExecutionFailedError, SignerError
+from pyevm_agents.node.gas_estimator import estimate_gas
+from pyevm_agents.node.state_view import next_transaction_view
+from pyevm_agents.transactions import (
+    ACCESS_LIST_TYPE,
+    BLOB_TYPE,
+    DYNAMIC_FEE_TYPE,
+    LEGACY_TYPE,
+    SET_CODE_TYPE,
+    AccessList,
+    Fields,
+    send_as,
+    sign,
+    unsigned,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eth.abc import SignedTransactionAPI
+    from eth.vm.forks.prague.transactions import Authorization
+    from eth_typing import Address
+
+    from pyevm_agents.node.node import Node
+
+TransactionFactory: TypeAlias = "Callable[[], SignedTransactionAPI]"
+"""Makes a transaction whose nonce is the next one: called under the lock of `Node.send`."""
+
+DEFAULT_PRIORITY_FEE_WEI = 1_000_000_000
+"""Fee a gas for the miner of a transaction that names none. Source: anvil and geth."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionRequest:
+    """A transaction or call as a client asks for it. None: left to the node."""
+
+    chain_id: int | None = None
+    sender: Address | None = None
+    to: Address | None = None
+    """The recipient; None to create a contract."""
+
+    data: bytes = b""
+    value_wei: int = 0
+    gas: int | None = None
+    gas_price_wei: int | None = None
+    max_fee_wei: int | None = None
+    max_priority_fee_wei: int | None = None
+    nonce: int | None = None
+    access_list: AccessList | None = None
+    kind: int | None = None
+    """The transaction's type (EIP-2718)."""
+
+    max_blob_fee_wei: int | None = None
+    blob_hashes: tuple[bytes, ...] | None = None
+    authorizations: tuple[Authorization, ...] | None = None
+
+    def to_call(self) -> Call:
+        """Return the request as a call, of the zero address if it names no sender."""
+        fee = self.gas_price_wei if self.gas_price_wei is not None else self.max_fee_wei
+        return Call(
+            to=self.to,
+            sender=self.sender or ZERO_ADDRESS,
+            data=self.data,
+            value_wei=self.value_wei,
+            gas=self.gas,
+            gas_price_wei=fee or 0,
+            access_list=self.access_list or (),
+            authorizations=self.authorizations or (),
+            blob_hashes=self.blob_hashes or (),
+        )
+
+
+# -- sender and chain -- #
+
+
+def require_chain_id(node: Node, request: TransactionRequest) -> None:
+    """Refuse a request for another chain.
+
+    Raises: ChainIdError: the message is geth's.
+    """
+    own = node.chain.config.chain_id
+    if request.chain_id not in (None, own):
+        raise ChainIdError(f"chainId does not match node's (have={request.chain_id}, want={own})")
+
+
+def resolve_sender(node: Node, request: TransactionRequest) -> Address:
+    """Return the sender of a request, by default the node's first account.
+
+    Raises: ChainIdError: the request is for another chain. SignerError: it names no sender, and
+            the node has no account.
+    """
+    require_chain_id(node, request)
+    if request.sender is not None:
+        return request.sender
+    addresses = node.keys.addresses
+    if not addresses:
+        raise SignerError("from is missing, and the node has no account")
+    return addresses[0]
+
+
+def resolve_signer(node: Node, request: TransactionRequest) -> Address:
+    """Return the sender of a request for which the node sends: one with a key, or impersonated.
+
+    Raises: see `resolve_sender`. SignerError: the node does not send for this account.
+    """
+    sender = resolve_sender(node, request)
+    if not node.keys.may_send(sender):
+        raise SignerError(
+            f"No Signer available: 0x{sender.hex()} is none of the node's accounts; "
+            "anvil_impersonateAccount sends without a key"
+        )
+    return sender
+
+
+# -- fees -- #
+
+
+def next_base_fee(node: Node) -> int:
+    """Return the base fee of the next block, in wei a gas."""
+    return int(node.next_block.header().base_fee_per_gas or 0)
+
+
+def suggest_gas_price(node: Node) -> int:
+    """Return the gas price of a legacy transaction that names none, in wei."""
+    return next_base_fee(node) + DEFAULT_PRIORITY_FEE_WEI
+
+
+# -- gas -- #
+
+
+def choose_gas_limit(node: Node, request: TransactionRequest, sender: Address) -> int:
+    """Return the gas limit with which a transaction is sent: the requested or estimated one.
+
+    If the estimate fails, it is the gas limit of a block, as in anvil, so that the failure is
+    mined.
+
+    Raises: RequestError: the estimate fails, and the sender can't pay for a block's gas.
+            EngineFault: the host failed.
+    """
+    try:
+        return _gas_limit(node, request, sender)
+    except ExecutionFailedError:
+        limit = int(node.next_block.header().gas_limit)
+        transaction = fill_transaction(node, replace(request, gas=limit), sender)
+        if node.chain.balance(sender) < most_wei(transaction):
+            raise
+        return limit
+
+
+def _gas_limit(node: Node, request: TransactionRequest, sender: Address) -> int:
+    if request.gas is not None:
+        return request.gas
+    view = next_transaction_view(node, sender, request.nonce)
+    return estimate_gas(node, replace(request, sender=sender).to_call(), view)
+
+
+# -- transactions -- #
+
+
+def fill_fields(node: Node, request: TransactionRequest, sender: Address) -> Fields:
+    """Return all fields of a transaction: those of the request, and defaults for the others.
+
+    Raises: RequestError: its gas can't be estimated. EngineFault: the host failed.
+    """
+    header = node.next_block.header()
+    base_fee = int(header.base_fee_per_gas or 0)
+    tip = request.max_priority_fee_wei
+    if tip is None:
+        tip = DEFAULT_PRIORITY_FEE_WEI
+        if request.max_fee_wei is not None:
+            tip = min(tip, request.max_fee_wei)
+    price, max_fee = request.gas_price_wei, request.max_fee_wei
+    blob_fee = request.max_blob_fee_wei
+    if blob_fee is None:
+        blob_fee = 2 * node.chain.fork.blob_base_fee(header) if request.blob_hashes else 0
+    return Fields(
+        kind=_type(request),
+        nonce=node.next_nonce(sender) if request.nonce is None else request.nonce,
+        gas=_gas_limit(node, request, sender),
+        to=request.to,
+        value_wei=request.value_wei,
+        data=request.data,
+        gas_price_wei=base_fee + tip if price is None else price,
+        max_fee_wei=2 * base_fee + tip if max_fee is None else max_fee,
+        max_priority_fee_wei=tip,
+        access_list=request.access_list or (),
+        max_blob_fee_wei=blob_fee,
+        blob_hashes=request.blob_hashes or (),
+        authorizations=request.authorizations or (),
+    )
+
+
+def _type(request: TransactionRequest) -> int:
+    """Return the requested type, by default the one that has the requested fields."""
+    if request.kind is not None:
+        return request.kind
+    if request.authorizations is not None:
+        return SET_CODE_TYPE
+    if request.blob_hashes is not None:
+        return BLOB_TYPE
+    if request.gas_price_wei is None:
+        return DYNAMIC_FEE_TYPE
+    return LEGACY_TYPE if request.access_list is None else ACCESS_LIST_TYPE
+
+
+def fill_transaction(
+    node: Node, request: TransactionRequest, sender: Address, *, may_sign: bool = True
+) -> SignedTransactionAPI:
+    """Fill in a transaction; sign it, or impersonate its sender if the node has no key of it.
+
+    Input:  whether a key may be used: without it, the sender is impersonated in any case.
+    Raises: see `fill_fields`. ConfigError: the fork has no such transaction type.
+    """
+    fields = fill_fields(node, request, sender)
+    key = node.keys.key_of(sender) if may_sign else None
+    chain_id, builder = node.chain.config.chain_id, node.chain.fork.builder
+    if key is None:
+        return send_as(fields, sender, chain_id, builder)
+    return sign(fields, key, chain_id, builder)
+
+
+def sign_transaction(node: Node, request: TransactionRequest) -> SignedTransactionAPI:
+    """Fill in a transaction and sign it with the node's key.
+
+    Raises: see `resolve_signer` and `fill_transaction`. SignerError: the node has no key.
+    """
+    sender = resolve_signer(node, request)
+    key = node.keys.require_key(sender)
+    fields = fill_fields(node, request, sender)
+    return sign(fields, key, node.chain.config.chain_id, node.chain.fork.builder)
+
+
+def fill_unsigned_transaction(node: Node, request: TransactionRequest) -> SignedTransactionAPI:
+    """Fill in a transaction without a signature, to be shown and not sent.
+
+    Raises: see `resolve_sender` and `fill_transaction`.
+    """
+    sender = resolve_sender(node, request)
+    fields = fill_fields(node, request, sender)
+    return unsigned(fields, sender, node.chain.config.chain_id, node.chain.fork.builder)
+
+
+def prepare_transaction(
+    node: Node, request: TransactionRequest, sender: Address, *, may_sign: bool = True
+) -> TransactionFactory:
+    """Return a factory for `Node.send`. Gas is estimated here: the factory holds a lock.
+
+    Raises: see `choose_gas_limit`; the factory as `fill_transaction`.
+    """
+    with_gas = replace(request, gas=choose_gas_limit(node, request, sender))
+    return lambda: fill_transaction(node, with_gas, sender, may_sign=may_sign)
