@@ -48,7 +48,8 @@ def _commands(
             "is group": isinstance(command, click.Group),
             "hidden": command.hidden,
             "help options": context.help_option_names,
-            "parameters": [_parameter(one, context) for one in command.get_params(context)],
+            # Without `--help`: click makes it once in a process, and "help options" has it.
+            "parameters": [_parameter(one, context) for one in command.params],
         },
     )
     if isinstance(command, click.Group):

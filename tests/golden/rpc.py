@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Any
 
 from eth_utils import to_checksum_address, to_hex
@@ -200,8 +199,7 @@ def _plain_node() -> _Asked:
     accounts |= {
         at: GenesisAccount(code=code, balance_wei=1_000, nonce=1) for at, code in CODES.items()
     }
-    seconds = itertools.count(START_SECONDS)
-    node = Node(Chain(ChainConfig(), accounts=accounts), now=lambda: next(seconds), keys=keys)
+    node = Node(Chain(ChainConfig(), accounts=accounts), now=lambda: START_SECONDS, keys=keys)
     return _Asked(node, node_service(node, send_seconds=60))
 
 
