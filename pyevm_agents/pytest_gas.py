@@ -167,8 +167,8 @@ class Gas:
 
     def _settle(self) -> None:
         """Compare with the snapshot, and write it if that is wanted."""
+        from pyevm_agents.testing.costs import NOTHING  # noqa: PLC0415 - see above
         from pyevm_agents.testing.gas_snapshot import (  # noqa: PLC0415 - see above
-            NOTHING,
             compare,
             read_snapshot,
             write_snapshot,

@@ -17,7 +17,7 @@ from pyevm_agents.bench.attack_cases import cases
 from pyevm_agents.bench.attack_code import attacker_code
 from pyevm_agents.bench.form import BLOCK_GAS, Attack
 from pyevm_agents.bench.intervals import interval, scaled
-from pyevm_agents.bench.pricing import costs, with_evm_gas
+from pyevm_agents.bench.pricing import compute_costs, with_evm_gas
 from pyevm_agents.bench.rounds import clocked, spread
 from pyevm_agents.bench.stopwatch import get_ready
 from pyevm_agents.bench.usage import REFUSALS_BY_SELECTOR, Usage, executor_calls, tokens_of
@@ -217,7 +217,7 @@ def _measured(one: Timed, prices: Sequence[Prices]) -> Attack:
         config.schedule,
         config.models[0],
     )
-    gas = costs(usage, prices)
+    gas = compute_costs(usage, prices)
     return Attack(
         name=it.case.name,
         title=it.case.title,

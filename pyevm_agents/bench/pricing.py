@@ -67,6 +67,6 @@ def with_evm_gas(usage: Usage, gas_used: int, schedule: Schedule, profile: Model
     return replace(usage, evm_gas=evm_gas)
 
 
-def costs(usage: Usage, prices: Iterable[Prices]) -> tuple[Cost, ...]:
+def compute_costs(usage: Usage, prices: Iterable[Prices]) -> tuple[Cost, ...]:
     """Return what a transaction costs under each schedule."""
     return tuple(each.cost(usage) for each in prices)

@@ -10,7 +10,7 @@ from jinja2 import Environment, StrictUndefined
 from pyevm_agents.bench.chapters import document
 from pyevm_agents.bench.document import Picture, Strong, Table
 from pyevm_agents.bench.plots import as_inline, css_of, drawn
-from pyevm_agents.bench.whole_files import write_whole
+from pyevm_agents.bench.whole_files import write_output_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +35,7 @@ def write_html(path: Path, report: Report, comparison: Comparison | None = None)
     names = _pictures(told)
     plots = drawn(report, names)
     narrow = drawn(report, names, is_narrow=True)
-    write_whole(path, as_html(told, plots, narrow))
+    write_output_file(path, as_html(told, plots, narrow))
 
 
 def as_html(told: Document, plots: Mapping[str, str], narrow: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyevm_agents.bench.chapters import document
 from pyevm_agents.bench.document import Picture, Strong
 from pyevm_agents.bench.plots import as_file, drawn
-from pyevm_agents.bench.whole_files import write_whole
+from pyevm_agents.bench.whole_files import write_output_file
 from pyevm_agents.errors import AgentsError
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def write_markdown(folder: Path, report: Report, comparison: Comparison | None =
     except OSError as error:
         raise AgentsError(f"{folder} could not be made: {error.strerror}") from error
     for name, svg in plots.items():
-        write_whole(folder / PLOTS / f"{name}.svg", as_file(svg))
-    write_whole(folder / PAGE, as_markdown(told))
+        write_output_file(folder / PLOTS / f"{name}.svg", as_file(svg))
+    write_output_file(folder / PAGE, as_markdown(told))
 
 
 def as_markdown(told: Document) -> str:

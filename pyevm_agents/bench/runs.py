@@ -17,7 +17,7 @@ from pyevm_agents.artifacts import artifact
 from pyevm_agents.bench.dictated import DictatedModel, OwnAnswer, dictated_grammar
 from pyevm_agents.bench.form import Run
 from pyevm_agents.bench.intervals import interval
-from pyevm_agents.bench.pricing import costs, with_evm_gas
+from pyevm_agents.bench.pricing import compute_costs, with_evm_gas
 from pyevm_agents.bench.rounds import clocked
 from pyevm_agents.bench.stopwatch import StopwatchModel, get_ready
 from pyevm_agents.bench.usage import tokens_of
@@ -176,7 +176,7 @@ class RunBench:
             prompt_seconds=interval(samples.prompt),
             output_seconds=interval(samples.output),
             predicted_seconds=None,
-            costs=costs(samples.usage, prices),
+            costs=compute_costs(samples.usage, prices),
         )
 
     def _sent(self, case: Case) -> tuple[float, Sent]:

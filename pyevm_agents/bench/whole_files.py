@@ -33,7 +33,7 @@ def require_folder_place(path: Path) -> None:
     _require_writable(path, path if path.is_dir() else path.parent)
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
+def write_output_file(path: Path, content: str | bytes) -> None:
     """Write a file in the place of what is there.
 
     Raises: AgentsError: it can't be written. What was there is there still.

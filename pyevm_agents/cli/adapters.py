@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyevm_agents.models import Adapter
 
 
-def _chosen(_context: click.Context, _option: click.Parameter, value: str | None) -> Adapter:
+def _parse_adapter(_context: click.Context, _option: click.Parameter, value: str | None) -> Adapter:
     return NO_ADAPTER if value == NO_ADAPTER.value else value
 
 
@@ -28,7 +28,7 @@ model_option = click.option(
 adapter_option = click.option(
     "--adapter",
     metavar="FILE",
-    callback=_chosen,
+    callback=_parse_adapter,
     help=f"A LoRA adapter of the model, in GGUF; `{NO_ADAPTER.value}` for the default model as it "
     "is.  [default: the default model's own, if one is installed; no other model has one]",
 )

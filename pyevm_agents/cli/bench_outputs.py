@@ -9,7 +9,11 @@ import click
 
 from pyevm_agents.bench.compare import compare
 from pyevm_agents.bench.json_form import to_json
-from pyevm_agents.bench.whole_files import require_file_place, require_folder_place, write_whole
+from pyevm_agents.bench.whole_files import (
+    require_file_place,
+    require_folder_place,
+    write_output_file,
+)
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -88,7 +92,7 @@ class Outputs:
         """
         comparison = None if self.old is None else compare(self.old, report)
         if self.json is not None:
-            write_whole(self.json, to_json(report))
+            write_output_file(self.json, to_json(report))
             yield str(self.json)
         if self.schedule is not None and not self.left_out(report):
             from pyevm_agents.bench.parity import parity_schedule  # noqa: PLC0415 - when needed
@@ -101,7 +105,7 @@ class Outputs:
                 machine=report.machine,
                 made_at=report.made_at,
             )
-            write_whole(self.schedule, told.to_json())
+            write_output_file(self.schedule, told.to_json())
             yield str(self.schedule)
         if self.html is not None:
             from pyevm_agents.bench.report_html import write_html  # noqa: PLC0415 - when needed

@@ -45,7 +45,7 @@ def _told(text: str) -> dict[str, object]:
     return prices
 
 
-def _chosen(
+def _parse_schedule(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> ScheduleFile | None:
     return None if value is None else chosen_schedule(value)
@@ -54,7 +54,7 @@ def _chosen(
 schedule_option = click.option(
     "--schedule",
     metavar="PRICES",
-    callback=_chosen,
+    callback=_parse_schedule,
     help="What inference costs: a schedule's file, such as `bench --emit-schedule` writes, or "
     f"gas of the model's tokens alone, such as {EXAMPLE}.",
 )

@@ -23,8 +23,6 @@ FILE = ".agent-gas-snapshot"
 
 FIELDS = tuple(Cost.__slots__)
 
-NOTHING = Cost(**dict.fromkeys(FIELDS, 0))
-"""What a test costs that has no agents any more."""
 
 _LINE = re.compile(r"(?P<test>.+) \((?P<parts>[a-z_]+: \d+(?:, [a-z_]+: \d+)*)\)")
 

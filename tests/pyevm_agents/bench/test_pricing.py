@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from precompiles.schedule import Schedule
 from pyevm_agents.bench.form import Cost
-from pyevm_agents.bench.pricing import Prices, costs, executor_gas, gas_of, with_evm_gas
+from pyevm_agents.bench.pricing import Prices, compute_costs, executor_gas, gas_of, with_evm_gas
 from pyevm_agents.bench.usage import Usage, tokens_of
 from tests.byte_model import PROFILE
 from tests.pyevm_agents.bench.priced_chain import DEAR, DEAR_PROFILE, PRICES, PricedChain
@@ -60,7 +60,9 @@ def test_each_term_by_hand(tools: int, parameters: int) -> None:
     assert executor_gas(usage, Schedule(), PROFILE) == terms + tokens
     assert gas_of(usage, Schedule(), PROFILE) == 50_000 + terms + tokens
     prices = Prices(name="default", schedule=Schedule(), profile=PROFILE)
-    assert costs(usage, [prices]) == (Cost(schedule="default", gas=50_000 + terms + tokens),)
+    assert compute_costs(usage, [prices]) == (
+        Cost(schedule="default", gas=50_000 + terms + tokens),
+    )
 
 
 def test_gas_that_does_not_pay_for_the_usage_is_refused() -> None:

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pyevm_agents.bench.whole_files import require_file_place, require_folder_place, write_whole
+from pyevm_agents.bench.whole_files import (
+    require_file_place,
+    require_folder_place,
+    write_output_file,
+)
 from pyevm_agents.errors import AgentsError, ConfigError
 
 if TYPE_CHECKING:
@@ -16,8 +20,8 @@ if TYPE_CHECKING:
 
 def test_a_file_takes_the_place_of_another(tmp_path: Path) -> None:
     file = tmp_path / "report.html"
-    write_whole(file, "one")
-    write_whole(file, b"two")
+    write_output_file(file, "one")
+    write_output_file(file, b"two")
     assert file.read_text() == "two"
     assert [*tmp_path.iterdir()] == [file]
     mask = os.umask(0)
@@ -27,14 +31,14 @@ def test_a_file_takes_the_place_of_another(tmp_path: Path) -> None:
 
 def test_what_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "report.html"
-    write_whole(file, "one")
+    write_output_file(file, "one")
 
     def full(_handle: int) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(AgentsError, match="No space left on device; what was there is there still"):
-        write_whole(file, "two")
+        write_output_file(file, "two")
     assert file.read_text() == "one"
     assert [*tmp_path.iterdir()] == [file]
 
