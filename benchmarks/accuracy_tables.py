@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from benchmarks.shares import Share, percent, share_of
-from precompiles.addresses import AddressBook
+from precompiles.address_handles import AddressBook
 from training.tasks import CATEGORIES
 
 if TYPE_CHECKING:

@@ -28,8 +28,8 @@ from rich.table import Table
 
 from benchmarks.adapters import LINEAR_LAYERS, write_random_adapter
 from benchmarks.yardstick import Yardstick
-from pyevm_agents.models.child import OWN_VARIABLES
-from pyevm_agents.models.gguf import default_adapter_path, default_model_path
+from pyevm_agents.models.gguf.files import default_adapter_path, default_model_path
+from pyevm_agents.models.llama.child_process import OWN_VARIABLES
 
 ATTENTION = ("attn_q", "attn_k", "attn_v", "attn_output")
 FEED_FORWARD = ("ffn_gate", "ffn_up", "ffn_down")

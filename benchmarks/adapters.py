@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pyevm_agents.models.gguf_table import FLOAT32, STRING, read_front
+from pyevm_agents.models.gguf.header import FLOAT32, STRING, read_front
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

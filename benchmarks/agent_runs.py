@@ -13,11 +13,11 @@ from eth_abi.exceptions import DecodingError
 from precompiles.abi import ToolUse
 from precompiles.react import GrammarViolationError
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.artifacts import artifact
-from pyevm_agents.development import ALIASES
+from pyevm_agents.agents.revert_reasons import explain
+from pyevm_agents.agents.trace import agent_steps
+from pyevm_agents.contracts import artifact
+from pyevm_agents.devnet.chain import ALIASES
 from pyevm_agents.errors import GrammarError
-from pyevm_agents.reasons import explain
-from pyevm_agents.trace import agent_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI
     from eth_typing import Address
 
-    from pyevm_agents.development import Account
-    from pyevm_agents.trace import AgentStep
+    from pyevm_agents.agents.trace import AgentStep
+    from pyevm_agents.devnet.chain import Account
 
 MAX_ITERATIONS = 8
 """How often an agent asks its model: four steps, an answer, and three times too many."""

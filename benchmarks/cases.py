@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Literal
 from eth_typing import Address
 
 from precompiles.abi import IterationRequest, ParamDescription, ParamType
-from precompiles.addresses import AddressBook
+from precompiles.address_handles import AddressBook
 from precompiles.grammar import agent_grammar
-from precompiles.metadata import Tool
-from precompiles.ports import GenerationRequest, Segment
+from precompiles.language_model import GenerationRequest, Segment
 from precompiles.react import Step, build_prompt
+from precompiles.tool_metadata import Tool
 
 if TYPE_CHECKING:
-    from precompiles.ports import LanguageModel, ModelProfile
+    from precompiles.language_model import LanguageModel, ModelProfile
 
 Kind = Literal["words", "choice", "json", "agent", "call"]
 

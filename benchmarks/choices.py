@@ -23,7 +23,6 @@ import numpy as np
 
 from precompiles.abi import ParamDescription, ParamType
 from precompiles.grammar import agent_grammar
-from precompiles.metadata import Tool
 from precompiles.spec import (
     DEFAULT_MAX_OUTPUT_TOKENS,
     MAX_ADDRESSES,
@@ -31,10 +30,11 @@ from precompiles.spec import (
     MAX_NAME_BYTES,
     MAX_TOOLS,
 )
-from pyevm_agents.models.gguf import default_model_path
-from pyevm_agents.models.grammar import Guide
-from pyevm_agents.models.llama import Llama
-from pyevm_agents.models.vocabulary import SpecialCutter
+from precompiles.tool_metadata import Tool
+from pyevm_agents.models.decoding.guided import Guide
+from pyevm_agents.models.decoding.tokenizer import SpecialCutter
+from pyevm_agents.models.gguf.files import default_model_path
+from pyevm_agents.models.llama.bindings import Llama
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -63,7 +63,7 @@ class Case:
 
 
 class MadeUp:
-    """Logits by chance, and when each was asked for. Implements `grammar.Evaluator`."""
+    """Logits by chance, and when each was asked for. Implements `guided.Evaluator`."""
 
     def __init__(self, vocabulary_tokens: int, favourite: int | None) -> None:
         """Favour one token, or none."""

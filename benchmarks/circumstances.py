@@ -14,25 +14,20 @@ from eth_utils import to_checksum_address
 
 from benchmarks.cases import MAX_OUTPUT_TOKENS, Case
 from precompiles.abi import RUN_NEXT_ITERATION_SELECTOR
-from precompiles.ports import Generation, GenerationRequest
+from precompiles.language_model import Generation, GenerationRequest
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.chain import Call
-from pyevm_agents.development import (
-    DEVELOPMENT_ADDRESS,
-    Account,
-    funded_chain,
-    model_profile,
-)
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, Account, funded_chain, model_profile
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.models import LlamaModel
-from pyevm_agents.models.recorded import Exchange, RecordingModel
+from pyevm_agents.models.fakes.recorded import Exchange, RecordingModel
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from precompiles.ports import ModelProfile
+    from precompiles.language_model import ModelProfile
     from pyevm_agents.models import ProfileFacts
 
 INTERRUPTED = 0.1

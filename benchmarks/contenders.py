@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchmarks.random_choice import random_model
-from pyevm_agents.development import funded_chain, model_profile
+from pyevm_agents.devnet.chain import funded_chain, model_profile
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import NO_ADAPTER, LlamaModel, ScriptedModel, Vocabulary, answer, use
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from precompiles.ports import GenerationRequest
+    from precompiles.language_model import GenerationRequest
     from pyevm_agents.chain import Chain
-    from pyevm_agents.models.script_steps import Step
+    from pyevm_agents.models.fakes.script_steps import Step
     from training.tasks import Task
 
 CONTENDERS = {

@@ -31,13 +31,13 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.bytecode import bytecode_kept
-from pyevm_agents.artifacts import artifact
 from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.lmdb_rows import LmdbRows
+from pyevm_agents.contracts import artifact
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
 from pyevm_agents.node.keys import derived_keys
-from pyevm_agents.rpc.methods import node_service
+from pyevm_agents.rpc.methods.registry import node_service
 from pyevm_agents.rpc.session import Session
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from rich.table import Table
 
 from benchmarks.builds import DEFAULT_WORK, VARIANTS, BuildError, libraries
 from benchmarks.probes import Setting, running_probe
-from pyevm_agents.models.gguf import default_model_path
+from pyevm_agents.models.gguf.files import default_model_path
 
 if TYPE_CHECKING:
     from benchmarks.probes import RunningProbe

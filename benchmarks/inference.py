@@ -46,16 +46,16 @@ from benchmarks.wallet import (
     try_out,
 )
 from benchmarks.yardstick import Yardstick
-from pyevm_agents.development import development_chain, funded_chain, model_profile
+from pyevm_agents.devnet.chain import development_chain, funded_chain, model_profile
 from pyevm_agents.models import NO_ADAPTER, LlamaModel, Store
-from pyevm_agents.models.build import BATCH_TOKENS
-from pyevm_agents.models.child import OWN_VARIABLES
-from pyevm_agents.models.recorded import Exchange, RecordedModel, RecordingModel
+from pyevm_agents.models.fakes.recorded import Exchange, RecordedModel, RecordingModel
+from pyevm_agents.models.llama.build_profile import BATCH_TOKENS
+from pyevm_agents.models.llama.child_process import OWN_VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from precompiles.ports import LanguageModel
+    from precompiles.language_model import LanguageModel
     from pyevm_agents.chain import Chain
     from pyevm_agents.models import ProfileFacts
 

@@ -21,12 +21,12 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from pyevm_agents.demo import WalletDemo
-from pyevm_agents.development import development_chain
+from pyevm_agents.devnet.chain import development_chain
+from pyevm_agents.devnet.wallet_demo import WalletDemo
 from pyevm_agents.models import LlamaModel
 
 if TYPE_CHECKING:
-    from pyevm_agents.demo import DemoRun
+    from pyevm_agents.devnet.wallet_demo import DemoRun
 
 Wanted = list[tuple[str, str, int | None]]
 

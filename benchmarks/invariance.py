@@ -31,8 +31,8 @@ from benchmarks.builds import DEFAULT_WORK, OURS, VARIANTS, BuildError, librarie
 from benchmarks.probes import ProbeError, Setting, is_repacked, running_probe, speed_of
 from benchmarks.shapes import REFERENCE, UNIFIED
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models.build import check_build, parse_build
-from pyevm_agents.models.gguf import default_adapter_path, default_model_path
+from pyevm_agents.models.gguf.files import default_adapter_path, default_model_path
+from pyevm_agents.models.llama.build_profile import check_build, parse_build
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import llama_cpp
 import numpy as np
 
-from pyevm_agents.models.canary import logits_digest
+from pyevm_agents.models.llama.canary import logits_digest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

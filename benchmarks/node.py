@@ -110,7 +110,9 @@ def measure(options: argparse.Namespace, console: Console) -> Measurement:
     found = Measurement()
     found.count = options.count
     kinds = [kind for kind in KINDS if not options.only or kind.name in options.only]
-    found.imports = {module: imported(module) for module in ("pyevm_agents.cli.node", "eth")}
+    found.imports = {
+        module: imported(module) for module in ("pyevm_agents.cli.node.command", "eth")
+    }
     measure_starts(kinds, options, found, console)
     with ExitStack() as stack:
         contenders = []

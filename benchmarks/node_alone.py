@@ -14,7 +14,7 @@ from eth_typing import BlockNumber
 from eth_utils import to_canonical_address
 
 from benchmarks.node_asks import ACCOUNTS, CHAIN_ID, DEPLOY_GAS, Ask
-from pyevm_agents.genesis import GenesisAccount, genesis_state
+from pyevm_agents.chain.genesis import GenesisAccount, genesis_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable

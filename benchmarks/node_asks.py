@@ -13,11 +13,11 @@ from eth_typing import Address
 from eth_utils import keccak, to_checksum_address
 from rlp import encode
 
-from pyevm_agents.artifacts import artifact
-from pyevm_agents.cli.hashing import choose_fastest
+from pyevm_agents.chain.transactions import DYNAMIC_FEE_TYPE, Fields, sign
+from pyevm_agents.cli.hash_backend import choose_fastest
+from pyevm_agents.contracts import artifact
 from pyevm_agents.node import DEFAULT_MNEMONIC
 from pyevm_agents.node.keys import derived_keys
-from pyevm_agents.transactions import DYNAMIC_FEE_TYPE, Fields, sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

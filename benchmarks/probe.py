@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.llama_memory import Memory, Model, drop_log
 from benchmarks.shapes import examine, fresh
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models.canary import canary
+from pyevm_agents.models.llama.canary import canary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

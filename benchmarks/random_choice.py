@@ -16,7 +16,7 @@ from pyevm_agents.models import ScriptedModel
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from precompiles.ports import GenerationRequest
+    from precompiles.language_model import GenerationRequest
     from pyevm_agents.models import GgufModel
 
 WORDS = (

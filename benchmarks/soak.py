@@ -35,7 +35,7 @@ from pyevm_agents.models import LlamaModel
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from precompiles.ports import Generation
+    from precompiles.language_model import Generation
 
 REFERENCES, TALLY, HEADER = "references.jsonl", "tally.jsonl", "soak.json"
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from eth_utils import function_signature_to_4byte_selector
 
 from precompiles.abi import ParamDescription, ParamType
-from pyevm_agents.artifacts import artifact
-from pyevm_agents.development import Account
+from pyevm_agents.contracts import artifact
+from pyevm_agents.devnet.chain import Account
 
 if TYPE_CHECKING:
     from eth_typing import Address

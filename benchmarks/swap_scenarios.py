@@ -28,7 +28,7 @@ from benchmarks.swap_contracts import (
     given_for,
 )
 from benchmarks.task_marks import has_found_out
-from pyevm_agents.development import Account
+from pyevm_agents.devnet.chain import Account
 from training.tasks import Task, TaskStep, TaskTool
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import json
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from precompiles.ports import Generation, Margin
+from precompiles.language_model import Generation, Margin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,8 @@ from eth_abi import encode
 from eth_utils import keccak, to_canonical_address
 
 from benchmarks.agent_runs import deploy_agent, run_agent
-from pyevm_agents.artifacts import artifact
-from pyevm_agents.development import Account
+from pyevm_agents.contracts import artifact
+from pyevm_agents.devnet.chain import Account
 
 if TYPE_CHECKING:
     from eth_typing import Address

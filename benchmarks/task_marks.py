@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from eth_utils import keccak
 
 from benchmarks.task_bench import encoded
-from precompiles.addresses import AddressBook
+from precompiles.address_handles import AddressBook
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -40,7 +40,7 @@ from benchmarks.testkit_cases import (
     write_suite,
 )
 from benchmarks.testkit_start import ROOT, run_suite
-from pyevm_agents.testing.prepared import Prepared
+from pyevm_agents.testing.genesis_template import Prepared
 
 SET_UP_BAR_SECONDS = 0.010
 SCRIPTED_BAR_SECONDS = 0.200

@@ -14,7 +14,7 @@ from tests.examples.test_adversary_wallet import never_loses_more_than_its_limit
 
 if TYPE_CHECKING:
     from pyevm_agents.testing import Adversary
-    from pyevm_agents.testing.prepared import Prepared
+    from pyevm_agents.testing.genesis_template import Prepared
 
 MAX_EXAMPLES = 1_000
 """As in the example's own test."""

@@ -11,9 +11,9 @@ from pyevm_agents.testing import AgentChain
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from precompiles.ports import Generation, GenerationRequest, LanguageModel, Segment
-    from pyevm_agents.models.scripted import AnswerStep, ToolStep
-    from pyevm_agents.testing.prepared import Prepared
+    from precompiles.language_model import Generation, GenerationRequest, LanguageModel, Segment
+    from pyevm_agents.models.fakes.scripted import AnswerStep, ToolStep
+    from pyevm_agents.testing.genesis_template import Prepared
 
 EXECUTOR = "0x0000000000000000000000000000000000000019"
 TOOLS = ("CounterTool", "EchoTool", "TokenInfoTool")

@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-PLUGIN = "pyevm_agents.pytest_plugin"
+PLUGIN = "pyevm_agents.pytest_plugin.plugin"
 EMPTY_SUITE = "def test_nothing():\n    pass\n"
 
 TIMED_IMPORT = f"""

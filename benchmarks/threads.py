@@ -21,9 +21,9 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from precompiles.ports import GenerationRequest, Segment
+from precompiles.language_model import GenerationRequest, Segment
 from pyevm_agents.models import LlamaModel
-from pyevm_agents.models.wire import Request
+from pyevm_agents.models.engine_messages import Request
 
 PROMPT = (
     "The chain asks its model to think about what to do with a hundred dollars of stable value. "

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import llama_cpp
 
-from pyevm_agents.models.adapter_file import read_adapter
-from pyevm_agents.models.build import BATCH_TOKENS
-from pyevm_agents.models.context import Context
-from pyevm_agents.models.grammar import Guide
-from pyevm_agents.models.llama import Llama
-from pyevm_agents.models.vocabulary import SpecialCutter
+from pyevm_agents.models.decoding.guided import Guide
+from pyevm_agents.models.decoding.tokenizer import SpecialCutter
+from pyevm_agents.models.gguf.adapter import read_adapter
+from pyevm_agents.models.llama.bindings import Llama
+from pyevm_agents.models.llama.build_profile import BATCH_TOKENS
+from pyevm_agents.models.llama.context import Context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

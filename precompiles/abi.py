@@ -17,7 +17,7 @@ from eth_abi.exceptions import DecodingError
 from eth_typing import Address
 from eth_utils import to_canonical_address
 
-from precompiles.refusals import Refusal
+from precompiles.errors import Refusal
 
 RUN_NEXT_ITERATION_SELECTOR = bytes.fromhex("7e636a24")
 """runNextIteration(string,string,address[],string[],string[],string)"""

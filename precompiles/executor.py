@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Protocol
 from eth.exceptions import OutOfGas, Revert
 
 from precompiles.abi import decode_request, encode_result
-from precompiles.addresses import AddressBook
+from precompiles.address_handles import AddressBook
+from precompiles.errors import Refusal
+from precompiles.gas import DEFAULT_SCHEDULE
 from precompiles.grammar import agent_grammar
-from precompiles.metadata import is_reading_metadata, read_tools
-from precompiles.ports import GenerationRequest
+from precompiles.language_model import GenerationRequest
 from precompiles.react import build_prompt, parse, past_steps
-from precompiles.refusals import Refusal
-from precompiles.schedule import DEFAULT_SCHEDULE
 from precompiles.spec import EXECUTOR_ADDRESS, MAX_CALLDATA_BYTES, MAX_TOOLS
-from precompiles.warm import WarmPrompt
+from precompiles.tool_metadata import is_reading_metadata, read_tools
+from precompiles.warm_prefixes import WarmPrompt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI
 
     from precompiles.abi import FinalAnswer, IterationRequest, ToolUse
-    from precompiles.metadata import Tool
-    from precompiles.ports import Generation, LanguageModel, Margin, ModelProfile, Segment
-    from precompiles.schedule import Schedule
+    from precompiles.gas import Schedule
+    from precompiles.language_model import Generation, LanguageModel, Margin, ModelProfile, Segment
+    from precompiles.tool_metadata import Tool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +144,7 @@ class Executor:
         Output: an `AgentIterationResult`, see `precompiles.abi.encode_result`.
         Gas:    `Schedule.calldata_gas`, metadata reads, `Schedule.grammar_gas`, prompt tokens at
                 the model's cold and warm prices, output tokens at its output price.
-        Raises: Revert with a typed error (`refusals.REFUSALS`); OutOfGas; whatever a faulty host
+        Raises: Revert with a typed error (`errors.REFUSALS`); OutOfGas; whatever a faulty host
                 raises, which is no VMError.
         """
         try:

@@ -13,14 +13,14 @@ import json
 from typing import TYPE_CHECKING
 
 from precompiles.abi import ParamType
+from precompiles.escaping import CONTROL_CLASS
 from precompiles.spec import MAX_ARRAY_ITEMS, MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
-from precompiles.text import CONTROL_CLASS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from precompiles.abi import ParamDescription
-    from precompiles.metadata import Tool
+    from precompiles.tool_metadata import Tool
 
 # Said without a complement: llguidance gives up (`too many expressions`) on `~/.*0[xX].*/` in the
 # first mask after a zero, where the text has a length limit as well.

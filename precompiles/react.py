@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING, TypeVar
 from eth_typing import Address
 
 from precompiles.abi import FinalAnswer, ParamType, ToolUse
-from precompiles.addresses import AddressBook
-from precompiles.ports import Segment
-from precompiles.refusals import Refusal
+from precompiles.address_handles import AddressBook
+from precompiles.errors import Refusal
+from precompiles.escaping import CONTROL_CLASS, escape_line, escape_lines
+from precompiles.language_model import Segment
 from precompiles.spec import MAX_ARRAY_ITEMS, MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
-from precompiles.text import CONTROL_CLASS, escape_line, escape_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from precompiles.abi import IterationRequest, ParamDescription, Value
-    from precompiles.metadata import Tool
-    from precompiles.ports import ModelProfile
+    from precompiles.language_model import ModelProfile
+    from precompiles.tool_metadata import Tool
 
 Kind = TypeVar("Kind")
 

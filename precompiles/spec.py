@@ -1,7 +1,7 @@
 """Every address and limit of the executor precompile, with its unit and its reason.
 
-Prices are a chain's own: those of the executor's work in its `schedule.Schedule`, those of tokens
-in its models (`ports.ModelProfile`), whose default ones are at the foot of this file. Gas is
+Prices are a chain's own: those of the executor's work in its `gas.Schedule`, those of tokens
+in its models (`ModelProfile`), whose default ones are at the foot of this file. Gas is
 charged in this order, each before the work it pays for: base and calldata bytes, metadata reads,
 metadata bytes, tools and parameters, prompt tokens, output tokens.
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from precompiles.ports import Segment
+    from precompiles.language_model import Segment
 
 
 class AgentsError(Exception):

@@ -9,14 +9,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyevm_agents.rpc.absent import ABSENT
-from pyevm_agents.rpc.methods import all_methods
-from pyevm_agents.rpc.table import Optional
+from pyevm_agents.rpc.method_table import Optional
+from pyevm_agents.rpc.methods.registry import all_methods
+from pyevm_agents.rpc.unsupported import ABSENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pyevm_agents.rpc.table import Method
+    from pyevm_agents.rpc.method_table import Method
 
 FILE = Path(__file__).parent.parent / "docs" / "methods.md"
 

@@ -1,6 +1,6 @@
 """An engine's child process that can be told to break llama.cpp's own assertions.
 
-It is what the engine starts in place of `pyevm_agents.models.worker` in the tests of its wall.
+It is what the engine starts in place of `models/llama/worker.py` in the tests of its wall.
 """
 
 # ruff: noqa: SLF001 - it does from inside what the outside can't
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import llama_cpp
 
-from pyevm_agents.models import worker
-from pyevm_agents.models.build import BATCH_TOKENS
+from pyevm_agents.models.llama import worker
+from pyevm_agents.models.llama.build_profile import BATCH_TOKENS
 
 if TYPE_CHECKING:
-    from pyevm_agents.models.wire import Reply, Request
+    from pyevm_agents.models.engine_messages import Reply, Request
 
 
 def oversized(self: worker.Worker, _request: Request) -> Reply:

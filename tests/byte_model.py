@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from precompiles.ports import Generation, GenerationRequest, ModelProfile, Segment
+from precompiles.language_model import Generation, GenerationRequest, ModelProfile, Segment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

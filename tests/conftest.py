@@ -14,10 +14,10 @@ from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
 from hypothesis import settings
 
-from precompiles.schedule import DEFAULT_SCHEDULE
-from pyevm_agents.artifacts import artifact
+from precompiles.gas import DEFAULT_SCHEDULE
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_FORK, ChainConfig
+from pyevm_agents.contracts import artifact
 from pyevm_agents.models import LlamaModel, Vocabulary
 from pyevm_agents.vm import AgentComputation
 from tests.byte_model import PROFILE, ByteModel
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from eth.abc import ComputationAPI, ReceiptAPI
 
-    from precompiles.ports import GenerationRequest, ModelProfile
-    from precompiles.schedule import Schedule
+    from precompiles.gas import Schedule
+    from precompiles.language_model import GenerationRequest, ModelProfile
 
 # A loaded machine makes single examples slow; pytest's own limit on a test's time is enough.
 settings.register_profile("tests", deadline=None, print_blob=True)

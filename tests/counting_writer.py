@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pyevm_agents.database import Database
-from pyevm_agents.lmdb_rows import LmdbRows
+from pyevm_agents.chain.database import Database
+from pyevm_agents.chain.lmdb import LmdbRows
 
 PARTS = [b"part:%d" % number for number in range(200)]
 

@@ -13,11 +13,11 @@ import time
 from pathlib import Path
 
 from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.lmdb_rows import LmdbRows
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Mining, Node
 from pyevm_agents.node.keys import derived_keys
-from pyevm_agents.rpc.methods import node_service
+from pyevm_agents.rpc.methods.registry import node_service
 from pyevm_agents.server import Server, ServerOptions
 from tests.byte_model import PROFILE, ByteModel
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import aiohttp
 
-    from pyevm_agents.rpc.envelope import Watch
+    from pyevm_agents.rpc.dispatcher import Watch
 
     Talk = Callable[["Served"], Awaitable[None]]
 

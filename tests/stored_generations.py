@@ -10,10 +10,10 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from precompiles.ports import Generation, Margin
-from pyevm_agents.models.store import Store
-from pyevm_agents.models.store_census import entry
-from pyevm_agents.models.store_codec import Question
+from precompiles.language_model import Generation, Margin
+from pyevm_agents.models.store.rows import Question
+from pyevm_agents.models.store.statistics import entry
+from pyevm_agents.models.store.store import Store
 
 DIGEST = b"\x01" * 32
 FINGERPRINT = '{"canary":"ab"}'

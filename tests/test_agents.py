@@ -10,9 +10,9 @@ from eth_abi import decode, encode
 from eth_typing import Address
 from eth_utils import keccak, to_checksum_address
 
-from pyevm_agents.artifacts import artifact
-from pyevm_agents.reasons import explain
-from pyevm_agents.trace import agent_steps
+from pyevm_agents.agents.revert_reasons import explain
+from pyevm_agents.agents.trace import agent_steps
+from pyevm_agents.contracts import artifact
 from tests.conftest import STRANGER_KEY
 
 if TYPE_CHECKING:

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 import pytest
 from eth_utils import to_hex
 
-from pyevm_agents import lmdb_rows
-from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.chain import Chain, GenesisAccount, lmdb
+from pyevm_agents.chain.database import MemoryRows
+from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.database import MemoryRows
 from pyevm_agents.errors import EngineFault
-from pyevm_agents.lmdb_rows import LmdbRows
 from tests.kept_node import KEYS
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, NOBODY, transaction
 from tests.test_killed_node import ROOT, Connection
@@ -75,7 +74,7 @@ def test_what_can_not_be_written_did_not_happen() -> None:
 def test_a_file_at_its_limit_is_a_fault_and_can_be_read_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lmdb_rows, "MAX_BYTES", LIMIT_BYTES)
+    monkeypatch.setattr(lmdb, "MAX_BYTES", LIMIT_BYTES)
     accounts = {one: GenesisAccount(balance_wei=10**20) for one in ADDRESSES}
     with closing(Chain(ChainConfig(), accounts=accounts, rows=LmdbRows(tmp_path))) as chain:
         heads: list[BlockHeaderAPI] = []
@@ -92,7 +91,7 @@ def test_a_file_at_its_limit_is_a_fault_and_can_be_read_on(
         before, nonce = heads[-1], len(heads) - 1
         assert chain.head == before
         assert chain.block(int(before.block_number)).transactions[0].nonce == nonce - 1
-    monkeypatch.setattr(lmdb_rows, "MAX_BYTES", 2 * LIMIT_BYTES)
+    monkeypatch.setattr(lmdb, "MAX_BYTES", 2 * LIMIT_BYTES)
     with closing(Chain(ChainConfig(), accounts=accounts, rows=LmdbRows(tmp_path))) as chain:
         assert chain.head == before
         chain.mine([transaction(0, nonce)])

@@ -27,7 +27,7 @@ from eth_abi import encode
 from eth_utils import to_hex
 
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.artifacts import artifact
+from pyevm_agents.contracts import artifact
 from tests.kept_node import KEYS, kept_chain
 
 if TYPE_CHECKING:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from pyevm_agents.artifacts import artifact
+from pyevm_agents.agents.trace import agent_steps
 from pyevm_agents.chain import Call
-from pyevm_agents.demo import DEFAULT_INSTRUCTION, WalletDemo
-from pyevm_agents.development import development_chain
+from pyevm_agents.contracts import artifact
+from pyevm_agents.devnet.chain import development_chain
+from pyevm_agents.devnet.wallet_demo import DEFAULT_INSTRUCTION, WalletDemo
 from pyevm_agents.models import Store
-from pyevm_agents.trace import agent_steps
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from precompiles.ports import Generation, GenerationRequest, Segment
+    from precompiles.language_model import Generation, GenerationRequest, Segment
     from pyevm_agents.models import LlamaModel, ProfileFacts
 
 

@@ -10,17 +10,17 @@ from eth_abi import encode
 from eth_utils import to_hex
 
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.artifacts import artifact
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_FORK, ChainConfig
+from pyevm_agents.contracts import artifact
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Mining, Node
 from pyevm_agents.node.keys import derived_keys
-from pyevm_agents.rpc.methods import node_service
+from pyevm_agents.rpc.methods.registry import node_service
 from pyevm_agents.rpc.session import Session
 from tests.byte_model import PROFILE, ByteModel
 
 if TYPE_CHECKING:
-    from precompiles.ports import Generation, GenerationRequest
+    from precompiles.language_model import Generation, GenerationRequest
 
 ETHER = 10**18
 ANSWER = " I know.\nFinal Answer: As you like."

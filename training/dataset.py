@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, TypedDict
 from rich.console import Console
 from rich.progress import track
 
-from precompiles.ports import GenerationRequest
-from pyevm_agents.development import model_profile
+from precompiles.language_model import GenerationRequest
+from pyevm_agents.devnet.chain import model_profile
 from pyevm_agents.models import Vocabulary
 from training.runs import turns
 from training.sample import held_out, training_groups
@@ -26,7 +26,7 @@ from training.sample import held_out, training_groups
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from precompiles.ports import ModelProfile, Segment
+    from precompiles.language_model import ModelProfile, Segment
     from training.tasks import Task
 
 MAX_TOKENS = 2_048

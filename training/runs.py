@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 from eth_typing import Address
 
 from precompiles.abi import FinalAnswer, IterationRequest
-from precompiles.addresses import AddressBook
+from precompiles.address_handles import AddressBook
 from precompiles.grammar import agent_grammar
-from precompiles.metadata import Tool
 from precompiles.react import build_prompt, parse, past_steps
-from pyevm_agents.models.script_steps import AnswerStep, ToolStep, render
+from precompiles.tool_metadata import Tool
+from pyevm_agents.models.fakes.script_steps import AnswerStep, ToolStep, render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from precompiles.ports import ModelProfile, Segment
+    from precompiles.language_model import ModelProfile, Segment
     from training.tasks import Task
 
 

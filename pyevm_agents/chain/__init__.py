@@ -4,16 +4,16 @@
 * trying: what would be: calls, estimates, past transactions once more
 * chain: what changes it: genesis, blocks, going back
 
-drafting.py is what it would be behind a block that is only looked at.
+draft_block.py is what it would be behind a block that is only looked at.
 """
 
-from pyevm_agents.calls import AccountOverride, Call, CallResult
+from pyevm_agents.chain.bootstrap import kept_config
+from pyevm_agents.chain.calls import AccountOverride, Call, CallResult
 from pyevm_agents.chain.chain import Chain
-from pyevm_agents.chain.drafting import Draft, DraftedChain, ModelNeededError
-from pyevm_agents.chain.opening import kept_config
+from pyevm_agents.chain.draft_block import Draft, DraftedChain, ModelNeededError
+from pyevm_agents.chain.genesis import ForeignRules, GenesisAccount
 from pyevm_agents.chain.records import BlockSettings, MinedBlock, Record
-from pyevm_agents.chain.trying import ChainTrials
-from pyevm_agents.genesis import ForeignRules, GenesisAccount
+from pyevm_agents.chain.simulator import ChainTrials
 
 __all__ = [
     "AccountOverride",

@@ -19,10 +19,15 @@ from eth.db.schema import SchemaV1
 from eth.rlp.sedes import chain_gaps
 from eth_typing import BlockNumber
 
-from pyevm_agents.blocks import decode_block, require_same
-from pyevm_agents.chain.drafting import Draft, DraftedChain, SilentModel, vm_of
-from pyevm_agents.chain.opening import begin, executor_of
-from pyevm_agents.chain.reading import vm_class_of
+from pyevm_agents.agents.events import Steps
+from pyevm_agents.agents.trace import inferences, trace_agents
+from pyevm_agents.chain.block_rlp import decode_block, require_same
+from pyevm_agents.chain.bootstrap import begin, executor_of
+from pyevm_agents.chain.database import Database, MemoryRows
+from pyevm_agents.chain.draft_block import Draft, DraftedChain, SilentModel, vm_of
+from pyevm_agents.chain.genesis import genesis_header, with_executor
+from pyevm_agents.chain.inference_log import SaidModel, read, said_in
+from pyevm_agents.chain.reader import vm_class_of
 from pyevm_agents.chain.records import BlockSettings, MinedBlock, Record
 from pyevm_agents.chain.row_keys import (
     HEAD_STATE_KEY,
@@ -31,15 +36,10 @@ from pyevm_agents.chain.row_keys import (
     sender_key,
     trace_key,
 )
-from pyevm_agents.chain.said import SaidModel, read, said_in
+from pyevm_agents.chain.senders import is_impersonated
+from pyevm_agents.chain.simulator import ChainTrials
 from pyevm_agents.chain.trace_codec import encode_trace
-from pyevm_agents.chain.trying import ChainTrials
-from pyevm_agents.database import Database, MemoryRows
-from pyevm_agents.dumps import load_accounts
-from pyevm_agents.genesis import genesis_header, with_executor
-from pyevm_agents.senders import is_impersonated
-from pyevm_agents.steps import Steps
-from pyevm_agents.trace import inferences, trace_agents
+from pyevm_agents.state.dump import load_accounts
 from pyevm_agents.vm import FORKS, WatchedVM, agent_chain, foreign_chain
 
 if TYPE_CHECKING:
@@ -55,13 +55,13 @@ if TYPE_CHECKING:
     )
     from eth_typing import Address
 
-    from precompiles.ports import LanguageModel
+    from precompiles.language_model import LanguageModel
+    from pyevm_agents.agents.trace import AgentTrace
+    from pyevm_agents.chain.database import Rows
+    from pyevm_agents.chain.genesis import ForeignRules, GenesisAccount
     from pyevm_agents.config import ChainConfig
-    from pyevm_agents.database import Rows
-    from pyevm_agents.genesis import ForeignRules, GenesisAccount
-    from pyevm_agents.trace import AgentTrace
     from pyevm_agents.vm import AgentChain
-    from pyevm_agents.vm.blocks import Watch
+    from pyevm_agents.vm.vm import Watch
 
 
 class Chain(ChainTrials):

@@ -19,9 +19,9 @@ import rlp
 from rlp.exceptions import DecodingError, DeserializationError
 from rlp.sedes import Binary, CountableList, List, big_endian_int, boolean
 
-from precompiles.ports import Margin
+from precompiles.language_model import Margin
+from pyevm_agents.agents.trace import AgentTrace, InferenceUsage, TracedStep, Words
 from pyevm_agents.errors import EngineFault
-from pyevm_agents.trace import AgentTrace, InferenceUsage, TracedStep, Words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,12 +9,12 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from pyevm_agents.cli.remote import Remote, json_option, print_json, rpc_option
-from pyevm_agents.cli.screen import out, print_table
+from pyevm_agents.cli.output import out, print_table
+from pyevm_agents.cli.rpc_client import Remote, json_option, print_json, rpc_option
+from pyevm_agents.display import counted, shown
 from pyevm_agents.rpc.codec import decode
 from pyevm_agents.rpc.errors import RpcError
 from pyevm_agents.rpc.limits import Limits
-from pyevm_agents.shown import counted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -134,7 +134,7 @@ def estimate(  # noqa: PLR0913 - one for each option
     if data is not None and instruct is not None:
         raise click.UsageError("--data and --instruct exclude each other; leave one out")
     if instruct is not None:
-        from pyevm_agents.artifacts import artifact  # noqa: PLC0415 - slow to import
+        from pyevm_agents.contracts import artifact  # noqa: PLC0415 - slow to import
 
         data = "0x" + artifact("WalletAgent").call("instruct", instruct).hex()
     sender = sender or next(iter(remote.ask("eth_accounts")), None)

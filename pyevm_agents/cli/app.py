@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING
 import click
 
 from pyevm_agents import __version__
-from pyevm_agents.cli.endings import require_output, told_failures
-from pyevm_agents.cli.hashing import choose_fastest
+from pyevm_agents.cli.errors import require_output, told_failures
+from pyevm_agents.cli.hash_backend import choose_fastest
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 COMMANDS = {
-    "bench": "bench",
+    "bench": "bench.command",
     "demo": "demo",
     "estimate": "agents",
     "export-replay": "export_replay",
     "models": "agents",
-    "node": "node",
+    "node": "node.command",
     "record": "record",
     "replay": "replay",
     "schedule": "agents",

@@ -12,33 +12,33 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from precompiles.text import escape_line
-from pyevm_agents.cli.adapters import adapter_option
-from pyevm_agents.cli.folders import facts_folder
+from precompiles.escaping import escape_line
+from pyevm_agents.agents.trace import closest_step
+from pyevm_agents.cli.cache_folder import facts_folder
 from pyevm_agents.cli.margins import closest_decision
+from pyevm_agents.cli.output import Watch, out, print_table
 from pyevm_agents.cli.prices import gas_limit_option, schedule_option
 from pyevm_agents.cli.record import described_file, require_place
-from pyevm_agents.cli.screen import Watch, out, print_table
+from pyevm_agents.cli.shared_options import adapter_option
 from pyevm_agents.cli.store import store_of_run, store_option
-from pyevm_agents.demo import (
+from pyevm_agents.devnet.chain import development_chain
+from pyevm_agents.devnet.wallet_demo import (
     DEFAULT_INSTRUCTION,
     WalletDemo,
     atomic_run,
     require_instruction,
     run_as_json,
 )
-from pyevm_agents.development import development_chain
-from pyevm_agents.fixtures import record_chain, write_fixture
+from pyevm_agents.display import counted
 from pyevm_agents.models import LlamaModel
-from pyevm_agents.shown import counted
-from pyevm_agents.trace import closest_step
+from pyevm_agents.recordings import record_chain, write_fixture
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyevm_agents.demo import Balances, DemoRun
+    from pyevm_agents.config.schedule_file import ScheduleFile
+    from pyevm_agents.devnet.wallet_demo import Balances, DemoRun
     from pyevm_agents.models import Adapter
-    from pyevm_agents.schedule_file import ScheduleFile
 
 
 AMOUNT = re.compile(r"\b(amount|balance|needed)=(\d+)")

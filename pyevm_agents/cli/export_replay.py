@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.markup import escape
 
-from pyevm_agents.cli.remote import rpc_option
-from pyevm_agents.cli.screen import err
+from pyevm_agents.cli.output import err
+from pyevm_agents.cli.rpc_client import rpc_option
 from pyevm_agents.cli.trace import HASH
+from pyevm_agents.display import counted
 from pyevm_agents.errors import AgentsError, ConfigError
-from pyevm_agents.fixtures import open_chain
-from pyevm_agents.fixtures.shipped import shipped_fixture, shipped_fixtures
 from pyevm_agents.node import Node
-from pyevm_agents.replay_library import CONTRACTS, solidity_form
-from pyevm_agents.replays import Replay, json_form, recorded_steps
-from pyevm_agents.rpc.methods import node_service
+from pyevm_agents.recordings import open_chain
+from pyevm_agents.recordings.bundled import shipped_fixture, shipped_fixtures
+from pyevm_agents.recordings.export import Replay, json_form, recorded_steps
+from pyevm_agents.recordings.export_solidity import CONTRACTS, solidity_form
+from pyevm_agents.rpc.methods.registry import node_service
 from pyevm_agents.rpc.session import Session
-from pyevm_agents.shown import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pyevm_agents.cli.remote import Remote
-    from pyevm_agents.replays import ReplayStep
+    from pyevm_agents.cli.rpc_client import Remote
+    from pyevm_agents.recordings.export import ReplayStep
 
     Ask = Callable[..., Any]
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from precompiles.ports import Margin
+    from precompiles.language_model import Margin
 
 SMALL_GAP = 0.1
 """A gap between logits that is shown with two significant digits, not with two decimals."""

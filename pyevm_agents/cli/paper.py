@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.cells import cell_len, set_cell_size
 
-from pyevm_agents.cli.screen import out
+from pyevm_agents.cli.output import out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

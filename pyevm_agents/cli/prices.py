@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT
+from pyevm_agents.config.schedule_file import ScheduleFile, in_short, read_schedule
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.schedule_file import ScheduleFile, in_short, read_schedule
 
 FILE_SUFFIX = ".json"
 NUMBER = re.compile(r"-?[0-9]{1,4000}")

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 import click
 from rich.markup import escape
 
-from pyevm_agents.cli.adapters import adapter_option, model_option
 from pyevm_agents.cli.given import is_given
+from pyevm_agents.cli.output import Watch, out
 from pyevm_agents.cli.prices import gas_limit_option, schedule_option
-from pyevm_agents.cli.screen import Watch, out
+from pyevm_agents.cli.shared_options import adapter_option, model_option
+from pyevm_agents.devnet.scenarios import SCENARIOS, record_scenario
+from pyevm_agents.display import counted
 from pyevm_agents.errors import ConfigError, FixtureError
-from pyevm_agents.fixtures import mine_again, read_fixture, record_chain, write_fixture
 from pyevm_agents.models import LlamaModel, RememberingModel
-from pyevm_agents.scenarios import SCENARIOS, record_scenario
-from pyevm_agents.shown import counted
+from pyevm_agents.recordings import mine_again, read_fixture, record_chain, write_fixture
 
 if TYPE_CHECKING:
-    from pyevm_agents.fixtures import Fixture
+    from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.models import Adapter
-    from pyevm_agents.schedule_file import ScheduleFile
+    from pyevm_agents.recordings import Fixture
 
 SOURCE = "The model that the configuration names computed every generation."
 
@@ -153,7 +153,7 @@ def _recorded_anew(fixture: Fixture, model: LlamaModel, schedule: ScheduleFile |
     if len(fixture.config.models) != 1:
         raise ConfigError(
             f"{fixture.name}: the chain has {len(fixture.config.models)} models, and one is loaded "
-            "here; use `pyevm_agents.fixtures.mine_again` with all of them"
+            "here; use `pyevm_agents.recordings.mine_again` with all of them"
         )
     facts = model.profile_facts
     config = replace(fixture.config, profile_fingerprint=facts.fingerprint)

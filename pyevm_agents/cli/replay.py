@@ -13,21 +13,21 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from precompiles.text import escape_line
-from pyevm_agents.cli.adapters import adapter_option
-from pyevm_agents.cli.screen import Watch, err, out, print_table
+from precompiles.escaping import escape_line
+from pyevm_agents.cli.output import Watch, err, out, print_table
+from pyevm_agents.cli.shared_options import adapter_option
+from pyevm_agents.display import counted
 from pyevm_agents.errors import AgentsError, ConfigError
-from pyevm_agents.fixtures import MismatchError, Replay, ReplayedBlock, read_fixture
 from pyevm_agents.models import LlamaModel
-from pyevm_agents.models.memory import is_weightless
-from pyevm_agents.shown import counted
+from pyevm_agents.models.store.caching_model import is_weightless
+from pyevm_agents.recordings import MismatchError, Replay, ReplayedBlock, read_fixture
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from precompiles.ports import LanguageModel
-    from pyevm_agents.fixtures import Fixture
+    from precompiles.language_model import LanguageModel
     from pyevm_agents.models import Adapter
+    from pyevm_agents.recordings import Fixture
 
 
 @dataclass(slots=True)
@@ -137,7 +137,7 @@ def _model(fixture: Fixture, load: Callable[[int], LlamaModel]) -> LlamaModel | 
     if len(profiles) > 1:
         raise ConfigError(
             f"the chain has {len(profiles)} models, --recompute loads one; replay it without, or "
-            "give `pyevm_agents.fixtures.Replay` all of them"
+            "give `pyevm_agents.recordings.Replay` all of them"
         )
     fingerprint = fixture.config.profile_fingerprint
     if not fingerprint or is_weightless(fingerprint):

@@ -12,20 +12,20 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from precompiles.ports import GenerationRequest
-from pyevm_agents.cli.adapters import adapter_option, model_option
-from pyevm_agents.cli.folders import generations_file
-from pyevm_agents.cli.screen import Watch, err, out, print_table
+from precompiles.language_model import GenerationRequest
+from pyevm_agents.cli.cache_folder import generations_file
+from pyevm_agents.cli.output import Watch, err, out, print_table
+from pyevm_agents.cli.shared_options import adapter_option, model_option
+from pyevm_agents.display import counted
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel, Store
-from pyevm_agents.models.store_census import Census, Entry, census, entry, sample
-from pyevm_agents.models.store_codec import DamagedRowError
-from pyevm_agents.shown import counted
+from pyevm_agents.models.store.rows import DamagedRowError
+from pyevm_agents.models.store.statistics import Census, Entry, census, entry, sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from precompiles.ports import Generation
+    from precompiles.language_model import Generation
     from pyevm_agents.models import Adapter
 
 DEFAULT_SAMPLE = 10

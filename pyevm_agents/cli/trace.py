@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.markup import escape
 
-from precompiles.ports import Margin
+from precompiles.language_model import Margin
 from pyevm_agents.cli.margins import closest_decision
-from pyevm_agents.cli.remote import Remote, json_option, print_json, rpc_option
-from pyevm_agents.cli.screen import out
-from pyevm_agents.shown import counted, shown
+from pyevm_agents.cli.output import out
+from pyevm_agents.cli.rpc_client import Remote, json_option, print_json, rpc_option
+from pyevm_agents.display import counted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

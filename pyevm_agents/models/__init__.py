@@ -1,14 +1,9 @@
-"""Implementations of `precompiles.ports.LanguageModel`, and what they are made of.
+"""Implementations of `LanguageModel`, and what they are made of.
 
 Nothing here imports llama_cpp: it lives in a child process (`worker.py`).
 """
 
-from pyevm_agents.models.adapter_file import NO_ADAPTER, Adapter
-from pyevm_agents.models.llama_model import GgufModel, LlamaModel, Vocabulary
-from pyevm_agents.models.memory import RememberingModel
-from pyevm_agents.models.profile_facts import ProfileFacts
-from pyevm_agents.models.progress import Progress
-from pyevm_agents.models.script_steps import (
+from pyevm_agents.models.fakes.script_steps import (
     AnswerStep,
     RepeatedStep,
     ToolStep,
@@ -18,9 +13,14 @@ from pyevm_agents.models.script_steps import (
     unchecked,
     use,
 )
-from pyevm_agents.models.scripted import ScriptedModel
-from pyevm_agents.models.store import Store
-from pyevm_agents.models.switched import SwitchedModel
+from pyevm_agents.models.fakes.scripted import ScriptedModel
+from pyevm_agents.models.fakes.swappable import SwitchedModel
+from pyevm_agents.models.gguf.adapter import NO_ADAPTER, Adapter
+from pyevm_agents.models.llama.model import GgufModel, LlamaModel, Vocabulary
+from pyevm_agents.models.llama.profile_facts import ProfileFacts
+from pyevm_agents.models.progress import Progress
+from pyevm_agents.models.store.caching_model import RememberingModel
+from pyevm_agents.models.store.store import Store
 from pyevm_agents.models.work import Work
 
 __all__ = [

@@ -4,8 +4,8 @@ from pyevm_agents.node.clock import Clock
 from pyevm_agents.node.keys import DEFAULT_MNEMONIC, Keys
 from pyevm_agents.node.mining import Mining
 from pyevm_agents.node.node import Node
-from pyevm_agents.node.pool import Pool, PoolError
-from pyevm_agents.node.turns import BusyError
+from pyevm_agents.node.txpool import Pool, PoolError
+from pyevm_agents.node.write_queue import BusyError
 
 __all__ = [
     "DEFAULT_MNEMONIC",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from eth_utils import ValidationError
 
 from pyevm_agents.chain import ModelNeededError, Record
-from pyevm_agents.transactions import blobs_of
+from pyevm_agents.chain.transactions import blobs_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.chain import Chain, ChainTrials, Draft, DraftedChain
     from pyevm_agents.node.clock import Settings
-    from pyevm_agents.node.pool import Waiting
+    from pyevm_agents.node.txpool import Waiting
 
 GAS_OF_A_SECOND = 2_000_000
 """A draft that used so much gas stands for a second, where nothing but the time moves on. It takes

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from pyevm_agents.calls import AccountOverride, BlockOverride, Call
+    from pyevm_agents.chain.calls import AccountOverride, BlockOverride, Call
     from pyevm_agents.node.node import Node
     from pyevm_agents.node.state_view import StateView
 

@@ -19,17 +19,17 @@ from lru import LRU
 
 from precompiles.react import GrammarViolationError
 from pyevm_agents.errors import EngineFault
-from pyevm_agents.node.admission import Terms, require_admissible
+from pyevm_agents.node.block_settings import NextBlock
 from pyevm_agents.node.clock import Clock
 from pyevm_agents.node.clock import Settings as ClockSettings
-from pyevm_agents.node.history import History
 from pyevm_agents.node.keys import Keys
+from pyevm_agents.node.listeners import Watchers
 from pyevm_agents.node.mining import Mining, Ticker
-from pyevm_agents.node.next_block import NextBlock
-from pyevm_agents.node.pending import Pending
-from pyevm_agents.node.pool import Pool, PoolError
-from pyevm_agents.node.turns import BusyError, Turns
-from pyevm_agents.node.watchers import Watchers
+from pyevm_agents.node.pending_block import Pending
+from pyevm_agents.node.snapshots import History
+from pyevm_agents.node.txpool import Pool, PoolError
+from pyevm_agents.node.validation import Terms, require_admissible
+from pyevm_agents.node.write_queue import BusyError, Turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,12 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from eth.constants import ZERO_ADDRESS
 
-from pyevm_agents.calls import Call
-from pyevm_agents.node.admission import most_wei
-from pyevm_agents.node.errors import ChainIdError, ExecutionFailedError, SignerError
-from pyevm_agents.node.gas_estimator import estimate_gas
-from pyevm_agents.node.state_view import next_transaction_view
-from pyevm_agents.transactions import (
+from pyevm_agents.chain.calls import Call
+from pyevm_agents.chain.transactions import (
     ACCESS_LIST_TYPE,
     BLOB_TYPE,
     DYNAMIC_FEE_TYPE,
@@ -27,6 +23,10 @@ from pyevm_agents.transactions import (
     sign,
     unsigned,
 )
+from pyevm_agents.node.errors import ChainIdError, ExecutionFailedError, SignerError
+from pyevm_agents.node.gas_estimator import estimate_gas
+from pyevm_agents.node.state_view import next_transaction_view
+from pyevm_agents.node.validation import most_wei
 
 if TYPE_CHECKING:
     from collections.abc import Callable

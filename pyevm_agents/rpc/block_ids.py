@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from eth.abc import BlockHeaderAPI
 
     from pyevm_agents.node import Node
-    from pyevm_agents.rpc.parameters import BlockId
+    from pyevm_agents.rpc.params import BlockId
 
 
 class BlockNotFoundError(LookupError):
@@ -21,7 +21,7 @@ def header_of(node: Node, block: BlockId) -> BlockHeaderAPI:
     """Return the header of a block id; of "pending", the one that the next block begins with.
 
     A local chain has no finality: "safe" and "finalized" are its latest block. For the state
-    behind a block, use `blocks.view_of`.
+    behind a block, use `block_views.view_of`.
 
     Raises: BlockNotFoundError: there is no such block.
     """

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from pyevm_agents.node import BusyError
-from pyevm_agents.rpc.appearances import Appearances
+from pyevm_agents.rpc.address_index import Appearances
 from pyevm_agents.rpc.errors import WouldWaitError
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.node import Node
     from pyevm_agents.node.transaction_defaults import TransactionFactory
-    from pyevm_agents.rpc.events import Events
+    from pyevm_agents.rpc.filters import Events
     from pyevm_agents.rpc.session import Session
 
 T = TypeVar("T")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from eth.exceptions import Revert
 
+from pyevm_agents.agents.revert_reasons import explain
 from pyevm_agents.node.errors import ExecutionFailedError, OutOfGasError
-from pyevm_agents.reasons import explain
 from pyevm_agents.rpc.errors import RpcError
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyevm_agents.rpc import formats
+from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.block_ids import header_of
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
-from pyevm_agents.rpc.parameters import (
+from pyevm_agents.rpc.params import (
     LATEST,
     BlockId,
     address,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.chain import Record
     from pyevm_agents.node import Node
-    from pyevm_agents.rpc.formats import Json
+    from pyevm_agents.rpc.serializers import Json
 
 MAX_TOPICS = 4
 """Topics of a log. Source: LOG4."""
@@ -52,11 +52,11 @@ class LogCriteria:
 
     def admits(self, bloom: int) -> bool:
         """Whether a block with this bloom filter may have such logs."""
-        if self.addresses and not any(formats.may_hold(bloom, one) for one in self.addresses):
+        if self.addresses and not any(serializers.may_hold(bloom, one) for one in self.addresses):
             return False
         return all(
             wanted is None
-            or any(formats.may_hold(bloom, topic.to_bytes(32, "big")) for topic in wanted)
+            or any(serializers.may_hold(bloom, topic.to_bytes(32, "big")) for topic in wanted)
             for wanted in self.topics
         )
 
@@ -167,7 +167,7 @@ def logs_of(record: Record, criteria: LogCriteria) -> Iterator[Json]:
     before = 0
     for index, receipt in enumerate(record.receipts):
         if receipt.logs:
-            yield from filter(criteria.matches, formats.logs_json(record, index, before))
+            yield from filter(criteria.matches, serializers.logs_json(record, index, before))
             before += len(receipt.logs)
 
 

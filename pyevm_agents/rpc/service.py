@@ -11,14 +11,14 @@ from pyevm_agents.node.errors import RequestError
 from pyevm_agents.rpc.block_ids import BlockNotFoundError
 from pyevm_agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from pyevm_agents.rpc.failures import SERVER_ERROR, request_refused
-from pyevm_agents.rpc.faults import Faults
+from pyevm_agents.rpc.recent_faults import Faults
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.method_table import Method
     from pyevm_agents.rpc.session import Session
-    from pyevm_agents.rpc.table import Method
 
 
 class NodeService:

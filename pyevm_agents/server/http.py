@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from pyevm_agents.rpc.envelope import Work
+from pyevm_agents.rpc.dispatcher import Work
 from pyevm_agents.rpc.errors import INTERNAL_ERROR, INVALID_REQUEST, RpcError
 from pyevm_agents.rpc.request import failure
 from pyevm_agents.rpc.session import Session
@@ -18,10 +18,10 @@ from pyevm_agents.server.websocket import WebSocket
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyevm_agents.rpc.envelope import Dispatcher
-    from pyevm_agents.server.access import Access
+    from pyevm_agents.rpc.dispatcher import Dispatcher
     from pyevm_agents.server.options import ServerOptions
-    from pyevm_agents.server.threads import CallThreads
+    from pyevm_agents.server.origin_checks import Access
+    from pyevm_agents.server.thread_pool import CallThreads
 
 log = logging.getLogger(__name__)
 

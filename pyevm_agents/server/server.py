@@ -13,19 +13,19 @@ import logging
 import sys
 from typing import TYPE_CHECKING, Self
 
-from pyevm_agents.rpc.envelope import Dispatcher
-from pyevm_agents.server.access import Access
+from pyevm_agents.rpc.dispatcher import Dispatcher
 from pyevm_agents.server.connections import Connections
 from pyevm_agents.server.http import HttpHandler
-from pyevm_agents.server.listening import listen
 from pyevm_agents.server.options import ServerOptions
-from pyevm_agents.server.threads import CallThreads
-from pyevm_agents.server.watching import WatchThread
+from pyevm_agents.server.origin_checks import Access
+from pyevm_agents.server.request_log import WatchThread
+from pyevm_agents.server.sockets import listen
+from pyevm_agents.server.thread_pool import CallThreads
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from pyevm_agents.rpc.envelope import Service, Watch
+    from pyevm_agents.rpc.dispatcher import Service, Watch
     from pyevm_agents.server.websocket import WebSocket
 
 log = logging.getLogger(__name__)

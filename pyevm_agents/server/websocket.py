@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from pyevm_agents.rpc.codec import encode
-from pyevm_agents.rpc.envelope import Work
+from pyevm_agents.rpc.dispatcher import Work
 from pyevm_agents.rpc.errors import INTERNAL_ERROR, LIMIT_EXCEEDED, RpcError
 from pyevm_agents.rpc.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyevm_agents.rpc.envelope import Dispatcher
+    from pyevm_agents.rpc.dispatcher import Dispatcher
     from pyevm_agents.server.options import ServerOptions
-    from pyevm_agents.server.threads import CallThreads
+    from pyevm_agents.server.thread_pool import CallThreads
 
 log = logging.getLogger(__name__)
 

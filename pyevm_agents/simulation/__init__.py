@@ -2,9 +2,9 @@
 
 What a block holds and what is refused is geth's: the same blocks have the same hashes.
 
-told.py     what is simulated
+request.py     what is simulated
 vm.py       a VM class of other precompiles, that notes transfers and forgives fees
-checks.py   what a call is refused for, with geth's codes
+validation.py   what a call is refused for, with geth's codes
 blocks.py   the blocks, one on the other
 
 Source: execution-apis, `eth_simulateV1` and its test suite; geth, internal/ethapi/simulate.go.
@@ -13,8 +13,8 @@ Source: execution-apis, `eth_simulateV1` and its test suite; geth, internal/etha
 from __future__ import annotations
 
 from pyevm_agents.simulation.blocks import SimulatedBlock, Simulation
-from pyevm_agents.simulation.checks import SimulationError
-from pyevm_agents.simulation.told import SimulatedCall, ToldBlock
+from pyevm_agents.simulation.request import SimulatedCall, ToldBlock
+from pyevm_agents.simulation.validation import SimulationError
 from pyevm_agents.simulation.vm import LogEntry, SimulatedComputation
 
 __all__ = [

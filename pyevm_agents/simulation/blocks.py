@@ -15,18 +15,8 @@ from eth.vm.chain_context import ChainContext
 from eth.vm.forks import ParisVM
 from eth_utils import to_checksum_address
 
-from pyevm_agents.calls import override
-from pyevm_agents.simulation.checks import (
-    BLOCK_GAS_LIMIT,
-    BLOCK_NUMBERS,
-    BLOCK_TIMESTAMPS,
-    SERVER_ERROR,
-    TOO_MANY_BLOCKS,
-    SimulationError,
-)
-from pyevm_agents.simulation.told import ToldBlock
-from pyevm_agents.simulation.vm import Rules, SimulatedComputation, has_base_fee, simulated_vm
-from pyevm_agents.transactions import (
+from pyevm_agents.chain.calls import override
+from pyevm_agents.chain.transactions import (
     BLOB_TYPE,
     DYNAMIC_FEE_TYPE,
     LEGACY_TYPE,
@@ -34,6 +24,16 @@ from pyevm_agents.transactions import (
     Fields,
     unsigned,
 )
+from pyevm_agents.simulation.request import ToldBlock
+from pyevm_agents.simulation.validation import (
+    BLOCK_GAS_LIMIT,
+    BLOCK_NUMBERS,
+    BLOCK_TIMESTAMPS,
+    SERVER_ERROR,
+    TOO_MANY_BLOCKS,
+    SimulationError,
+)
+from pyevm_agents.simulation.vm import Rules, SimulatedComputation, has_base_fee, simulated_vm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from eth_typing import Address, Hash32
 
     from pyevm_agents.chain import ChainTrials
-    from pyevm_agents.simulation.told import SimulatedCall
+    from pyevm_agents.simulation.request import SimulatedCall
     from pyevm_agents.simulation.vm import Precompile, SimulatedVM
     from pyevm_agents.vm import WatchedVM
 

@@ -18,7 +18,7 @@ from eth.vm.stack import to_bytes
 from eth.vm.state import BaseState, BaseTransactionExecutor
 from eth_typing import Address
 
-from pyevm_agents.simulation.checks import MAX_NONCE, require_valid
+from pyevm_agents.simulation.validation import MAX_NONCE, require_valid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from eth.constants import BLANK_ROOT_HASH, EMPTY_SHA3
 
-from pyevm_agents.state.nodes import HASH_PREFIX, encode_list, encode_string, span
+from pyevm_agents.state.trie_nodes import HASH_PREFIX, encode_list, encode_string, span
 
 
 class Account(NamedTuple):

@@ -8,7 +8,7 @@ from eth_hash.auto import keccak
 from lru import LRU
 
 if TYPE_CHECKING:
-    from pyevm_agents.state.nodes import Node
+    from pyevm_agents.state.trie_nodes import Node
 
 NODES = 8_192
 """Nodes of tries that are kept decoded; a branch takes some 1.5 KB."""

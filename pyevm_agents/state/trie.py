@@ -14,7 +14,7 @@ from eth_hash.auto import keccak
 
 from pyevm_agents.state.account import encode_integer
 from pyevm_agents.state.cache import StateCache
-from pyevm_agents.state.nodes import (
+from pyevm_agents.state.trie_nodes import (
     HASH_BYTES,
     HASH_PREFIX,
     NOTHING,

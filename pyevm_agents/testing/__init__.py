@@ -9,37 +9,42 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.models import ScriptedModel, again, answer, unchecked, use
-    from pyevm_agents.models.adversary import AdversarialModel
-    from pyevm_agents.schedule_file import ScheduleFile
-    from pyevm_agents.testing.adversarial import Adversary, adversary, adversary_settings, saying
+    from pyevm_agents.models.fakes.adversary import AdversarialModel
+    from pyevm_agents.testing.adversary_strategy import (
+        Adversary,
+        adversary,
+        adversary_settings,
+        saying,
+    )
     from pyevm_agents.testing.asking import agent_input
     from pyevm_agents.testing.assertions import assert_agent
-    from pyevm_agents.testing.case import AgentTestCase
     from pyevm_agents.testing.cassettes import cassette
     from pyevm_agents.testing.chain import AgentChain
-    from pyevm_agents.testing.deploying import DeploymentError
-    from pyevm_agents.testing.script import ModelOfTest
+    from pyevm_agents.testing.deployment import DeploymentError
+    from pyevm_agents.testing.model_stub import ModelOfTest
     from pyevm_agents.testing.stateful import AdversarialMachine
+    from pyevm_agents.testing.unittest_case import AgentTestCase
 
 HOMES = {
     "AdversarialMachine": "pyevm_agents.testing.stateful",
-    "AdversarialModel": "pyevm_agents.models.adversary",
-    "Adversary": "pyevm_agents.testing.adversarial",
+    "AdversarialModel": "pyevm_agents.models.fakes.adversary",
+    "Adversary": "pyevm_agents.testing.adversary_strategy",
     "AgentChain": "pyevm_agents.testing.chain",
-    "AgentTestCase": "pyevm_agents.testing.case",
-    "DeploymentError": "pyevm_agents.testing.deploying",
-    "ModelOfTest": "pyevm_agents.testing.script",
-    "ScheduleFile": "pyevm_agents.schedule_file",
+    "AgentTestCase": "pyevm_agents.testing.unittest_case",
+    "DeploymentError": "pyevm_agents.testing.deployment",
+    "ModelOfTest": "pyevm_agents.testing.model_stub",
+    "ScheduleFile": "pyevm_agents.config.schedule_file",
     "ScriptedModel": "pyevm_agents.models",
-    "adversary": "pyevm_agents.testing.adversarial",
-    "adversary_settings": "pyevm_agents.testing.adversarial",
+    "adversary": "pyevm_agents.testing.adversary_strategy",
+    "adversary_settings": "pyevm_agents.testing.adversary_strategy",
     "agent_input": "pyevm_agents.testing.asking",
     "again": "pyevm_agents.models",
     "answer": "pyevm_agents.models",
     "assert_agent": "pyevm_agents.testing.assertions",
     "cassette": "pyevm_agents.testing.cassettes",
-    "saying": "pyevm_agents.testing.adversarial",
+    "saying": "pyevm_agents.testing.adversary_strategy",
     "unchecked": "pyevm_agents.models",
     "use": "pyevm_agents.models",
 }

@@ -13,23 +13,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
 
+from pyevm_agents.display import counted
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.shown import counted
-from pyevm_agents.testing.checks import tool_name, whole
 from pyevm_agents.testing.costs import cost_of
 from pyevm_agents.testing.differences import at_each, did, difference, differences
-from pyevm_agents.testing.expectations import address_of, is_text, told
+from pyevm_agents.testing.inputs import tool_name, whole
+from pyevm_agents.testing.matching import address_of, is_text, told
 from pyevm_agents.testing.reports import run_text
 from pyevm_agents.testing.subjects import run_about
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from pyevm_agents.agents.trace import AgentStep
     from pyevm_agents.testing.chain import AgentChain
-    from pyevm_agents.testing.expectations import Expected, ExpectedText
-    from pyevm_agents.testing.runs import AgentRun
+    from pyevm_agents.testing.matching import Expected, ExpectedText
+    from pyevm_agents.testing.run_log import AgentRun
     from pyevm_agents.testing.subjects import Subject
-    from pyevm_agents.trace import AgentStep
 
 Part: TypeAlias = Literal["gas", "evm", "prompt", "output"]
 """What gas was paid for: all of it, or one part."""

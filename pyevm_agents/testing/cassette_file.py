@@ -1,6 +1,6 @@
 """A cassette's file: what models said in one test, for people to read and for git to compare.
 
-Exchanges are written as in chain fixtures (`pyevm_agents.fixtures.exchanges`); texts of several
+Exchanges are written as in chain fixtures (`recordings/generation_codec.py`); texts of several
 lines are lists of lines, so that a diff shows the lines that changed. White space and the order of
 keys mean nothing: whatever formats a repository's JSON may format cassettes.
 """
@@ -13,18 +13,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyevm_agents import __version__
+from pyevm_agents.atomic_files import write_whole
 from pyevm_agents.config import DIGEST_BYTES
 from pyevm_agents.errors import ConfigError, FixtureError
-from pyevm_agents.fixtures import form
-from pyevm_agents.fixtures.exchanges import exchange_form, read_exchange
-from pyevm_agents.fixtures.node import Node
-from pyevm_agents.whole_files import write_whole
+from pyevm_agents.recordings import canonical_json
+from pyevm_agents.recordings.generation_codec import exchange_form, read_exchange
+from pyevm_agents.recordings.json_reader import Node
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyevm_agents.fixtures.form import Json
-    from pyevm_agents.models.recorded import Exchange
+    from pyevm_agents.models.fakes.recorded import Exchange
+    from pyevm_agents.recordings.canonical_json import Json
 
 FORMAT = "pyevm-agents cassette"
 VERSION = 1
@@ -61,7 +61,7 @@ class CassetteModel:
     """As the chain's configuration has it."""
 
     digest: bytes
-    """As `precompiles.ports.ModelProfile.digest`."""
+    """As `precompiles.language_model.ModelProfile.digest`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,10 @@ def encode(cassette: Cassette) -> bytes:
         },
         "models": models,
         "steps": [_in_lines(step) for step in steps],
-        "digests": {"models": form.digest_of(models), "steps": [form.digest_of(s) for s in steps]},
+        "digests": {
+            "models": canonical_json.digest_of(models),
+            "steps": [canonical_json.digest_of(s) for s in steps],
+        },
     }
     return (_spelled(whole) + "\n").encode()
 
@@ -171,7 +174,7 @@ def _read(data: bytes) -> Json:
             raise FixtureError(
                 f"line {number} is git's mark of a conflict ({written[:7]}): take one side whole"
             )
-    return form.read_json(text, "cassette")
+    return canonical_json.read_json(text, "cassette")
 
 
 def _check_digests(root: Node, steps: list[Node]) -> None:
@@ -194,7 +197,7 @@ def _check_digests(root: Node, steps: list[Node]) -> None:
 
 def _digest(place: str, value: Json) -> str:
     try:
-        return form.digest_of(value)
+        return canonical_json.digest_of(value)
     except ValueError as error:  # A number that is none, such as 1e999.
         raise FixtureError(f"{place}: {error}") from error
 

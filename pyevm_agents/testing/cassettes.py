@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from precompiles.ports import Described
+from precompiles.language_model import Described
 from pyevm_agents.errors import ConfigError, FixtureError, RecordError
-from pyevm_agents.fixtures.exchanges import settled
 from pyevm_agents.models import RememberingModel
-from pyevm_agents.models.recorded import RecordedModel, RecordingModel
+from pyevm_agents.models.fakes.recorded import RecordedModel, RecordingModel
+from pyevm_agents.recordings.generation_codec import settled
 from pyevm_agents.testing.cassette_file import (
     Cassette,
     CassetteModel,
@@ -31,8 +31,14 @@ from pyevm_agents.testing.prompt_diff import closest, difference, end_of, text_o
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from precompiles.ports import Facts, Generation, GenerationRequest, LanguageModel, Segment
-    from pyevm_agents.models.recorded import Exchange
+    from precompiles.language_model import (
+        Facts,
+        Generation,
+        GenerationRequest,
+        LanguageModel,
+        Segment,
+    )
+    from pyevm_agents.models.fakes.recorded import Exchange
     from pyevm_agents.testing.chain import AgentChain
 
 AGAIN = "record it with the model"
@@ -290,7 +296,7 @@ class CassetteRecorder:
 
 
 class _ToldModel:
-    """A model of whose work somebody is told. Implements `precompiles.ports.LanguageModel`."""
+    """A model of whose work somebody is told. Implements `LanguageModel`."""
 
     def __init__(self, model: LanguageModel, tell: Callable[[str], None]) -> None:
         self._model = model

@@ -20,24 +20,24 @@ from weakref import WeakSet
 
 from eth_utils import to_checksum_address
 
+from pyevm_agents.agents.revert_reasons import learn_errors
+from pyevm_agents.agents.trace import agent_steps
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import SwitchedModel
 from pyevm_agents.node import Keys, Node
 from pyevm_agents.node.clock import MAX_TIMESTAMP_SECONDS
-from pyevm_agents.node.watchers import Watcher
-from pyevm_agents.reasons import learn_errors
-from pyevm_agents.rpc.methods import node_service
+from pyevm_agents.node.listeners import Watcher
+from pyevm_agents.rpc.methods.registry import node_service
 from pyevm_agents.rpc.session import Session
 from pyevm_agents.testing.addresses import canonical
+from pyevm_agents.testing.artifacts import Artifacts
 from pyevm_agents.testing.asking import agent_input
-from pyevm_agents.testing.checks import known, shown, text, whole
-from pyevm_agents.testing.contracts import Artifacts
-from pyevm_agents.testing.deploying import creation_transaction, deployed_address
+from pyevm_agents.testing.deployment import creation_transaction, deployed_address
+from pyevm_agents.testing.genesis_template import prepared, told_schedule
 from pyevm_agents.testing.hashes import hash_of
-from pyevm_agents.testing.prepared import prepared, told_schedule
-from pyevm_agents.testing.runs import keep_runs, log
-from pyevm_agents.testing.script import ModelOfTest
-from pyevm_agents.trace import agent_steps
+from pyevm_agents.testing.inputs import known, shown, text, whole
+from pyevm_agents.testing.model_stub import ModelOfTest
+from pyevm_agents.testing.run_log import keep_runs, log
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
 
     from eth.abc import BlockHeaderAPI, ComputationAPI
 
+    from pyevm_agents.agents.trace import AgentStep
     from pyevm_agents.chain import MinedBlock
-    from pyevm_agents.provider import AgentProvider
-    from pyevm_agents.schedule_file import ScheduleFile
+    from pyevm_agents.config.schedule_file import ScheduleFile
+    from pyevm_agents.rpc.web3_provider import AgentProvider
     from pyevm_agents.testing.addresses import AddressLike
-    from pyevm_agents.testing.prepared import Prepared
-    from pyevm_agents.trace import AgentStep
+    from pyevm_agents.testing.genesis_template import Prepared
 
 T = TypeVar("T")
 
@@ -141,9 +141,7 @@ class AgentChain:
         Raises: ConfigError: web3.py is not installed.
         """
         try:
-            from pyevm_agents.testing.connection import (  # noqa: PLC0415 - an extra, and slow
-                ProviderOfTest,
-            )
+            from pyevm_agents.testing.web3_connection import ProviderOfTest  # noqa: PLC0415 - as above
         except ModuleNotFoundError as error:
             raise ConfigError(
                 f"web3.py is not installed ({error}): pip install 'pyevm-agents[test]'"
@@ -154,7 +152,7 @@ class AgentChain:
     def w3(self) -> Any:  # noqa: ANN401 - web3.py is an extra
         """A `web3.Web3` on this chain; the first account is its default."""
         provider = self.provider
-        from pyevm_agents.testing.connection import connected  # noqa: PLC0415 - as above
+        from pyevm_agents.testing.web3_connection import connected  # noqa: PLC0415 - as above
 
         return connected(self, provider)
 

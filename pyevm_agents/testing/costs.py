@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pyevm_agents.trace import AgentStep
+    from pyevm_agents.agents.trace import AgentStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

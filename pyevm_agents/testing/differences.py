@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from pyevm_agents.testing.expectations import is_text, is_value, told
+from pyevm_agents.testing.matching import is_text, is_value, told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyevm_agents.testing.expectations import ExpectedText
-    from pyevm_agents.trace import AgentStep
+    from pyevm_agents.agents.trace import AgentStep
+    from pyevm_agents.testing.matching import ExpectedText
 
 
 def differences(wanted: Mapping[str, object], step: AgentStep) -> str | None:

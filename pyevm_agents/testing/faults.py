@@ -25,14 +25,13 @@ from eth_utils import (
 
 from precompiles.abi import DESCRIPTION_SELECTOR, NAME_SELECTOR
 from precompiles.spec import MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
-from pyevm_agents.artifacts import artifact
+from pyevm_agents.contracts import artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import again, answer
-from pyevm_agents.testing import checks
+from pyevm_agents.testing import inputs
 from pyevm_agents.testing.addresses import canonical
 from pyevm_agents.testing.asking import agent_input
-from pyevm_agents.testing.checks import shown
-from pyevm_agents.testing.hostile import (
+from pyevm_agents.testing.hostile_tool import (
     NOBODY,
     Fault,
     Kind,
@@ -40,12 +39,13 @@ from pyevm_agents.testing.hostile import (
     take_away,
     tool_address,
 )
+from pyevm_agents.testing.inputs import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pyevm_agents.models import AnswerStep, RepeatedStep
-    from pyevm_agents.models.script_steps import Step
+    from pyevm_agents.models.fakes.script_steps import Step
     from pyevm_agents.testing.addresses import AddressLike
     from pyevm_agents.testing.chain import AgentChain
 
@@ -156,7 +156,7 @@ def answers(text: str) -> Fault:
     `CalldataTooLarge` beyond 64 KiB. Before that its tokens may cost more than there is: the run
     then reverts with nothing. A mebibyte takes all gas of a block to copy.
     """
-    checked = checks.text("answers(…)", text)
+    checked = inputs.text("answers(…)", text)
     return Fault(kind=Kind.RETURN, payload=encode(["int256", "string"], [-1, checked]))
 
 
@@ -170,7 +170,7 @@ def reenters(agent: AddressLike, question: str) -> Fault:
     Input:
         agent: whose `run` is called, by the tool.
     """
-    params, encoded = agent_input(checks.text("reenters(agent, …)", question))
+    params, encoded = agent_input(inputs.text("reenters(agent, …)", question))
     data = artifact("IERCAgentTool").call("run", (params, encoded), to_checksum_address(NOBODY))
     return Fault(kind=Kind.REENTER, payload=data, target=canonical(agent))
 
@@ -195,7 +195,7 @@ def changes(*, name: str | None = None, description: str | None = None) -> Fault
             description,
         )
     )
-    checks.text("changes(…)", text)
+    inputs.text("changes(…)", text)
     return Fault(kind=Kind.CHANGE, payload=encode(["string"], [text]), selector=selector)
 
 

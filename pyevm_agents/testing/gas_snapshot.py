@@ -11,9 +11,9 @@ import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from pyevm_agents.atomic_files import write_whole
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.testing.costs import Cost
-from pyevm_agents.whole_files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping

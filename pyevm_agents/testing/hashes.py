@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.testing.checks import shown
+from pyevm_agents.testing.inputs import shown
 
 HASH_BYTES = 32
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from pyevm_agents.shown import shown
+from pyevm_agents.display import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from precompiles.ports import Segment
+    from precompiles.language_model import Segment
 
 CONTEXT_LINES = 2
 MAX_LINES = 60

@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
 
-from pyevm_agents.shown import counted, shown
+from pyevm_agents.display import counted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from pyevm_agents.testing.runs import AgentRun
-    from pyevm_agents.trace import AgentStep
+    from pyevm_agents.agents.trace import AgentStep
+    from pyevm_agents.testing.run_log import AgentRun
 
 MAX_CHARACTERS = 400
 """Of one text of a model or a tool; a hostile tool tells a megabyte."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from hypothesis.strategies import SearchStrategy, characters, text
 
+from precompiles.escaping import CONTROL_CLASS
 from precompiles.spec import MAX_NAME_CHARACTER
-from precompiles.text import CONTROL_CLASS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

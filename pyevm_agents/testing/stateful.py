@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, ClassVar
 from hypothesis.control import current_build_context
 from hypothesis.stateful import RuleBasedStateMachine
 
-from pyevm_agents.testing.adversarial import adversary
+from pyevm_agents.testing.adversary_strategy import adversary
 from pyevm_agents.testing.chain import AgentChain
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
     from pyevm_agents.testing.addresses import AddressLike
-    from pyevm_agents.testing.adversarial import Adversary
+    from pyevm_agents.testing.adversary_strategy import Adversary
 
 
 class AdversarialMachine(RuleBasedStateMachine):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from pyevm_agents.agents.trace import AgentStep
+from pyevm_agents.display import counted
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.shown import counted
-from pyevm_agents.testing.checks import shown
 from pyevm_agents.testing.hashes import hash_of
-from pyevm_agents.testing.runs import AgentRun, run_of
-from pyevm_agents.trace import AgentStep
+from pyevm_agents.testing.inputs import shown
+from pyevm_agents.testing.run_log import AgentRun, run_of
 
 if TYPE_CHECKING:
     from pyevm_agents.testing.chain import AgentChain

@@ -11,10 +11,10 @@ from eth.constants import STACK_DEPTH_LIMIT, UINT_64_MAX
 from eth.vm.forks.shanghai.constants import INITCODE_WORD_COST
 from eth.vm.stack import to_bytes, to_int
 
-from pyevm_agents.tracing.events import Frame, Step
-from pyevm_agents.tracing.failures import COLLISION, NONCE_AT_ITS_END, TOO_DEEP, TOO_POOR
+from pyevm_agents.tracing.error_messages import COLLISION, NONCE_AT_ITS_END, TOO_DEEP, TOO_POOR
 from pyevm_agents.tracing.gas import meter_of
 from pyevm_agents.tracing.opcodes import CALL, CALLCODE, CREATES, STATICCALL, form_of
+from pyevm_agents.tracing.tracer import Frame, Step
 
 if TYPE_CHECKING:
     from eth.abc import MessageAPI

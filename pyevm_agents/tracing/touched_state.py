@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from eth.constants import EMPTY_SHA3
 
-from pyevm_agents.tracing.events import NoopTracer
 from pyevm_agents.tracing.opcodes import CALLS, CREATES
 from pyevm_agents.tracing.touches import (
     TOUCHING_OPCODES,
@@ -17,12 +16,13 @@ from pyevm_agents.tracing.touches import (
     touched_account,
     touched_slot,
 )
+from pyevm_agents.tracing.tracer import NoopTracer
 
 if TYPE_CHECKING:
     from eth.abc import StateAPI
     from eth_typing import Address, Hash32
 
-    from pyevm_agents.tracing.events import Beginning, Frame, Step
+    from pyevm_agents.tracing.tracer import Beginning, Frame, Step
 
 PLAIN_CALLS = frozenset({"CALL", "STATICCALL"})
 

@@ -23,7 +23,6 @@ from eth_keys.exceptions import BadSignature
 from eth_typing import Address
 from eth_utils import ValidationError
 
-from pyevm_agents.tracing.events import stack_of
 from pyevm_agents.tracing.opcodes import (
     CALLS,
     CREATE,
@@ -33,13 +32,14 @@ from pyevm_agents.tracing.opcodes import (
     STORAGE_ACCESSES,
     form_of,
 )
+from pyevm_agents.tracing.tracer import stack_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eth.abc import SignedTransactionAPI, StateAPI
 
-    from pyevm_agents.tracing.events import Step
+    from pyevm_agents.tracing.tracer import Step
 
 TOUCHING_OPCODES = CALLS | READS_OF_ACCOUNTS | STORAGE_ACCESSES | {SELFDESTRUCT}
 

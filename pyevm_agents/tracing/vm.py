@@ -11,11 +11,11 @@ from eth._utils.address import generate_contract_address
 from eth.exceptions import VMError
 from eth.vm.opcode_values import STOP
 
-from pyevm_agents.tracing.events import Beginning, stack_of
+from pyevm_agents.tracing.dispatch import Recorder
 from pyevm_agents.tracing.gas import TracedGasMeter
-from pyevm_agents.tracing.recorder import Recorder
+from pyevm_agents.tracing.tracer import Beginning, stack_of
 from pyevm_agents.vm import AgentComputation, AgentState, AgentTransactionExecutor
-from pyevm_agents.vm.code import AgentCode
+from pyevm_agents.vm.jump_destinations import AgentCode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from eth.vm.gas_meter import GasMeter
     from eth_typing import Address
 
-    from pyevm_agents.tracing.events import Tracer
+    from pyevm_agents.tracing.tracer import Tracer
     from pyevm_agents.vm import AgentVM
 
     Choose = Callable[[SignedTransactionAPI], Tracer | None]

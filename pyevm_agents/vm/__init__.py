@@ -14,16 +14,16 @@ These are the only subclasses of py-evm's VM classes.
 Source: architecture, decisions 1 and 2.
 """
 
-from pyevm_agents.vm.blocks import AgentState, AgentVM, PragueAgentVM, WatchedVM
-from pyevm_agents.vm.chains import AgentChain, agent_chain, agent_vm, foreign_chain
 from pyevm_agents.vm.computation import (
     AgentComputation,
     RecordingObserver,
     digest_of,
 )
+from pyevm_agents.vm.configure import AgentChain, agent_chain, agent_vm, foreign_chain
 from pyevm_agents.vm.forks import CANCUN, FORKS, PRAGUE, Fork
-from pyevm_agents.vm.transactions import AgentTransactionExecutor, floor_gas
-from pyevm_agents.vm.watched_state import NotShortError, RunWatcher
+from pyevm_agents.vm.state import NotShortError, RunWatcher
+from pyevm_agents.vm.transaction_executor import AgentTransactionExecutor, floor_gas
+from pyevm_agents.vm.vm import AgentState, AgentVM, PragueAgentVM, WatchedVM
 
 __all__ = [
     "CANCUN",

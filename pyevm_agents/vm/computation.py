@@ -14,19 +14,19 @@ from eth.vm.logic.invalid import InvalidOpcode
 from eth.vm.opcode_values import STOP
 from eth_utils.toolz import merge
 
-from pyevm_agents.deep_calls import at_depth, with_calls
-from pyevm_agents.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
-from pyevm_agents.opcodes import CANCUN_OPCODES, PRAGUE_OPCODES
-from pyevm_agents.vm.code import AgentCode
-from pyevm_agents.vm.pure_reads import PureRead, WatchedCode, is_read, remember, remembered
-from pyevm_agents.vm.watched_state import NotShortError, WatchedState
+from pyevm_agents.vm.jump_destinations import AgentCode
+from pyevm_agents.vm.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
+from pyevm_agents.vm.metadata_cache import PureRead, WatchedCode, is_read, remember, remembered
+from pyevm_agents.vm.opcodes import CANCUN_OPCODES, PRAGUE_OPCODES
+from pyevm_agents.vm.stack_depth import at_depth, with_calls
+from pyevm_agents.vm.state import NotShortError, WatchedState
 
 if TYPE_CHECKING:
     from eth.abc import ComputationAPI, MessageAPI, StateAPI, TransactionContextAPI
     from eth_typing import Address
 
     from precompiles.executor import ExecutorObserver, Inference, PromptCharged
-    from precompiles.ports import Generation, GenerationRequest
+    from precompiles.language_model import Generation, GenerationRequest
 
 
 SMALL_CALL_BYTES = 1_024

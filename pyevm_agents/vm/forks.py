@@ -9,8 +9,8 @@ from eth._utils.calculations import fake_exponential
 from eth.vm.forks.cancun import constants as cancun
 from eth.vm.forks.prague import constants as prague
 
-from pyevm_agents.vm.blocks import AgentVM, PragueAgentVM
-from pyevm_agents.vm.transactions import floor_gas
+from pyevm_agents.vm.transaction_executor import floor_gas
+from pyevm_agents.vm.vm import AgentVM, PragueAgentVM
 
 if TYPE_CHECKING:
     from eth.abc import BlockHeaderAPI, TransactionFieldsAPI
@@ -83,4 +83,4 @@ PRAGUE = Fork(
 )
 
 FORKS = {fork.name: fork for fork in (CANCUN, PRAGUE)}
-"""By the names that a `ChainConfig` has, which knows them as `config.FORKS`."""
+"""By the names that a `ChainConfig` has, which knows them as `chain_config.FORKS`."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.task_bench import TaskBench
-from pyevm_agents.development import funded_chain, model_profile
+from pyevm_agents.devnet.chain import funded_chain, model_profile
 from pyevm_agents.models import ScriptedModel
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from benchmarks.task_bench import TaskRun
     from pyevm_agents.models import Vocabulary
-    from pyevm_agents.models.script_steps import Step
+    from pyevm_agents.models.fakes.script_steps import Step
     from training.tasks import Task
 
 

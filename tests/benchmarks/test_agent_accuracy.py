@@ -27,7 +27,7 @@ from benchmarks.task_bench import TaskBench, TaskRun
 from benchmarks.task_files import write_tasks
 from benchmarks.task_marks import Marks
 from pyevm_agents.errors import EngineFault
-from pyevm_agents.models.gguf import default_model_path
+from pyevm_agents.models.gguf.files import default_model_path
 from tests.benchmarks.sample_tasks import (
     ACTS,
     ACTS_TWICE,

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.choices import Case, cases, default_guide, measure
 
 if TYPE_CHECKING:
-    from pyevm_agents.models.grammar import Guide
+    from pyevm_agents.models.decoding.guided import Guide
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,9 @@ from benchmarks.invariance import (
 )
 from benchmarks.shapes import UNIFIED
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models import LlamaModel, child, gguf
+from pyevm_agents.models import LlamaModel
+from pyevm_agents.models.gguf import files
+from pyevm_agents.models.llama import child_process
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,7 +95,7 @@ def test_the_products_engine_switches_them_off(
     monkeypatch.setenv("GGML_CPU_TILED_MM", "1")  # A child does not see it.
     with LlamaModel(path) as model:
         assert model.profile_facts.vocabulary_tokens > 0
-    monkeypatch.setitem(child.OWN_VARIABLES, "GGML_CPU_TILED_MM", "1")
+    monkeypatch.setitem(child_process.OWN_VARIABLES, "GGML_CPU_TILED_MM", "1")
     with (
         LlamaModel(path) as model,
         pytest.raises(ConfigError, match=r"in one piece than in several .*file type 15"),
@@ -114,11 +116,11 @@ def test_ours_is_invariant_with_the_default_model(
 def test_the_adapter_of_a_row_is_the_installed_one_or_of_random_weights(
     options: argparse.Namespace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(gguf, "DEFAULT_ADAPTER", tmp_path / "absent.gguf")
+    monkeypatch.setattr(files, "DEFAULT_ADAPTER", tmp_path / "absent.gguf")
     assert adapter_file(AS_IT_IS, tmp_path) is None
     random = adapter_file(AS_IT_IS + ADAPTED, tmp_path)
     assert random == tmp_path / "adapter-of-default-file.gguf"
-    monkeypatch.setattr(gguf, "DEFAULT_ADAPTER", random)
+    monkeypatch.setattr(files, "DEFAULT_ADAPTER", random)
     assert adapter_file(AS_IT_IS + ADAPTED, options.work) == random
     assert adapter_file(f"{AS_IT_IS}{ADAPTED} F16", tmp_path) != random
 

@@ -10,11 +10,11 @@ from eth_typing import Address
 
 from benchmarks.random_choice import RandomChoice, random_model
 from precompiles.abi import ParamDescription, ParamType, ToolUse
-from precompiles.addresses import AddressBook
+from precompiles.address_handles import AddressBook
 from precompiles.grammar import agent_grammar
-from precompiles.metadata import Tool
-from precompiles.ports import GenerationRequest, Segment
+from precompiles.language_model import GenerationRequest, Segment
 from precompiles.react import parse
+from precompiles.tool_metadata import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from pyevm_agents.bench import findings
-from pyevm_agents.bench.form import REFERENCES
-from pyevm_agents.bench.json_form import read_report
-from pyevm_agents.bench.parity import parity_schedule, reference
-from pyevm_agents.bench.whole import PARTS
-from pyevm_agents.schedule_file import read_schedule
+from pyevm_agents.bench.measurement.results import REFERENCES
+from pyevm_agents.bench.measurement.results_json import read_report
+from pyevm_agents.bench.pricing.parity import parity_schedule, reference
+from pyevm_agents.bench.report import findings
+from pyevm_agents.bench.suite import PARTS
+from pyevm_agents.config.schedule_file import read_schedule
 
 REPORTS = Path(__file__).parents[2] / "benchmarks" / "reports"
 REPORT = read_report(REPORTS / "default-model.json")

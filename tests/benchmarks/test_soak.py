@@ -17,7 +17,7 @@ from benchmarks import soak
 from benchmarks.cases import KINDS, case
 from benchmarks.circumstances import CIRCUMSTANCES, Bench
 from benchmarks.tally import append, held, rows
-from precompiles.ports import Generation
+from precompiles.language_model import Generation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.contenders import Player
 from benchmarks.swap_scenarios import SwapBench
-from pyevm_agents.development import funded_chain, model_profile
+from pyevm_agents.devnet.chain import funded_chain, model_profile
 from pyevm_agents.models import ScriptedModel
 
 if TYPE_CHECKING:

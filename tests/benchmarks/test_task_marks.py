@@ -14,7 +14,7 @@ from benchmarks.contenders import Player
 from benchmarks.task_bench import TaskBench
 from benchmarks.task_marks import is_word_of, marks_of, right_ledger
 from precompiles.react import GrammarViolationError
-from pyevm_agents.development import funded_chain, model_profile
+from pyevm_agents.devnet.chain import funded_chain, model_profile
 from pyevm_agents.errors import GrammarError
 from pyevm_agents.models import ScriptedModel, answer, use
 from tests.benchmarks import sample_tasks as tasks
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from benchmarks.task_bench import TaskRun
-    from precompiles.ports import Generation, GenerationRequest
+    from precompiles.language_model import Generation, GenerationRequest
     from pyevm_agents.models import Vocabulary
-    from pyevm_agents.models.script_steps import Step
+    from pyevm_agents.models.fakes.script_steps import Step
     from training.tasks import Task
 
     Play = Callable[..., TaskRun]

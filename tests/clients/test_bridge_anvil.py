@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_abi import decode, encode
 
-from pyevm_agents.artifacts import artifact
-from pyevm_agents.fixtures import record_state
-from pyevm_agents.fixtures.shipped import shipped_fixture
+from pyevm_agents.contracts import artifact
+from pyevm_agents.recordings import record_state
+from pyevm_agents.recordings.bundled import shipped_fixture
 from tests.clients.anvil_node import running_anvil
 from tests.contracts.artifact_files import artifact_file
 from tests.contracts.recorded_steps import exported, record_argument

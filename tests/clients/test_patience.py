@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_utils import to_checksum_address
 
-from pyevm_agents.artifacts import artifact
+from pyevm_agents.contracts import artifact
 from tests.clients.running_node import RunningNode
 from tests.clients.stories import FIRST, MICRO_USDC
 from tests.clients.thinking import STEPS, ThinkingNode, thinking_node

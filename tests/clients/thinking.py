@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.demo import WalletDemo
-from pyevm_agents.development import DEVELOPMENT_ADDRESS, model_profile
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, model_profile
+from pyevm_agents.devnet.wallet_demo import WalletDemo
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.models import RememberingModel, ScriptedModel, SwitchedModel, answer, use
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
 from pyevm_agents.node.keys import derived_keys
-from pyevm_agents.rpc.methods import node_service
+from pyevm_agents.rpc.methods.registry import node_service
 from pyevm_agents.server import Server, ServerOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from precompiles.ports import Generation, GenerationRequest, Segment
+    from precompiles.language_model import Generation, GenerationRequest, Segment
     from pyevm_agents.models import ProfileFacts, Vocabulary
 
 STEPS = (

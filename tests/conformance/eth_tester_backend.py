@@ -24,7 +24,7 @@ from pyevm_agents.config import ChainConfig
 from pyevm_agents.node import Keys, Mining, Node
 from pyevm_agents.rpc.errors import RpcError
 from pyevm_agents.rpc.failures import EXECUTION_REVERTED
-from pyevm_agents.rpc.methods import node_service
+from pyevm_agents.rpc.methods.registry import node_service
 from pyevm_agents.rpc.session import Session
 
 GWEI = 10**9

@@ -9,9 +9,9 @@ import pytest
 
 from pyevm_agents.node import Mining, Node
 from pyevm_agents.rpc.context import Rpc
-from pyevm_agents.rpc.envelope import Dispatcher, Work
-from pyevm_agents.rpc.events import Events
-from pyevm_agents.rpc.methods import all_methods
+from pyevm_agents.rpc.dispatcher import Dispatcher, Work
+from pyevm_agents.rpc.filters import Events
+from pyevm_agents.rpc.methods.registry import all_methods
 from pyevm_agents.rpc.service import NodeService
 from pyevm_agents.rpc.session import Session
 from tests.conformance.execution_apis import NAME, Case, cases, imported_chain

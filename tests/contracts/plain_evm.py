@@ -17,7 +17,7 @@ from eth_keys.datatypes import PrivateKey
 from eth_utils import event_abi_to_log_topic, function_abi_to_4byte_selector, to_canonical_address
 from eth_utils.abi import collapse_if_tuple, get_abi_input_types
 
-from pyevm_agents.artifacts import Artifact, artifact
+from pyevm_agents.contracts import Artifact, artifact
 from tests.contracts.artifact_files import ARTIFACT_NAMES
 
 if TYPE_CHECKING:

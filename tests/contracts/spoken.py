@@ -10,8 +10,8 @@ from eth_utils import keccak, to_checksum_address
 from hypothesis import strategies as st
 
 from precompiles.abi import ParamType
-from precompiles.text import ADDRESS
-from pyevm_agents.models.scripted import Step, ToolStep, render
+from precompiles.escaping import ADDRESS
+from pyevm_agents.models.fakes.scripted import Step, ToolStep, render
 from tests.byte_model import PROFILE
 
 TALKATIVE = replace(PROFILE, max_output_tokens=8_192)

@@ -12,7 +12,7 @@ import pytest
 from eth_utils import event_abi_to_log_topic, function_abi_to_4byte_selector
 from eth_utils.abi import get_abi_input_types, get_abi_output_types
 
-from precompiles.refusals import REFUSALS, error_selector
+from precompiles.errors import REFUSALS, error_selector
 from tests.contracts.artifact_files import ARTIFACT_NAMES, CONTRACTS, SOURCES, artifact_file
 
 TOOL_SELECTORS = {

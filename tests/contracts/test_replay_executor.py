@@ -14,10 +14,10 @@ from eth_utils import (
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
+from precompiles.escaping import ADDRESS
 from precompiles.react import GrammarViolationError
 from precompiles.spec import EXECUTOR_ADDRESS
-from precompiles.text import ADDRESS
-from pyevm_agents.artifacts import artifact
+from pyevm_agents.contracts import artifact
 from pyevm_agents.models import answer, use
 from tests.contracts.plain_evm import ZERO, RevertedError, decode_error, reverts, text_input
 from tests.contracts.recorded_steps import exported, record_argument
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from precompiles.ports import GenerationRequest
-    from pyevm_agents.models.scripted import Step
+    from precompiles.language_model import GenerationRequest
+    from pyevm_agents.models.fakes.scripted import Step
     from tests.conftest import Bench
     from tests.contracts.plain_evm import Contract, Evm
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from precompiles.react import GrammarViolationError
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.artifacts import artifact
+from pyevm_agents.contracts import artifact
 from pyevm_agents.models import answer, use
 from tests.contracts.plain_evm import ZERO, decode_error, reverts, text_input
 from tests.contracts.spoken import (
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from eth.abc import ComputationAPI
 
-    from pyevm_agents.models.scripted import Step
+    from pyevm_agents.models.fakes.scripted import Step
     from tests.conftest import Bench
     from tests.contracts.plain_evm import Contract, Evm
 

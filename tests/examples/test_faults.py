@@ -12,7 +12,7 @@ import pytest
 from web3.exceptions import ContractCustomError, ContractLogicError, Web3RPCError
 from web3.logs import DISCARD
 
-from pyevm_agents.models.prompts import asked
+from pyevm_agents.models.fakes.prompts import asked
 from pyevm_agents.testing import AgentChain, ModelOfTest, answer, faults, use
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from web3.contract import Contract
 
-    from precompiles.ports import GenerationRequest
-    from pyevm_agents.models.script_steps import Step
+    from precompiles.language_model import GenerationRequest
+    from pyevm_agents.models.fakes.script_steps import Step
 
     Deploy = Callable[..., Contract]
 

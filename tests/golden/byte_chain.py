@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from eth_typing import Address
 
-from precompiles.schedule import DEFAULT_SCHEDULE
+from precompiles.gas import DEFAULT_SCHEDULE
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.development import DEVELOPMENT_ADDRESS
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
 from tests.byte_model import PROFILE, ByteModel
 from tests.conftest import OWNER, Bench
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from precompiles.ports import GenerationRequest, ModelProfile
-    from precompiles.schedule import Schedule
+    from precompiles.gas import Schedule
+    from precompiles.language_model import GenerationRequest, ModelProfile
 
 Parameter = tuple[int, str, str]
 """Type, name and description of a tool's parameter, as `inputDescription()` returns it."""

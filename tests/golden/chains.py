@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
 
-from pyevm_agents import development
-from pyevm_agents.blocks import decode_block
 from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.chain.block_rlp import decode_block
 from pyevm_agents.config import FORKS, ChainConfig
-from pyevm_agents.development import funded_chain, model_profile, predeploys
-from pyevm_agents.fixtures import read_fixture
+from pyevm_agents.devnet import chain as development
+from pyevm_agents.devnet.chain import funded_chain, model_profile, predeploys
 from pyevm_agents.node import DEFAULT_MNEMONIC
 from pyevm_agents.node.keys import DEFAULT_PATH, derived_keys
+from pyevm_agents.recordings import read_fixture
 from tests.byte_model import ByteModel
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import click
 from click.testing import CliRunner
 
 from pyevm_agents.cli.app import main
-from pyevm_agents.cli.endings import FAULT_STATUS, MISTAKE_STATUS
+from pyevm_agents.cli.errors import FAULT_STATUS, MISTAKE_STATUS
 from pyevm_agents.cli.interrupt import STOPPED_STATUS
-from pyevm_agents.demo import atomic_run, run_as_json
+from pyevm_agents.devnet.wallet_demo import atomic_run, run_as_json
 from tests.golden.json_values import Json, structure_of
 from tests.pyevm_agents.cli.agent_node import AgentNode
 

@@ -18,11 +18,11 @@ from eth_utils import to_checksum_address
 
 from precompiles import abi, spec
 from precompiles.abi import MalformedAbiError, ParamType
+from precompiles.errors import REFUSALS, Refusal, error_selector
+from precompiles.gas import DEFAULT_SCHEDULE
 from precompiles.react import QUOTED_CHARACTERS, GrammarViolationError
-from precompiles.refusals import REFUSALS, Refusal, error_selector
-from precompiles.schedule import DEFAULT_SCHEDULE
-from pyevm_agents.artifacts import artifact
 from pyevm_agents.config import ChainConfig
+from pyevm_agents.contracts import artifact
 from tests.byte_model import PROFILE
 from tests.conftest import OWNER
 from tests.golden.byte_chain import ANSWER, EVERY_TYPE, EXECUTOR, deploy_tool, open_bench

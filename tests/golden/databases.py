@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_hex
 
-from precompiles.ports import Generation, Margin
+from precompiles.language_model import Generation, Margin
 from pyevm_agents.chain import Chain, GenesisAccount, row_keys
+from pyevm_agents.chain.database import HASH_BYTES, MemoryRows
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.database import HASH_BYTES, MemoryRows
-from pyevm_agents.models import store_codec, store_file
+from pyevm_agents.models.store import database
+from pyevm_agents.models.store import rows as store_codec
 from tests.byte_model import PROFILE, ByteModel
 from tests.conftest import OWNER, Bench
 from tests.golden.byte_chain import ANSWER, EXECUTOR
@@ -84,14 +85,14 @@ def _row(value: bytes) -> object:
 
 
 def _store() -> Mapping[str, object]:
-    opened = store_file.open_memory()
+    opened = database.open_memory()
     rows = opened.connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name")
     schema = {f"{kind} {name}": " ".join(sql.split()) for kind, name, sql in rows if sql}
     pragmas = {
         name: opened.connection.execute(f"PRAGMA {name}").fetchone()[0]
         for name in ("application_id", "user_version", "auto_vacuum")
     }
-    store_file.close(opened.connection)
+    database.close(opened.connection)
     question = store_codec.Question(
         digest=SAMPLE_HASH, fingerprint="made up", prompt_tokens=(1, 2, 70_000), grammar="start: A"
     )

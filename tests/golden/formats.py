@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_hex
 
-from pyevm_agents.bench.form import FORM
-from pyevm_agents.bench.json_form import read_report, to_json
-from pyevm_agents.cli.genesis_file import read_genesis
-from pyevm_agents.cli.node_lines import MinedTransaction
+from pyevm_agents.bench.measurement.results import FORM
+from pyevm_agents.bench.measurement.results_json import read_report, to_json
+from pyevm_agents.cli.node.genesis_file import read_genesis
+from pyevm_agents.cli.node.log_format import MinedTransaction
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.development import model_profile
+from pyevm_agents.config.schedule_file import SHORT_NAMES, ScheduleFile, parse_schedule
+from pyevm_agents.devnet.chain import model_profile
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.fixtures import codec, read_fixture
-from pyevm_agents.node import dumping
-from pyevm_agents.replay_library import solidity_form
-from pyevm_agents.replays import Replay, json_form, recorded_steps
-from pyevm_agents.schedule_file import SHORT_NAMES, ScheduleFile, parse_schedule
+from pyevm_agents.node import state_dump
+from pyevm_agents.recordings import codec, read_fixture
+from pyevm_agents.recordings.export import Replay, json_form, recorded_steps
+from pyevm_agents.recordings.export_solidity import solidity_form
 from pyevm_agents.testing import cassette_file, gas_snapshot
 from pyevm_agents.testing.costs import NOTHING
 from tests.golden.chains import FINGERPRINT, FIXTURES
@@ -107,7 +107,7 @@ def _of_a_node() -> Mapping[str, object]:
     frame = node.ask("debug_traceTransaction", sent, {"tracer": "callTracer"})
     steps = recorded_steps(frame, node.ask("agent_traceTransaction", sent))
     replay = Replay(name="Golden", source="Recorded for golden files.", steps=steps)
-    dump = dumping.dump(node.node)
+    dump = state_dump.dump(node.node)
     node.node.close()
     logged = MinedTransaction(
         hash=sent, block=1, gas_used=2, created=None, failure=None, starved=None, printed=("a",)

@@ -13,16 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pyevm_agents import (
-    config,
-    models,
-    provider,
-    pytest_cassettes,
-    pytest_gas,
-    pytest_plugin,
-    pytest_reports,
-    testing,
-)
+from pyevm_agents import config, models, testing
+from pyevm_agents.pytest_plugin import cassettes, gas_snapshot, plugin, reports
+from pyevm_agents.rpc import web3_provider
 from pyevm_agents.testing import faults
 from pyevm_agents.testing.costs import NOTHING
 
@@ -32,7 +25,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.models import Vocabulary
 
-PARTS = (pytest_plugin, pytest_cassettes, pytest_gas, pytest_reports)
+PARTS = (plugin, cassettes, gas_snapshot, reports)
 """Modules that are plugins: they may declare options and fixtures."""
 
 
@@ -40,7 +33,7 @@ def collect_plugin(_vocabulary: Vocabulary) -> Mapping[str, object]:
     """Return the names that stand in users' suites and their configuration."""
     recorder = _Parser()
     manager = pytest.PytestPluginManager()
-    manager.register(pytest_plugin, "golden")
+    manager.register(plugin, "golden")
     manager.hook.pytest_addoption.call_historic(
         kwargs={"parser": recorder, "pluginmanager": manager}
     )
@@ -49,20 +42,20 @@ def collect_plugin(_vocabulary: Vocabulary) -> Mapping[str, object]:
         "ini": recorder.ini,
         "markers": sorted(_markers()),
         "fixtures": sorted(name for part in PARTS for name in _fixtures(part)),
-        "section under a failed test": pytest_reports.SECTION,
-        "JUnit properties": [pytest_reports.PROPERTY + name for name in asdict(NOTHING)],
+        "section under a failed test": reports.SECTION,
+        "JUnit properties": [reports.PROPERTY + name for name in asdict(NOTHING)],
         "cassettes": {
-            "folder": pytest_cassettes.FOLDER,
-            "options to record": [pytest_cassettes.RECORD, pytest_cassettes.OTHER_RECORD],
-            "value for missing ones": pytest_cassettes.MISSING,
+            "folder": cassettes.FOLDER,
+            "options to record": [cassettes.RECORD, cassettes.OTHER_RECORD],
+            "value for missing ones": cassettes.MISSING,
         },
         "public names": {
             "pyevm_agents.testing": _members(testing, testing.__all__),
             "pyevm_agents.models": _members(models, models.__all__),
             "pyevm_agents.testing.faults": _members(faults, _defined(faults)),
-            "pyevm_agents.config": _members(config, _defined(config)),
-            "pyevm_agents.provider": _members(provider, _defined(provider)),
-            "pyevm_agents.pytest_plugin": sorted(_fixtures(pytest_plugin)),
+            "pyevm_agents.config": _members(config, config.__all__),
+            "pyevm_agents.rpc.web3_provider": _members(web3_provider, _defined(web3_provider)),
+            "pyevm_agents.pytest_plugin.plugin": sorted(_fixtures(plugin)),
         },
     }
 
@@ -99,7 +92,7 @@ def _markers() -> Iterator[str]:
         ).stdout
     for line in printed.splitlines():
         name = line.removeprefix("@pytest.mark.").partition(":")[0]
-        if name.startswith(("agent_", pytest_cassettes.MARKER)) and name != line:
+        if name.startswith(("agent_", cassettes.MARKER)) and name != line:
             yield name
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from eth_abi import encode
 from eth_utils import to_checksum_address
 
-from pyevm_agents.artifacts import artifact
-from pyevm_agents.demo import WalletDemo
-from pyevm_agents.development import DEFAULT_MODEL_NAME, model_profile
+from pyevm_agents.contracts import artifact
+from pyevm_agents.devnet.chain import DEFAULT_MODEL_NAME, model_profile
+from pyevm_agents.devnet.wallet_demo import WalletDemo
 from tests.byte_model import PROFILE
 from tests.golden.byte_chain import ANSWER, EVERY_TYPE, EXECUTOR, deploy_tool, open_bench
 from tests.golden.consensus import encode_request
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from precompiles.ports import GenerationRequest
+    from precompiles.language_model import GenerationRequest
     from pyevm_agents.models import ProfileFacts, Vocabulary
     from tests.conftest import Bench
 

@@ -6,28 +6,28 @@ from typing import TYPE_CHECKING, Any
 
 from eth_utils import to_checksum_address, to_hex
 
-from pyevm_agents.artifacts import artifact
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.demo import WalletDemo
-from pyevm_agents.development import (
+from pyevm_agents.contracts import artifact
+from pyevm_agents.devnet.chain import (
     DEVELOPMENT_ADDRESS,
     DEVELOPMENT_BALANCE_WEI,
     DEVELOPMENT_KEY,
     model_profile,
 )
+from pyevm_agents.devnet.wallet_demo import WalletDemo
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.models import ScriptedModel, SwitchedModel, answer
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
 from pyevm_agents.node.keys import derived_keys
 from pyevm_agents.rpc import errors, failures
-from pyevm_agents.rpc.absent import ABSENT
 from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.methods import all_methods, node_service
+from pyevm_agents.rpc.method_table import Optional
+from pyevm_agents.rpc.methods.registry import all_methods, node_service
 from pyevm_agents.rpc.session import Session
-from pyevm_agents.rpc.table import Optional
-from pyevm_agents.simulation import checks
-from pyevm_agents.tracing.table import TRACERS
+from pyevm_agents.rpc.unsupported import ABSENT
+from pyevm_agents.simulation import validation
+from pyevm_agents.tracing.registry import TRACERS
 from tests.byte_model import PROFILE, ByteModel
 from tests.golden.json_values import Json, abbreviate, structure_of
 from tests.pyevm_agents.rpc.contracts_to_trace import CALLER, CODES, COUNTER, REVERTING
@@ -35,10 +35,10 @@ from tests.pyevm_agents.rpc.contracts_to_trace import CALLER, CODES, COUNTER, RE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from precompiles.ports import GenerationRequest, ModelProfile
+    from precompiles.language_model import GenerationRequest, ModelProfile
     from pyevm_agents.models import Vocabulary
+    from pyevm_agents.rpc.method_table import Method
     from pyevm_agents.rpc.service import NodeService
-    from pyevm_agents.rpc.table import Method
 
 FIRST = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
 SECOND = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
@@ -70,15 +70,15 @@ def collect_rpc(vocabulary: Vocabulary) -> Mapping[str, object]:
             "a limit": errors.LIMIT_EXCEEDED,
             "server": failures.SERVER_ERROR,
             "reverted": failures.EXECUTION_REVERTED,
-            "simulation: nonce too low": checks.NONCE_TOO_LOW,
-            "simulation: nonce too high": checks.NONCE_TOO_HIGH,
-            "simulation: intrinsic gas": checks.INTRINSIC_GAS,
-            "simulation: insufficient funds": checks.INSUFFICIENT_FUNDS,
-            "simulation: block gas limit": checks.BLOCK_GAS_LIMIT,
-            "simulation: block numbers": checks.BLOCK_NUMBERS,
-            "simulation: timestamps": checks.BLOCK_TIMESTAMPS,
-            "simulation: size of init code": checks.INITCODE_SIZE,
-            "simulation: too many blocks": checks.TOO_MANY_BLOCKS,
+            "simulation: nonce too low": validation.NONCE_TOO_LOW,
+            "simulation: nonce too high": validation.NONCE_TOO_HIGH,
+            "simulation: intrinsic gas": validation.INTRINSIC_GAS,
+            "simulation: insufficient funds": validation.INSUFFICIENT_FUNDS,
+            "simulation: block gas limit": validation.BLOCK_GAS_LIMIT,
+            "simulation: block numbers": validation.BLOCK_NUMBERS,
+            "simulation: timestamps": validation.BLOCK_TIMESTAMPS,
+            "simulation: size of init code": validation.INITCODE_SIZE,
+            "simulation: too many blocks": validation.TOO_MANY_BLOCKS,
         },
         "tracers": [*TRACERS],
         "answers": plain,

@@ -31,7 +31,7 @@ from precompiles.abi import (
     decode_string,
     encode_result,
 )
-from precompiles.refusals import Refusal
+from precompiles.errors import Refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,9 +14,9 @@ from eth_utils import keccak, to_checksum_address
 
 from precompiles.executor import Executor
 from precompiles.react import GrammarViolationError
-from pyevm_agents.artifacts import artifact
+from pyevm_agents.agents.trace import inferences
 from pyevm_agents.chain import Call
-from pyevm_agents.trace import inferences
+from pyevm_agents.contracts import artifact
 from pyevm_agents.vm import agent_vm
 from tests.byte_model import PROFILE, ByteModel
 from tests.conftest import OWNER, STRANGER

@@ -23,10 +23,10 @@ from precompiles.abi import (
     ToolUse,
     encode_result,
 )
-from precompiles.addresses import AddressBook
+from precompiles.address_handles import AddressBook
 from precompiles.grammar import _up_to, agent_grammar
-from precompiles.metadata import Tool
 from precompiles.react import GrammarViolationError, parse, past_steps
+from precompiles.tool_metadata import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from precompiles.abi import FinalAnswer, IterationRequest, ParamDescription, ParamType, ToolUse
-from precompiles.addresses import AddressBook
-from precompiles.metadata import Tool
-from precompiles.ports import ModelProfile, Segment
+from precompiles.address_handles import AddressBook
+from precompiles.errors import Refusal
+from precompiles.language_model import ModelProfile, Segment
 from precompiles.react import (
     GrammarViolationError,
     Step,
@@ -22,7 +22,7 @@ from precompiles.react import (
     past_steps,
     thought_of,
 )
-from precompiles.refusals import Refusal
+from precompiles.tool_metadata import Tool
 
 POOL = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
 OTHER = "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB"

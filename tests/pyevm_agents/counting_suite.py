@@ -29,7 +29,7 @@ def counted(agent_chain, question=None):
 """
 
 SAYING = """
-from pyevm_agents.models.recorded import RecordingModel
+from pyevm_agents.models.fakes.recorded import RecordingModel
 from tests.byte_model import ByteModel
 
 USE = ' I add.\\nAction: CounterTool\\nAction Input: {"amount": 5}'

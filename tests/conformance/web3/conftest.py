@@ -18,7 +18,7 @@ from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Mining, Node
 from pyevm_agents.node.keys import derived_keys
-from pyevm_agents.rpc.methods import node_service
+from pyevm_agents.rpc.methods.registry import node_service
 from tests.conformance.web3.not_here import NOT_HERE
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def world() -> Iterator[World]:
 
 
 def _filled(node: Node, service: NodeService) -> World:
-    w3 = _module("web3").Web3(_module("pyevm_agents.provider").AgentProvider(service))
+    w3 = _module("web3").Web3(_module("pyevm_agents.rpc.web3_provider").AgentProvider(service))
     sender = w3.eth.accounts[0]
     contracts = {}
     transactions: dict[str, Any] = {}
@@ -149,7 +149,9 @@ def _from_the_same_state(world: World, request: pytest.FixtureRequest) -> Iterat
 
 @pytest.fixture
 def w3(world: World) -> Web3:
-    made: Web3 = _module("web3").Web3(_module("pyevm_agents.provider").AgentProvider(world.service))
+    made: Web3 = _module("web3").Web3(
+        _module("pyevm_agents.rpc.web3_provider").AgentProvider(world.service)
+    )
     made.eth.default_account = made.eth.accounts[0]
     return made
 
@@ -272,6 +274,6 @@ def math_contract_deploy_txn_hash(world: World) -> Any:  # noqa: ANN401 - web3's
 
 @pytest.fixture
 def async_w3(world: World) -> AsyncWeb3[Any]:
-    provider = _module("pyevm_agents.provider").AsyncAgentProvider(world.service)
+    provider = _module("pyevm_agents.rpc.web3_provider").AsyncAgentProvider(world.service)
     made: AsyncWeb3[Any] = _module("web3").AsyncWeb3(provider)
     return made

@@ -12,7 +12,7 @@ WHY = "web3.py or pytest-asyncio is not installed: pip install pyevm-agents[web3
 pytest_asyncio = pytest.importorskip("pytest_asyncio", reason=WHY)
 web3 = pytest.importorskip("web3", reason=WHY)
 suite = import_module("web3._utils.module_testing.persistent_connection_provider")
-provider = import_module("pyevm_agents.provider")
+provider = import_module("pyevm_agents.rpc.web3_provider")
 
 # The tests themselves drop coroutines that they never await.
 pytestmark = pytest.mark.filterwarnings(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from pyevm_agents.bench import form
-from pyevm_agents.bench.form import (
+from pyevm_agents.bench.measurement import results
+from pyevm_agents.bench.measurement.intervals import interval, scaled
+from pyevm_agents.bench.measurement.results import (
     Attack,
     Cost,
     Growth,
@@ -24,9 +25,8 @@ from pyevm_agents.bench.form import (
     Term,
     Yardstick,
 )
-from pyevm_agents.bench.intervals import interval, scaled
-from pyevm_agents.bench.parity import prices
-from pyevm_agents.bench.usage import Usage
+from pyevm_agents.bench.measurement.usage import Usage
+from pyevm_agents.bench.pricing.parity import prices
 
 OURS = "pyevm-agents"
 ANVIL = "anvil 1.5.0"
@@ -238,7 +238,7 @@ def report() -> Report:
         evm_gas=60_000,
     )
     return Report(
-        form=form.FORM,
+        form=results.FORM,
         made_at="2026-11-21T23:40:00+00:00",
         command="pyevm-agents bench --html report.html",
         mode="full",

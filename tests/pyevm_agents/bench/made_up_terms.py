@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyevm_agents.bench.form import Probe
-from pyevm_agents.bench.usage import Usage
+from pyevm_agents.bench.measurement.results import Probe
+from pyevm_agents.bench.measurement.usage import Usage
 
 SHORT_CALL_BYTES = 500
 
@@ -40,7 +40,7 @@ class Truth:
 def made_up_probes(
     truth: Truth, *, longest: int = 4096, noise: float = 0.0, rounds: int = 5, seed: int = 0
 ) -> list[Probe]:
-    """Return probes as `inference.probes` makes them, each round off by relative noise."""
+    """Return probes as `runner.probes` makes them, each round off by relative noise."""
     chance = np.random.default_rng(seed)
 
     def probe(term: str, usage: Usage, seconds: float, detail: str = "") -> Probe:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from eth_abi import encode
 
-from precompiles.schedule import Schedule
+from precompiles.gas import Schedule
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.artifacts import artifact
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.development import DEVELOPMENT_ADDRESS, Account
+from pyevm_agents.contracts import artifact
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, Account
 from tests.byte_model import PROFILE, ByteModel
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from precompiles.ports import ModelProfile
-    from pyevm_agents.development import Sent
+    from precompiles.language_model import ModelProfile
+    from pyevm_agents.devnet.chain import Sent
 
 DEAR = Schedule(
     executor_base_gas=70_001,

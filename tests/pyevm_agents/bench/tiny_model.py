@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.bench.model_shapes import Shape
-from pyevm_agents.bench.sizes import written
+from pyevm_agents.bench.inference.model_shapes import Shape
+from pyevm_agents.bench.runs.model_sizes import written
 
 if TYPE_CHECKING:
     from pathlib import Path

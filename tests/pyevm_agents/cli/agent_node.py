@@ -7,14 +7,14 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pyevm_agents.artifacts import artifact
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.demo import WalletDemo
-from pyevm_agents.development import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI, DEVELOPMENT_KEY
+from pyevm_agents.contracts import artifact
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI, DEVELOPMENT_KEY
+from pyevm_agents.devnet.wallet_demo import WalletDemo
 from pyevm_agents.models import SwitchedModel
 from pyevm_agents.node import Keys, Node
-from pyevm_agents.rpc.methods import node_service
+from pyevm_agents.rpc.methods.registry import node_service
 from pyevm_agents.rpc.session import Session
 from pyevm_agents.server import Server, ServerOptions
 from tests.byte_model import PROFILE, ByteModel
@@ -22,7 +22,7 @@ from tests.byte_model import PROFILE, ByteModel
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from precompiles.ports import GenerationRequest, LanguageModel
+    from precompiles.language_model import GenerationRequest, LanguageModel
 
 FIRST = "0x" + DEVELOPMENT_ADDRESS.hex()
 DONE = " I now know the final answer\nFinal Answer: Done."

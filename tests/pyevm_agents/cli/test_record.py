@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from pyevm_agents.cli.app import main
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.fixtures import (
+from pyevm_agents.models import LlamaModel
+from pyevm_agents.recordings import (
     Replay,
     mine_again,
     open_chain,
@@ -18,7 +19,6 @@ from pyevm_agents.fixtures import (
     record_chain,
     write_fixture,
 )
-from pyevm_agents.models import LlamaModel
 
 ROLLBACK = Path(__file__).resolve().parents[3] / "chain_fixtures" / "rollback.json"
 

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from precompiles.ports import GenerationRequest, Segment
+from precompiles.language_model import GenerationRequest, Segment
 from pyevm_agents.cli.app import main
-from pyevm_agents.cli.folders import generations_file
+from pyevm_agents.cli.cache_folder import generations_file
 from pyevm_agents.models import LlamaModel, RememberingModel, Store
-from pyevm_agents.models.store_census import entry
-from pyevm_agents.models.store_codec import encode
+from pyevm_agents.models.store.rows import encode
+from pyevm_agents.models.store.statistics import entry
 from tests.stored_generations import generation, question
 
 if TYPE_CHECKING:

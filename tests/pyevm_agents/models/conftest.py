@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from precompiles.ports import GenerationRequest, Segment
-from pyevm_agents.models.gguf import default_model_path
-from pyevm_agents.models.grammar import Guide
-from pyevm_agents.models.vocabulary import SpecialCutter
+from precompiles.language_model import GenerationRequest, Segment
+from pyevm_agents.models.decoding.guided import Guide
+from pyevm_agents.models.decoding.tokenizer import SpecialCutter
+from pyevm_agents.models.gguf.files import default_model_path
 
 if TYPE_CHECKING:
     from pyevm_agents.models import Vocabulary
@@ -43,7 +43,7 @@ class MakeRequest(Protocol):
 @pytest.fixture(scope="session")
 def guide() -> Guide:
     """The default model's vocabulary in this process, for tests that supply the logits."""
-    from pyevm_agents.models.llama import Llama  # noqa: PLC0415 - loads llama.cpp, as few tests do
+    from pyevm_agents.models.llama.bindings import Llama  # noqa: PLC0415 - loads llama.cpp, as few tests do
 
     loaded = Llama(str(default_model_path()), vocabulary_only=True)
     return Guide(loaded, SpecialCutter(loaded.special_spellings()))

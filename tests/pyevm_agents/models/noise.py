@@ -12,14 +12,14 @@ from eth_typing import Address
 
 from precompiles.abi import ParamDescription, ParamType
 from precompiles.grammar import agent_grammar
-from precompiles.metadata import Tool
+from precompiles.tool_metadata import Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from pyevm_agents.models.llama import Llama
+    from pyevm_agents.models.llama.bindings import Llama
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from precompiles.ports import Segment
+from precompiles.language_model import Segment
 from pyevm_agents.errors import ConfigError, GrammarError
 from pyevm_agents.models import LlamaModel, ScriptedModel, Vocabulary, use
 

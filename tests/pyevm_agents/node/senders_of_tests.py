@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
 
+from pyevm_agents.chain.transactions import DYNAMIC_FEE_TYPE, Fields, sign
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.transactions import DYNAMIC_FEE_TYPE, Fields, sign
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from eth.exceptions import Revert
 
-from pyevm_agents.calls import AccountOverride, Call
+from pyevm_agents.chain.calls import AccountOverride, Call
 from pyevm_agents.node.errors import (
     AllowanceError,
     ExecutionFailedError,

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pyevm_agents.chain.transactions import BLOB_TYPE
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.node import Mining, PoolError
-from pyevm_agents.node.watchers import Watcher
-from pyevm_agents.transactions import BLOB_TYPE
+from pyevm_agents.node.listeners import Watcher
 from tests.pyevm_agents.node.senders_of_tests import (
     ADDRESSES,
     GWEI,

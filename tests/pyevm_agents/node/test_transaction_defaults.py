@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth.constants import ZERO_ADDRESS
 
+from pyevm_agents.chain.senders import is_impersonated
+from pyevm_agents.chain.transactions import (
+    ACCESS_LIST_TYPE,
+    BLOB_TYPE,
+    DYNAMIC_FEE_TYPE,
+    LEGACY_TYPE,
+    SET_CODE_TYPE,
+)
 from pyevm_agents.node import Keys
 from pyevm_agents.node.errors import ChainIdError, ExecutionFailedError, SignerError
 from pyevm_agents.node.transaction_defaults import (
@@ -23,14 +31,6 @@ from pyevm_agents.node.transaction_defaults import (
     resolve_signer,
     sign_transaction,
     suggest_gas_price,
-)
-from pyevm_agents.senders import is_impersonated
-from pyevm_agents.transactions import (
-    ACCESS_LIST_TYPE,
-    BLOB_TYPE,
-    DYNAMIC_FEE_TYPE,
-    LEGACY_TYPE,
-    SET_CODE_TYPE,
 )
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, CHAIN_ID, GWEI, NOBODY
 from tests.pyevm_agents.tracing.assembler import asm

@@ -10,8 +10,8 @@ import orjson
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_FORK, ChainConfig
 from pyevm_agents.node import Keys, Mining, Node
-from pyevm_agents.rpc.envelope import Dispatcher, Work
-from pyevm_agents.rpc.methods import node_service
+from pyevm_agents.rpc.dispatcher import Dispatcher, Work
+from pyevm_agents.rpc.methods.registry import node_service
 from pyevm_agents.rpc.session import Session
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, KEYS
 

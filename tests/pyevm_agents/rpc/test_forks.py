@@ -10,11 +10,11 @@ import rlp
 from eth_account import Account
 from eth_utils import to_hex
 
-from pyevm_agents.blocks import decode_block
 from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.chain.block_rlp import decode_block
+from pyevm_agents.chain.transactions import SET_CODE_TYPE, Fields, sign
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.rpc.asked import authorizations
-from pyevm_agents.transactions import SET_CODE_TYPE, Fields, sign
+from pyevm_agents.rpc.transaction_params import authorizations
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, KEYS
 from tests.pyevm_agents.rpc.contracts_to_trace import CODES, COUNTER, OTHER, SENDER, send
 from tests.pyevm_agents.rpc.served import RefusedError, Served

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyevm_agents.rpc.debug_state import row_key, slot_limit, start_key
 from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.eth_call_many import bundles, state_context
-from pyevm_agents.rpc.ots import page_size
-from pyevm_agents.rpc.trace_mined import call_criteria
-from pyevm_agents.rpc.trace_replay import trace_types, traced_calls
+from pyevm_agents.rpc.methods.debug_state import row_key, slot_limit, start_key
+from pyevm_agents.rpc.methods.eth_call_many import bundles, state_context
+from pyevm_agents.rpc.methods.ots import page_size
+from pyevm_agents.rpc.methods.trace_execute import trace_types, traced_calls
+from pyevm_agents.rpc.methods.trace_mined import call_criteria
 from tests.pyevm_agents.rpc.contracts_to_trace import COUNTER, SENDER
 
 if TYPE_CHECKING:

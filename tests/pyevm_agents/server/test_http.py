@@ -17,7 +17,7 @@ from tests.echo_service import EchoService
 from tests.serving import Served, message, serve, until
 
 if TYPE_CHECKING:
-    from pyevm_agents.rpc.envelope import Answered
+    from pyevm_agents.rpc.dispatcher import Answered
 
 
 def test_requests_are_answered() -> None:

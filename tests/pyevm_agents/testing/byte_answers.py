@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tests.byte_model import ByteModel
 
 if TYPE_CHECKING:
-    from precompiles.ports import GenerationRequest
+    from precompiles.language_model import GenerationRequest
 
 USE = ' I add.\nAction: CounterTool\nAction Input: {"amount": 5}'
 ANSWER = " Done.\nFinal Answer: It is 5."

@@ -9,8 +9,8 @@ from eth_typing import Address
 
 from precompiles.abi import FinalAnswer
 from precompiles.executor import Inference
-from pyevm_agents.testing.runs import AgentRun
-from pyevm_agents.trace import AgentStep
+from pyevm_agents.agents.trace import AgentStep
+from pyevm_agents.testing.run_log import AgentRun
 
 OUTER = Address(b"\x0a" * 20)
 INNER = Address(b"\x0b" * 20)

@@ -11,7 +11,7 @@ from eth_utils import to_canonical_address
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.testing import assert_agent
-from pyevm_agents.testing.runs import AgentRun
+from pyevm_agents.testing.run_log import AgentRun
 from tests.pyevm_agents.testing.sample_runs import ASSET, INNER, NESTED, OUTER, RUN, answered, used
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.errors import ConfigError, FixtureError
-from pyevm_agents.fixtures import read_fixture
+from pyevm_agents.recordings import read_fixture
 from pyevm_agents.testing.cassette_file import (
     Cassette,
     CassetteModel,
@@ -22,7 +22,7 @@ from pyevm_agents.testing.cassette_file import (
     read_cassette,
     write_cassette,
 )
-from tests.pyevm_agents.fixtures.test_exchanges import EXCHANGES, TEXTS
+from tests.pyevm_agents.recordings.test_generation_codec import EXCHANGES, TEXTS
 
 FIXTURE = read_fixture(Path(__file__).parents[3] / "chain_fixtures" / "wallet.json")
 

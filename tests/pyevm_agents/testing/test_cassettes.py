@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from precompiles.ports import Generation, GenerationRequest, Segment
+from precompiles.language_model import Generation, GenerationRequest, Segment
 from pyevm_agents.errors import ConfigError, EngineFault
-from pyevm_agents.models.engine import Engine
-from pyevm_agents.models.recorded import Exchange
+from pyevm_agents.models.fakes.recorded import Exchange
+from pyevm_agents.models.llama.engine import Engine
 from pyevm_agents.testing.cassette_file import read_cassette
 from pyevm_agents.testing.cassettes import CassetteError, CassettePlayer, cassette, distinct
 from pyevm_agents.testing.chain import AgentChain

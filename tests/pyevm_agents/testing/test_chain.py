@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pyevm_agents.chain import Chain
+from pyevm_agents.config.schedule_file import ScheduleFile
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import answer, use
 from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.schedule_file import ScheduleFile
 from pyevm_agents.testing.chain import AgentChain, live_chains
-from pyevm_agents.testing.prepared import Prepared
+from pyevm_agents.testing.genesis_template import Prepared
 from tests.pyevm_agents.testing.agents import clerk
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ def test_examples_are_undone(agent_chain: AgentChain, counter: Any, amount: int)
 def test_without_web3_it_is_told_what_to_install(
     agent_chain: AgentChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "pyevm_agents.testing.connection", None)
+    monkeypatch.setitem(sys.modules, "pyevm_agents.testing.web3_connection", None)
     assert agent_chain.request("eth_blockNumber") == "0x0"
     with pytest.raises(ConfigError, match=r"web3.py is not installed .*pyevm-agents\[test\]"):
         _ = agent_chain.w3

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_abi import encode
 
-from precompiles.ports import GenerationRequest, Segment
+from precompiles.language_model import GenerationRequest, Segment
 from precompiles.spec import MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import answer, use
-from pyevm_agents.models.script_steps import render
+from pyevm_agents.models.fakes.script_steps import render
 from pyevm_agents.testing import faults
-from pyevm_agents.testing.hostile import Kind
+from pyevm_agents.testing.hostile_tool import Kind
 
 if TYPE_CHECKING:
     from pyevm_agents.testing.chain import AgentChain

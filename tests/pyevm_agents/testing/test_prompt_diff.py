@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from precompiles.ports import Segment
+from precompiles.language_model import Segment
 from pyevm_agents.testing.prompt_diff import closest, difference, end_of, text_of
 
 

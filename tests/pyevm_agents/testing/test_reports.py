@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.testing.reports import coloured, run_text, runs_text
-from pyevm_agents.testing.runs import AgentRun
+from pyevm_agents.testing.run_log import AgentRun
 from tests.pyevm_agents.testing.sample_runs import NESTED, RUN, answered, used
 
 

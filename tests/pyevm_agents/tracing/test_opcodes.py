@@ -8,8 +8,8 @@ import pytest
 from eth.vm.forks.prague.computation import PragueComputation
 
 from pyevm_agents.chain import GenesisAccount
-from pyevm_agents.tracing.events import NoopTracer, Step
 from pyevm_agents.tracing.opcodes import FORMS, form_of, stack_error
+from pyevm_agents.tracing.tracer import NoopTracer, Step
 from tests.pyevm_agents.tracing.assembler import asm
 from tests.pyevm_agents.tracing.scenario import CONTRACT, Scenario
 

@@ -18,7 +18,7 @@ from tests.pyevm_agents.tracing.scenario import CONTRACT, next_vm, with_class
 from tests.pyevm_agents.tracing.scenarios import CALLEE, NOBODY, STORE
 
 if TYPE_CHECKING:
-    from pyevm_agents.tracing.events import Frame, Step
+    from pyevm_agents.tracing.tracer import Frame, Step
 
 pytestmark = pytest.mark.filterwarnings("ignore:SELFDESTRUCT")
 

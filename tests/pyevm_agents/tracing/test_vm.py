@@ -14,7 +14,7 @@ from eth.vm.spoof import SpoofTransaction
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.chain import Call, GenesisAccount
 from pyevm_agents.tracing import NoopTracer, selectively_traced_vm, traced_vm
-from pyevm_agents.tracing.call_frames import CallOptions, CallTracer
+from pyevm_agents.tracing.call_tracer import CallOptions, CallTracer
 from pyevm_agents.vm import AgentVM, PragueAgentVM
 from tests.conftest import OWNER, OWNER_KEY
 from tests.pyevm_agents.tracing.assembler import asm, calling
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from eth.abc import ComputationAPI, ReceiptAPI, SignedTransactionAPI
 
-    from pyevm_agents.tracing.events import Beginning, Frame, LogEntry, Step
+    from pyevm_agents.tracing.tracer import Beginning, Frame, LogEntry, Step
     from tests.conftest import Bench
 
     MakeBench = Callable[..., Bench]

@@ -1,0 +1,136 @@
+"""Addresses as short handles: what the model reads and says in place of 42 hexadecimal characters.
+
+An address costs a small model's tokenizer 38 tokens and a handle 2, and a model that can only say
+handles cannot invent, mistype or truncate an address.
+
+Source: architecture, decision 8.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from eth_utils import is_checksum_formatted_address, keccak
+
+from precompiles.escaping import ADDRESS
+from precompiles.spec import MAX_ADDRESSES, MAX_HANDLE_CHARACTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_DEFINITION = re.compile(r"[ \t]*([0-9A-Za-z_.\-]+)[ \t]*=[ \t]*(0x[0-9A-Fa-f]{40})[ \t]*\r?")
+_NAME = re.compile(r"(?!.*0[xX])(?=.*[A-Za-z])[0-9A-Za-z](?:[0-9A-Za-z_.\-]*[0-9A-Za-z])?")
+_WORD = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z_.\-]*[0-9A-Za-z])?")
+
+
+class AddressBook:
+    """The handles of one prompt, both ways.
+
+    An address is `0x` and exactly 40 hexadecimal digits without an alphanumeric neighbour and
+    without a failing EIP-55 checksum; addresses are equal by value. Of the base prompt, the
+    prompt and the tool results, in that order, the first `MAX_ADDRESSES` different ones get a
+    handle: the name that a line `NAME = 0x…` of the base prompt gives it (the first such line
+    counts, for the name as for the address), else `addr1`, `addr2`, … in order of appearance.
+    """
+
+    def __init__(self, base_prompt: str, others: Iterable[str]) -> None:
+        """Collect the addresses of the base prompt, and of the other texts in their order."""
+        addresses = _first_addresses((base_prompt, *others))
+        names = _named_by(base_prompt)
+        taken = set(names.values())
+        self._handles: dict[str, str] = {}
+        number = 0
+        for address in addresses:
+            handle = names.get(address)
+            while handle is None:
+                number += 1
+                if f"addr{number}" not in taken:
+                    handle = f"addr{number}"
+            self._handles[address] = handle
+        self._addresses = {handle: address for address, handle in self._handles.items()}
+        self._checksummed = {address.lower(): address for address in self._handles}
+
+    @property
+    def handles(self) -> tuple[tuple[str, str], ...]:
+        """(handle, checksummed address) of each address, in order of first appearance."""
+        return tuple(self._addresses.items())
+
+    def address(self, handle: str) -> str:
+        """Return the checksummed address behind a handle."""
+        return self._addresses[handle]
+
+    def intern(self, text: str) -> str:
+        """Put handles in place of the addresses in a text."""
+
+        def handle(match: re.Match[str]) -> str:
+            # Looked up by value first: a checksum costs 20 times as much, a text may have 1,500.
+            spelled = match[0]
+            address = self._checksummed.get(spelled.lower())
+            if address is None or (spelled != address and is_checksum_formatted_address(spelled)):
+                return spelled
+            return self._handles[address]
+
+        return ADDRESS.sub(handle, text)
+
+    def intern_base_prompt(self, text: str) -> str:
+        """Put handles in place of addresses; a line that only names an address keeps its name."""
+
+        def line(text: str) -> str:
+            definition = _DEFINITION.fullmatch(text)
+            if definition and self.intern(definition[2]) == definition[1]:
+                return definition[1]
+            return self.intern(text)
+
+        return "\n".join(map(line, text.split("\n")))
+
+    def expand(self, text: str) -> str:
+        """Put checksummed addresses in place of the handles in a text of the model's.
+
+        `intern(expand(text)) == text` for every text without `0x`.
+        """
+        return _WORD.sub(lambda match: self._addresses.get(match[0], match[0]), text)
+
+
+def _first_addresses(texts: Iterable[str]) -> dict[str, None]:
+    """Return the checksummed addresses of texts in order of appearance, those that get handles."""
+    addresses: dict[str, None] = {}
+    for text in texts:
+        for match in ADDRESS.finditer(text):
+            address = _checked(match[0])
+            if address is not None:
+                addresses[address] = None
+                if len(addresses) == MAX_ADDRESSES:
+                    return addresses
+    return addresses
+
+
+def _checked(text: str) -> str | None:
+    """Return the checksummed form of an address, None where its own checksum fails."""
+    checksummed = _checksummed(text)
+    if is_checksum_formatted_address(text) and text != checksummed:
+        return None
+    return checksummed
+
+
+def _checksummed(text: str) -> str:
+    """Return the EIP-55 form of an address, some ten times as fast as `to_checksum_address`."""
+    digits = text[2:].lower()
+    pairs = zip(digits, keccak(text=digits).hex(), strict=False)
+    return "0x" + "".join(digit.upper() if nibble > "7" else digit for digit, nibble in pairs)
+
+
+def _named_by(base_prompt: str) -> dict[str, str]:
+    """Return the name of each address that a line `NAME = 0x…` of the base prompt names."""
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for line in base_prompt.split("\n"):
+        definition = _DEFINITION.fullmatch(line)
+        if definition is None or len(definition[1]) > MAX_HANDLE_CHARACTERS:
+            continue
+        name, address = definition[1], _checked(definition[2])
+        if address is None or name in taken or not _NAME.fullmatch(name):
+            continue
+        taken.add(name)
+        names.setdefault(address, name)
+    return names

@@ -1,0 +1,203 @@
+"""What a tool says of itself: `name()`, `description()`, `inputDescription()`, read by the chain.
+
+Each read is a metered `STATICCALL` at its real EVM cost, with at most the gas that the chain's
+schedule grants it. While one runs, the executor refuses to be called (`ReentrantMetadata`), so a
+tool's metadata can't start an inference.
+
+Source: ERC, executor pseudocode; EIP-150, EIP-2929, EIP-7702; architecture, decision 6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eth._utils.state import code_is_delegation_designation
+from eth.constants import STACK_DEPTH_LIMIT
+from eth.exceptions import OutOfGas
+from eth.vm.forks.berlin.constants import COLD_ACCOUNT_ACCESS_COST, WARM_STORAGE_READ_COST
+from eth.vm.forks.prague.state import PragueState
+from eth_typing import Address
+
+from precompiles.abi import (
+    DESCRIPTION_SELECTOR,
+    INPUT_DESCRIPTION_SELECTOR,
+    NAME_SELECTOR,
+    MalformedAbiError,
+    ParamDescription,
+    decode_input_description,
+    decode_string,
+)
+from precompiles.errors import Refusal
+from precompiles.escaping import escape_line
+from precompiles.spec import (
+    EXECUTOR_ADDRESS,
+    MAX_METADATA_BYTES,
+    MAX_NAME_BYTES,
+    MAX_NAME_CHARACTER,
+    MAX_PARAMETERS,
+    MAX_REASON_BYTES,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
+
+    from eth.abc import ComputationAPI
+
+    from precompiles.gas import Schedule
+
+    T = TypeVar("T")
+
+_READING_SLOT = 0
+"""Transient slot that is set while metadata is read; `warm` has slot 1 and keccak digests."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool as the model gets to know it."""
+
+    address: Address
+    name: str
+    description: str
+    parameters: tuple[ParamDescription, ...]
+
+
+def read_tools(
+    computation: ComputationAPI, addresses: Sequence[Address], schedule: Schedule
+) -> tuple[Tool, ...]:
+    """Read the metadata of every tool, in order.
+
+    Gas:    per read: the account's access, what the tool burns, `Schedule.metadata_gas`.
+    Raises: Refusal: ToolWithoutCode, ToolMetadataFailed, ToolMetadataTooLarge,
+            MalformedToolMetadata, DuplicateToolName, DuplicateParameterName, CallDepthExceeded.
+            OutOfGas: a read fails with less than the schedule's `metadata_read_gas` to burn.
+    """
+    if addresses and computation.msg.depth + 1 > STACK_DEPTH_LIMIT:
+        raise Refusal("CallDepthExceeded")
+    _set_reading(computation, reading=True)
+    tools: dict[str, Tool] = {}
+    for address in addresses:
+        tool = _read_tool(computation, address, schedule)
+        if tool.name in tools:
+            raise Refusal("DuplicateToolName", tool.name)
+        tools[tool.name] = tool
+    _set_reading(computation, reading=False)
+    return tuple(tools.values())
+
+
+def is_reading_metadata(computation: ComputationAPI) -> bool:
+    """Return whether a call further up is reading a tool's metadata in this transaction."""
+    return computation.state.get_transient_storage(EXECUTOR_ADDRESS, _READING_SLOT) == b"\x01"
+
+
+def _set_reading(computation: ComputationAPI, *, reading: bool) -> None:
+    flag = b"\x01" if reading else b""
+    computation.state.set_transient_storage(EXECUTOR_ADDRESS, _READING_SLOT, flag)
+
+
+def _read_tool(computation: ComputationAPI, address: Address, schedule: Schedule) -> Tool:
+    name = _read(computation, schedule, address, NAME_SELECTOR, decode_string)
+    _check_name(address, NAME_SELECTOR, name)
+    description = _read(computation, schedule, address, DESCRIPTION_SELECTOR, decode_string)
+    selector = INPUT_DESCRIPTION_SELECTOR
+    parameters = _read(computation, schedule, address, selector, decode_input_description)
+    if len(parameters) > MAX_PARAMETERS:
+        reason = f"{len(parameters)} parameters, at most {MAX_PARAMETERS}"
+        raise Refusal("MalformedToolMetadata", address, selector, reason)
+    seen: dict[str, None] = {}
+    for parameter in parameters:
+        _check_name(address, selector, parameter.name)
+        if parameter.name in seen:
+            raise Refusal("DuplicateParameterName", address, parameter.name)
+        seen[parameter.name] = None
+    return Tool(address=address, name=name, description=description, parameters=parameters)
+
+
+def _check_name(address: Address, selector: bytes, name: str) -> None:
+    size_bytes = len(name.encode())
+    if not 1 <= size_bytes <= MAX_NAME_BYTES:
+        reason = f"a name of {size_bytes} bytes, must be 1 to {MAX_NAME_BYTES}"
+    elif escape_line(name) != name or name.strip(" \t") != name or "\t" in name:
+        reason = "a name with a control character, or with a space at its start or end"
+    elif max(name) > MAX_NAME_CHARACTER:
+        reason = "a name with a character beyond U+3FFFF"
+    else:
+        return
+    raise Refusal("MalformedToolMetadata", address, selector, reason)
+
+
+def _read(
+    computation: ComputationAPI,
+    schedule: Schedule,
+    address: Address,
+    selector: bytes,
+    decode: Callable[[bytes], T],
+) -> T:
+    data = _static_call(computation, schedule.metadata_read_gas, address, selector)
+    computation.consume_gas(schedule.metadata_gas(len(data)), reason="Executor metadata bytes")
+    try:
+        return decode(data)
+    except MalformedAbiError as error:
+        raise Refusal("MalformedToolMetadata", address, selector, str(error)) from error
+    except UnicodeDecodeError as error:
+        raise Refusal("MalformedToolMetadata", address, selector, "invalid UTF-8") from error
+
+
+def _static_call(
+    computation: ComputationAPI, most_gas: int, address: Address, selector: bytes
+) -> bytes:
+    """Call a tool as `STATICCALL` would with at most `most_gas`, and return what it returns."""
+    code, delegate = _load_code(computation, address)
+    if not code:
+        raise Refusal("ToolWithoutCode", address)
+    gas_left = computation.get_gas_remaining()
+    granted_gas = min(most_gas, gas_left - gas_left // 64)
+    computation.consume_gas(granted_gas, reason="Executor metadata read")
+    message = computation.prepare_child_message(
+        gas=granted_gas,
+        to=address,
+        value=0,
+        data=selector,
+        code=code,
+        code_address=delegate or address,
+        should_transfer_value=False,
+        is_static=True,
+        is_delegation=delegate is not None,
+    )
+    child = computation.apply_child_computation(message)
+    if child.should_return_gas:
+        computation.return_gas(child.get_gas_remaining())
+    if child.is_error:
+        if granted_gas < most_gas:
+            # More gas might have made it succeed: that is a matter of gas, not of the tool.
+            raise OutOfGas(f"Executor metadata read: {granted_gas} gas was not enough")
+        reason = bytes(child.output[:MAX_REASON_BYTES])
+        raise Refusal("ToolMetadataFailed", address, selector, reason)
+    size_bytes = len(child.output)
+    if size_bytes > MAX_METADATA_BYTES:
+        raise Refusal("ToolMetadataTooLarge", address, selector, size_bytes, MAX_METADATA_BYTES)
+    return bytes(child.output)
+
+
+def _load_code(computation: ComputationAPI, address: Address) -> tuple[bytes, Address | None]:
+    """Pay for a tool's account, and for the one it delegates to; return code and delegate."""
+    _charge_access(computation, address)
+    code = computation.state.get_code(address)
+    if not isinstance(computation.state, PragueState) or not code_is_delegation_designation(code):
+        return code, None
+    delegate = Address(code[3:])
+    _charge_access(computation, delegate)
+    if delegate in computation.get_precompiles():
+        return b"", delegate  # EIP-7702: a precompile delegated to has no code
+    return computation.state.get_code(delegate), delegate
+
+
+def _charge_access(computation: ComputationAPI, address: Address) -> None:
+    state = computation.state
+    if state.is_address_warm(address):
+        gas = WARM_STORAGE_READ_COST
+    else:
+        gas = COLD_ACCOUNT_ACCESS_COST
+        state.mark_address_warm(address)
+    computation.consume_gas(gas, reason="Executor tool access")

@@ -1,0 +1,1 @@
+"""What agents do in transactions: events while they run, traces afterwards, revert reasons."""

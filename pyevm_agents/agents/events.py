@@ -1,0 +1,314 @@
+"""What agents do while they do it, for who watches: a log, a subscription.
+
+    stop = chain.steps.listen(print)
+    with chain.steps.run("call"):
+        chain.call(…)                    # tells each step, in this thread
+    stop()
+
+Only what happens inside of `run` is told, so replays and drafts are not. Whoever listens is called
+in the thread that executes, must return at once, and learns of steps before anybody knows whether
+they will be undone. No rule knows of it, and there is no clock here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from eth.exceptions import VMError
+from eth_utils import ValidationError
+
+from precompiles.abi import ToolUse
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.agents.revert_reasons import why_failed
+from pyevm_agents.agents.trace import told_by_tool, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from eth.abc import ComputationAPI, SignedTransactionAPI
+    from eth_typing import Address
+
+    from precompiles.executor import Inference, PromptCharged
+    from precompiles.language_model import Generation, GenerationRequest
+    from pyevm_agents.agents.trace import Words
+
+    Listen = Callable[["Event"], None]
+
+log = logging.getLogger(__name__)
+
+Purpose: TypeAlias = Literal["block", "call", "estimate"]
+"""What a transaction is executed for. Of an estimate only the first try is told: it has all the
+gas, and what it asks the model for is known from then on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Which step of which agent in which transaction."""
+
+    run: int
+    """A number of its own for each transaction and call that was begun."""
+
+    purpose: Purpose
+    transaction_hash: bytes | None
+    """None for a call and an estimate."""
+
+    step: int
+    """As `agent_traceTransaction` counts them, nested agents' among them, from 1."""
+
+    depth: int
+    """How many agents this one is nested in."""
+
+    agent: Address
+    """Who called the executor."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepBegan:
+    """A model is asked."""
+
+    place: Place
+    prompted: PromptCharged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepProgressed:
+    """A model has read or written some more."""
+
+    place: Place
+    is_writing: bool
+    done: int
+    total: int
+    """Tokens of the prompt, or the most that it may write."""
+
+    text: str
+    """What it has written so far."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepSaid:
+    """A model has decided: a tool that its agent calls next, or the final answer."""
+
+    place: Place
+    words: Words
+    inference: Inference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepFailed:
+    """A model was asked and its agent got no words: the gas ended, or a limit was reached."""
+
+    place: Place
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolReturned:
+    """A tool that a step chose has returned."""
+
+    place: Place
+    observation: str | None
+    """What it told; None where it reverted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnded:
+    """A transaction with agents in it has come to its end."""
+
+    place: Place
+    """Of its last step."""
+
+    failure: str | None
+    """Why it failed; None where it succeeded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFaulted:
+    """The host failed: the transaction has no end, and no block holds it."""
+
+    place: Place
+    reason: str
+
+
+Event: TypeAlias = (
+    StepBegan | StepProgressed | StepSaid | StepFailed | ToolReturned | RunEnded | RunFaulted
+)
+
+
+@dataclass(slots=True)
+class _Agent:
+    """A contract that has asked a model, as long as its call lasts."""
+
+    call_depth: int
+    place: Place
+    is_thinking: bool = True
+    tool: Address | None = None
+    """What it calls next."""
+
+
+@dataclass(slots=True)
+class _Run:
+    purpose: Purpose
+    number: int = 0
+    transaction_hash: bytes | None = None
+    is_told: bool = False
+    last: Place | None = None
+    """The latest step of the transaction that is executed now."""
+
+    agents: list[_Agent] = field(default_factory=list)
+    """Those whose calls last, the innermost last."""
+
+
+class Steps:
+    """Tells who listens of agents' steps. All of it may be used in any thread."""
+
+    def __init__(self) -> None:
+        """Begin with nobody who listens."""
+        self._lock = threading.Lock()
+        self._listeners: tuple[Listen, ...] = ()
+        self._numbers = itertools.count(1)
+        self._here: ContextVar[_Run | None] = ContextVar("run", default=None)
+        """A call that goes on in another thread takes it along: `pyevm_agents.vm.stack_depth`."""
+
+    def listen(self, listener: Listen) -> Callable[[], None]:
+        """Tell somebody from now on; return what ends that, and again does nothing."""
+        with self._lock:
+            self._listeners = (*self._listeners, listener)
+
+        def stop() -> None:
+            with self._lock:
+                self._listeners = tuple(one for one in self._listeners if one is not listener)
+
+        return stop
+
+    @contextmanager
+    def run(self, purpose: Purpose) -> Iterator[None]:
+        """Tell of what is executed meanwhile in this thread."""
+        run = _Run(purpose)
+        before = self._here.set(run)
+        try:
+            yield
+        except (VMError, ValidationError):
+            raise  # It has ended, or no block may hold it: no fault of the host's.
+        except Exception as error:
+            if run.last is not None:
+                self._tell(RunFaulted(place=run.last, reason=str(error)))
+            raise
+        finally:
+            self._here.reset(before)
+
+    def progressed(self, *, is_writing: bool, done: int, total: int, text: str) -> None:
+        """Take note of how far a model is that was asked in this thread."""
+        run = self._run
+        if run is not None and run.agents and run.agents[-1].is_thinking:
+            place = run.agents[-1].place
+            self._tell(
+                StepProgressed(
+                    place=place, is_writing=is_writing, done=done, total=total, text=text
+                )
+            )
+
+    # -- callbacks of the executor: `precompiles.executor.ExecutorObserver` -- #
+
+    def on_prompt(self, computation: ComputationAPI, prompt: PromptCharged) -> None:
+        """Begin an agent's step: `StepBegan`."""
+        run = self._run
+        if run is None or not run.is_told:
+            return
+        call_depth = computation.msg.depth - 1
+        if not run.agents or run.agents[-1].call_depth < call_depth:
+            depth = len(run.agents)
+        else:
+            depth = len(run.agents) - 1
+            run.agents.pop()
+        run.last = Place(
+            run=run.number,
+            purpose=run.purpose,
+            transaction_hash=run.transaction_hash,
+            step=1 if run.last is None else run.last.step + 1,
+            depth=depth,
+            agent=computation.msg.sender,
+        )
+        run.agents.append(_Agent(call_depth, run.last))
+        self._tell(StepBegan(place=run.last, prompted=prompt))
+
+    def on_generation(
+        self, computation: ComputationAPI, request: GenerationRequest, generation: Generation
+    ) -> None:
+        """Do nothing: an output that isn't paid for is no event."""
+
+    def on_result(self, computation: ComputationAPI, inference: Inference) -> None:  # noqa: ARG002 - the protocol's
+        """End an agent's step with its result: `StepSaid`."""
+        run = self._run
+        if run is None or not run.agents or not run.agents[-1].is_thinking:
+            return
+        agent, result = run.agents[-1], inference.result
+        agent.is_thinking = False
+        agent.tool = result.tool if isinstance(result, ToolUse) else None
+        self._tell(StepSaid(place=agent.place, words=words_of(inference), inference=inference))
+
+    # -- what the VM tells: `pyevm_agents.vm.RunWatcher` -- #
+
+    def transaction_begins(self, transaction: SignedTransactionAPI) -> None:
+        """Take note that a transaction begins."""
+        run = self._run
+        if run is None:
+            return
+        is_repeated = run.purpose == "estimate" and run.number > 0
+        run.is_told = bool(self._listeners) and not is_repeated
+        run.number = next(self._numbers)
+        run.transaction_hash = transaction.hash if run.purpose == "block" else None
+        run.last, run.agents = None, []
+
+    def call_returned(self, caller: ComputationAPI, call: ComputationAPI) -> None:
+        """Take note that a contract's call has returned to it."""
+        run = self._run
+        if run is None or not run.agents:
+            return
+        depth = caller.msg.depth
+        while run.agents and run.agents[-1].call_depth > depth:
+            run.agents.pop()
+        if not run.agents or run.agents[-1].call_depth != depth:
+            return
+        agent = run.agents[-1]
+        if agent.is_thinking:
+            if call.msg.code_address == EXECUTOR_ADDRESS:
+                self._step_failed(run, agent, call)
+        elif agent.tool is not None and call.msg.to == agent.tool:
+            agent.tool = None
+            self._tell(ToolReturned(place=agent.place, observation=told_by_tool(call)))
+
+    def transaction_ended(self, computation: ComputationAPI) -> None:
+        """Take note of how a transaction ended."""
+        run = self._run
+        if run is None or run.last is None:
+            return
+        failure = why_failed(computation) if computation.is_error else None
+        self._tell(RunEnded(place=run.last, failure=failure))
+        run.last, run.agents = None, []
+
+    # -- inside -- #
+
+    @property
+    def _run(self) -> _Run | None:
+        return self._here.get()
+
+    def _step_failed(self, run: _Run, agent: _Agent, call: ComputationAPI) -> None:
+        agent.is_thinking = False
+        self._tell(StepFailed(place=agent.place, reason=why_failed(call)))
+        # `agent_traceTransaction` doesn't count it: the next one has its number.
+        run.last = replace(agent.place, step=agent.place.step - 1)
+
+    def _tell(self, event: Event) -> None:
+        for listener in self._listeners:
+            try:
+                listener(event)
+            except Exception:
+                log.exception(
+                    "Who is told of agents' steps failed: this is a bug, please report it"
+                )

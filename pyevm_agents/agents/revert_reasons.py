@@ -1,0 +1,155 @@
+"""Revert data in words: our contracts' typed errors, the executor's, and Solidity's own.
+
+Agents wrap the reason of a failing tool in their own, so reasons nest; they are told in full.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
+
+from eth.exceptions import OutOfGas
+from eth_abi import decode
+from eth_abi.exceptions import DecodingError
+from eth_utils import function_signature_to_4byte_selector, to_checksum_address
+from eth_utils.abi import get_abi_input_names, get_abi_input_types
+
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.contracts import artifact, artifact_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from eth.abc import ComputationAPI
+    from eth_typing import ABIElement, ABIError, Address
+
+PANICS = {
+    0x00: "a check of the compiler",
+    0x01: "a failed assertion",
+    0x11: "arithmetic overflow",
+    0x12: "division by zero",
+    0x21: "no such enum value",
+    0x22: "damaged storage of a byte array",
+    0x31: "pop of an empty array",
+    0x32: "array index out of bounds",
+    0x41: "out of memory",
+    0x51: "call of an uninitialised function",
+}
+"""Solidity's panics in words. Source: its documentation, "Panic via assert"."""
+
+NO_REASON = "no reason given"
+
+SOLIDITY_ERRORS = {"Error": ("string",), "Panic": ("uint256",)}
+
+Known: TypeAlias = "tuple[str, tuple[str, ...], tuple[str, ...]]"
+"""An error: its name, and its arguments' names and types."""
+
+_learned: dict[bytes, Known] = {}
+
+
+def explain(data: bytes) -> str:
+    """Return what revert data says, such as `ToolCallFailed(tool=0x…, reason=Undone(…))`.
+
+    Data of no known error comes back as hexadecimal, none at all as `no reason given`.
+    """
+    if not data:
+        return NO_REASON
+    selector = bytes(data[:4])
+    known = _known_errors().get(selector) or _learned.get(selector)
+    if known is None:
+        return "0x" + data.hex()
+    name, names, types = known
+    try:
+        values = decode(types, data[4:])
+    except (DecodingError, UnicodeDecodeError, OverflowError):
+        return "0x" + data.hex()
+    if name == "Panic":
+        return f"Panic({_panic(values[0])})"
+    shown = (
+        f"{label}={_show(abi_type, value)}" if label else _show(abi_type, value)
+        for label, abi_type, value in zip(names, types, values, strict=True)
+    )
+    return f"{name}({', '.join(shown)})"
+
+
+def why_failed(computation: ComputationAPI) -> str:
+    """Return in words why a call failed.
+
+    A contract whose own call ran out of gas reverts with what that returned: nothing. So of a
+    revert without a reason, or with none inside its reason, it is told which call that was.
+    """
+    error = computation.error
+    if error.burns_gas:
+        return str(error)
+    return explain_revert(bytes(computation.output), starved_call(computation))
+
+
+def explain_revert(data: bytes, starved: str | None) -> str:
+    """Return what revert data says, and what `starved_call` says where the data gives no reason."""
+    told = explain(data)
+    return f"{told}; {starved}" if starved and NO_REASON in told else told
+
+
+def starved_call(computation: ComputationAPI) -> str | None:
+    """Say which call ran out of gas, at the end of calls that each failed with the next one.
+
+    Output: None where none did, or where a call between them reverted for a reason of its own.
+    """
+    while computation.children:
+        output = bytes(computation.output)
+        computation = computation.children[-1]
+        if not computation.is_error or bytes(computation.output) not in output:
+            return None
+        if isinstance(computation.error, OutOfGas):
+            callee, gas = _callee(computation.msg.code_address), computation.msg.gas
+            return f"a call of {callee} ran out of gas, of which it had {gas:,}"
+    return None
+
+
+def learn_errors(abi: Iterable[ABIElement]) -> None:
+    """Let `explain` know a contract's errors from now on, in all of this process."""
+    for element in abi:
+        if element["type"] == "error":
+            selector, error = _declared(element)
+            _learned[selector] = error
+
+
+def _callee(address: Address) -> str:
+    told = to_checksum_address(address)
+    return f"the executor at {told}" if address == EXECUTOR_ADDRESS else told
+
+
+@cache
+def _known_errors() -> dict[bytes, Known]:
+    known: dict[bytes, Known] = {
+        _selector(name, types): (name, ("",), types) for name, types in SOLIDITY_ERRORS.items()
+    }
+    for contract in artifact_names():
+        for element in artifact(contract).abi:
+            if element["type"] == "error":
+                selector, error = _declared(element)
+                known[selector] = error
+    return known
+
+
+def _declared(element: ABIError) -> tuple[bytes, Known]:
+    types = tuple(get_abi_input_types(element))
+    names = tuple(name or "" for name in get_abi_input_names(element))
+    return _selector(element["name"], types), (element["name"], names, types)
+
+
+@cache
+def _selector(name: str, types: tuple[str, ...]) -> bytes:
+    return function_signature_to_4byte_selector(f"{name}({','.join(types)})")
+
+
+def _panic(code: int) -> str:
+    return f"0x{code:02x}: {PANICS[code]}" if code in PANICS else f"0x{code:02x}"
+
+
+def _show(abi_type: str, value: object) -> str:
+    if abi_type == "address":
+        return to_checksum_address(str(value))
+    if isinstance(value, bytes):
+        return explain(value) if abi_type == "bytes" else "0x" + value.hex()
+    return repr(value) if isinstance(value, str) else str(value)

@@ -1,0 +1,302 @@
+"""What happened in a transaction: the steps of its agents, read off the tree of computations.
+
+Nothing is re-executed and nothing is guessed: a step is a call of the executor that ran to its
+end, its observation is what the call of the tool that followed returned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from eth_abi import decode
+from eth_abi.exceptions import DecodingError
+
+from precompiles.abi import FinalAnswer, ToolUse
+from precompiles.react import thought_of
+from pyevm_agents.agents.revert_reasons import why_failed
+from pyevm_agents.vm import AgentComputation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from eth.abc import ComputationAPI
+    from eth_typing import Address
+
+    from precompiles.executor import Inference
+    from precompiles.language_model import LanguageModel, Margin, Segment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentStep:
+    """One step of an agent: a thought, then a tool's use or the final answer."""
+
+    agent: Address
+    """Who called the executor."""
+
+    depth: int
+    """How many agents this one is nested in."""
+
+    thought: str
+    action: str | None
+    """The tool's name; None for a final answer."""
+
+    action_input: str | None
+    """The tool's arguments as JSON, with checksummed addresses; None for a final answer."""
+
+    observation: str | None
+    """What the tool answered; None where it reverted, and for a final answer."""
+
+    answer: str | None
+    """The final answer; None for a tool's use."""
+
+    inference: Inference
+
+    evm_gas: int | None = None
+    """What the executor's call and that of the tool used, without the price of words: neither this
+    step's nor those of agents nested in it. The agent's own code is not in it. None where only the
+    step's words are known."""
+
+    @property
+    def margin(self) -> Margin | None:
+        """The step's closest decision; None where the model made none, or does not tell."""
+        return self.inference.margin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """What a model said in a step: fields as `AgentStep` has them."""
+
+    thought: str
+    action: str | None = None
+    action_input: str | None = None
+    answer: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InferenceUsage:
+    """Tokens and gas of one inference, or of several together."""
+
+    cold_tokens: int
+    warm_tokens: int
+    output_tokens: int
+    forced_tokens: int
+    prompt_gas: int
+    output_gas: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedStep:
+    """A step of an agent as a chain stores it: without the executor's own types."""
+
+    agent: Address
+    """The caller of the executor."""
+
+    depth: int
+    """The number of agents that this one is nested in."""
+
+    model: str
+    prompt: str
+    """The prompt, with handles in place of addresses."""
+
+    words: Words
+    observation: str | None
+    """The tool's answer; None if it reverted, and for a final answer."""
+
+    usage: InferenceUsage
+    margin: Margin | None
+    """The step's closest decision; None if the model made none, or does not report it."""
+
+    seconds: float | None
+    """Duration of the generation; None if it is unknown."""
+
+
+class HasMargin(Protocol):
+    """A step whose closest decision may be known."""
+
+    @property
+    def margin(self) -> Margin | None:
+        """The step's closest decision."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentTrace:
+    """The steps, tokens and gas of a transaction's agents."""
+
+    failure: str | None
+    """The reason why the transaction failed; None if it succeeded."""
+
+    gas_used: int
+    """Gas of the whole transaction, as in its receipt."""
+
+    usage: InferenceUsage
+    """Total of all inferences. A transaction to the executor itself has one, and no steps."""
+
+    steps: tuple[TracedStep, ...]
+    """In order: a nested agent's steps follow the step of the outer agent that used it."""
+
+
+@runtime_checkable
+class TimedModel(Protocol):
+    """A language model that knows how long its answers took."""
+
+    def seconds_of(self, segments: tuple[Segment, ...]) -> float | None:
+        """Return the duration of the last answer to a prompt; None if it is unknown."""
+
+
+def words_of(inference: Inference) -> Words:
+    """Return what a model said in a step."""
+    result, thought = inference.result, thought_of(inference.text)
+    if isinstance(result, FinalAnswer):
+        return Words(thought=thought, answer=result.answer)
+    _, action_line, input_line = result.agent_reasoning.split("\n")
+    return Words(
+        thought=thought,
+        action=action_line.removeprefix("Action: "),
+        action_input=input_line.removeprefix("Action Input: "),
+    )
+
+
+def told_by_tool(call: ComputationAPI) -> str | None:
+    """Return what the call of a tool told its agent; None where it reverted or told nothing."""
+    if call.is_error:
+        return None
+    try:
+        _, text = decode(["int256", "string"], call.output)
+    except (DecodingError, UnicodeDecodeError, OverflowError):
+        return None
+    return str(text)
+
+
+def closest_step(steps: Sequence[HasMargin]) -> int | None:
+    """Return the index of the step whose decision was the closest; the first one of equals."""
+    gaps = [(step.margin.gap, index) for index, step in enumerate(steps) if step.margin is not None]
+    return min(gaps)[1] if gaps else None
+
+
+def agent_steps(computation: ComputationAPI) -> tuple[AgentStep, ...]:
+    """Return the steps of all agents in a transaction, in order.
+
+    A nested agent's steps stand after the step of the outer agent that used it.
+    """
+    return tuple(_steps(computation, 0))
+
+
+def inferences(computation: ComputationAPI) -> tuple[Inference, ...]:
+    """Return what every finished call of the executor in a transaction did, in order.
+
+    That of a transaction to the executor itself too, which is no agent's step.
+    """
+    own = _inference(computation)
+    if own is not None:
+        return (own,)
+    return tuple(step.inference for step in agent_steps(computation))
+
+
+def trace_agents(
+    computation: ComputationAPI, gas_used: int, models: Mapping[str, LanguageModel]
+) -> AgentTrace:
+    """Return the trace of a transaction's agents.
+
+    Input: the transaction's computation; the gas in its receipt; the chain's models, for the
+           duration of each generation.
+    """
+    return AgentTrace(
+        failure=why_failed(computation) if computation.is_error else None,
+        gas_used=gas_used,
+        usage=total_usage(inferences(computation)),
+        steps=tuple(_traced(step, models) for step in agent_steps(computation)),
+    )
+
+
+def total_usage(inferences: Iterable[Inference]) -> InferenceUsage:
+    """Return the tokens and gas of inferences together."""
+    found = tuple(inferences)
+    return InferenceUsage(
+        cold_tokens=sum(inference.cold_tokens for inference in found),
+        warm_tokens=sum(inference.warm_tokens for inference in found),
+        output_tokens=sum(inference.output_tokens for inference in found),
+        forced_tokens=sum(inference.forced_tokens for inference in found),
+        prompt_gas=sum(inference.prompt_gas for inference in found),
+        output_gas=sum(inference.output_gas for inference in found),
+    )
+
+
+def generation_seconds(inference: Inference, models: Mapping[str, LanguageModel]) -> float | None:
+    """Return the duration of the last answer to an inference's prompt; None if it is unknown."""
+    model = models.get(inference.model)
+    return model.seconds_of(inference.segments) if isinstance(model, TimedModel) else None
+
+
+def _traced(step: AgentStep, models: Mapping[str, LanguageModel]) -> TracedStep:
+    inference = step.inference
+    return TracedStep(
+        agent=step.agent,
+        depth=step.depth,
+        model=inference.model,
+        prompt="".join(segment.text for segment in inference.segments),
+        words=Words(
+            thought=step.thought,
+            action=step.action,
+            action_input=step.action_input,
+            answer=step.answer,
+        ),
+        observation=step.observation,
+        usage=total_usage([inference]),
+        margin=step.margin,
+        seconds=generation_seconds(inference, models),
+    )
+
+
+def _steps(computation: ComputationAPI, depth: int) -> Iterator[AgentStep]:
+    children = computation.children
+    is_agent = any(_inference(child) for child in children)
+    for index, child in enumerate(children):
+        inference = _inference(child)
+        if inference is None:
+            yield from _steps(child, depth + is_agent)
+            continue
+        yield _step(computation, depth, inference, children[index:])
+
+
+def _step(
+    computation: ComputationAPI,
+    depth: int,
+    inference: Inference,
+    calls: Sequence[ComputationAPI],
+) -> AgentStep:
+    """Put a step together from the executor's call and the agent's later ones."""
+    words, result = words_of(inference), inference.result
+    used = _use_of_tool(result, calls[1:]) if isinstance(result, ToolUse) else None
+    return AgentStep(
+        agent=computation.msg.storage_address,
+        depth=depth,
+        thought=words.thought,
+        action=words.action,
+        action_input=words.action_input,
+        observation=None if used is None else told_by_tool(used),
+        answer=words.answer,
+        inference=inference,
+        evm_gas=_evm_gas(calls[0]) + (0 if used is None else _evm_gas(used)),
+    )
+
+
+def _use_of_tool(result: ToolUse, later: Sequence[ComputationAPI]) -> ComputationAPI | None:
+    """Return the first call of the tool after the step."""
+    return next((one for one in later if one.msg.to == result.tool), None)
+
+
+def _evm_gas(call: ComputationAPI) -> int:
+    """Return the gas of a call without the price of words, in it or below it, undone ones too."""
+    word_gas, pending = 0, [call]
+    while pending:
+        one = pending.pop()
+        inference = _inference(one)
+        if inference is not None:
+            word_gas += inference.prompt_gas + inference.output_gas
+        pending += one.children
+    return call.get_gas_used() - word_gas
+
+
+def _inference(computation: ComputationAPI) -> Inference | None:
+    return computation.inference if isinstance(computation, AgentComputation) else None

@@ -1,0 +1,55 @@
+"""Texts that take long to tokenise for their bytes, and which of them takes longest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyevm_agents.bench.attacks.attack_code import calldata
+from pyevm_agents.bench.measurement.rounds import timed
+
+if TYPE_CHECKING:
+    from pyevm_agents.bench.attacks.case import Target
+
+TRIED_BYTES = 4_096
+"""Of each text that is tried, to find the one that takes longest."""
+
+UNITS = {
+    "control characters": "\x01",
+    "spaces": " ",
+    "one letter": "a",
+    "digits": "7",
+    "line breaks": "\n",
+    "two cases": "aA",
+    "emoji": "\U0001f600",
+    "cuneiform": "\U00012031",
+    "combining accents": "\u0301",
+    "line separators": "\u2028",
+    "no-break spaces": "\u00a0",
+    "control tokens": "<|im_start|>",
+    "control tokens, all text between them different": "<|im_start|>{}",
+    "beginnings of control tokens": "<|",
+    "apostrophes": "'",
+    "equals signs": "=",
+    "merges": "the",
+    "0x": "0x",
+}
+"""Texts that tokenise badly somewhere: bytes alone, long words, deep merges, cuts. Each is said
+again and again, with the number of the time at `{}`."""
+
+
+def worst_unit(target: Target) -> str:
+    """Return which text takes longest to tokenise for its bytes."""
+
+    def seconds(name: str) -> float:
+        data = calldata(prompt=filled(UNITS[name], TRIED_BYTES))
+        return min(timed(lambda: target.prompt_tokens(data)) for _ in range(2))
+
+    return max(UNITS, key=seconds)
+
+
+def filled(unit: str, size_bytes: int) -> str:
+    """Return a text of so many bytes at most: a unit again and again."""
+    if "{}" not in unit:
+        return unit * (size_bytes // len(unit.encode()))
+    text = "".join(unit.format(index) for index in range(size_bytes // len(unit) + 1))
+    return text[:size_bytes]

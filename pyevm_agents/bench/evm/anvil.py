@@ -1,0 +1,276 @@
+"""The EVM's yardsticks on anvil, a development node of another make: the same transactions.
+
+Mining is timed over HTTP, with nothing else in the request. So that HTTP and all that a block costs
+by itself drop out, each sample is a large block less a small one of the same case. Signatures are
+no part of it, as anvil checks them when transactions are sent; on our VM they are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import urllib.request
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyevm_agents.bench.evm.cases import CASES
+from pyevm_agents.bench.evm.runner import BLOCK_GAS, ns_per_gas, signed
+from pyevm_agents.bench.measurement.results import Yardstick
+from pyevm_agents.bench.measurement.rounds import in_rounds, timed
+from pyevm_agents.config import DEFAULT_CHAIN_ID
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from eth_typing import Address
+
+    from pyevm_agents.bench.evm.case import Ask, Case
+    from pyevm_agents.bench.measurement.rounds import Setting
+
+PROGRAM = "anvil"
+START_SECONDS, ANSWER_SECONDS, END_SECONDS = 60.0, 120.0, 10.0
+POLL_SECONDS = 0.02
+LISTENING = re.compile(r"Listening on (127\.0\.0\.1:\d+)")
+VERSION = re.compile(r"\d+\.\d+\.\d+\S*")
+
+LARGE_SECONDS = 0.1
+"""What a large block takes at least: a request takes a hundredth of it."""
+
+LARGE_GAS = 50_000_000
+"""What it may use for that. Cold storage costs most for its time; the slots of such a block fill
+most of the one before."""
+
+GROWTH = 4
+SMALL_TIMES = 1
+ROUNDS = 3
+"""Of some tenths of a second each: more would take longer than all of our VM's."""
+
+FEW_WORDS = 300
+"""Characters of what a program said that an error repeats."""
+
+
+class AnvilError(Exception):
+    """anvil can't be measured; the message says why, for `Report.left_out`."""
+
+
+def find_anvil(told: Path | None = None) -> Path | None:
+    """Return the program: the one that is told, else the first on the PATH; None without one.
+
+    Raises: AnvilError: there is no program where it was told.
+    """
+    found = shutil.which(PROGRAM if told is None else told)
+    if found is None and told is not None:
+        raise AnvilError(f"{told} is no program that can be started: check the path")
+    return None if found is None else Path(found)
+
+
+def yardsticks(setting: Setting, cases: Sequence[Case] = CASES) -> tuple[Yardstick, ...]:
+    """Measure the EVM's cases on anvil, those of a quick run where it is one.
+
+    Raises: AnvilError: there is none, or it does not do what it should.
+    """
+    if setting.anvil is None:
+        raise AnvilError(f"there is no program {PROGRAM!r} on the PATH")
+    wanted = [case for case in cases if case.is_quick or not setting.is_quick]
+    setting.observer.part("EVM on anvil", len(wanted) * (1 + ROUNDS))
+    vm = f"{PROGRAM} {version_of(setting.anvil)}"
+    with running(setting.anvil) as anvil:
+        large: dict[str, int] = {}
+        gas: dict[str, int] = {}
+        for case in wanted:
+            anvil.put(case.codes)
+            large[case.name], gas[case.name] = _large(anvil, case)
+            setting.observer.step(case.title)
+
+        def measured(case: Case) -> Callable[[], float]:
+            def seconds() -> float:
+                most = anvil.sample(case, large[case.name]).seconds
+                return most - anvil.sample(case, SMALL_TIMES).seconds
+
+            return seconds
+
+        seconds = in_rounds(setting, {case.name: measured(case) for case in wanted}, rounds=ROUNDS)
+    return tuple(
+        Yardstick(
+            name=case.name,
+            title=case.title,
+            vm=vm,
+            gas=gas[case.name],
+            seconds=seconds[case.name],
+            ns_per_gas=ns_per_gas(seconds[case.name], gas[case.name]),
+            is_worst_case=case.is_worst_case,
+        )
+        for case in wanted
+    )
+
+
+def _large(anvil: Anvil, case: Case) -> tuple[int, int]:
+    """Return how often a case is in a large block, and its gas without that of a small one."""
+    small = anvil.sample(case, SMALL_TIMES)
+    times = max(case.times, SMALL_TIMES + 1)
+    while True:
+        sample = anvil.sample(case, times)
+        gas = sample.gas - small.gas
+        most = SMALL_TIMES + LARGE_GAS * (times - SMALL_TIMES) // gas
+        most = min(most, case.most_times or most)
+        if sample.seconds - small.seconds >= LARGE_SECONDS or times >= most:
+            return times, gas
+        times = min(GROWTH * times, most)
+
+
+def version_of(program: Path) -> str:
+    """Return the version that a program says it is.
+
+    Raises: AnvilError: it says none.
+    """
+    try:
+        told = subprocess.run(
+            [program, "--version"],
+            capture_output=True,
+            text=True,
+            timeout=START_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise AnvilError(f"{program} --version failed: {error}") from error
+    found = VERSION.search(told.stdout)
+    if found is None:
+        said = (told.stdout + told.stderr).strip().partition("\n")[0][:FEW_WORDS]
+        raise AnvilError(f"{program} is no {PROGRAM}: its --version names none, but says {said!r}")
+    return found[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """A block that anvil has mined."""
+
+    gas: int
+    seconds: float
+
+
+class Anvil:
+    """A process of anvil, asked over HTTP. It mines when it is told to."""
+
+    def __init__(self, url: str) -> None:
+        """Ask at this address."""
+        self._url = url
+
+    def put(self, codes: Mapping[Address, bytes]) -> None:
+        """Have contracts from now on."""
+        self._ask_all([("anvil_setCode", [_hex(at), _hex(code)]) for at, code in codes.items()])
+
+    def sample(self, case: Case, times: int) -> Sample:
+        """Do a case so many times in a block; go back.
+
+        Raises: AnvilError: a transaction failed, or is not in the block.
+        """
+        snapshot = self.ask("evm_snapshot")
+        try:
+            before = case.before(times)
+            if before:
+                self._mine(case, before)
+            return self._mine(case, case.asks(times))
+        finally:
+            self.ask("evm_revert", snapshot)
+
+    def _mine(self, case: Case, asks: Sequence[Ask]) -> Sample:
+        count = self.ask("eth_getTransactionCount", _hex(DEVELOPMENT_ADDRESS), "latest")
+        raw = signed(asks, first_nonce=int(count, 16))
+        self._ask_all([("eth_sendRawTransaction", [_hex(each)]) for each in raw])
+        seconds = timed(lambda: self.ask("evm_mine"))
+        receipts = self.ask("eth_getBlockReceipts", "latest")
+        done = sum(receipt["status"] == "0x1" for receipt in receipts)
+        if done != len(raw):
+            raise AnvilError(f"of {len(raw)} transactions of {case.name!r}, anvil did {done}")
+        gas = sum(int(receipt["gasUsed"], 16) for receipt in receipts)
+        return Sample(gas=gas, seconds=seconds)
+
+    def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - whatever it answers
+        """Ask something.
+
+        Raises: AnvilError: the answer is an error, or none comes.
+        """
+        return self._ask_all([(method, list(params))])[0]
+
+    def _ask_all(self, requests: Sequence[tuple[str, list[Any]]]) -> list[Any]:
+        if not requests:
+            return []
+        body = [
+            {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            for number, (method, params) in enumerate(requests)
+        ]
+        request = urllib.request.Request(  # noqa: S310 - a loopback address
+            self._url, json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=ANSWER_SECONDS) as told:  # noqa: S310 - as above
+                answers = json.load(told)
+        except (OSError, ValueError) as error:
+            raise AnvilError(f"anvil does not answer {requests[0][0]}: {error}") from error
+        for answer, (method, _) in zip(answers, requests, strict=True):
+            if "error" in answer:
+                raise AnvilError(f"anvil refuses {method}: {answer['error']}")
+        return [answer["result"] for answer in answers]
+
+
+@contextmanager
+def running(program: Path) -> Iterator[Anvil]:
+    """Run anvil on a free port for as long as somebody talks to it.
+
+    Raises: AnvilError: it does not start.
+    """
+    command = [
+        str(program), "--port", "0", "--hardfork", "prague", "--no-mining",
+        "--gas-limit", str(BLOCK_GAS), "--chain-id", str(DEFAULT_CHAIN_ID),
+    ]  # fmt: skip
+    with tempfile.TemporaryDirectory(prefix="bench-anvil-") as folder:
+        log = Path(folder) / "log"
+        with log.open("wb") as said:
+            try:
+                # In a session of its own: what a package manager's script starts ends with it.
+                process = subprocess.Popen(
+                    command, cwd=folder, stdout=said, stderr=said, start_new_session=True
+                )
+            except OSError as error:
+                raise AnvilError(f"anvil can't be started: {error}") from error
+        try:
+            yield Anvil(f"http://{_listening(process, log)}")
+        finally:
+            _end(process)
+
+
+def _listening(process: subprocess.Popen[bytes], log: Path) -> str:
+    """Return where a process listens, as soon as it does."""
+    end = time.monotonic() + START_SECONDS
+    while time.monotonic() < end:
+        has_ended = process.poll() is not None  # Before its words are read, so that they are all.
+        said = log.read_text(encoding="utf-8", errors="replace")
+        if found := LISTENING.search(said):
+            return found[1]
+        if has_ended:
+            raise AnvilError(f"anvil ended with status {process.returncode}: {said[-FEW_WORDS:]}")
+        time.sleep(POLL_SECONDS)
+    raise AnvilError(f"anvil did not listen within {START_SECONDS:g} s")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and all that it has started."""
+    for signal_number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal_number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(END_SECONDS)
+            return
+
+
+def _hex(data: bytes) -> str:
+    return "0x" + data.hex()

@@ -1,0 +1,205 @@
+"""The search for what takes longest for its gas on our VM: every precompile and every opcode.
+
+Shapes are what an attacker may choose: lengths of a power's numbers, how many pairs or points in a
+call, which opcode with what beside it. Each is timed by one more turn, so that neither its block
+nor its contract's beginning counts. Seconds are the processor's: another process in between is not
+the EVM's. `evm_worst` says what was found.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+from pyevm_agents.bench.evm import precompile_inputs as inputs
+from pyevm_agents.bench.evm.case import contract
+from pyevm_agents.bench.evm.runner import CASE_GAS, NANOSECONDS, Bed
+from pyevm_agents.bench.measurement.assembly import calling, looped, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pyevm_agents.bench.evm.case import Case
+
+MOST_TURNS, GROWTH = 2_000, 4
+REPEATS, LONG = 3, 4
+"""Short blocks are timed three times, as a collection of garbage in one would count for all of it;
+one of four times the wanted length is not."""
+
+POWER_BYTES = (1, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048)
+"""Lengths of a base and of a modulus, which EIP-2565 prices by the longer one."""
+
+EXPONENT_BYTES = (1, 2, 4, 8, 16, 30, 32, 33, 64, 128)
+"""Lengths of an exponent of ones alone. Python's power takes five bits at a time above 240."""
+
+PAIRS = (1, 2, 3, 4)
+POINTS = (1, 2, 4, 8, 16)
+"""Points of a multiplication: EIP-2537 asks less for each the more they are, to the 128th."""
+
+BLAKE2F_ROUNDS = (0, 1, 12, 1_000, 100_000)
+OF_BYTES = {
+    "sha256": inputs.SHA256, "ripemd160": inputs.RIPEMD160, "identity": inputs.IDENTITY,
+}  # fmt: skip
+MEMORY_BYTES = (0, 32, 2**10, 2**15, 2**20)
+"""Memory that a call takes with it: it is paid for once, and copied for each call."""
+
+WIDE, WIDER, WIDEST = (f"0x{'fe' * 31}{last:02x}" for last in (0xFA, 0xFD, 0xFE))
+"""Numbers of 256 bits that divide by each other with a rest."""
+
+NO_INPUT = (
+    "ADDRESS ORIGIN CALLER CALLVALUE CALLDATASIZE CODESIZE GASPRICE RETURNDATASIZE COINBASE "
+    "TIMESTAMP NUMBER DIFFICULTY GASLIMIT CHAINID SELFBALANCE BASEFEE BLOBBASEFEE PC MSIZE GAS "
+    "PUSH0 DUP1 DUP16"
+)
+OF_NUMBERS = (
+    "ADD MUL SUB DIV SDIV MOD SMOD EXP SIGNEXTEND LT GT SLT SGT EQ AND OR XOR BYTE SHL SHR SAR "
+    "ADDMOD MULMOD"
+)
+OF_ZERO = (
+    "ISZERO NOT CALLDATALOAD BLOCKHASH BLOBHASH BALANCE EXTCODESIZE EXTCODEHASH SLOAD TLOAD MLOAD"
+)
+STORES = {
+    "MSTORE": 2, "MSTORE8": 2, "TSTORE": 2, "SSTORE": 2, "CALLDATACOPY": 3, "CODECOPY": 3,
+    "RETURNDATACOPY": 3, "MCOPY": 3, "EXTCODECOPY": 4, "LOG0": 2, "LOG1": 3, "LOG4": 6,
+}  # fmt: skip
+"""What leaves nothing on the stack, and how many zeros it takes from it."""
+
+CALLS = {"CALL": "PUSH0", "CALLCODE": "PUSH0", "DELEGATECALL": "", "STATICCALL": ""}
+"""Calls, and the push of the value that they send."""
+
+COPIES = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What one more turn of a case takes."""
+
+    name: str
+    turn_gas: float
+    turn_seconds: float
+
+    @property
+    def ns_per_gas(self) -> float:
+        """Nanoseconds of a gas."""
+        return self.turn_seconds / self.turn_gas * NANOSECONDS
+
+
+def search(cases: Iterable[Case], *, seconds: float = 0.1) -> tuple[Found, ...]:
+    """Time each case for about so many seconds; return them, the slowest for its gas first."""
+    found = [_turn(case, seconds) for case in cases]
+    return tuple(sorted(found, key=lambda it: it.ns_per_gas, reverse=True))
+
+
+def _turn(case: Case, seconds: float) -> Found:
+    """Time a case's first turn, and as many more as the time is for."""
+    bed = Bed([case])
+    first = _timed(bed, case, 1, seconds)
+    turns = 2
+    while True:
+        gas, taken = _timed(bed, case, turns, seconds)
+        is_full = turns >= MOST_TURNS or GROWTH * gas > CASE_GAS
+        if taken - first[1] >= seconds or is_full:
+            return Found(
+                name=case.name,
+                turn_gas=(gas - first[0]) / (turns - 1),
+                turn_seconds=max(0.0, taken - first[1]) / (turns - 1),
+            )
+        turns = min(MOST_TURNS, GROWTH * turns)
+
+
+def _timed(bed: Bed, case: Case, turns: int, seconds: float) -> tuple[int, float]:
+    """Return gas and seconds of a block; of the quickest of several where they are short."""
+    taken: list[float] = []
+    while True:
+        started = time.process_time()
+        gas = bed.sample(case, turns).gas
+        taken.append(time.process_time() - started)
+        if taken[-1] > LONG * seconds or len(taken) == REPEATS:
+            return gas, min(taken)
+
+
+def all_cases() -> Iterator[Case]:
+    """Yield everything that is looked through."""
+    yield from opcode_cases()
+    yield from call_cases()
+    yield from power_cases()
+    yield from curve_cases()
+    yield from other_precompile_cases()
+
+
+def opcode_cases() -> Iterator[Case]:
+    """Yield a loop of each opcode that does not end or call, with the cheapest pushes it needs."""
+    yield _loop("JUMPDEST", "JUMPDEST")
+    yield _loop("PUSH32", f"{WIDEST} POP")
+    yield _loop("SWAP16", "SWAP16", before="PUSH0 " * 17)
+    yield _loop("KECCAK256", "PUSH0 PUSH0 KECCAK256 POP")
+    yield _loop("CREATE", "PUSH0 PUSH0 PUSH0 CREATE POP", copies=1)
+    for name in NO_INPUT.split():
+        yield _loop(name, f"{name} POP", before="PUSH0 " * 16)
+    for name in OF_NUMBERS.split():
+        takes = "DUP2 DUP4 DUP6" if name in {"ADDMOD", "MULMOD"} else "DUP2 DUP4"
+        yield _loop(name, f"{takes} {name} POP", before=f"{WIDE} {WIDER} {WIDEST}")
+    for name in OF_ZERO.split():
+        yield _loop(name, f"PUSH0 {name} POP")
+    for name, zeros in STORES.items():
+        yield _loop(name, f"{'PUSH0 ' * zeros}{name}")
+
+
+def call_cases() -> Iterator[Case]:
+    """Yield calls of nobody, of a contract that runs out of gas, and of precompiles, with memory.
+
+    A megabyte that each call takes with it stays for as long as the block is made: few turns.
+    """
+    to = {"nobody": "CALLER", "itself": "ADDRESS", "identity": "0x04", "bn128-add": "0x06"}
+    for (kind, value), (whom, address), size_bytes in product(
+        CALLS.items(), to.items(), MEMORY_BYTES
+    ):
+        body = f"PUSH0 PUSH0 {number(size_bytes)} PUSH0 {value} {address} PUSH0 {kind} POP"
+        yield _loop(f"{kind} {whom} {size_bytes}", body, copies=1)
+
+
+def power_cases() -> Iterator[Case]:
+    """Yield powers, as EIP-2565 prices them: by words of the longer number, and exponent's bits."""
+    equal = [(each, each) for each in POWER_BYTES]
+    unequal = [(POWER_BYTES[-1], 8), (8, POWER_BYTES[-1]), (64, 32), (32, 64)]
+    for (base, modulus), exponent in product(equal + unequal, EXPONENT_BYTES):
+        data = inputs.modexp(base, b"\xff" * exponent, modulus)
+        yield _call(f"modexp {base} {exponent} {modulus}", inputs.MODEXP, data, modulus)
+
+
+def curve_cases() -> Iterator[Case]:
+    """Yield what is done on curves, by how many pairs or points are in a call."""
+    ones = inputs.word(inputs.MAX_WORD)
+    yield _call("bn128-add", inputs.BN128_ADD, inputs.bn128_g1() + inputs.bn128_g1(2), 64)
+    yield _call("bn128-mul", inputs.BN128_MUL, inputs.bn128_g1() + ones, 64)
+    yield _call("bls-g1-add", inputs.BLS_G1_ADD, inputs.bls_g1() + inputs.bls_g1(2), 128)
+    yield _call("bls-g2-add", inputs.BLS_G2_ADD, inputs.bls_g2() + inputs.bls_g2(2), 256)
+    yield _call("bls-map-g1", inputs.BLS_MAP_TO_G1, inputs.bls_field(1), 128)
+    yield _call("bls-map-g2", inputs.BLS_MAP_TO_G2, inputs.bls_field(1, 2), 256)
+    for pairs in (0, *PAIRS):
+        yield _call(f"bn128-pairing {pairs}", inputs.BN128_PAIRING, inputs.bn128_pairs(pairs), 32)
+    for pairs in PAIRS:
+        yield _call(f"bls-pairing {pairs}", inputs.BLS_PAIRING, inputs.bls_pairs(pairs), 32)
+    for points in POINTS:
+        yield _call(f"bls-g1-msm {points}", inputs.BLS_G1_MSM, inputs.bls_g1_terms(points), 128)
+        yield _call(f"bls-g2-msm {points}", inputs.BLS_G2_MSM, inputs.bls_g2_terms(points), 256)
+
+
+def other_precompile_cases() -> Iterator[Case]:
+    """Yield the other precompiles."""
+    yield _call("ecrecover", inputs.ECRECOVER, inputs.ecrecover(), 32)
+    yield _call("point-evaluation", inputs.POINT_EVALUATION, inputs.point_evaluation(), 64)
+    for rounds in BLAKE2F_ROUNDS:
+        yield _call(f"blake2f {rounds}", inputs.BLAKE2F, inputs.blake2f(rounds), 64)
+    for (name, address), size_bytes in product(OF_BYTES.items(), (0, 2**10, 2**15)):
+        yield _call(f"{name} {size_bytes}", address, bytes(size_bytes), 32)
+
+
+def _call(name: str, precompile: int, data: bytes, output_bytes: int) -> Case:
+    return contract(name, name, calling(precompile, data, output_bytes), times=1)
+
+
+def _loop(name: str, body: str, *, before: str = "", copies: int = COPIES) -> Case:
+    return contract(name, name, looped(body, before=before, copies=copies), times=1)

@@ -1,0 +1,1 @@
+"""What inference takes: probes of engine and calls, fitted terms, models of other shapes."""

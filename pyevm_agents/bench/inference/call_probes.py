@@ -1,0 +1,291 @@
+"""Whole calls of the precompile, with a model that does everything but compute.
+
+It tokenises the prompt and compiles the grammar in the engine's process, as always, and then has
+its answer at once. What the EVM itself takes is told apart by calls of nobody with like calldata;
+reads of metadata have all in them that the EVM does for them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from eth_abi import encode
+from eth_typing import Address
+from eth_utils import to_checksum_address
+
+from precompiles.abi import RUN_NEXT_ITERATION_SELECTOR, ParamDescription, ParamType
+from precompiles.language_model import Generation, GenerationRequest, Segment
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.bench.inference.probe import ProbeCase
+from pyevm_agents.bench.measurement.texts import OrdinaryText
+from pyevm_agents.bench.measurement.tool_contracts import tool_code
+from pyevm_agents.bench.measurement.usage import READS_OF_TOOL, Usage, executor_calls, tokens_of
+from pyevm_agents.chain import Call, Chain, GenesisAccount
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.devnet.chain import (
+    ALIASES,
+    DEVELOPMENT_ADDRESS,
+    DEVELOPMENT_BALANCE_WEI,
+    model_profile,
+)
+from pyevm_agents.errors import EngineFault
+from pyevm_agents.models import RememberingModel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from precompiles.language_model import LanguageModel
+    from pyevm_agents.bench.inference.probe import Sample
+    from pyevm_agents.chain import CallResult
+    from pyevm_agents.models import LlamaModel, ProfileFacts
+
+ANSWER = " Done.\nFinal Answer: Done."
+FIRST_TOOL, FIRST_HANDLE = 0x70_01, 0xA0_00_00_00_01
+NOBODY = Address(bytes(19) + b"\xee")
+"""Where accounts are put, and where none is."""
+
+BLOCK_GAS = 1_000_000_000
+"""Gas of a call: as much as any of them takes at the default prices."""
+
+ARRAYS = "arrays"
+"""Detail of parameters: lists, whose grammars take longest to compile."""
+
+SPELLED = "spelled"
+"""Detail of bytes: they spell control tokens, and are split before they are tokenised."""
+
+REMEMBERED, OF_NOBODY = "remembered", "of nobody"
+"""Details of calls: the generation is known; there is no code."""
+
+PARTS_OF_TEXT = (12, 3, 1)
+"""Base prompts: a twelfth, a third and all of what is sure to fit the model's context."""
+
+BYTES_OF_TOKEN = 3
+"""Bytes of an ordinary token, less than English has."""
+
+TOKENS_OF_TOOL, TOKENS_OF_PARAMETER = 20, 16
+"""What a tool and a parameter take of the prompt, at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSet:
+    """Tools alike, so many of them."""
+
+    tools: int
+    parameters: int = 0
+    """Of each."""
+
+    param_type: ParamType = ParamType.UINT
+    is_refused: bool = False
+    """The first one is named again at the end: all are read, and then the call is refused."""
+
+    @property
+    def words(self) -> str:
+        """What they are, for people."""
+        if self.is_refused:
+            return f"{self.tools} tools read and refused"
+        kind = "lists" if self.is_arrays else "parameters"
+        return f"{self.tools} tools of {self.parameters} {kind}"
+
+    @property
+    def term(self) -> str:
+        """What they are made to show."""
+        if self.is_refused:
+            return "read"
+        return "parameter" if self.parameters else "tool"
+
+    @property
+    def is_arrays(self) -> bool:
+        """Whether their parameters are lists."""
+        return self.param_type >= ParamType.STRING_ARRAY
+
+    @property
+    def prompt_tokens(self) -> int:
+        """How long the prompt is, or a little less."""
+        return self.tools * (TOKENS_OF_TOOL + self.parameters * TOKENS_OF_PARAMETER)
+
+
+NO_TOOLS = ToolSet(tools=0)
+TOOL_SETS = (
+    NO_TOOLS,
+    ToolSet(tools=8),
+    ToolSet(tools=64),
+    ToolSet(tools=8, parameters=4),
+    ToolSet(tools=8, parameters=32),
+    ToolSet(tools=24, parameters=8),
+    ToolSet(tools=8, parameters=4, param_type=ParamType.INT_ARRAY),
+    ToolSet(tools=8, parameters=16, param_type=ParamType.INT_ARRAY),
+    ToolSet(tools=8, parameters=32, param_type=ParamType.INT_ARRAY),
+    ToolSet(tools=24, parameters=8, param_type=ParamType.STRING_ARRAY),
+    ToolSet(tools=1, is_refused=True),
+    ToolSet(tools=15, is_refused=True),
+    ToolSet(tools=63, is_refused=True),
+)
+"""What fits the default model's context."""
+
+
+class AtOnceModel:
+    """A model that answers at once. Implements `LanguageModel`."""
+
+    def __init__(self, model: LlamaModel) -> None:
+        """Tokenise and compile grammars in a model's engine."""
+        self._model = model
+        self._tokens = model.tokenize((Segment(text=ANSWER),))
+
+    @property
+    def profile_facts(self) -> ProfileFacts:
+        """The facts of the model whose engine it is."""
+        return self._model.profile_facts
+
+    def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
+        """Return the tokens of a prompt."""
+        return self._model.tokenize(segments)
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        """Compile the grammar, and answer.
+
+        The engine is asked for one token, which a literal before the grammar forces: it has
+        nothing to evaluate.
+        """
+        grammar = request.grammar.replace("start: ", 'start: "Answer" ', 1)
+        first = request.prompt_tokens[:1]
+        self._model.generate(
+            GenerationRequest(segments=(), prompt_tokens=first, grammar=grammar, max_tokens=1)
+        )
+        return Generation(text=ANSWER, tokens=self._tokens, forced_tokens=0, is_complete=True)
+
+
+class CallProbes:
+    """Cases on a chain with tools of every kind."""
+
+    def __init__(self, model: LlamaModel) -> None:
+        """Begin a chain."""
+        facts = model.profile_facts
+        self._profile = model_profile(facts)
+        self._room_tokens = self._profile.context_tokens - self._profile.max_output_tokens
+        self._text = OrdinaryText(model)
+        self._serial = itertools.count(1)
+        self._fingerprint = facts.fingerprint
+        self._accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
+        self._placed = {one: self._place(index, one) for index, one in enumerate(TOOL_SETS)}
+        at_once = AtOnceModel(model)
+        self._chain = self._chain_of(at_once)
+        self._remembering_chain = self._chain_of(
+            RememberingModel(at_once, digest=facts.digest, fingerprint=facts.fingerprint)
+        )
+
+    def cases(self) -> dict[str, ProbeCase]:
+        """Return every case that fits the model's context."""
+        cases = {
+            "a call": ProbeCase(term="call", sample=partial(self._sample, NO_TOOLS)),
+            "a call that is remembered": ProbeCase(
+                term="call", sample=self._again, detail=REMEMBERED
+            ),
+        }
+        most = self._room_tokens * BYTES_OF_TOKEN
+        sizes = [most // part for part in PARTS_OF_TEXT]
+        for size in sizes:
+            cases[f"{size:,} bytes of prompt"] = ProbeCase(
+                term="byte", sample=partial(self._ordinary, size)
+            )
+        cases["control tokens spelled out"] = ProbeCase(
+            term="byte", sample=partial(self._sample, NO_TOOLS, self._spelled()), detail=SPELLED
+        )
+        cases["a call of nobody"] = ProbeCase(term="call", sample=self._nobody, detail=OF_NOBODY)
+        for one in TOOL_SETS[1:]:
+            if one.prompt_tokens <= self._room_tokens:
+                cases[one.words] = ProbeCase(
+                    term=one.term,
+                    sample=partial(self._sample, one),
+                    detail=ARRAYS if one.is_arrays else "",
+                )
+        return cases
+
+    def warm_up(self) -> None:
+        """Call once, so that the first sample is one of many."""
+        self._sample(NO_TOOLS)
+
+    def _place(self, index: int, tool_set: ToolSet) -> list[Address]:
+        """Put tools into genesis; return what a call names."""
+        tools = [_address((FIRST_TOOL + index) << 16 | number) for number in range(tool_set.tools)]
+        parameters = [
+            ParamDescription(param_type=tool_set.param_type, name=f"part{number}", description="")
+            for number in range(tool_set.parameters)
+        ]
+        for number, tool in enumerate(tools):
+            code = tool_code(f"Tool{number}", "Does its part", parameters)
+            self._accounts[tool] = GenesisAccount(code=code)
+        return [*tools, tools[0]] if tool_set.is_refused else tools
+
+    def _chain_of(self, model: LanguageModel) -> Chain:
+        config = ChainConfig(
+            models=(self._profile,),
+            profile_fingerprint=self._fingerprint,
+            block_gas_limit=BLOCK_GAS,
+        )
+        return Chain(config, {self._profile.name: model}, accounts=self._accounts)
+
+    def _ordinary(self, text_bytes: int) -> Sample:
+        return self._sample(NO_TOOLS, self._text.words(text_bytes // 3)[:text_bytes])
+
+    def _spelled(self) -> str:
+        """Return the chat template's own literals, again and again, as much as is sure to fit."""
+        literals = self._profile.chat_prefix + self._profile.chat_middle + self._profile.chat_suffix
+        return (literals * self._room_tokens)[: self._room_tokens // 2]
+
+    def _sample(self, tool_set: ToolSet, text: str = "") -> Sample:
+        """Call the precompile.
+
+        Raises: EngineFault: the call did not end as it is meant to.
+        """
+        data = self._calldata(self._placed[tool_set], text)
+        seconds, result = self._called(self._chain, EXECUTOR_ADDRESS, data)
+        if (result.error is None) is tool_set.is_refused:
+            raise EngineFault(
+                f"The probe of {tool_set.words} ended with {result.error!r}, which is not what it "
+                "is made for; report it"
+            )
+        usage = self._usage(result, data)
+        if tool_set.is_refused:  # It was not charged for tools that it read.
+            (call,) = executor_calls(result.computation)
+            usage = replace(usage, tools=len(call.children) // READS_OF_TOOL)
+        return seconds, usage
+
+    def _again(self) -> Sample:
+        """Call what was called before, on a chain that remembers it."""
+        data = self._calldata(self._placed[NO_TOOLS])
+        self._called(self._remembering_chain, EXECUTOR_ADDRESS, data)
+        seconds, result = self._called(self._remembering_chain, EXECUTOR_ADDRESS, data)
+        return seconds, self._usage(result, data)
+
+    def _nobody(self) -> Sample:
+        """Call an account without code."""
+        data = self._calldata(self._placed[NO_TOOLS])
+        seconds, result = self._called(self._chain, NOBODY, data)
+        return seconds, Usage(evm_gas=result.gas_used)
+
+    def _usage(self, result: CallResult, data: bytes) -> Usage:
+        """Return what a call used, with the gas that it had cost to call nobody."""
+        _, beside = self._called(self._chain, NOBODY, data)
+        return replace(tokens_of(result.computation), evm_gas=beside.gas_used)
+
+    def _called(self, chain: Chain, to: Address, data: bytes) -> tuple[float, CallResult]:
+        call = Call(to=to, sender=DEVELOPMENT_ADDRESS, data=data)
+        started = time.perf_counter()
+        result = chain.call(call)
+        return time.perf_counter() - started, result
+
+    def _calldata(self, tools: Sequence[Address], text: str = "") -> bytes:
+        """Return a call with a handle of its own: no two grammars are alike."""
+        number = next(self._serial)
+        handle = f"WALLET{number} = {to_checksum_address(_address(FIRST_HANDLE + number))}\n"
+        types = ["string", "string", "address[]", "string[]", "string[]", "string"]
+        values = [ALIASES[0], handle + text, list(tools), [], [], "What now?"]
+        return RUN_NEXT_ITERATION_SELECTOR + encode(types, values)
+
+
+def _address(number: int) -> Address:
+    return Address(number.to_bytes(20, "big"))

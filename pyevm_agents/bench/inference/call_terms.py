@@ -1,0 +1,131 @@
+"""What a call of the precompile takes beside the model's own work: bytes, tools, parameters, reads.
+
+One fit of all whole calls, which a model answered at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pyevm_agents.bench.inference.call_probes import ARRAYS, OF_NOBODY, SPELLED
+from pyevm_agents.bench.measurement.fit_result import NS, Fitted
+from pyevm_agents.bench.measurement.intervals import scaled
+from pyevm_agents.bench.measurement.results import Interval, Point, Term
+from pyevm_agents.bench.measurement.usage import READS_OF_TOOL
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyevm_agents.bench.measurement.results import Probe
+
+COUNTS = ("byte", "tool", "parameter", "read")
+ANSWERED, REFUSED, BYTE, SPELLED_BYTE, TOOL, SCALAR, ARRAY, READ, ANY = range(9)
+"""Columns of the fit of calls: those that are answered and those that are refused once their tools
+were read; bytes, and those of them that spell control tokens; tools, and parameters of both kinds,
+that get as far as a grammar; reads; calls of anybody."""
+
+_COLUMN = {"byte": BYTE, "tool": TOOL, "parameter": SCALAR, "read": READ}
+_FORMULA = {
+    "byte": "seconds = a + b n for n bytes, c more for each that spells control tokens",
+    "tool": "seconds = a + b n for n tools, their reads, bytes and parameters apart",
+    "parameter": "seconds = a + b n for n parameters, a + c n where they are lists",
+    "read": "seconds = a + b n for n reads, with what the EVM does for them",
+}
+_AXIS = {"byte": "bytes", "tool": "tools", "parameter": "parameters", "read": "reads"}
+
+
+def fitted_calls(probes: Sequence[Probe]) -> Fitted:
+    """Fit all probes of whole calls at once.
+
+    Raises: ValueError: there are too few.
+    """
+    calls = [probe for probe in probes if probe.term in {"call", *COUNTS}]
+    rows = []
+    for one in calls:
+        usage, answered = one.usage, one.term != "read" and one.detail != OF_NOBODY
+        arrays = usage.parameters * (one.detail == ARRAYS)
+        rows.append(
+            (
+                answered,
+                one.term == "read",
+                usage.input_bytes,
+                usage.input_bytes * (one.detail == SPELLED),
+                usage.tools * answered,
+                (usage.parameters - arrays) * answered,
+                arrays * answered,
+                usage.tools * READS_OF_TOOL,
+                1,
+            )
+        )
+    return Fitted(calls, rows)
+
+
+def call_term(calls: Fitted, reading: Fitted) -> Term:
+    """Return what is the same in all calls, whatever is in them.
+
+    Input: the fit of calls, and that of reading, whose first column is a beginning.
+    """
+    own, engine = calls.fit.coefficient(ANSWERED), reading.fit.coefficient(0)
+    ns = scaled(_sum(own, engine), NS)
+    return Term(
+        name="call",
+        formula="seconds = a for the precompile's own part + b for beginning to read",
+        coefficients=(("a", own), ("b", engine)),
+        ns=ns,
+        ns_at_most=ns,
+        marginal=(Point(x=1, y=ns),),
+        axis="calls",
+        residuals=calls.residuals("call", [1.0] * len(calls.probes)),
+        relative_error=calls.relative_error("call"),
+    )
+
+
+def count_term(calls: Fitted, name: str) -> Term:
+    """Return what one more of `COUNTS` takes."""
+    column = _COLUMN[name]
+    unit = calls.fit.coefficient(column)
+    coefficients = [("a", calls.fit.coefficient(ANSWERED)), ("b", unit)]
+    most = unit
+    if name == "byte":
+        coefficients.append(("c", calls.fit.coefficient(SPELLED_BYTE)))
+        row = np.zeros(len(calls.fit.coefficients))
+        row[[BYTE, SPELLED_BYTE]] = 1.0
+        most = calls.fit.interval(row.tolist())
+    if name == "parameter":
+        lists = calls.fit.coefficient(ARRAY)
+        coefficients.append(("c", lists))
+        most = max(unit, lists, key=lambda each: each.high)
+    xs = [float(_count_of(name, probe)) for probe in calls.probes]
+    own = sorted({x for x, probe in zip(xs, calls.probes, strict=True) if probe.term == name})
+    ns, ns_at_most = (scaled(each, NS) for each in (unit, most))
+    return Term(
+        name=name,
+        formula=_FORMULA[name],
+        coefficients=tuple(coefficients),
+        ns=ns,
+        ns_at_most=ns_at_most,
+        marginal=tuple(Point(x=x, y=ns) for x in own),
+        axis=_AXIS[name],
+        residuals=calls.residuals(name, xs),
+        relative_error=calls.relative_error(name),
+    )
+
+
+def _count_of(name: str, probe: Probe) -> int:
+    usage = probe.usage
+    reads = usage.tools * READS_OF_TOOL
+    return {
+        "byte": usage.input_bytes,
+        "tool": usage.tools,
+        "parameter": usage.parameters,
+        "read": reads,
+    }[name]
+
+
+def _sum(one: Interval, other: Interval) -> Interval:
+    """Return the sum of two, as wide as both together allow."""
+    return Interval(
+        middle=one.middle + other.middle, low=one.low + other.low, high=one.high + other.high
+    )

@@ -1,0 +1,191 @@
+"""Generations of the model, through the chain's own port: tokens read, read again, and said.
+
+A long prompt is read piece by piece, as an agent's run reads it, and what is known of a piece is
+how long it and what is before it are: one reading gives a dozen points of the curve, in the time
+of the longest.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from functools import partial
+from typing import TYPE_CHECKING
+
+from precompiles.abi import ParamDescription, ParamType
+from precompiles.grammar import agent_grammar
+from precompiles.language_model import GenerationRequest
+from precompiles.tool_metadata import Tool
+from pyevm_agents.bench.inference.probe import ProbeCase
+from pyevm_agents.bench.measurement.texts import OrdinaryText
+from pyevm_agents.bench.measurement.usage import Usage
+from pyevm_agents.devnet.chain import model_profile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from precompiles.language_model import Generation
+    from pyevm_agents.bench.inference.probe import Sample
+    from pyevm_agents.models import LlamaModel
+
+    Tokens = tuple[int, ...]
+
+SHORTEST_TOKENS = 16
+"""The shortest prompt: a chat template alone has more."""
+
+PIECE_TOKENS = 512
+"""How long a prompt is read from nothing, and then piece by piece: as the engine's batches."""
+
+SAID_TOKENS = 17
+"""One that comes with the prompt, and sixteen that are sampled after it."""
+
+FORCED_TOKENS = (16, 128)
+"""Literals: a tool's name and its first parameters; the longest that real tools force."""
+
+OTHER_TOKENS = 48
+"""Another prompt, which makes the engine set a first one aside."""
+
+FREE = r"""start: TEXT
+TEXT: /[^\x00-\x1f\x7f]{1000}/ & /([^0]|0+[^0xX])*0*/
+"""
+"""A text in the model's own words, under the rules of a thought, and too long to end."""
+
+KEPT, RESTORED = "kept", "restored"
+"""Details of warm tokens: still in the context's memory, or set aside and put back."""
+
+NUMBERS = "numbers"
+"""Detail of sampled tokens: integers of 256 bits, whose grammar takes longest of all."""
+
+
+class EngineProbes:
+    """Cases of one model."""
+
+    def __init__(self, model: LlamaModel, *, longest_tokens: int | None = None) -> None:
+        """Probe a model.
+
+        Input:
+            longest_tokens: of a prompt; None for the context less the longest output.
+        """
+        profile = model_profile(model.profile_facts)
+        room_tokens = profile.context_tokens - profile.max_output_tokens
+        self.longest_tokens = min(longest_tokens or room_tokens, room_tokens)
+        self._model = model
+        self._text = OrdinaryText(model)
+        self._long_text = self._text.tokens(self.longest_tokens)
+
+    def lengths(self) -> list[int]:
+        """Return lengths of prompts that are read from nothing."""
+        most = min(PIECE_TOKENS, self.longest_tokens)
+        doubled = [SHORTEST_TOKENS]
+        while doubled[-1] * 2 <= most:
+            doubled.append(doubled[-1] * 2)
+        return doubled
+
+    def short(self) -> dict[str, ProbeCase]:
+        """Return prompts of up to `PIECE_TOKENS`, and what is said after two of them."""
+        lengths = self.lengths()
+        cases = {
+            f"{length} cold tokens": self._case("cold", partial(self._read, 0, length))
+            for length in lengths
+        }
+        for length in dict.fromkeys((lengths[len(lengths) // 2], lengths[-1])):
+            cases |= self._after(length)
+        return cases
+
+    def long(self) -> dict[str, ProbeCase]:
+        """Return the pieces of the longest prompt in order, and what is said at some of them.
+
+        They read one after the other: each begins with the tokens of those before it.
+        """
+        cases: dict[str, ProbeCase] = {}
+        starts = range(0, self.longest_tokens, PIECE_TOKENS)
+        for index, start in enumerate(starts):
+            end = min(start + PIECE_TOKENS, self.longest_tokens)
+            name = f"cold tokens {start} to {end}"
+            cases[name] = self._case("cold", partial(self._read, start, end))
+            if index + 1 in {len(starts) // 4, len(starts) // 2, len(starts)}:
+                cases |= self._after(end)
+        return cases
+
+    def _after(self, length: int) -> dict[str, ProbeCase]:
+        """Return what can be done with a prompt that was read."""
+        cases = {
+            f"{length} warm tokens": self._case("warm", partial(self._again, length), KEPT),
+            f"{SAID_TOKENS} tokens sampled at {length}": self._case(
+                "sampled", partial(self._say, length, FREE)
+            ),
+            f"{SAID_TOKENS} tokens of numbers at {length}": self._case(
+                "sampled", partial(self._say, length, numbers_grammar()), NUMBERS
+            ),
+        }
+        for forced in FORCED_TOKENS:
+            cases[f"{forced} tokens forced at {length}"] = self._case(
+                "forced", partial(self._force, length, forced)
+            )
+        cases[f"{length} warm tokens from aside"] = self._case(
+            "warm", lambda: self._again(length, after=self._text.tokens(OTHER_TOKENS)), RESTORED
+        )
+        return cases
+
+    def _case(self, term: str, sample: Callable[[], Sample], detail: str = "") -> ProbeCase:
+        return ProbeCase(term=term, sample=sample, detail=detail)
+
+    def _read(self, start: int, end: int) -> Sample:
+        """Read a prompt whose first tokens are known."""
+        if start == 0:
+            self._model.forget()
+            prompt = self._text.tokens(end) if end < PIECE_TOKENS else self._long_text[:end]
+        else:
+            prompt = self._long_text[:end]
+            self._generate(prompt[:start], FREE, 1)
+        seconds, said = self._generate(prompt, FREE, 1)
+        return seconds, _usage(said, cold=end - start, warm=start)
+
+    def _again(self, length: int, after: Sequence[int] = ()) -> Sample:
+        prompt = self._known(length)
+        if after:
+            self._generate(tuple(after), FREE, 1)
+        seconds, said = self._generate(prompt, FREE, 1)
+        return seconds, _usage(said, warm=length)
+
+    def _say(self, length: int, grammar: str) -> Sample:
+        seconds, said = self._generate(self._known(length), grammar, SAID_TOKENS)
+        return seconds, _usage(said, warm=length)
+
+    def _force(self, length: int, count: int) -> Sample:
+        """Say a text that nobody said before, and one token of one's own."""
+        grammar = FREE.replace("start: ", f"start: {json.dumps(self._text.words(count))} ", 1)
+        seconds, said = self._generate(self._known(length), grammar, count + 1)
+        return seconds, _usage(said, warm=length)
+
+    def _known(self, length: int) -> Tokens:
+        """Return a prompt that is in the context's memory."""
+        prompt = self._long_text[:length]
+        self._generate(prompt, FREE, 1)
+        return prompt
+
+    def _generate(self, prompt: Tokens, grammar: str, limit: int) -> tuple[float, Generation]:
+        request = GenerationRequest(
+            segments=(), prompt_tokens=prompt, grammar=grammar, max_tokens=limit
+        )
+        started = time.perf_counter()
+        said = self._model.generate(request)
+        return time.perf_counter() - started, said
+
+
+def numbers_grammar() -> str:
+    """Return a grammar of nothing but integers, those of the executor's own grammars."""
+    parameter = ParamDescription(param_type=ParamType.INT, name="amount", description="")
+    tool = Tool(address=bytes(20), name="Tool", description="", parameters=(parameter,))  # type: ignore[arg-type]
+    grammar = agent_grammar((tool,), ())
+    terminal = next(line for line in grammar.splitlines() if line.startswith("INT: "))
+    return f'start: "[" INT (", " INT){{63}} "]"\n{terminal}\n'
+
+
+def _usage(said: Generation, *, cold: int = 0, warm: int = 0) -> Usage:
+    return Usage(
+        cold_tokens=cold,
+        warm_tokens=warm,
+        output_tokens=len(said.tokens),
+        forced_tokens=said.forced_tokens,
+    )

@@ -1,0 +1,227 @@
+"""What one more unit of each term takes, fitted to probes; and what calls take, from the terms.
+
+Three fits. *Reading*: tokens after others, as attention grows: a + b (n - w) + c (n² - w²).
+*Saying*, on prompts that are known: sampled and forced tokens, each the slower the longer the text
+before it. *Calls* with a model that answers at once: bytes, tools, parameters, reads. A call pays
+for what is the same in all of them: its own part, and beginning to read. That is no small part: the
+engine's threads wait for each other without spinning, some 300 times in a batch, and each prompt
+ends with logits for the whole vocabulary (`pyevm_agents.models.llama.context`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyevm_agents.bench.inference.call_probes import REMEMBERED
+from pyevm_agents.bench.inference.call_terms import COUNTS, call_term, count_term, fitted_calls
+from pyevm_agents.bench.inference.engine_probes import KEPT, NUMBERS, RESTORED
+from pyevm_agents.bench.measurement.fit_result import NS, Fitted
+from pyevm_agents.bench.measurement.intervals import scaled
+from pyevm_agents.bench.measurement.results import TERMS, Interval, Point, Term
+from pyevm_agents.bench.measurement.usage import READS_OF_TOOL, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pyevm_agents.bench.measurement.results import Probe
+
+PROMPT_AXIS = "tokens before it"
+
+READING_ROW = "seconds = a + b (n - w) + c (n² - w²) for n tokens, w of them known"
+WARM_ROW = "seconds = a + b n where they stayed in memory, a + c n where they were set aside"
+SAMPLED_ROW = "seconds = a + b n for a token after n others; c more where it is a digit"
+FORCED_ROW = "seconds = a + b n for a token after n others"
+
+
+def terms(probes: Iterable[Probe]) -> tuple[Term, ...]:
+    """Fit every term, in the order of `results.TERMS`.
+
+    Nothing is said of longer prompts than were measured: `ns_at_most` is for the longest one.
+
+    Raises: ValueError: a term has no probes, or too few.
+    """
+    probes = [probe for probe in probes if probe.detail != REMEMBERED]
+    missing = sorted(set(TERMS) - {probe.term for probe in probes})
+    if missing:
+        raise ValueError(
+            f"no probe of {', '.join(missing)} was made; use a model with a longer context, or "
+            "measure all"
+        )
+    reading = _reading(probes)
+    calls = fitted_calls(probes)
+    said = _said(probes)
+    return (
+        call_term(calls, reading),
+        *(count_term(calls, name) for name in COUNTS),
+        _cold_term(reading),
+        _warm_term(probes),
+        _sampled_term(said),
+        _forced_term(said),
+    )
+
+
+def predicted_seconds(
+    calls: Usage | Iterable[Usage], terms: Iterable[Term], *, evm_ns_per_gas: float = 0.0
+) -> float:
+    """Return the seconds of calls of the executor, from fitted terms.
+
+    Input:
+        calls: one `Usage` for each call; one that counts several is taken for that many alike.
+        evm_ns_per_gas: what gas of the EVM takes; 0 to leave it out.
+
+    Raises: KeyError: a term is missing.
+    """
+    by_name = coefficients(terms)
+    each = (calls,) if isinstance(calls, Usage) else calls
+    return sum(_seconds(usage, by_name) + usage.evm_gas * evm_ns_per_gas / NS for usage in each)
+
+
+def coefficients(terms: Iterable[Term]) -> dict[str, dict[str, float]]:
+    """Return the coefficients of each term, by their names."""
+    return {term.name: {name: at.middle for name, at in term.coefficients} for term in terms}
+
+
+def marginal_ns(term: Term, tokens: float) -> float:
+    """Return what one more unit takes after so many tokens: beyond what was measured, too."""
+    of = coefficients((term,))[term.name]
+    if term.name == "cold":
+        return (of["b"] + 2 * tokens * of["c"]) * NS
+    if term.name in {"sampled", "forced"}:
+        return (of["a"] + tokens * of["b"]) * NS
+    return term.ns_at_most.middle
+
+
+def longest_measured(terms: Iterable[Term]) -> int:
+    """Return the length of the longest prompt that terms were fitted to."""
+    return int(max(point.x for term in terms if term.name == "cold" for point in term.marginal))
+
+
+def _seconds(usage: Usage, of: dict[str, dict[str, float]]) -> float:
+    calls = max(1, usage.calls)
+    prompt, warm = (usage.cold_tokens + usage.warm_tokens) / calls, usage.warm_tokens / calls
+    middle = prompt + usage.output_tokens / calls / 2
+    # The first of a call's sampled tokens comes with the last one of its prompt.
+    sampled = max(0, usage.output_tokens - usage.forced_tokens - calls)
+    return (
+        usage.calls * sum(of["call"].values())
+        + usage.input_bytes * of["byte"]["b"]
+        + usage.tools * (of["tool"]["b"] + READS_OF_TOOL * of["read"]["b"])
+        + usage.parameters * of["parameter"]["b"]
+        + usage.cold_tokens * of["cold"]["b"]
+        + calls * (prompt**2 - warm**2) * of["cold"]["c"]
+        + usage.warm_tokens * of["warm"]["b"]
+        + sampled * (of["sampled"]["a"] + of["sampled"]["b"] * middle)
+        + usage.forced_tokens * (of["forced"]["a"] + of["forced"]["b"] * middle)
+    )
+
+
+# -- reading -- #
+
+
+def _reading(probes: Sequence[Probe]) -> Fitted:
+    cold = [probe for probe in probes if probe.term == "cold"]
+    return Fitted(
+        cold,
+        [
+            (1, one.usage.cold_tokens, one.prompt_tokens**2 - one.usage.warm_tokens**2)
+            for one in cold
+        ],
+    )
+
+
+def _cold_term(of: Fitted) -> Term:
+    lengths = [float(probe.prompt_tokens) for probe in of.probes]
+    longest = max(lengths)
+
+    def marginal(length: float) -> Interval:
+        return scaled(of.fit.interval((0, 1, 2 * length)), NS)
+
+    return Term(
+        name="cold",
+        formula=READING_ROW,
+        coefficients=of.named(0, 1, 2),
+        ns=marginal(longest / 2),
+        ns_at_most=marginal(longest),
+        marginal=tuple(Point(x=x, y=marginal(x)) for x in sorted(set(lengths))),
+        axis=PROMPT_AXIS,
+        residuals=of.residuals("cold", lengths),
+        relative_error=of.relative_error("cold"),
+    )
+
+
+def _warm_term(probes: Sequence[Probe]) -> Term:
+    warm = [probe for probe in probes if probe.term == "warm"]
+    lengths = [float(probe.prompt_tokens) for probe in warm]
+    rows = [
+        (1, length * (probe.detail == KEPT), length * (probe.detail == RESTORED))
+        for length, probe in zip(lengths, warm, strict=True)
+    ]
+    of = Fitted(warm, rows)
+    kept, restored = (scaled(of.fit.coefficient(index), NS) for index in (1, 2))
+    most = max(kept, restored, key=lambda ns: ns.high)
+    return Term(
+        name="warm",
+        formula=WARM_ROW,
+        coefficients=of.named(0, 1, 2),
+        ns=kept,
+        ns_at_most=most,
+        marginal=tuple(Point(x=x, y=kept) for x in sorted(set(lengths))),
+        axis="tokens known",
+        residuals=of.residuals("warm", lengths),
+        relative_error=of.relative_error("warm"),
+    )
+
+
+# -- saying -- #
+
+
+def _said(probes: Sequence[Probe]) -> Fitted:
+    """Fit what is said after prompts in memory: columns 0 and 1 are reading them again.
+
+    2 and 3 are a sampled token and the text before it, 4 a digit, 5 and 6 a forced token and the
+    text before it.
+    """
+    said = [one for one in probes if one.term in {"sampled", "forced"} or one.detail == KEPT]
+    rows = []
+    for one in said:
+        forced = one.usage.forced_tokens
+        sampled = one.usage.output_tokens - forced - 1
+        before = one.prompt_tokens + one.usage.output_tokens / 2
+        digits = sampled * (one.detail == NUMBERS)
+        rows.append(
+            (1, one.prompt_tokens, sampled, sampled * before, digits, forced, forced * before)
+        )
+    return Fitted(said, rows)
+
+
+def _sampled_term(of: Fitted) -> Term:
+    return _said_term(of, "sampled", SAMPLED_ROW, token=2, extra=4)
+
+
+def _forced_term(of: Fitted) -> Term:
+    return _said_term(of, "forced", FORCED_ROW, token=5, extra=None)
+
+
+def _said_term(of: Fitted, name: str, formula: str, *, token: int, extra: int | None) -> Term:
+    lengths = [float(probe.prompt_tokens) for probe in of.probes]
+    longest = max(lengths)
+
+    def marginal(length: float, digit: float = 0.0) -> Interval:
+        row = [0.0] * len(of.fit.coefficients)
+        row[token], row[token + 1] = 1.0, length
+        if extra is not None:
+            row[extra] = digit
+        return scaled(of.fit.interval(row), NS)
+
+    columns = [token, token + 1] + ([] if extra is None else [extra])
+    return Term(
+        name=name,
+        formula=formula,
+        coefficients=of.named(*columns),
+        ns=marginal(longest / 2),
+        ns_at_most=marginal(longest, 1.0),
+        marginal=tuple(Point(x=x, y=marginal(x)) for x in sorted(set(lengths))),
+        axis=PROMPT_AXIS,
+        residuals=of.residuals(name, lengths),
+        relative_error=of.relative_error(name),
+    )

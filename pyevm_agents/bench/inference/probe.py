@@ -1,0 +1,66 @@
+"""A probe before it is timed: what it is made to show, and how it is done once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from pyevm_agents.bench.measurement.results import Probe
+from pyevm_agents.bench.measurement.rounds import in_rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pyevm_agents.bench.measurement.rounds import Setting
+    from pyevm_agents.bench.measurement.usage import Usage
+
+    Sample: TypeAlias = "tuple[float, Usage]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeCase:
+    """Something to be timed again and again."""
+
+    term: str
+    sample: Callable[[], Sample]
+    """Does it once; returns its seconds and what it used."""
+
+    detail: str = ""
+
+
+class Probing:
+    """Cases, and what was measured of them so far."""
+
+    def __init__(self, setting: Setting) -> None:
+        """Measure in a setting."""
+        self._setting = setting
+        self._cases: dict[str, ProbeCase] = {}
+        self._usages: dict[str, Usage] = {}
+        self._seconds: dict[str, tuple[float, ...]] = {}
+
+    def round(self, cases: Mapping[str, ProbeCase]) -> None:
+        """Time each case once more."""
+        self._cases.update(cases)
+        times = in_rounds(self._setting, {name: self._timing(name) for name in cases}, rounds=1)
+        for name, seconds in times.items():
+            self._seconds[name] = (*self._seconds.get(name, ()), *seconds)
+
+    def _timing(self, name: str) -> Callable[[], float]:
+        def time() -> float:
+            seconds, self._usages[name] = self._cases[name].sample()
+            return seconds
+
+        return time
+
+    def probes(self) -> tuple[Probe, ...]:
+        """Return all that was measured, in the order of the cases."""
+        return tuple(
+            Probe(
+                term=case.term,
+                detail=case.detail,
+                usage=self._usages[name],
+                prompt_tokens=self._usages[name].cold_tokens + self._usages[name].warm_tokens,
+                seconds=self._seconds[name],
+            )
+            for name, case in self._cases.items()
+        )

@@ -1,0 +1,157 @@
+"""GGUF files of real architectures with random weights: how fast a model is, without having it.
+
+Speed follows from shapes and quantisation, not from what the weights say. So the weights are random
+bytes in valid blocks, which are written as fast as a disk takes them: llama.cpp's own quantisation
+would first want all of them as floats, twelve times the file and minutes of work, and the `gguf`
+package does not write K-quants at all. Each block's scale is such that a row's product with a
+normalised state has a variance of about 1, as at the beginning of a training: nothing overflows,
+and no logit is infinite.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pyevm_agents.bench.inference.model_shapes import ARCHITECTURE, F32, tensors
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from pyevm_agents.bench.inference.model_shapes import Shape, Tensor
+    from pyevm_agents.bench.inference.synthetic_vocabulary import MadeUpVocabulary
+
+FILE_TYPE = 15
+"""`LLAMA_FTYPE_MOSTLY_Q4_K_M`. Source: llama.h."""
+
+QUANTISATION_VERSION = 2
+"""Source: ggml.h, `GGML_QNT_VERSION`."""
+
+SEED = 7
+
+
+def random_blocks(tensor: Tensor, generator: np.random.Generator) -> NDArray[np.uint8]:
+    """Return a quantised matrix: random bytes, and scales that keep a product's variance at 1.
+
+    Output: bytes, a line for each row.
+    """
+    kind = tensor.kind
+    count = tensor.parameters // kind.numbers
+    blocks = np.frombuffer(
+        bytearray(generator.bytes(count * kind.block_bytes)), dtype=np.uint8
+    ).reshape(count, kind.block_bytes)
+    scale = 1 / (kind.spread * np.sqrt(tensor.columns))
+    _put(blocks, kind.scale_at, scale)
+    if kind.minimum_at is not None:
+        _put(blocks, kind.minimum_at, scale * kind.minimum)
+    return blocks.reshape(tensor.rows, -1)
+
+
+def _put(blocks: NDArray[np.uint8], at: int, scale: float) -> None:
+    blocks[:, at : at + 2] = np.frombuffer(np.array([scale], dtype="<f2").tobytes(), np.uint8)
+
+
+def write_model(
+    shape: Shape, path: Path, vocabulary: MadeUpVocabulary, *, seed: int = SEED
+) -> None:
+    """Write a model, whole or not at all: nothing is left where it fails or is interrupted.
+
+    The same seed gives the same bytes.
+
+    Raises:
+        ConfigError: the `gguf` package is not installed; or the vocabulary is of another size.
+        OSError: the disk is full, or can't be written.
+    """
+    if len(vocabulary.tokens) != shape.vocabulary_tokens:
+        raise ConfigError(
+            f"a vocabulary of {len(vocabulary.tokens)} tokens for {shape.name}, which has "
+            f"{shape.vocabulary_tokens}"
+        )
+    unfinished = path.with_name(f"{path.name}.new")
+    try:
+        _write(shape, unfinished, vocabulary, np.random.default_rng(seed))
+        unfinished.replace(path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def _write(
+    shape: Shape, path: Path, vocabulary: MadeUpVocabulary, generator: np.random.Generator
+) -> None:
+    gguf = require_gguf()
+    writer = gguf.GGUFWriter(path, ARCHITECTURE)
+    try:
+        add_entries(writer, shape, vocabulary)
+        for tensor in tensors(shape):
+            if tensor.kind is F32:
+                writer.add_tensor_info(
+                    tensor.name, (tensor.columns,), np.dtype(np.float32), tensor.file_bytes
+                )
+            else:
+                writer.add_tensor_info(
+                    tensor.name,
+                    (tensor.rows, tensor.file_bytes // tensor.rows),
+                    np.dtype(np.uint8),
+                    tensor.file_bytes,
+                    raw_dtype=gguf.GGMLQuantizationType[tensor.kind.name],
+                )
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_ti_data_to_file()
+        for tensor in tensors(shape):
+            writer.write_tensor_data(_numbers(tensor, generator))
+    finally:
+        writer.close()
+
+
+def _numbers(
+    tensor: Tensor, generator: np.random.Generator
+) -> NDArray[np.uint8] | NDArray[np.float32]:
+    if tensor.kind is not F32:
+        return random_blocks(tensor, generator)
+    value = 0.0 if tensor.name.endswith(".bias") else 1.0
+    return np.full(tensor.columns, value, dtype=np.float32)
+
+
+def add_entries(writer: Any, shape: Shape, vocabulary: MadeUpVocabulary) -> None:  # noqa: ANN401 - gguf has no types
+    """Say what a model is, in a file that is being written: its sizes and its vocabulary."""
+    writer.add_type("model")
+    writer.add_name(shape.name)
+    writer.add_block_count(shape.layers)
+    writer.add_context_length(shape.context_tokens)
+    writer.add_embedding_length(shape.width)
+    writer.add_feed_forward_length(shape.feed_forward)
+    writer.add_head_count(shape.heads)
+    writer.add_head_count_kv(shape.kv_heads)
+    writer.add_rope_freq_base(shape.rope_base)
+    writer.add_layer_norm_rms_eps(shape.norm_epsilon)
+    writer.add_file_type(FILE_TYPE)
+    writer.add_quantization_version(QUANTISATION_VERSION)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre(vocabulary.splitting)
+    writer.add_token_list(vocabulary.tokens)
+    writer.add_token_types(vocabulary.kinds)
+    writer.add_token_merges(vocabulary.merges)
+    writer.add_bos_token_id(vocabulary.beginning)
+    writer.add_eos_token_id(vocabulary.end)
+    writer.add_add_bos_token(False)  # noqa: FBT003 - gguf's own
+
+
+def require_gguf() -> Any:  # noqa: ANN401 - gguf has no types
+    """Return the `gguf` package.
+
+    Raises: ConfigError: it is not installed.
+    """
+    try:
+        import gguf  # noqa: PLC0415 - an extra that few need
+    except ImportError as error:
+        raise ConfigError(
+            "models of other sizes are written with the package gguf, which is not installed: "
+            "pip install 'pyevm-agents[bench]'"
+        ) from error
+    return gguf

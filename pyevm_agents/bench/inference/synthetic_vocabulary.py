@@ -1,0 +1,92 @@
+"""A vocabulary of any size that still reads text: a model's own, and pairs of its tokens on top.
+
+The default model's byte-level BPE has 49,152 tokens; models of the Qwen2 family have 151,936. Their
+words are not at hand, and their number matters: for each token a row of the output is multiplied,
+and the grammar's mask has a bit. So random pairs of tokens become tokens, each by a merge after all
+the real ones. What such a vocabulary reads is still every text, in much the same tokens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models.gguf.header import read_arrays, read_front
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NORMAL = 1
+"""Type of a token that is a piece of text. Source: llama.h, `llama_token_type`."""
+
+MAX_PAIR_CHARACTERS = 12
+"""Length of a made-up token, about that of long words: two long ones make no token."""
+
+DRAWN_AT_ONCE = 65_536
+
+SEED = 11
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeUpVocabulary:
+    """What a GGUF file says of a byte-level BPE vocabulary."""
+
+    splitting: str
+    """How text is split before merges: `tokenizer.ggml.pre`."""
+
+    tokens: list[str]
+    kinds: list[int]
+    merges: list[str]
+    beginning: int
+    end: int
+
+
+def made_up_vocabulary(path: Path, size: int) -> MadeUpVocabulary:
+    """Return the vocabulary of a model's file, grown to a size.
+
+    Raises:
+        ConfigError: it is no byte-level BPE, or already larger.
+    """
+    front = read_front(path)
+    if front.text("tokenizer.ggml.model") != "gpt2":
+        raise ConfigError(
+            f"the vocabulary of {path} is {front.text('tokenizer.ggml.model')!r}, which is no "
+            "byte-level BPE: name the default model's file"
+        )
+    keys = ("tokens", "token_type", "merges")
+    arrays = read_arrays(path, [f"tokenizer.ggml.{key}" for key in keys])
+    tokens, kinds, merges = (list(arrays[f"tokenizer.ggml.{key}"]) for key in keys)
+    if len(tokens) > size:
+        raise ConfigError(f"the vocabulary of {path} has {len(tokens)} tokens, more than {size}")
+    words = [
+        str(token)
+        for token, kind in zip(tokens, kinds, strict=True)
+        if kind == NORMAL and len(str(token)) < MAX_PAIR_CHARACTERS
+    ]
+    pairs = _pairs(words, {str(token) for token in tokens}, size - len(tokens))
+    ends = [front.entries[f"tokenizer.ggml.{name}_token_id"].value for name in ("bos", "eos")]
+    return MadeUpVocabulary(
+        splitting=front.text("tokenizer.ggml.pre"),
+        tokens=[*map(str, tokens), *(first + second for first, second in pairs)],
+        kinds=[*(int(kind) for kind in kinds), *[NORMAL] * len(pairs)],
+        merges=[*map(str, merges), *(f"{first} {second}" for first, second in pairs)],
+        beginning=int(ends[0] or 0),
+        end=int(ends[1] or 0),
+    )
+
+
+def _pairs(words: list[str], known: set[str], count: int) -> list[tuple[str, str]]:
+    """Return random pairs of words whose texts are new, always the same ones."""
+    generator = np.random.default_rng(SEED)
+    pairs: list[tuple[str, str]] = []
+    while len(pairs) < count:
+        drawn = generator.integers(0, len(words), (DRAWN_AT_ONCE, 2))
+        for first, second in ((words[one], words[other]) for one, other in drawn):
+            text = first + second
+            if text not in known and len(text) <= MAX_PAIR_CHARACTERS and len(pairs) < count:
+                known.add(text)
+                pairs.append((first, second))
+    return pairs

@@ -1,0 +1,135 @@
+"""How something grows: p in a + b x^p, and where p lies.
+
+The interval joins two doubts. Points may not lie on such a curve: p is then whatever fits not much
+worse than the best one does (profile of the sum of squares, F test). And each point is a median of
+noisy samples: p is then as far apart as the p of resampled points.
+
+Source: Bates and Watts, "Nonlinear Regression Analysis and Its Applications", chapter 6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pyevm_agents.bench.measurement.intervals import HIGH_PERCENT, LOW_PERCENT, medians
+from pyevm_agents.bench.measurement.results import Interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.float64]
+
+LEAST, MOST, FINENESS = 0.1, 4.0, 0.01
+"""Exponents that are tried. An interval that reaches an end says no more than that."""
+
+PARAMETERS = 3
+"""a, b and p: so many points lie on some such curve, whatever they are."""
+
+T_95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306)
+"""Student's t, two-sided 95 %, for 1 degree of freedom and more."""
+
+FASTER = "faster than linear"
+
+LINEAR_WIDTH = 0.5
+"""An interval that holds 1 and is wider than this does not tell whether growth is linear."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Curves:
+    """All curves of each exponent through points at these places, weighted."""
+
+    exponents: Numbers
+    bases: Numbers
+    """For each exponent, two orthonormal vectors that its curves are made of."""
+
+    weights: Numbers
+
+    def squares(self, y: Numbers) -> Numbers:
+        """Return the sum of squares that each exponent leaves of some points.
+
+        Input: a value for each place, or many sets of them: a line each.
+        Output: for each exponent, and for each set.
+        """
+        weighted = (y * self.weights).T
+        explained = np.einsum("pk...->p...", np.tensordot(self.bases, weighted, (1, 0)) ** 2)
+        return np.asarray(np.maximum((weighted**2).sum(axis=0) - explained, 0.0))
+
+
+def exponent(xs: Sequence[float], samples: Sequence[Sequence[float]]) -> Interval:
+    """Return p in a + b x^p, with its 95 % interval.
+
+    Input:
+        xs: at least three places, all above 0.
+        samples: what was measured at each, one number or several; all above 0. Errors count in
+            proportion to what was measured.
+
+    Output: with three places alone, all exponents that were tried are in the interval, as a curve
+    goes through any three points.
+    Raises: ValueError: too few places, or nothing that grows from above 0.
+    """
+    if len(xs) < PARAMETERS or min(xs) <= 0 or min(map(min, samples)) <= 0:
+        raise ValueError(
+            f"at {list(xs)}: an exponent needs {PARAMETERS} places or more, and all above 0"
+        )
+    resampled = np.stack([medians(one) for one in samples], axis=-1)
+    middle = np.array([float(np.median(one)) for one in samples])
+    curves = _curves(np.asarray(xs, dtype=np.float64), middle)
+    squares = curves.squares(middle)
+    best = float(curves.exponents[squares.argmin()])
+    if len(xs) == PARAMETERS:
+        return Interval(middle=best, low=LEAST, high=MOST)
+    free = len(xs) - PARAMETERS
+    t = T_95[min(free, len(T_95)) - 1]
+    # Numbers that lie on a curve to the last bit leave only what rounding leaves.
+    bound = max(squares.min(), len(xs) * np.finfo(np.float64).eps) * (1 + t**2 / free)
+    fitting = curves.exponents[squares <= bound]
+    drawn = curves.exponents[curves.squares(resampled).argmin(axis=0)]
+    low, high = np.percentile(drawn, (LOW_PERCENT, HIGH_PERCENT))
+    return Interval(
+        middle=best, low=float(min(low, fitting[0], best)), high=float(max(high, fitting[-1], best))
+    )
+
+
+def verdict(p: Interval) -> str:
+    """Return in words whether growth is linear, by its exponent."""
+    if p.low > 1:
+        return FASTER
+    if p.high < 1:
+        return "slower than linear"
+    return "linear" if p.high - p.low <= LINEAR_WIDTH else "not told from linear"
+
+
+def log_slope(xs: Sequence[float], ys: Sequence[Interval]) -> Interval:
+    """Return p in b x^p by least squares of logarithms, as wide as the points' intervals make it.
+
+    Raises: ValueError: fewer than two places, or something that is not above 0.
+    """
+    if len(set(xs)) < 2 or min(xs) <= 0 or min(y.low for y in ys) <= 0:  # noqa: PLR2004
+        raise ValueError(f"at {list(xs)}: a slope needs two places or more, and all above 0")
+    x = np.log(np.asarray(xs, dtype=np.float64))
+    shares = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
+    middle, low, high = (
+        np.log([getattr(y, name) for y in ys]) for name in ("middle", "low", "high")
+    )
+    slope = float(shares @ middle)
+    # Each point moves the slope by its share, independently of the others.
+    below = np.where(shares > 0, middle - low, high - middle) * shares
+    above = np.where(shares > 0, high - middle, middle - low) * shares
+    return Interval(
+        middle=slope,
+        low=slope - float(np.sqrt((below**2).sum())),
+        high=slope + float(np.sqrt((above**2).sum())),
+    )
+
+
+def _curves(xs: Numbers, middle: Numbers) -> _Curves:
+    tried = np.arange(round(LEAST / FINENESS), round(MOST / FINENESS) + 1) / round(1 / FINENESS)
+    weights = 1 / middle
+    powers = (xs / xs.max()) ** tried[:, None]
+    terms = np.stack([np.ones_like(powers), powers], axis=-1) * weights[:, None]
+    return _Curves(exponents=tried, bases=np.linalg.qr(terms).Q, weights=weights)

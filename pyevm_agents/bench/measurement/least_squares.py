@@ -1,0 +1,116 @@
+"""Least squares for times: relative errors, no negative times, and an honest uncertainty.
+
+A time of a second is known to some percent as one of a millisecond is, so every measurement counts
+by its relative error. Coefficients are times, so none is negative. The uncertainty is that of both
+sources: rounds are drawn anew, and what the function does not fit turns its sign at random.
+
+Source: Lawson and Hanson, "Solving Least Squares Problems", chapter 23; Efron and Tibshirani, "An
+Introduction to the Bootstrap", chapter 9; Wu, "Jackknife, Bootstrap and Other Resampling Methods in
+Regression Analysis" (the wild bootstrap).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain, combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pyevm_agents.bench.measurement.intervals import RESAMPLES, SEED, bounds, medians
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pyevm_agents.bench.measurement.results import Interval
+
+    Numbers = NDArray[np.float64]
+
+SLOPE = 1e-10
+"""What counts as none, for columns of length 1 and targets of about 1: a rounding error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Fit:
+    """Coefficients of a sum of columns, and as they would be if all had been measured anew."""
+
+    coefficients: Numbers
+    resampled: Numbers
+    """`RESAMPLES` times the coefficients."""
+
+    measured: Numbers
+    fitted: Numbers
+
+    def interval(self, row: Sequence[float]) -> Interval:
+        """Return the value of a row of columns, with its uncertainty."""
+        weights = np.asarray(row, dtype=np.float64)
+        return bounds(self.resampled @ weights, middle=float(self.coefficients @ weights))
+
+    def coefficient(self, index: int) -> Interval:
+        """Return one coefficient."""
+        return self.interval(np.eye(len(self.coefficients))[index].tolist())
+
+
+def fit(rows: Sequence[Sequence[float]], samples: Sequence[Sequence[float]]) -> Fit:
+    """Fit times to columns, by the median of each row's samples.
+
+    Input:
+        rows: what each measurement is made of, by column.
+        samples: the seconds of each, in rounds.
+
+    Raises: ValueError: there are fewer rows than columns, or a time is not positive.
+    """
+    design = np.asarray(rows, dtype=np.float64)
+    measured = np.array([np.median(each) for each in samples])
+    count, columns = design.shape
+    if count < columns or not (measured > 0).all():
+        raise ValueError(
+            f"{count} measurements for {columns} coefficients, the shortest of "
+            f"{measured.min(initial=np.inf)} s; measure more, each longer than nothing"
+        )
+    weighted = design / measured[:, None]
+    coefficients = not_negative(weighted, np.ones((count, 1)))[:, 0]
+    fitted = design @ coefficients
+    freedom = max(1, count - int((coefficients > 0).sum()))
+    signs = np.random.default_rng(SEED + 1).choice((-1.0, 1.0), (RESAMPLES, count))
+    again = np.stack([medians(each) for each in samples], axis=1)
+    again += signs * (measured - fitted) * np.sqrt(count / freedom)
+    return Fit(
+        coefficients=coefficients,
+        resampled=not_negative(weighted, (again / measured).T).T,
+        measured=measured,
+        fitted=fitted,
+    )
+
+
+def not_negative(design: Numbers, targets: Numbers) -> Numbers:
+    """Return the best coefficients of which none is negative, for each column of targets.
+
+    Sets of columns are tried, the largest first, until no step that is allowed makes any target's
+    solution better; at worst all of them, which is quick for the few columns that a fit has.
+    """
+    columns = design.shape[1]
+    lengths = np.linalg.norm(design, axis=0)
+    lengths[lengths == 0] = 1.0
+    scaled = design / lengths
+    squares, products = scaled.T @ scaled, scaled.T @ targets
+    best = np.zeros((columns, targets.shape[1]))
+    gained = np.zeros(targets.shape[1])
+    left = np.flatnonzero((products > 0).any(axis=0))
+    sizes = range(columns, 0, -1)
+    for chosen in chain.from_iterable(combinations(range(columns), size) for size in sizes):
+        if not len(left):
+            break
+        used = list(chosen)
+        inverse = np.linalg.pinv(squares[np.ix_(used, used)], hermitian=True)
+        solved = np.zeros((columns, len(left)))
+        solved[used] = inverse @ products[used][:, left]
+        slopes = products[:, left] - squares @ solved
+        gains = (solved * products[:, left]).sum(axis=0)  # What is explained of the square sum.
+        better = (solved >= 0).all(axis=0) & (gains > gained[left])
+        gained[left[better]] = gains[better]
+        best[:, left[better]] = solved[:, better]
+        left = left[~(better & (slopes <= SLOPE).all(axis=0))]
+    return np.asarray(best / lengths[:, None], dtype=np.float64)

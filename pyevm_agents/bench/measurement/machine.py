@@ -1,0 +1,133 @@
+"""What was measured on: facts that decide about speed, and nothing that tells whose machine it is.
+
+No path, no host or user name, no variable of the environment goes into a report.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyevm_agents.bench.measurement.results import Machine, Model
+from pyevm_agents.models.gguf.header import read_front
+
+if TYPE_CHECKING:
+    from pyevm_agents.models import LlamaModel
+
+PACKAGES = (
+    "pyevm-agents",
+    "py-evm",
+    "llama-cpp-python",
+    "llguidance",
+    "numpy",
+    "py-ecc",
+    "coincurve",
+    "ckzg",
+    "blake2b-py",
+    "eth-hash",
+    "pycryptodome",
+    "safe-pysha3",
+)
+"""What computes: the EVM, its precompiles and hashes, the model and its grammar."""
+
+PROCESSOR_FILE = Path("/proc/cpuinfo")
+PROCESSOR_FIELDS = ("model name", "Model", "cpu model", "Processor", "uarch")
+"""Where Linux names the processor: on x86, Raspberry Pi, MIPS, older ARM, RISC-V."""
+
+SYSCTL = "/usr/sbin/sysctl"
+SYSCTL_SECONDS = 5
+
+
+def machine() -> Machine:
+    """Return what there is to say of this machine and its software."""
+    return Machine(
+        processor=_processor(),
+        cores=_cores(),
+        memory_bytes=_memory_bytes(),
+        system=f"{platform.system()} {platform.release()} {platform.machine()}",
+        python=f"{platform.python_implementation()} {platform.python_version()}",
+        versions=tuple(_versions()),
+    )
+
+
+def model_of(model: LlamaModel) -> Model:
+    """Return what there is to say of a model; an adapter's file and numbers count with it."""
+    facts = model.profile_facts
+    files = [path for path in (model.path, model.adapter) if path is not None]
+    return Model(
+        name=facts.name,
+        digest=facts.digest.hex(),
+        parameters=sum(map(parameters_of, files)),
+        file_bytes=sum(path.stat().st_size for path in files),
+        context_tokens=facts.context_tokens,
+        fingerprint=facts.fingerprint,
+    )
+
+
+def parameters_of(path: Path) -> int:
+    """Return how many numbers are in the tensors of a GGUF file.
+
+    Raises: ValueError, OSError: as `read_front`.
+    """
+    return sum(math.prod(tensor.shape) for tensor in read_front(path).tensors)
+
+
+def processor_in(text: str) -> str:
+    """Return the processor that Linux's description names, or an empty text."""
+    fields: dict[str, str] = {}
+    for line in text.splitlines():
+        name, colon, value = line.partition(":")
+        if colon and value.strip():
+            fields.setdefault(name.strip(), value.strip())
+    return next((fields[name] for name in PROCESSOR_FIELDS if name in fields), "")
+
+
+def _processor() -> str:
+    named = ""
+    if PROCESSOR_FILE.is_file():
+        named = processor_in(PROCESSOR_FILE.read_text(encoding="utf-8", errors="replace"))
+    elif sys.platform == "darwin":
+        named = _sysctl("machdep.cpu.brand_string")
+    return named or platform.processor() or platform.machine()
+
+
+def _sysctl(name: str) -> str:
+    """Return what macOS says, or an empty text."""
+    try:
+        told = subprocess.run(
+            [SYSCTL, "-n", name],
+            capture_output=True,
+            text=True,
+            timeout=SYSCTL_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return told.stdout.strip() if told.returncode == 0 else ""
+
+
+def _cores() -> int:
+    """Return the cores that this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _memory_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _versions() -> list[tuple[str, str]]:
+    found = []
+    for package in PACKAGES:
+        try:
+            found.append((package, metadata.version(package)))
+        except metadata.PackageNotFoundError:  # Some are for some systems alone.
+            continue
+    return found

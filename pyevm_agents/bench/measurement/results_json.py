@@ -1,0 +1,189 @@
+"""`Report` as JSON and back, by the dataclasses' own types: one rule for each kind of field.
+
+A dataclass is an object with exactly its fields, a tuple is a list, and a number that is not
+finite, which JSON lacks, is the text `"Infinity"`, `"-Infinity"` or `"NaN"`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_origin, get_type_hints
+
+from pyevm_agents.bench.measurement.results import FORM, Report
+from pyevm_agents.config.json_limits import MAX_DEPTH, is_too_deep
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
+
+NOT_FINITE = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
+LINE_CHARACTERS = 100
+"""An object of plain values that fits stands on one line; a list of them always does: samples are a
+row."""
+
+
+def to_json(report: Report) -> str:
+    """Return a report as JSON, for people to read as well: two runs differ line by line."""
+    return _laid_out(_form(report), "") + "\n"
+
+
+def from_json(text: str | bytes) -> Report:
+    """Read a report.
+
+    Raises: ConfigError: it is no JSON, or none of a report of this form; names the place.
+    """
+    try:
+        if isinstance(text, bytes):
+            text = text.decode()
+        form = _parsed(text)
+    except ValueError as error:
+        raise ConfigError(f"no JSON: {error}") from error
+    number = form.get("form") if isinstance(form, dict) else None
+    if type(number) is int and number != FORM:
+        raise ConfigError(
+            f"a report of form {number}, and this version reads form {FORM}: measure again, or "
+            "read it with the version that wrote it"
+        )
+    report = _read(form, Report, "report")
+    if not isinstance(report, Report):
+        raise TypeError("a report is read as something else")
+    return report
+
+
+def read_report(path: Path) -> Report:
+    """Read a report's file.
+
+    Raises: ConfigError: it can't be read, or holds no report.
+    """
+    try:
+        return from_json(path.read_bytes())
+    except OSError as error:
+        raise ConfigError(
+            f"{path} can't be read: {error.strerror}; name a file that `bench --json` wrote"
+        ) from error
+    except ConfigError as error:
+        raise ConfigError(f"{path} holds no report: {error}") from error
+
+
+def _form(value: object) -> Json:
+    if is_dataclass(value):
+        return {each.name: _form(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, tuple):
+        return [_form(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return next(name for name, known in NOT_FINITE.items() if repr(known) == repr(value))
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise TypeError(f"{type(value).__name__} has no form in a report")
+
+
+def _laid_out(value: Json, indent: str) -> str:
+    """Return JSON with a line for each thing, and one for each row of plain values."""
+    line = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    holder = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(holder, list) or not holder:
+        return line
+    is_plain = not any(isinstance(item, dict | list) for item in holder)
+    is_row = isinstance(value, list) or len(indent) + len(line) <= LINE_CHARACTERS
+    if is_plain and is_row:
+        return line
+    inner = indent + " "
+    if isinstance(value, dict):
+        named = (
+            f"{json.dumps(key, ensure_ascii=False)}: {_laid_out(item, inner)}"
+            for key, item in value.items()
+        )
+        return "{\n" + ",\n".join(inner + row for row in named) + f"\n{indent}}}"
+    rows = (_laid_out(item, inner) for item in holder)
+    return "[\n" + ",\n".join(inner + row for row in rows) + f"\n{indent}]"
+
+
+def _read(value: object, wanted: Any, place: str) -> object:  # noqa: ANN401 - a type, or a form of one
+    """Return a value as its type wants it."""
+    if is_dataclass(wanted):
+        return _read_object(value, wanted, place)
+    kind, inner = get_origin(wanted), get_args(wanted)
+    if kind is tuple:
+        return _read_tuple(value, inner, place)
+    if kind is UnionType:
+        if value is None and NoneType in inner:
+            return None
+        (present,) = (each for each in inner if each is not NoneType)
+        return _read(value, present, place)
+    return _read_plain(value, wanted, place)
+
+
+def _read_object(value: object, wanted: Any, place: str) -> object:  # noqa: ANN401 - a dataclass
+    types = _types(wanted)
+    if not isinstance(value, dict):
+        raise ConfigError(f"{place} is {_shown(value)}: want an object")
+    for name in value:
+        if name not in types:
+            raise ConfigError(f"{place}.{name} is unknown; there are {', '.join(types)}")
+    for name in types:
+        if name not in value:
+            raise ConfigError(f"{place}.{name} is missing")
+    return wanted(**{name: _read(value[name], types[name], f"{place}.{name}") for name in types})
+
+
+def _read_tuple(value: object, inner: tuple[Any, ...], place: str) -> tuple[object, ...]:
+    if not isinstance(value, list):
+        raise ConfigError(f"{place} is {_shown(value)}: want a list")
+    if inner[-1] is Ellipsis:
+        inner = (inner[0],) * len(value)
+    if len(value) != len(inner):
+        raise ConfigError(f"{place} has {len(value)} items: want {len(inner)}")
+    items = enumerate(zip(value, inner, strict=True))
+    return tuple(_read(item, each, f"{place}[{at}]") for at, (item, each) in items)
+
+
+def _read_plain(value: object, wanted: type, place: str) -> object:
+    if wanted is float and isinstance(value, str) and value in NOT_FINITE:
+        return NOT_FINITE[value]
+    try:
+        if wanted is float and type(value) is int:
+            return float(value)
+        if type(value) is wanted:
+            if isinstance(value, str):
+                value.encode()
+            return value
+    except (OverflowError, UnicodeEncodeError) as error:
+        raise ConfigError(f"{place} is {_shown(value)}: {error}") from error
+    words = {str: "a text", int: "a whole number", bool: "true or false"}
+    number = "a number, or one of " + ", ".join(map(repr, NOT_FINITE))
+    raise ConfigError(f"{place} is {_shown(value)}: want {words.get(wanted, number)}")
+
+
+@cache
+def _types(wanted: type) -> dict[str, Any]:
+    return get_type_hints(wanted)
+
+
+def _shown(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= LINE_CHARACTERS else text[:LINE_CHARACTERS] + "…"
+
+
+def _parsed(text: str) -> object:
+    if is_too_deep(text):
+        raise ValueError(f"more than {MAX_DEPTH} levels of brackets")
+    return json.loads(text, parse_constant=_refused, object_pairs_hook=_once_each)
+
+
+def _refused(name: str) -> None:
+    raise ValueError(f"{name} is no JSON; want the text {name!r}")
+
+
+def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    form = dict(pairs)
+    if len(form) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice!r} stands twice in one object")
+    return form

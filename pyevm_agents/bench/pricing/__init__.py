@@ -1,0 +1,1 @@
+"""Prices: schedules as published, parity with the EVM's worst case."""

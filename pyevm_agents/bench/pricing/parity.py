@@ -1,0 +1,206 @@
+"""Parity: the gas at which inference takes as long for its gas as the EVM does for its own.
+
+An emitted schedule is an upper bound of each unit: what it takes where it costs most, at the upper
+end of its interval, over the lower end of what the reference takes for a gas. What the EVM charges
+besides for reads of metadata is not taken off. No schedule prices what the EVM itself does, such as
+copying calldata into a call that is refused for its size: that takes as long for its gas as before.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from precompiles import spec
+from precompiles.gas import DEFAULT_SCHEDULE
+from pyevm_agents import __version__
+from pyevm_agents.bench.inference.fits import longest_measured, marginal_ns
+from pyevm_agents.bench.measurement.intervals import ratio, scaled
+from pyevm_agents.bench.measurement.results import OWN_VM, REFERENCES, Interval, Price
+from pyevm_agents.bench.measurement.usage import READS_OF_TOOL
+from pyevm_agents.config.schedule_file import ScheduleFile
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pyevm_agents.bench.measurement.results import Machine, Model, Term, Yardstick
+
+WORST = "worst"
+
+DEFAULT_GAS = {
+    "call": DEFAULT_SCHEDULE.executor_base_gas,
+    "byte": DEFAULT_SCHEDULE.input_byte_gas,
+    "tool": DEFAULT_SCHEDULE.tool_gas,
+    "parameter": DEFAULT_SCHEDULE.parameter_gas,
+    "cold": spec.DEFAULT_COLD_PROMPT_TOKEN_GAS,
+    "warm": spec.DEFAULT_WARM_PROMPT_TOKEN_GAS,
+    "output": spec.DEFAULT_OUTPUT_TOKEN_GAS,
+}
+"""What a schedule has a price for, and the default ones. A tool's price is for its reads as well,
+that of an output token for the dearer of sampled and forced ones."""
+
+EXECUTOR_PRICES = {
+    "executor_base_gas": "call",
+    "input_byte_gas": "byte",
+    "tool_gas": "tool",
+    "parameter_gas": "parameter",
+}
+MODEL_PRICES = {
+    "cold_prompt_token_gas": "cold",
+    "warm_prompt_token_gas": "warm",
+    "output_token_gas": "output",
+}
+"""Fields of a schedule's file, and whose price they are."""
+
+SIGNIFICANT_DIGITS = 2
+
+
+def prices(terms: Sequence[Term], yardsticks: Sequence[Yardstick]) -> tuple[Price, ...]:
+    """Return the price of everything that a schedule charges for, by reference.
+
+    Raises: ConfigError: no term or no yardstick was measured.
+    """
+    found = ns_per_gas(yardsticks)
+    if not found:
+        raise ConfigError("no yardstick of our own VM was measured; measure the EVM as well")
+    usual = units({term.name: term.ns for term in terms})
+    most = units({term.name: term.ns_at_most for term in terms})
+    return tuple(
+        Price(
+            term=name,
+            parity_gas=tuple((each, ratio(usual[name], ns)) for each, ns in found.items()),
+            parity_gas_at_most=tuple((each, ratio(most[name], ns)) for each, ns in found.items()),
+            default_gas=default_gas,
+        )
+        for name, default_gas in DEFAULT_GAS.items()
+    )
+
+
+def parity_schedule(  # noqa: PLR0913 - what a schedule says of where it comes from
+    terms: Sequence[Term],
+    yardsticks: Sequence[Yardstick],
+    reference_name: str,
+    model: Model,
+    *,
+    machine: Machine | None = None,
+    made_at: str = "",
+) -> ScheduleFile:
+    """Return the schedule under which no term takes longer for its gas than the reference.
+
+    Prices hold for the model's whole context: where shorter prompts were measured, the fitted
+    curve is gone on with, and the file says from where.
+
+    Raises: ConfigError: a term or the reference was not measured.
+    """
+    held_against = reference(yardsticks, reference_name)
+    if held_against is None:
+        known = sorted(one.name for one in own_yardsticks(yardsticks))
+        raise ConfigError(
+            f"parity with {reference_name!r}: no such yardstick was measured on our VM; there are "
+            f"{', '.join(known) or 'none'}"
+        )
+    at_most = units(
+        {term.name: scaled(term.ns_at_most, _growth(term, model.context_tokens)) for term in terms}
+    )
+    gas = {
+        name: rounded_up(ratio(ns, held_against.ns_per_gas).high) for name, ns in at_most.items()
+    }
+    gas["warm"] = min(gas["warm"], gas["cold"])
+    made: dict[str, object] = {
+        "by": f"pyevm-agents {__version__} bench",
+        "reference": reference_name,
+        "yardstick": held_against.title,
+        "ns_per_gas": held_against.ns_per_gas.low,
+        "model": model.name,
+        "model_digest": model.digest,
+        "longest_prompt_tokens_measured": longest_measured(terms),
+        "prices_hold_to_tokens": model.context_tokens,
+    }
+    if is_extrapolated(terms, model):
+        made["note"] = "the fitted curve was gone on with: longer prompts were not measured"
+    if machine is not None:
+        made |= {"processor": machine.processor, "cores": machine.cores, "system": machine.system}
+    if made_at:
+        made["made_at"] = made_at
+    return ScheduleFile(
+        schedule={field: gas[name] for field, name in EXECUTOR_PRICES.items()},
+        models={
+            "0x" + model.digest.removeprefix("0x"): {
+                field: gas[name] for field, name in MODEL_PRICES.items()
+            }
+        },
+        made=made,
+    )
+
+
+def is_extrapolated(terms: Sequence[Term], model: Model) -> bool:
+    """Return whether prompts are admitted that are longer than any that was measured."""
+    if not any(term.name == "cold" and term.marginal for term in terms):
+        return False
+    return longest_measured(terms) < model.context_tokens - spec.DEFAULT_MAX_OUTPUT_TOKENS
+
+
+def ns_per_gas(yardsticks: Sequence[Yardstick]) -> dict[str, Interval]:
+    """Return what a gas of each of `REFERENCES` takes, where it was measured."""
+    found = {name: reference(yardsticks, name) for name in REFERENCES}
+    return {name: one.ns_per_gas for name, one in found.items() if one is not None}
+
+
+def own_yardsticks(yardsticks: Iterable[Yardstick]) -> tuple[Yardstick, ...]:
+    """Return those of our own VM."""
+    return tuple(one for one in yardsticks if one.vm == OWN_VM)
+
+
+def reference(yardsticks: Iterable[Yardstick], name: str) -> Yardstick | None:
+    """Return the yardstick of a reference: that of its name, or of all the slowest for its gas.
+
+    Output: None where it was not measured on our VM.
+    """
+    own = own_yardsticks(yardsticks)
+    chosen = [one for one in own if name in {WORST, one.name}]
+    return max(chosen, key=lambda one: one.ns_per_gas.middle, default=None)
+
+
+def rounded_up(gas: float) -> int:
+    """Return a price: a whole number of two significant digits, and at least 1.
+
+    Raises: ConfigError: it is negative, or no finite number.
+    """
+    if not math.isfinite(gas) or gas < 0:
+        raise ConfigError(f"a price of {gas} gas: the reference took no time; measure it again")
+    whole = max(1, math.ceil(gas))
+    step: int = 10 ** max(0, len(str(whole)) - SIGNIFICANT_DIGITS)
+    return -(-whole // step) * step
+
+
+def units(ns: Mapping[str, Interval]) -> dict[str, Interval]:
+    """Return what a unit of each price takes.
+
+    Raises: ConfigError: a term is missing.
+    """
+    try:
+        reads = scaled(ns["read"], READS_OF_TOOL)
+        tool, said = ns["tool"], (ns["sampled"], ns["forced"])
+        own = {name: ns[name] for name in DEFAULT_GAS if name not in {"tool", "output"}}
+    except KeyError as error:
+        raise ConfigError(
+            f"the term {error.args[0]!r} was not measured; parity needs all of them"
+        ) from error
+    together = Interval(
+        middle=tool.middle + reads.middle, low=tool.low + reads.low, high=tool.high + reads.high
+    )
+    dearer = Interval(
+        middle=max(each.middle for each in said),
+        low=max(each.low for each in said),
+        high=max(each.high for each in said),
+    )
+    units = {**own, "tool": together, "output": dearer}
+    return {name: units[name] for name in DEFAULT_GAS}
+
+
+def _growth(term: Term, tokens: int) -> float:
+    """Return by how much a unit costs more after so many tokens than where it was measured."""
+    longest = max(point.x for point in term.marginal)
+    measured = marginal_ns(term, longest)
+    return max(1.0, marginal_ns(term, tokens) / measured) if measured > 0 else 1.0

@@ -1,0 +1,1 @@
+"""The report: Markdown, HTML, chapters, plots, the comparison of two reports."""

@@ -1,0 +1,68 @@
+"""What was measured on, how, and what was left out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyevm_agents.bench.report import findings, number_format
+from pyevm_agents.bench.report.document import Chapter, Table, names, said
+
+if TYPE_CHECKING:
+    from pyevm_agents.bench.measurement.results import Report
+
+
+def circumstances(report: Report) -> tuple[tuple[str, str], ...]:
+    """Return what a reader of the first lines has to know."""
+    machine, model = report.machine, report.model
+    taken = number_format.seconds(report.seconds)
+    cores = "1 core" if machine.cores == 1 else f"{machine.cores} cores"
+    return (
+        ("Model", f"{model.name}, {number_format.count(model.parameters)} parameters"),
+        ("SHA-256", model.digest),
+        (
+            "Machine",
+            ", ".join(
+                (machine.processor, cores, number_format.size(machine.memory_bytes), machine.system)
+            ),
+        ),
+        ("Noise", findings.noise_in_words(report.noise, machine.cores)),
+        ("Measured", f"{number_format.moment(report.made_at)}, a {report.mode} run of {taken}"),
+    )
+
+
+def measuring(report: Report) -> Chapter:
+    """Return the machine, the versions, the method, and what is missing."""
+    parts = [_facts(report)]
+    if report.left_out:
+        rows = tuple((said(what), said(why)) for what, why in report.left_out)
+        parts.append(Table(title="Left out", columns=names("What", "Why"), rows=rows))
+    words = (
+        "Everything was timed once, then everything again, round after round, with the "
+        "same small piece of work in between that tells how evenly the machine worked. "
+        "Values are medians or fits; what follows them is where they lie with 95 % "
+        "confidence. Samples of every measurement are in the JSON form."
+    )
+    return Chapter(
+        name="measuring",
+        title="How it was measured",
+        words=((words,),),
+        parts=tuple(parts),
+    )
+
+
+def _facts(report: Report) -> Table:
+    machine, model = report.machine, report.model
+    facts = [
+        ("command", report.command),
+        ("processor", f"{machine.processor}, {machine.cores} cores"),
+        ("memory", number_format.size(machine.memory_bytes)),
+        ("system", machine.system),
+        ("Python", machine.python),
+        *machine.versions,
+        ("model's file", number_format.size(model.file_bytes)),
+        ("model's context", f"{model.context_tokens:,} tokens"),
+        ("engine's profile", model.fingerprint),
+        ("noise", findings.noise_in_words(report.noise, machine.cores)),
+    ]
+    rows = tuple((said(what), said(which)) for what, which in facts)
+    return Table(title="Machine and versions", columns=names("What", "Which"), rows=rows)

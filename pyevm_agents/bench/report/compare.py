@@ -1,0 +1,160 @@
+"""What changed between two reports, and whether the change is beyond what either is sure of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyevm_agents.bench.measurement.intervals import interval, ratio, scaled
+from pyevm_agents.bench.measurement.results import REFERENCES, TERMS, Interval
+from pyevm_agents.bench.report.findings import PRICES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyevm_agents.bench.measurement.results import Attack, Growth, Price, Report
+
+PARITY_PRICE = "parity price"
+"""The group of what a benchmark is for."""
+
+UNKNOWN = Interval(middle=math.nan, low=math.nan, high=math.nan)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """Something that both reports may have measured."""
+
+    group: str
+    title: str
+    unit: str
+    """"s" of a time, else in words: "gas", "ns a gas"."""
+
+    value: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A figure before and now."""
+
+    group: str
+    title: str
+    unit: str
+    old: Interval
+    new: Interval
+    ratio: Interval
+    """New over old, as wide as both together allow; not a number where there is none."""
+
+    is_beyond: bool
+    """Whether the two intervals have nothing in common."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two reports side by side."""
+
+    old_made_at: str
+    new_made_at: str
+    circumstances: tuple[tuple[str, str, str], ...]
+    """(what, old, new) of what was not the same: then a change is no surprise."""
+
+    differences: tuple[Difference, ...]
+    added: tuple[str, ...]
+    """What the old one did not measure."""
+
+    gone: tuple[str, ...]
+    """What the new one did not."""
+
+    @property
+    def changed(self) -> tuple[Difference, ...]:
+        """The differences beyond both intervals."""
+        return tuple(one for one in self.differences if one.is_beyond)
+
+
+def compare(old: Report, new: Report) -> Comparison:
+    """Hold a report against an older one."""
+    before = {(it.group, it.title): it for it in figures(old)}
+    now = {(it.group, it.title): it for it in figures(new)}
+    return Comparison(
+        old_made_at=old.made_at,
+        new_made_at=new.made_at,
+        circumstances=tuple(_circumstances(old, new)),
+        differences=tuple(_difference(before[key], now[key]) for key in now if key in before),
+        added=tuple(f"{group}: {title}" for group, title in now if (group, title) not in before),
+        gone=tuple(f"{group}: {title}" for group, title in before if (group, title) not in now),
+    )
+
+
+def figures(report: Report) -> Iterator[Figure]:
+    """Yield what can be compared: EVM, terms, prices, runs, attacks, growth."""
+    for one in report.yardsticks:
+        vm = one.vm.partition(" ")[0]  # Another version of anvil is still anvil.
+        yield Figure(group="EVM", title=f"{one.title}, {vm}", unit="ns a gas", value=one.ns_per_gas)
+    for term in report.terms:
+        title = TERMS.get(term.name, term.name)
+        yield Figure(group="time", title=title, unit="s", value=scaled(term.ns, 1e-9))
+    for price in report.prices:
+        yield from _prices(price)
+    for run in report.runs:
+        yield Figure(group="run", title=run.title, unit="s", value=_of_samples(run.seconds))
+    for attack in report.attacks:
+        yield from _bought(attack)
+    for growth in report.growth:
+        yield from _exponents(growth)
+
+
+def _prices(price: Price) -> Iterator[Figure]:
+    title = PRICES.get(price.term, price.term)
+    for name, gas in price.parity_gas:
+        words = f"{title}, {REFERENCES.get(name, name)}"
+        yield Figure(group=PARITY_PRICE, title=words, unit="gas", value=gas)
+
+
+def _bought(attack: Attack) -> Iterator[Figure]:
+    """Yield what an attack buys by the first schedule: by others it is the same time again."""
+    for schedule, seconds in attack.seconds_per_30m_gas[:1]:
+        title = f"{attack.title}, {schedule}"
+        yield Figure(group="30 million gas", title=title, unit="s", value=seconds)
+
+
+def _exponents(growth: Growth) -> Iterator[Figure]:
+    for name, exponent in growth.exponents:
+        title = f"exponent of {name} by {growth.axis}"
+        yield Figure(group="growth", title=title, unit="", value=exponent)
+
+
+def _difference(old: Figure, new: Figure) -> Difference:
+    was, now = old.value, new.value
+    return Difference(
+        group=new.group,
+        title=new.title,
+        unit=new.unit,
+        old=was,
+        new=now,
+        ratio=ratio(now, was),
+        is_beyond=now.low > was.high or now.high < was.low,
+    )
+
+
+def _of_samples(seconds: tuple[float, ...]) -> Interval:
+    return interval(seconds) if seconds else UNKNOWN
+
+
+def _circumstances(old: Report, new: Report) -> Iterator[tuple[str, str, str]]:
+    """Yield what was not the same around the two."""
+    was, now = old.machine, new.machine
+    pairs = [
+        ("processor", was.processor, now.processor),
+        ("cores", str(was.cores), str(now.cores)),
+        ("system", was.system, now.system),
+        ("Python", was.python, now.python),
+        ("model", old.model.name, new.model.name),
+        ("model's digest", old.model.digest, new.model.digest),
+        ("engine's profile", old.model.fingerprint, new.model.fingerprint),
+        ("mode", old.mode, new.mode),
+    ]
+    versions = (dict(was.versions), dict(now.versions))
+    known = dict.fromkeys([*versions[0], *versions[1]])
+    before, after = versions
+    pairs += [(name, before.get(name, "none"), after.get(name, "none")) for name in known]
+    yield from (pair for pair in pairs if pair[1] != pair[2])

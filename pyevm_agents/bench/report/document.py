@@ -1,0 +1,124 @@
+"""A report as a document: chapters of words, tables and pictures, before it is HTML or Markdown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from pyevm_agents.bench.report import number_format
+
+if TYPE_CHECKING:
+    from pyevm_agents.bench.measurement.results import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Strong:
+    """Words that the eye is to find."""
+
+    text: str
+
+
+Words: TypeAlias = "tuple[str | Strong, ...]"
+"""A paragraph."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """What stands in a place of a table."""
+
+    text: str
+    span: str = ""
+    """Where the value lies with 95 % confidence, in the value's unit."""
+
+    note: str = ""
+    """What it is of something else: how many times the default price."""
+
+    is_marked: bool = False
+    """Whether it is what the table is there to show."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """What a column of a table holds."""
+
+    title: str
+    is_number: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows of cells. The first cell of a row names it."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+    is_folded: bool = False
+    """Whether only those see it who open it: long, and of little news."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A plot and what it shows, in words, for those who do not see it."""
+
+    name: str
+    """Of its file, and of what draws it: a key of `plots.PLOTS`."""
+
+    title: str
+    alt: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chapter:
+    """One question and its answer."""
+
+    name: str
+    """Where a link leads."""
+
+    title: str
+    words: tuple[Words, ...] = ()
+    parts: tuple[Table | Picture, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """All that a report says."""
+
+    title: str
+    answer: Words
+    circumstances: tuple[tuple[str, str], ...]
+    """(what, which): model, machine, how noisy it was."""
+
+    warnings: tuple[str, ...]
+    """What a reader has to know before believing a number."""
+
+    chapters: tuple[Chapter, ...]
+    ending: str
+
+
+def names(*titles: str) -> tuple[Column, ...]:
+    """Return columns of words."""
+    return tuple(Column(title=title, is_number=False) for title in titles)
+
+
+def numbers(*titles: str) -> tuple[Column, ...]:
+    """Return columns of numbers."""
+    return tuple(Column(title=title) for title in titles)
+
+
+def said(text: str) -> Cell:
+    """Return a cell of words."""
+    return Cell(text=text)
+
+
+def measured(it: Interval, *, note: str = "", is_marked: bool = False) -> Cell:
+    """Return a cell of a number, and where it lies."""
+    text = number_format.number(it.middle)
+    return Cell(text=text, span=number_format.span(it), note=note, is_marked=is_marked)
+
+
+def timed(it: Interval, *, is_marked: bool = False) -> Cell:
+    """Return a cell of a time in seconds, and where it lies."""
+    text = number_format.seconds(it.middle) if it.middle else number_format.zero_seconds(it)
+    return Cell(text=text, span=number_format.seconds_span(it), is_marked=is_marked)

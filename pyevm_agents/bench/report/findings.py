@@ -1,0 +1,175 @@
+"""What follows from a report's figures: the worst EVM case, factors, where a run's gas goes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pyevm_agents.bench.inference.fits import longest_measured
+from pyevm_agents.bench.measurement.exponents import log_slope
+from pyevm_agents.bench.measurement.intervals import interval, ratio, scaled
+from pyevm_agents.bench.measurement.results import BLOCK_GAS, TERMS
+from pyevm_agents.bench.pricing.parity import WORST, reference, units
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pyevm_agents.bench.measurement.results import (
+        Attack,
+        Cost,
+        Interval,
+        Noise,
+        Price,
+        Report,
+        Run,
+        Term,
+        Yardstick,
+    )
+
+MAIN_REFERENCE = "erc20"
+"""What a schedule is emitted for unless another is asked for."""
+
+QUIET_SPREAD, NOISY_SPREAD = 0.03, 0.10
+"""Quartiles of the same work lie so far apart, as a share of its median: on a machine of its own,
+and where medians of a few rounds begin to differ from run to run."""
+
+BUSY_SHARE = 0.5
+"""Share of the cores that other processes wanted before the run began, at which it is told."""
+
+PRICES = {**TERMS, "tool": "a tool, its reads as well", "output": "an output token"}
+"""Titles of what a schedule has a price for: terms, or several together."""
+
+PARTS = ("EVM", "prompt", "output")
+"""Where a run's time and gas go."""
+
+
+def slowest(report: Report) -> Yardstick | None:
+    """Return what takes longest for its gas on our VM: the worst EVM case."""
+    return reference(report.yardsticks, WORST)
+
+
+def block_seconds(one: Yardstick) -> Interval:
+    """Return the seconds that 30 million gas of a yardstick take."""
+    return scaled(one.ns_per_gas, BLOCK_GAS / 1e9)
+
+
+def term(report: Report, name: str) -> Term | None:
+    """Return a fitted term."""
+    return next((one for one in report.terms if one.name == name), None)
+
+
+def unit_ns(report: Report, price_name: str, *, at_most: bool = False) -> Interval | None:
+    """Return what a unit that has a price takes; None where its terms were not measured."""
+    ns = {one.name: one.ns_at_most if at_most else one.ns for one in report.terms}
+    try:
+        return units(ns)[price_name]
+    except (ConfigError, KeyError):
+        return None
+
+
+def price(report: Report, name: str) -> Price | None:
+    """Return what a unit costs, by its name among `PRICES`."""
+    return next((one for one in report.prices if one.term == name), None)
+
+
+def parity(one: Price, reference_name: str, *, at_most: bool = False) -> Interval | None:
+    """Return a term's parity gas; None where nothing of that name was measured."""
+    told = one.parity_gas_at_most if at_most else one.parity_gas
+    return dict(told).get(reference_name)
+
+
+def factor(one: Price, reference_name: str, *, at_most: bool = False) -> Interval | None:
+    """Return parity over the default price; None where the default schedule has none."""
+    gas = parity(one, reference_name, at_most=at_most)
+    if gas is None or not one.default_gas:
+        return None
+    return scaled(gas, 1 / one.default_gas)
+
+
+def gas_of(costs: Iterable[Cost], schedule: str) -> int | None:
+    """Return what a schedule asks; None where it was not held against this."""
+    return next((cost.gas for cost in costs if cost.schedule == schedule), None)
+
+
+def gas_worth(report: Report, run: Run, reference_name: str) -> Interval | None:
+    """Return the gas that a run's time is worth at a reference's pace: its own parity.
+
+    Output: None where the reference or the run was not timed. A schedule at parity asks more, as
+        its prices are those of the units that cost most.
+    """
+    held_against = reference(report.yardsticks, reference_name)
+    if held_against is None or not run.seconds or held_against.ns_per_gas.low <= 0:
+        return None
+    return ratio(scaled(interval(run.seconds), 1e9), held_against.ns_per_gas)
+
+
+def longest_prompt(report: Report) -> int | None:
+    """Return the tokens of the longest prompt that was measured; None where none was."""
+    cold = term(report, "cold")
+    return longest_measured(report.terms) if cold is not None and cold.marginal else None
+
+
+def gas_parts(report: Report, run: Run) -> tuple[float, float, float] | None:
+    """Divide a run's gas by default among `PARTS`; calls and tools count with the prompt.
+
+    Output: None where the default prices are not known.
+    """
+    gas, output = gas_of(run.costs, "default"), price(report, "output")
+    if gas is None or output is None or output.default_gas is None:
+        return None
+    written = run.usage.output_tokens * output.default_gas
+    return run.usage.evm_gas, gas - run.usage.evm_gas - written, written
+
+
+def worst_attack(report: Report, schedule: str) -> tuple[Attack, Interval] | None:
+    """Return the attack that buys most work under a schedule, and the seconds it buys."""
+    bought = [
+        (attack, it)
+        for attack in report.attacks
+        for name, it in attack.seconds_per_30m_gas
+        if name == schedule
+    ]
+    return max(bought, key=lambda pair: pair[1].middle, default=None)
+
+
+def exponent_of_sizes(report: Report, name: str) -> Interval | None:
+    """Return p in time = b parameters^p of a term, over models of all sizes.
+
+    Output: None for fewer than two models, or where a time is too small to be told from 0.
+    """
+    ns = [dict(size.ns).get(name) for size in report.sizes]
+    known = [it for it in ns if it is not None and it.low > 0]
+    if len(ns) < 2 or len(known) < len(ns):  # noqa: PLR2004 - two points are a line
+        return None
+    return log_slope([size.parameters for size in report.sizes], known)
+
+
+def attack_schedules(report: Report) -> tuple[str, ...]:
+    """Return the schedules that attacks were made under, in order."""
+    told = [name for attack in report.attacks for name, _ in attack.seconds_per_30m_gas]
+    return tuple(dict.fromkeys(told))
+
+
+def run_schedules(report: Report) -> tuple[str, ...]:
+    """Return the schedules that runs were priced under, in order."""
+    return tuple(dict.fromkeys(cost.schedule for run in report.runs for cost in run.costs))
+
+
+def noise_in_words(noise: Noise, cores: int) -> str:
+    """Say how evenly the machine worked, and what else it had to do."""
+    kind = "quiet" if noise.spread <= QUIET_SPREAD else "uneven"
+    if is_noisy(noise, cores):
+        kind = "noisy"
+    return (
+        f"{kind}: the same work, {len(noise.beats_s):,} times, took "
+        f"{1e3 * float(np.median(noise.beats_s or (np.nan,))):.2f} ms in the middle, its quartiles "
+        f"{100 * noise.spread:.1f} % apart; load average {noise.load_average:.1f} on {cores} "
+        f"{'core' if cores == 1 else 'cores'} at the start"
+    )
+
+
+def is_noisy(noise: Noise, cores: int) -> bool:
+    """Return whether a reader has to be told."""
+    return noise.spread > NOISY_SPREAD or noise.load_average > BUSY_SHARE * cores

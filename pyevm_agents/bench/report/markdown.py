@@ -1,0 +1,122 @@
+"""A report as a folder of Markdown and SVG, for a repository."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pyevm_agents.bench.report.chapters import document
+from pyevm_agents.bench.report.document import Picture, Strong
+from pyevm_agents.bench.report.plots import as_file, drawn
+from pyevm_agents.errors import AgentsError
+from pyevm_agents.whole_files import write_output_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from pyevm_agents.bench.measurement.results import Report
+    from pyevm_agents.bench.report.compare import Comparison
+    from pyevm_agents.bench.report.document import Cell, Chapter, Column, Document, Table, Words
+
+PAGE, PLOTS = "README.md", "plots"
+"""The file that a repository shows for a folder, and the folder of its plots."""
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$])")
+
+
+def write_markdown(folder: Path, report: Report, comparison: Comparison | None = None) -> None:
+    """Write a report into a folder, which is made: its plots, then the page that shows them.
+
+    Raises:
+        ConfigError: matplotlib is not installed.
+        AgentsError: a file can't be written.
+    """
+    told = document(report, comparison)
+    plots = drawn(report, {picture.name for picture in _pictures(told)})
+    try:
+        (folder / PLOTS).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AgentsError(f"{folder} could not be made: {error.strerror}") from error
+    for name, svg in plots.items():
+        write_output_file(folder / PLOTS / f"{name}.svg", as_file(svg))
+    write_output_file(folder / PAGE, as_markdown(told))
+
+
+def as_markdown(told: Document) -> str:
+    """Return a document as Markdown that shows `plots/NAME.svg`."""
+    return "\n\n".join(_blocks(told)) + "\n"
+
+
+def _blocks(told: Document) -> Iterator[str]:
+    yield f"# {_escaped(told.title)}"
+    yield _words(told.answer)
+    for warning in told.warnings:
+        yield f"> {_escaped(warning)}"
+    facts = (f"- **{_escaped(what)}**: {_escaped(which)}" for what, which in told.circumstances)
+    yield "\n".join(facts)
+    for chapter in told.chapters:
+        yield from _chapter(chapter)
+    yield f"---\n\n{_escaped(told.ending)}"
+
+
+def _chapter(chapter: Chapter) -> Iterator[str]:
+    yield f"## {_escaped(chapter.title)}"
+    yield from map(_words, chapter.words)
+    for part in chapter.parts:
+        if isinstance(part, Picture):
+            yield f"![{_escaped(part.alt)}]({PLOTS}/{part.name}.svg)"
+            yield f"**{_escaped(part.title)}.** {_escaped(part.note)}".rstrip()
+            continue
+        title = _escaped(part.title)
+        yield f"<details><summary>{title}</summary>" if part.is_folded else f"### {title}"
+        yield "\n".join(_table(part))
+        if part.note:
+            yield _escaped(part.note)
+        if part.is_folded:
+            yield "</details>"
+
+
+def _table(table: Table) -> Iterator[str]:
+    """Yield a table's lines, its columns aligned in the source as well."""
+    titles = [_escaped(column.title) for column in table.columns]
+    rows = [titles, *([_cell(cell) for cell in row] for row in table.rows)]
+    widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]
+    yield _line(rows[0], widths, table.columns)
+    rules = zip(table.columns, widths, strict=True)
+    yield (
+        "| " + " | ".join("-" * (w - 1) + ":" if c.is_number else "-" * w for c, w in rules) + " |"
+    )
+    for row in rows[1:]:
+        yield _line(row, widths, table.columns)
+
+
+def _line(row: Sequence[str], widths: Sequence[int], columns: Sequence[Column]) -> str:
+    cells = zip(row, widths, columns, strict=True)
+    return "| " + " | ".join(t.rjust(w) if c.is_number else t.ljust(w) for t, w, c in cells) + " |"
+
+
+def _cell(cell: Cell) -> str:
+    text = _escaped(cell.text)
+    if cell.is_marked and text:
+        text = f"**{text}**"
+    if cell.span:
+        text = f"{text} ({cell.span})"
+    return f"{text}, {_escaped(cell.note)}" if cell.note else text
+
+
+def _words(words: Words) -> str:
+    return "".join(
+        f"**{_escaped(word.text)}**" if isinstance(word, Strong) else _escaped(word)
+        for word in words
+    )
+
+
+def _pictures(told: Document) -> Iterator[Picture]:
+    for chapter in told.chapters:
+        yield from (part for part in chapter.parts if isinstance(part, Picture))
+
+
+def _escaped(text: str) -> str:
+    """Return words that Markdown shows as they are, on one line."""
+    return _SPECIAL.sub(r"\\\1", re.sub(r"\s+", " ", text))

@@ -1,0 +1,133 @@
+"""Numbers for people: three digits, a unit that fits, and where a value lies."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyevm_agents.bench.measurement.results import Interval
+
+DIGITS = 3
+"""Significant ones: no measurement here is better than a thousandth."""
+
+NOTHING = "\N{EN DASH}"
+INFINITE = "∞"
+MINUS, TIMES = "\N{MINUS SIGN}", "\N{MULTIPLICATION SIGN}"
+"""As books print them: neither is a letter, nor a place where a line breaks."""
+
+TIME_UNITS = ((1e-15, "fs"), (1e-12, "ps"), (1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
+SIZE_UNITS = ((1, "bytes"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"))
+COUNT_UNITS = ((1, ""), (1e3, " thousand"), (1e6, " million"), (1e9, " billion"))
+LONG_UNITS = ((60, "min"), (3_600, "h"), (86_400, "days"))
+LONG_COUNT = 10
+"""A time is told in a longer unit from ten of it: 90 s, 12 min, 25 h, 14 days."""
+
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::[\d.]+)?(?:Z|\+00:00)")
+
+SMALL, LARGE = 1e-4, 1e12
+"""Beyond these a number is written with a power of ten."""
+
+
+def number(value: float, *, digits: int = DIGITS) -> str:
+    """Return a number to so many significant digits, thousands apart: 61,200 or 0.0456."""
+    if math.isnan(value):
+        return NOTHING
+    if math.isinf(value):
+        return INFINITE if value > 0 else MINUS + INFINITE
+    if value == 0:
+        return "0"
+    if not SMALL <= abs(value) < LARGE:
+        return f"{value:.{digits - 1}e}".replace("-", MINUS)
+    return _fixed(value, _decimals(value, digits))
+
+
+def span(it: Interval, *, factor: float = 1.0) -> str:
+    """Return where a value lies, "5.1 to 5.4"; nothing where it is one number for certain."""
+    low, high = it.low * factor, it.high * factor
+    if low == high or math.isnan(low) or math.isnan(high):
+        return ""
+    return f"{number(low)} to {number(high)}"
+
+
+def seconds(value: float) -> str:
+    """Return a time in the unit that fits: 6.21 ms."""
+    factor, unit = _time_unit(value)
+    return f"{number(value / factor)} {unit}"
+
+
+def zero_seconds(it: Interval) -> str:
+    """Return no time at all, in the unit of how much it may be: 0 ms."""
+    _, unit = _unit(it.high, TIME_UNITS)
+    return f"0 {unit}"
+
+
+def seconds_span(it: Interval) -> str:
+    """Return where a time lies, in the unit that its middle is told in."""
+    factor, _ = _time_unit(it.middle or it.high)
+    return span(it, factor=1 / factor)
+
+
+def size(value: float) -> str:
+    """Return a number of bytes: 145 MB."""
+    factor, unit = _unit(value, SIZE_UNITS)
+    return f"{number(value / factor)} {unit}"
+
+
+def count(value: float) -> str:
+    """Return a large number of things in words: 135 million."""
+    factor, unit = _unit(value, COUNT_UNITS)
+    return f"{number(value / factor)}{unit}"
+
+
+def times(value: float) -> str:
+    """Return a factor: "times 0.85", with its sign."""
+    return NOTHING if math.isnan(value) else f"{TIMES} {number(value)}"
+
+
+def percent(share: float) -> str:
+    """Return a share of one: 4.2 %."""
+    return f"{number(100 * share, digits=2)} %"
+
+
+def moment(text: str) -> str:
+    """Return a time as ISO 8601 has it to the minute: 2026-11-21 23:40 UTC."""
+    found = _MOMENT.fullmatch(text)
+    return text if found is None else f"{found[1]} {found[2]} UTC"
+
+
+def within(title: str) -> str:
+    """Return a title as it stands within a sentence."""
+    return title[:1].lower() + title[1:]
+
+
+def listed(names: list[str]) -> str:
+    """Return names as a person lists them: a, b and c."""
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def _time_unit(value: float) -> tuple[float, str]:
+    """Return the unit that a time is told in, in seconds."""
+    if math.isfinite(value):
+        long = [unit for unit in LONG_UNITS if abs(value) >= LONG_COUNT * unit[0]]
+        if long:
+            return long[-1]
+    return _unit(value, TIME_UNITS)
+
+
+def _unit(value: float, units: tuple[tuple[float, str], ...]) -> tuple[float, str]:
+    """Return the largest unit of which there is one at least."""
+    fitting = [unit for unit in units if unit[0] <= abs(value)]
+    if not math.isfinite(value) or value == 0:
+        return units[-1]
+    return fitting[-1] if fitting else units[0]
+
+
+def _decimals(value: float, digits: int) -> int:
+    return digits - 1 - math.floor(math.log10(abs(value)))
+
+
+def _fixed(value: float, decimals: int) -> str:
+    rounded = round(value, decimals)
+    return f"{rounded:,.{max(0, decimals)}f}".replace("-", MINUS)

@@ -1,0 +1,74 @@
+"""The plots of a report, as SVG: drawn in light colours, which a page may replace by its own."""
+
+from __future__ import annotations
+
+import io
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from pyevm_agents.bench.report.plots.palette import COLOURS, RC
+from pyevm_agents.bench.report.plots.svg import as_file, as_inline, css_of
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from matplotlib.figure import Figure
+
+    from pyevm_agents.bench.measurement.results import Report
+    from pyevm_agents.bench.report.plots.axes import Sheet
+
+__all__ = ["COLOURS", "PLOTS", "as_file", "as_inline", "css_of", "drawn", "require_matplotlib"]
+
+PLOTS = ("prices", "gas_time", "marginal", "residuals", "runs", "attacks", "growth", "sizes")
+"""Names of plots, and of the functions that draw them."""
+
+
+def require_matplotlib() -> None:
+    """Refuse to promise plots that can't be drawn.
+
+    Raises: ConfigError: matplotlib is not installed.
+    """
+    if find_spec("matplotlib") is None:
+        raise ConfigError(
+            "plots need matplotlib, which is not installed: pip install 'pyevm-agents[bench]', or "
+            "ask for --json alone"
+        )
+
+
+def drawn(report: Report, names: Collection[str], *, is_narrow: bool = False) -> dict[str, str]:
+    """Draw plots, for a page or for a narrow one; return each one's SVG by name.
+
+    Raises: ConfigError: matplotlib is not installed.
+    """
+    require_matplotlib()
+    import matplotlib as mpl  # noqa: PLC0415 - an extra
+
+    from pyevm_agents.bench.report.plots.axes import NARROW, WIDE  # noqa: PLC0415 - as above
+
+    sheet = NARROW if is_narrow else WIDE
+    with mpl.rc_context(RC):
+        return {name: _svg(_painter(name)(report, sheet)) for name in PLOTS if name in names}
+
+
+def _painter(name: str) -> Callable[[Report, Sheet], Figure]:
+    """Return what draws a plot: matplotlib is imported with it."""
+    from pyevm_agents.bench.report.plots import cost, scale, time  # noqa: PLC0415 - matplotlib is an extra
+
+    painters: dict[str, Callable[[Report, Sheet], Figure]] = {
+        "prices": cost.prices,
+        "gas_time": cost.gas_time,
+        "runs": cost.runs,
+        "attacks": cost.attacks,
+        "marginal": time.marginal,
+        "residuals": time.residuals,
+        "growth": scale.growth,
+        "sizes": scale.sizes,
+    }
+    return painters[name]
+
+
+def _svg(figure: Figure) -> str:
+    file = io.StringIO()
+    figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    return file.getvalue()

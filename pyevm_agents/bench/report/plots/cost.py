@@ -1,0 +1,258 @@
+"""Plots of gas: prices, gas against time, where a run's gas goes, and what attacks buy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pyevm_agents.bench.measurement.results import OWN_VM, REFERENCES
+from pyevm_agents.bench.pricing.parity import reference
+from pyevm_agents.bench.report import findings
+from pyevm_agents.bench.report.plots.axes import (
+    is_plain,
+    linear,
+    logarithmic,
+    plain,
+    short,
+    time,
+    whiskers,
+    wrapped,
+)
+from pyevm_agents.bench.report.plots.palette import (
+    LIGHT,
+    PART_COLOURS,
+    REFERENCE_MARKS,
+    SCHEDULE_COLOURS,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from pyevm_agents.bench.measurement.results import Report
+    from pyevm_agents.bench.report.plots.axes import Sheet
+
+ROW_INCHES = 0.42
+BAR_INCHES = 0.17
+RUNS_INCHES, RUN_INCHES = 1.1, 0.62
+OFFSET = 0.2
+"""Of a row: marks of one row stand this far apart."""
+
+NEXT_TO_NOTHING = 1e-12
+"""Gas beyond the left end of any axis: what may be nothing reaches out of the plot."""
+
+SMALL = 8
+"""Points of words beside a mark."""
+
+
+def prices(report: Report, sheet: Sheet) -> Figure:
+    """Draw each unit's price by default and at parity."""
+    it = sheet.figure(1.2 + ROW_INCHES * len(report.prices))
+    axes = it.subplots()
+    shown: list[float] = []
+    for at, (name, words) in enumerate(REFERENCES.items()):
+        gases = [(row, findings.parity(one, name)) for row, one in enumerate(report.prices)]
+        known = [(row, gas) for row, gas in gases if gas is not None and is_plain(gas.middle)]
+        colour, mark = REFERENCE_MARKS[name]
+        axes.errorbar(
+            [gas.middle for _, gas in known],
+            [row + OFFSET * (at - 1) for row, _ in known],
+            xerr=whiskers(gas for _, gas in known),
+            fmt=mark,
+            color=colour,
+            elinewidth=1.4,
+            label=f"parity {words}",
+        )
+        shown += [end for _, gas in known for end in (gas.low, gas.middle, gas.high)]
+        little = [(row, gas.high) for row, gas in gases if gas is not None and not gas.middle]
+        little = [(row, most) for row, most in little if is_plain(most)]
+        axes.hlines(
+            [row + OFFSET * (at - 1) for row, _ in little],
+            NEXT_TO_NOTHING,
+            [most for _, most in little],
+            colors=colour,
+            linewidth=1.4,
+        )
+        shown += [most for _, most in little]
+    defaults = [(row, one.default_gas) for row, one in enumerate(report.prices) if one.default_gas]
+    axes.scatter(
+        [gas for _, gas in defaults],
+        [row for row, _ in defaults],
+        marker="|",
+        s=320,
+        linewidths=2.4,
+        color=LIGHT["ink"],
+        label="default",
+        zorder=3,
+    )
+    logarithmic(axes.xaxis, shown + [float(gas) for _, gas in defaults], short)
+    sheet.rows(axes, [findings.PRICES.get(one.term, one.term) for one in report.prices])
+    for row in range(1, len(report.prices)):
+        axes.axhline(row - 0.5, color=LIGHT["rule"], linewidth=0.7)
+    axes.set_xlabel("gas of one unit")
+    sheet.legend(it, axes, narrow=1)
+    return it
+
+
+def gas_time(report: Report, sheet: Sheet) -> Figure:
+    """Draw each transaction's time against its gas, with the lines of parity."""
+    it = sheet.figure(5.2)
+    axes = it.subplots()
+    mine = [one for one in report.yardsticks if one.vm == OWN_VM]
+    others = [one for one in report.yardsticks if one.vm != OWN_VM]
+    runs = [(findings.gas_of(run.costs, "default"), run.seconds) for run in report.runs]
+    tried = [(findings.gas_of(one.gas, "default"), one.seconds) for one in report.attacks]
+    kinds = (
+        ("EVM, this VM", "o", LIGHT["grey"], True, [(one.gas, one.seconds) for one in mine]),
+        ("EVM, anvil", "o", LIGHT["grey"], False, [(one.gas, one.seconds) for one in others]),
+        ("runs", "s", LIGHT["blue"], True, runs),
+        ("attacks", "^", LIGHT["orange"], True, tried),
+    )
+    shown: list[tuple[float, float]] = []
+    for words, mark, colour, is_full, found in kinds:
+        places = [(float(gas), _middle(taken)) for gas, taken in found if gas]
+        places = [place for place in places if is_plain(place[1])]
+        if not places:
+            continue
+        axes.scatter(
+            [gas for gas, _ in places],
+            [taken for _, taken in places],
+            marker=mark,
+            s=34,
+            facecolors=colour if is_full else "none",
+            edgecolors=colour,
+            label=words,
+            zorder=3,
+        )
+        shown += places
+    logarithmic(axes.xaxis, [gas for gas, _ in shown], short)
+    logarithmic(axes.yaxis, [taken for _, taken in shown], time)
+    _parity_lines(axes, report)
+    axes.set_xlabel("gas")
+    axes.set_ylabel("time")
+    sheet.legend(it, axes)
+    return it
+
+
+def _parity_lines(axes: Axes, report: Report) -> None:
+    """Draw where a transaction takes as long for its gas as each reference does."""
+    left, right = axes.get_xlim()
+    bottom, top = axes.get_ylim()
+    for name, words in REFERENCES.items():
+        one = reference(report.yardsticks, name)
+        if one is None or not is_plain(one.ns_per_gas.middle):
+            continue
+        pace = one.ns_per_gas.middle / 1e9
+        is_main = name == findings.MAIN_REFERENCE
+        axes.plot(
+            [left, right],
+            [left * pace, right * pace],
+            color=REFERENCE_MARKS[name][0],
+            linewidth=1.8 if is_main else 1.1,
+            linestyle="-" if is_main else "--",
+            zorder=1,
+        )
+        start, end = max(left, bottom / pace), min(right, top / pace)
+        if not start < end:
+            continue
+        place = end if is_main else start  # Lines that lie close are named at different ends.
+        axes.annotate(
+            words.removeprefix("as "),
+            (place, place * pace),
+            xytext=(-6, -18) if is_main else (6, 10),
+            ha="right" if is_main else "left",
+            textcoords="offset points",
+            color=REFERENCE_MARKS[name][0],
+            fontsize=SMALL,
+            bbox={"facecolor": LIGHT["surface"], "edgecolor": "none", "pad": 1.0},
+        )
+
+
+def runs(report: Report, sheet: Sheet) -> Figure:
+    """Draw where each run's time goes, and beside it where its gas goes."""
+    it, (left, right) = sheet.panels(
+        2, columns=2, row_inches=RUNS_INCHES + RUN_INCHES * len(report.runs)
+    )
+    taken = [
+        (run.evm_seconds.middle, run.prompt_seconds.middle, run.output_seconds.middle)
+        for run in report.runs
+    ]
+    _stacked(left, taken)
+    gases = [findings.gas_parts(report, run) for run in report.runs]
+    _stacked(right, [(0.0, 0.0, 0.0) if gas is None else gas for gas in gases])
+    for row, (run, gas) in enumerate(zip(report.runs, gases, strict=True)):
+        total = findings.gas_of(run.costs, "default")
+        if gas is None and total is not None:
+            right.barh(row, total, 0.55, color=LIGHT["rule"], label="not divided")
+    sheet.rows(left, [run.title for run in report.runs])
+    sheet.rows(right, [run.title if sheet.is_narrow else "" for run in report.runs])
+    linear(left.xaxis, plain)
+    linear(right.xaxis, short)
+    left.set_xlabel("seconds")
+    right.set_xlabel("gas by default")
+    left.set_title("Time")
+    right.set_title("Gas")
+    sheet.legend(it, left, right)
+    return it
+
+
+def _stacked(axes: Axes, parts: Sequence[tuple[float, float, float]]) -> None:
+    start = np.zeros(len(parts))
+    for at, (words, colour) in enumerate(zip(findings.PARTS, PART_COLOURS, strict=True)):
+        widths = np.asarray([max(0.0, part[at]) if is_plain(part[at]) else 0.0 for part in parts])
+        axes.barh(
+            range(len(parts)),
+            widths,
+            0.55,
+            left=start,
+            color=colour,
+            edgecolor=LIGHT["surface"],
+            linewidth=0.8,
+            label=words,
+        )
+        start += widths
+
+
+def attacks(report: Report, sheet: Sheet) -> Figure:
+    """Draw the work that each attack buys for a block's gas, under each schedule."""
+    schedules = findings.attack_schedules(report)
+    it = sheet.figure(1.4 + (BAR_INCHES * len(schedules) + 0.12) * len(report.attacks))
+    axes = it.subplots()
+    slowest = findings.slowest(report)
+    limit = None if slowest is None else findings.block_seconds(slowest).middle
+    bought = [dict(one.seconds_per_30m_gas) for one in report.attacks]
+    known = [seconds.middle for found in bought for seconds in found.values()]
+    known += [] if limit is None else [limit]
+    logarithmic(axes.xaxis, known, time)
+    floor = axes.get_xlim()[0]
+    height = 0.8 / max(1, len(schedules))
+    for at, schedule in enumerate(schedules):
+        places = [
+            (row, found[schedule])
+            for row, found in enumerate(bought)
+            if schedule in found and is_plain(found[schedule].middle)
+        ]
+        axes.barh(
+            [row + height * (at - (len(schedules) - 1) / 2) for row, _ in places],
+            [seconds.middle - floor for _, seconds in places],
+            height * 0.86,
+            left=floor,
+            xerr=whiskers(seconds for _, seconds in places),
+            error_kw={"ecolor": LIGHT["muted"], "elinewidth": 1.0},
+            color=SCHEDULE_COLOURS.get(schedule, LIGHT["orange"]),
+            label=schedule,
+        )
+    if limit is not None and is_plain(limit) and slowest is not None:
+        words = wrapped(f"worst of the EVM: {slowest.title}", 40)
+        axes.axvline(limit, color=LIGHT["orange"], linewidth=1.8, label=words)
+    sheet.rows(axes, [one.title for one in report.attacks])
+    axes.set_xlabel("work for 30 million gas")
+    sheet.legend(it, axes, columns=3, narrow=1)
+    return it
+
+
+def _middle(seconds: tuple[float, ...]) -> float:
+    return float(np.median(seconds)) if seconds else float("nan")

@@ -1,0 +1,130 @@
+"""Plots of scale: longer runs, larger models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pyevm_agents.bench.measurement.intervals import scaled
+from pyevm_agents.bench.measurement.results import REFERENCES, TERMS
+from pyevm_agents.bench.report import findings, number_format
+from pyevm_agents.bench.report.plots.axes import (
+    apart,
+    is_plain,
+    linear,
+    logarithmic,
+    plain,
+    short,
+    time,
+    whiskers,
+)
+from pyevm_agents.bench.report.plots.palette import LIGHT, TERM_MARKS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from pyevm_agents.bench.measurement.results import Growth, Interval, Report, Size
+    from pyevm_agents.bench.report.plots.axes import Sheet
+
+GROWTH_INCHES, SIZES_INCHES = 2.9, 3.4
+
+SERIES = (
+    ("tokens", LIGHT["green"], "s"),
+    ("seconds", LIGHT["orange"], "o"),
+    ("gas", LIGHT["blue"], "^"),
+)
+"""What grows, in which colour and mark."""
+
+TITLES = {"tokens": "tokens", "seconds": "time", "gas": "gas"}
+
+
+def growth(report: Report, sheet: Sheet) -> Figure:
+    """Draw tokens, time and gas against steps, tools and levels, as shares of the largest run's."""
+    it, panels = sheet.panels(len(report.growth), columns=3, row_inches=GROWTH_INCHES)
+    for axes, one in zip(panels, report.growth, strict=True):
+        _grown(axes, one)
+    it.supylabel("of the largest run", fontsize=9)
+    sheet.legend(it, *panels)
+    return it
+
+
+def _grown(axes: Axes, one: Growth) -> None:
+    exponents = dict(one.exponents)
+    values = {
+        "tokens": [float(point.tokens) for point in one.points],
+        "seconds": [float(np.median(point.seconds or (np.nan,))) for point in one.points],
+        "gas": [float(point.gas) for point in one.points],
+    }
+    x = [point.x for point in one.points]
+    told = []
+    for name, colour, mark in SERIES:
+        most = max((value for value in values[name] if is_plain(value)), default=1.0)
+        shares = [value / most for value in values[name]]
+        axes.plot(x, shares, color=colour, marker=mark, markersize=4.5, label=TITLES[name])
+        if name in exponents:
+            told.append(f"{TITLES[name]} p = {number_format.number(exponents[name].middle)}")
+    axes.set_title(f"By {one.axis}")
+    axes.set_xlabel(one.axis)
+    axes.set_xlim(0, 1.06 * max(x, default=1))
+    axes.set_ylim(0, 1.08)
+    linear(axes.xaxis, plain)
+    linear(axes.yaxis, lambda share: f"{100 * share:.0f} %")
+    axes.text(
+        0.97,
+        0.05,
+        "\n".join(told),
+        transform=axes.transAxes,
+        ha="right",
+        va="bottom",
+        fontsize=8,
+        color=LIGHT["muted"],
+    )
+
+
+def sizes(report: Report, sheet: Sheet) -> Figure:
+    """Draw a token's time and parity gas against the model's parameters."""
+    it, (left, right) = sheet.panels(2, columns=2, row_inches=SIZES_INCHES)
+    reference = findings.MAIN_REFERENCE
+    _sized(left, report, lambda one: {name: scaled(ns, 1e-9) for name, ns in one.ns}, time)
+    _sized(right, report, lambda one: dict(dict(one.parity_gas).get(reference, ())), short)
+    left.set_title("Time of a token")
+    right.set_title(f"Parity gas, {REFERENCES[reference]}", fontsize=9.5)
+    sheet.legend(it, left, right)
+    return it
+
+
+def _sized(
+    axes: Axes,
+    report: Report,
+    values: Callable[[Size], dict[str, Interval]],
+    unit: Callable[[float], str],
+) -> None:
+    shown: list[float] = []
+    ordered = sorted(report.sizes, key=lambda one: one.parameters)
+    for name, (colour, mark) in TERM_MARKS.items():
+        places = [
+            (one.parameters, found[name]) for one in ordered if name in (found := values(one))
+        ]
+        places = [place for place in places if is_plain(place[1].middle)]
+        if not places:
+            continue
+        axes.errorbar(
+            [parameters for parameters, _ in places],
+            [value.middle for _, value in places],
+            yerr=whiskers(value for _, value in places),
+            fmt=mark,
+            linestyle="-",
+            linewidth=1.2,
+            color=colour,
+            label=TERMS[name],
+        )
+        shown += [value.middle for _, value in places]
+    parameters = [float(one.parameters) for one in ordered]
+    logarithmic(axes.xaxis, parameters, lambda value: short(float(f"{value:.3g}")))
+    axes.set_xticks(apart(parameters))
+    logarithmic(axes.yaxis, shown, unit)
+    axes.set_xlabel("parameters")

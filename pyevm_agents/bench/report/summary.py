@@ -1,0 +1,180 @@
+"""The paragraph that answers "What does inference cost in gas?", from a report's figures alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pyevm_agents.bench.pricing.parity import reference
+from pyevm_agents.bench.report import findings, number_format
+from pyevm_agents.bench.report.document import Strong
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyevm_agents.bench.measurement.results import Interval, Report
+    from pyevm_agents.bench.report.document import Words
+
+TOKENS = {"cold": "a cold prompt token", "warm": "a warm one", "output": "an output token"}
+"""What a run's cost is made of, by names of prices."""
+
+FEWEST_POINTS = 3
+"""Points of a curve that has a beginning and an end worth telling: two are of a quick run."""
+
+Found = tuple[str, "Interval"]
+"""A token, and what it takes in nanoseconds."""
+
+
+def answer(report: Report) -> Words:
+    """Return the answer's words; of what was not measured it does not speak."""
+    found = [(name, ns) for name in TOKENS if (ns := findings.unit_ns(report, name))]
+    sentences = [
+        _times(report, found),
+        _prices(report),
+        _call(report),
+        _run(report),
+        _attack(report),
+    ]
+    words = [word for sentence in map(tuple, sentences) if sentence for word in (*sentence, " ")]
+    if not words:
+        return ("Nothing that answers it was measured in this run.",)
+    return tuple(words[:-1])
+
+
+def _times(report: Report, found: list[Found]) -> Iterator[str | Strong]:
+    if not found:
+        return
+    told = {
+        "cold": "reads a token of a prompt for the first time in ",
+        "warm": "reads it again in ",
+        "output": "writes one in ",
+    }
+    machine = report.machine
+    cores = "core" if machine.cores == 1 else "cores"
+    yield f"On this machine ({machine.processor}, {machine.cores} {cores}) "
+    yield f"{report.model.name} "
+    for at, (name, ns) in enumerate(found):
+        yield ("" if at == 0 else " and " if at == len(found) - 1 else ", ") + told[name]
+        yield from _at_most(
+            ns, number_format.seconds(ns.middle / 1e9), number_format.seconds(ns.high / 1e9)
+        )
+        yield _range(report, name)
+    yield "."
+
+
+def _at_most(it: Interval, middle: str, high: str) -> Iterator[str | Strong]:
+    """Say a value, or how much it may be where it is too little to be told from none."""
+    if it.middle:
+        yield Strong(middle)
+        return
+    yield "at most "
+    yield Strong(high)
+
+
+def _range(report: Report, name: str) -> str:
+    """Say from where to where the time of a token goes, from short prompts to long ones."""
+    term = findings.term(report, "sampled" if name == "output" else name)
+    if term is None or name == "warm" or len(term.marginal) < FEWEST_POINTS:
+        return ""
+    first, last = term.marginal[0], term.marginal[-1]
+    low, high = (number_format.seconds(it.y.middle / 1e9) for it in (first, last))
+    return f" (from {low} after {first.x:,.0f} tokens to {high} after {last.x:,.0f})"
+
+
+def _prices(report: Report) -> Iterator[str | Strong]:
+    """Say what tokens would cost at the pace of an ERC-20 transfer."""
+    name = findings.MAIN_REFERENCE
+    held_against = reference(report.yardsticks, name)
+    units = [(token, price) for token in TOKENS if (price := findings.price(report, token))]
+    gases = [(token, findings.parity(price, name), price) for token, price in units]
+    known = [(token, gas, price) for token, gas, price in gases if gas is not None]
+    if held_against is None or not known:
+        return
+    pace = number_format.number(held_against.ns_per_gas.middle)
+    yield f"At the pace of an ERC-20 transfer on this EVM, {pace} ns a gas, that is worth "
+    for at, (token, gas, _) in enumerate(known):
+        yield "" if at == 0 else " and " if at == len(known) - 1 else ", "
+        yield from _gas(gas)
+        bounds = number_format.span(gas) if gas.middle else ""
+        yield f" {TOKENS[token]}" + (f" ({bounds})" if bounds else "")
+    asked = [(price, findings.factor(price, name)) for _, _, price in known]
+    if any(factor is None for _, factor in asked):
+        yield "."
+        return
+    prices = number_format.listed([f"{price.default_gas:,}" for price, _ in asked])
+    factors = [it for _, it in asked if it is not None]
+    yield f". The default schedule asks {prices}: parity is "
+    for at, it in enumerate(factors):
+        yield "" if at == 0 else " and " if at == len(factors) - 1 else ", "
+        yield from _at_most(it, number_format.times(it.middle), number_format.times(it.high))
+    yield " of that."
+
+
+def _call(report: Report) -> Iterator[str | Strong]:
+    """Say what a call takes and costs besides its tokens."""
+    ns, price = findings.unit_ns(report, "call"), findings.price(report, "call")
+    gas = None if price is None else findings.parity(price, findings.MAIN_REFERENCE)
+    if ns is None or price is None or gas is None:
+        return
+    yield "A call takes "
+    yield from _at_most(
+        ns, number_format.seconds(ns.middle / 1e9), number_format.seconds(ns.high / 1e9)
+    )
+    yield " besides, worth "
+    yield from _gas(gas)
+    yield "." if price.default_gas is None else f" (default {price.default_gas:,})."
+
+
+def _gas(gas: Interval) -> Iterator[str | Strong]:
+    return _at_most(
+        gas, f"{number_format.number(gas.middle)} gas", f"{number_format.number(gas.high)} gas"
+    )
+
+
+def _run(report: Report) -> Iterator[str | Strong]:
+    """Say what the first run takes, and what it costs."""
+    if not report.runs:
+        return
+    run = report.runs[0]
+    usage, middle = run.usage, float(np.median(run.seconds or (np.nan,)))
+    tokens = usage.cold_tokens + usage.warm_tokens
+    yield (
+        f"One transaction with {number_format.within(run.title)} ({tokens:,} prompt tokens, "
+        f"{usage.output_tokens:,} written) takes "
+    )
+    yield Strong(number_format.seconds(middle))
+    worth = findings.gas_worth(report, run, findings.MAIN_REFERENCE)
+    if worth is not None:
+        yield ", as long as "
+        yield Strong(f"{number_format.count(worth.middle)} gas")
+        yield " of ERC-20 transfers"
+    costs = {
+        "default": "by default",
+        f"parity-{findings.MAIN_REFERENCE}": "by the schedule at parity, which asks for each token "
+        "what the last one of a full context takes at most",
+    }
+    told = [
+        f"{number_format.count(gas)} gas {words}"
+        for schedule, words in costs.items()
+        if (gas := findings.gas_of(run.costs, schedule)) is not None
+    ]
+    yield f", and costs {number_format.listed(told)}." if told else "."
+
+
+def _attack(report: Report) -> Iterator[str | Strong]:
+    """Say the most that a block's gas buys, beside what the EVM itself sells."""
+    found, slowest = findings.worst_attack(report, "default"), findings.slowest(report)
+    if found is None or slowest is None:
+        return
+    attack, bought = found
+    tried = "one attack" if len(report.attacks) == 1 else f"{len(report.attacks)} attacks"
+    yield f"Of {tried} the worst buys {number_format.seconds(bought.middle)} of work "
+    yield f"for 30 million gas by default ({number_format.within(attack.title)})"
+    at_parity = findings.worst_attack(report, f"parity-{findings.MAIN_REFERENCE}")
+    if at_parity is not None:
+        title = number_format.within(at_parity[0].title)
+        time = number_format.seconds(at_parity[1].middle)
+        yield f" and {time} by the schedule at parity ({title})"
+    own = number_format.seconds(findings.block_seconds(slowest).middle)
+    yield f"; {slowest.title}, the EVM's own worst, takes {own}."

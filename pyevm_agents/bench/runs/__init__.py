@@ -1,0 +1,1 @@
+"""Whole agent runs: their time and gas, growth with steps, models of other sizes."""

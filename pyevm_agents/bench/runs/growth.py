@@ -1,0 +1,147 @@
+"""Do longer runs cost in proportion? Runs of 1 to 32 steps, with 1 to 64 tools, 1 to 8 levels deep.
+
+Each is a transaction that is mined on a chain with the model, its memory empty before. Of what
+tokens (cold and output), seconds and gas come to, the exponent p of a + b x^p is fitted: a is what
+a run costs whatever its size, such as its instructions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pyevm_agents.bench.measurement.exponents import exponent
+from pyevm_agents.bench.measurement.results import QUANTITIES, Growth, GrowthPoint
+from pyevm_agents.bench.measurement.rounds import clocked, in_rounds
+from pyevm_agents.bench.runs.growth_chain import Grown, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from eth_typing import Address
+
+    from pyevm_agents.bench.measurement.results import Interval
+    from pyevm_agents.bench.measurement.rounds import Setting
+
+STEPS = (1, 2, 4, 8, 16, 32)
+TOOLS = (1, 2, 4, 8, 16, 32, 64)
+LEVELS = (1, 2, 3, 4, 6, 8)
+QUICK_STEPS = (1, 2, 4)
+
+QUICK_ROUNDS, FULL_ROUNDS = 1, 3
+"""How often short runs are timed. Long ones are timed once: noise evens out within them, and a
+round of them takes two minutes."""
+
+SHORT_SHARE = 8
+"""Short is a run of at most this part of an axis's longest one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """One thing that runs grow with."""
+
+    name: str
+    places: tuple[int, ...]
+    deploy: Callable[[Stage, int], Address]
+    steps: Callable[[int], int]
+    """How many steps each agent of a run takes."""
+
+    @property
+    def short(self) -> tuple[int, ...]:
+        """The places of short runs."""
+        return tuple(x for x in self.places if x * SHORT_SHARE <= max(self.places))
+
+
+AXES = (
+    Axis(name="steps", places=STEPS, deploy=lambda stage, _: stage.stepping(), steps=int),
+    Axis(name="tools", places=TOOLS, deploy=Stage.equipped, steps=lambda _: 1),
+    Axis(name="levels", places=LEVELS, deploy=Stage.nested, steps=lambda _: 2),
+)
+
+
+def growth(
+    setting: Setting, *, axes: tuple[Axis, ...] | None = None, rounds: int | None = None
+) -> tuple[Growth, ...]:
+    """Measure how runs grow.
+
+    Input:
+        axes: along which; None for all of `AXES`, in quick mode for a few steps alone.
+        rounds: how often short runs are timed; None for `QUICK_ROUNDS` or `FULL_ROUNDS`.
+
+    Raises: VMError: a run failed, such as for a context that is too small. EngineFault: the model
+        failed.
+    """
+    if axes is None:
+        axes = (axis_of("steps", QUICK_STEPS),) if setting.is_quick else AXES
+    if rounds is None:
+        rounds = QUICK_ROUNDS if setting.is_quick else FULL_ROUNDS
+    stage = Stage(setting.model)
+    measured = [_Measured(stage, axis) for axis in axes]
+    every = {name: case for one in measured for name, case in one.cases(one.axis.places).items()}
+    short = {name: case for one in measured for name, case in one.cases(one.axis.short).items()}
+    setting.observer.part("How runs grow", len(every) + (rounds - 1) * len(short))
+    next(iter(every.values()))()  # The first run of all makes the engine's tables.
+    once = in_rounds(setting, every, rounds=1)
+    again = in_rounds(setting, short, rounds=rounds - 1)
+    seconds = {name: (*first, *again.get(name, ())) for name, first in once.items()}
+    return tuple(one.growth(seconds) for one in measured)
+
+
+def axis_of(name: str, places: tuple[int, ...]) -> Axis:
+    """Return an axis with other places.
+
+    Raises: StopIteration: there is no such axis.
+    """
+    axis = next(one for one in AXES if one.name == name)
+    return Axis(name=name, places=places, deploy=axis.deploy, steps=axis.steps)
+
+
+def exponents_of(points: tuple[GrowthPoint, ...]) -> tuple[tuple[str, Interval], ...]:
+    """Return the fitted exponents of what was measured along an axis."""
+    xs = [point.x for point in points]
+    samples: dict[str, list[Sequence[float]]] = {
+        "tokens": [[point.tokens] for point in points],
+        "seconds": [point.seconds for point in points],
+        "gas": [[point.gas] for point in points],
+    }
+    return tuple((name, exponent(xs, samples[name])) for name in QUANTITIES)
+
+
+class _Measured:
+    """The runs along an axis, ready to be mined, and what they used when they were."""
+
+    def __init__(self, stage: Stage, axis: Axis) -> None:
+        self._stage = stage
+        self.axis = axis
+        self._agents = {x: axis.deploy(stage, x) for x in axis.places}
+        self._grown: dict[int, Grown] = {}
+
+    def cases(self, places: Iterable[int]) -> dict[str, Callable[[], float]]:
+        """Return what mines each of these runs once and returns its seconds."""
+        return {self._named(x): partial(self._mine, x) for x in places}
+
+    def growth(self, seconds: Mapping[str, tuple[float, ...]]) -> Growth:
+        """Return what was measured, with its exponents."""
+        points = tuple(
+            GrowthPoint(
+                x=x,
+                usage=self._grown[x].usage,
+                gas=self._grown[x].gas,
+                seconds=seconds[self._named(x)],
+            )
+            for x in self.axis.places
+        )
+        return Growth(axis=self.axis.name, points=points, exponents=exponents_of(points))
+
+    def _named(self, x: int) -> str:
+        return f"{x} {self.axis.name}"
+
+    def _mine(self, x: int) -> float:
+        stage = self._stage
+        stage.director.steps = self.axis.steps(x)
+        transaction = stage.transaction(self._agents[x])
+        stage.model.forget()
+        took, mined = clocked(lambda: stage.mine(transaction))
+        self._grown[x] = stage.grown(mined)
+        return took

@@ -1,0 +1,200 @@
+"""A chain whose agents take as many steps, tools and levels of nesting as a benchmark asks for.
+
+The model's words are its own; what it does is dictated: each agent uses its first tool until the
+step in which it is to answer, and answers with a text of one length, so that runs differ in the
+one thing that is varied and in the model's thoughts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from eth_abi import encode
+from eth_utils import to_checksum_address
+
+from precompiles.abi import ParamType
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.bench.measurement.dictated import DictatedModel, OwnAnswer
+from pyevm_agents.bench.measurement.usage import tokens_of
+from pyevm_agents.bench.pricing.pricing import with_evm_gas
+from pyevm_agents.chain import Call, Chain, GenesisAccount
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.contracts import artifact
+from pyevm_agents.devnet.chain import (
+    ALIASES,
+    DEVELOPMENT_ADDRESS,
+    DEVELOPMENT_BALANCE_WEI,
+    DEVELOPMENT_KEY,
+    Account,
+    model_profile,
+)
+from pyevm_agents.models import use
+from pyevm_agents.models.fakes.parsed_request import AdmittedParameter, admitted
+from pyevm_agents.models.fakes.prompts import asked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eth.abc import SignedTransactionAPI
+    from eth_typing import Address
+
+    from precompiles.language_model import GenerationRequest, ModelProfile
+    from pyevm_agents.bench.measurement.dictated import Dictation
+    from pyevm_agents.bench.measurement.usage import Usage
+    from pyevm_agents.chain import MinedBlock
+    from pyevm_agents.models import LlamaModel
+
+BLOCK_GAS = 20_000_000_000
+"""Gas of a block: the longest run that is measured takes about 100 million, and has it all."""
+
+ITERATIONS = 32
+"""How often an agent asks its model at most; the same for all, as it makes history longer."""
+
+ANSWER_CHARACTERS = 40
+QUESTION = "Please add 7 to the counter and tell me what it stands at."
+BASE_PROMPT = """You keep a counter for the people of a small town. They say in simple terms what \
+they want, and you do it with the tools that you have. {addresses}"""
+AMOUNT = 7
+
+ACTIONS = (
+    ("Deposit", "Put an amount of a token into the pool"),
+    ("Withdraw", "Take an amount of a token out of the pool"),
+    ("Transfer", "Send an amount of a token to the owner's account"),
+    ("Borrow", "Borrow an amount of a token against what is in the pool"),
+    ("Repay", "Pay back an amount of a token that was borrowed"),
+    ("Stake", "Stake an amount of a token until the end of the epoch"),
+    ("Claim", "Claim an amount of a token as reward for what is staked"),
+    ("Swap", "Exchange an amount of a token for the pool's own one"),
+)
+"""What tools of a wallet are for; of each there are several, by number."""
+
+PARAMETERS = (
+    (int(ParamType.ADDRESS), "asset", "address of the token"),
+    (int(ParamType.UINT), "amount", "how much, in whole tokens"),
+)
+
+
+@dataclass(slots=True)
+class Director:
+    """Says what the model is to do: use the first tool in every step but the last one."""
+
+    steps: int = 1
+
+    def dictate(self, request: GenerationRequest) -> Dictation:
+        """Return a step for a prompt."""
+        if asked(request).step >= self.steps:
+            return OwnAnswer(characters=ANSWER_CHARACTERS)
+        tool = admitted(request.grammar).tools[0]
+        arguments = {one.name: _argument(one, request) for one in tool.parameters}
+        return use(tool.name, thought="", arguments=arguments)
+
+
+def _argument(parameter: AdmittedParameter, request: GenerationRequest) -> str | int:
+    if parameter.param_type is ParamType.ADDRESS:
+        return request.handles[0][1]
+    return QUESTION if parameter.param_type is ParamType.STRING else AMOUNT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grown:
+    """A run that was mined."""
+
+    usage: Usage
+    gas: int
+
+
+@dataclass(slots=True)
+class Stage:
+    """A chain with a model and agents, on which one transaction is mined again and again."""
+
+    model: LlamaModel
+    director: Director = field(default_factory=Director)
+    profile: ModelProfile = field(init=False)
+    _account: Account = field(init=False)
+    _counter: Address = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin a chain, and deploy what all agents use."""
+        facts = self.model.profile_facts
+        self.profile = model_profile(facts)
+        config = ChainConfig(
+            models=(self.profile,),
+            profile_fingerprint=facts.fingerprint,
+            block_gas_limit=BLOCK_GAS,
+        )
+        chain = Chain(
+            config,
+            {self.profile.name: DictatedModel(self.model, self.director.dictate)},
+            accounts={DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)},
+        )
+        self._account = Account(chain)
+        self._counter = self._account.deploy(artifact("CounterTool").creation())
+
+    def stepping(self) -> Address:
+        """Deploy an agent with one tool, which adds to a counter."""
+        return self._agent("Counting agent", [self._counter])
+
+    def equipped(self, tools: int) -> Address:
+        """Deploy an agent with so many tools, each with a description and two parameters."""
+        return self._agent("Wallet agent", [self._tool(index) for index in range(tools)])
+
+    def nested(self, levels: int) -> Address:
+        """Deploy agents, each the only tool of the next; return the outermost one."""
+        inner = self._counter
+        for level in range(1, levels + 1):
+            inner = self._agent(f"Agent {level}", [inner])
+        return inner
+
+    def transaction(self, agent: Address) -> SignedTransactionAPI:
+        """Return a transaction that runs an agent."""
+        prompt = encode(["string"], [QUESTION])
+        text = (int(ParamType.STRING), prompt)
+        data = artifact("SimpleAgent").call("run", ([text], prompt), bytes(20))
+        call = Call(to=agent, sender=DEVELOPMENT_ADDRESS, data=data)
+        chain = self._account.chain
+        unsigned = chain.unsigned_transaction(call)
+        return unsigned.as_signed_transaction(DEVELOPMENT_KEY, chain_id=chain.config.chain_id)
+
+    def mine(self, transaction: SignedTransactionAPI) -> MinedBlock:
+        """Mine a transaction and take it back: the next one begins where it began."""
+        chain = self._account.chain
+        before = chain.snapshot()
+        mined = chain.mine([transaction])
+        chain.revert(before)
+        return mined
+
+    def grown(self, mined: MinedBlock) -> Grown:
+        """Return what a mined run used.
+
+        Raises: VMError: it failed.
+        """
+        computation = mined.computations[0]
+        computation.raise_if_error()
+        gas = int(mined.receipts[0].gas_used)
+        counts = tokens_of(computation)
+        usage = with_evm_gas(counts, gas, self._account.chain.config.schedule, self.profile)
+        return Grown(usage=usage, gas=gas)
+
+    def _agent(self, name: str, tools: Sequence[Address]) -> Address:
+        named = f"The counter is at COUNTER = {to_checksum_address(self._counter)}"
+        texts = (name, "Keeps a counter", "what to do", BASE_PROMPT.format(addresses=named))
+        creation = artifact("SimpleAgent").creation(
+            EXECUTOR_ADDRESS, ALIASES[0], *texts, list(tools), ITERATIONS
+        )
+        return self._account.deploy(creation)
+
+    def _tool(self, index: int) -> Address:
+        round_, place = divmod(index, len(ACTIONS))
+        verb, description = ACTIONS[place]
+        creation = artifact("SimpleSmartContractTool").creation(
+            f"{verb}Tool{round_ + 1}",
+            description,
+            self._counter,
+            bytes(4),
+            (list(PARAMETERS),),
+            True,  # noqa: FBT003 - it answers with a fixed text
+            "Done",
+            bytes(20),
+        )
+        return self._account.deploy(creation)

@@ -1,0 +1,291 @@
+"""What tokens of larger models take: files with random weights, measured beside the model itself.
+
+All models are loaded at once and asked in turns, so that a slow minute slows all of them alike. A
+term is the difference between a longer and a shorter piece of work, over the tokens between them.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections import Counter
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from precompiles.language_model import GenerationRequest, Segment
+from pyevm_agents.bench.inference.model_shapes import (
+    QUANTISATION,
+    SHAPES,
+    Shape,
+    parameters,
+    tensor_bytes,
+)
+from pyevm_agents.bench.inference.random_models import require_gguf, write_model
+from pyevm_agents.bench.inference.synthetic_vocabulary import made_up_vocabulary
+from pyevm_agents.bench.measurement.intervals import interval, ratio
+from pyevm_agents.bench.measurement.machine import model_of
+from pyevm_agents.bench.measurement.results import Interval, Size
+from pyevm_agents.bench.measurement.rounds import clocked, in_rounds
+from pyevm_agents.bench.pricing.parity import ns_per_gas
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models import LlamaModel
+from pyevm_agents.models.gguf.files import default_model_path
+from pyevm_agents.models.gguf.header import read_front
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from precompiles.language_model import Generation
+    from pyevm_agents.bench.measurement.results import Yardstick
+    from pyevm_agents.bench.measurement.rounds import Setting
+
+    Tokens = tuple[int, ...]
+
+ROUNDS = 5
+"""How often each term is timed: a round with a model of 1.5 billion parameters takes 15 seconds."""
+
+CONTEXT_TOKENS = 1_024
+
+LONG_TOKENS, SHORT_TOKENS = 96, 32
+"""Tokens of the prompts: a term is that of a prompt of the longer one's length."""
+
+SAID_TOKENS = 13
+"""Tokens that are sampled one by one, of which the first costs nothing but the prompt."""
+
+FORCED_LONG, FORCED_SHORT = 8, 1
+"""How often the grammar's literal has six words that leave no choice."""
+
+VOCABULARY_BYTES = 16_000_000
+"""What a file has beside its tensors, with room to spare: 151,936 tokens and their merges take 6
+million bytes."""
+
+TERMS = ("cold", "warm", "sampled", "forced")
+
+NS = 1e9
+WORDS = "the quick brown fox jumps over the lazy dog and then sleeps for a while in the warm sun "
+FREE = "start: /[^\\n]{4000}/\n"
+"""No end within what is asked for, and always many tokens to choose from."""
+
+FLOAT32_KIND = 0
+"""Numbers of norms and biases, in any quantisation. Source: ggml.h, `ggml_type`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A model that is measured."""
+
+    name: str
+    model: LlamaModel
+    parameters: int
+    file_bytes: int
+    quantisation: str
+
+
+def sizes(  # noqa: PLR0913 - each is told by its name
+    setting: Setting,
+    yardsticks: Sequence[Yardstick],
+    *,
+    shapes: tuple[Shape, ...] = SHAPES,
+    work: Path | None = None,
+    rounds: int = ROUNDS,
+    context_tokens: int = CONTEXT_TOKENS,
+) -> tuple[Size, ...]:
+    """Measure models of other sizes beside the setting's own, which comes first.
+
+    Input:
+        yardsticks: what parity is held against; those of our VM count.
+        work: a folder where the files are kept, and found the next time; None for a temporary one.
+
+    Raises:
+        ConfigError: the `gguf` package is not installed, or the disk is too small; nothing was
+            written then. An engine refuses a file.
+        EngineFault: a model failed.
+    """
+    require_gguf()
+    steps = len(shapes) + (1 + len(shapes)) * (1 + len(TERMS) * rounds)
+    with work_folder(shapes, work) as folder, ExitStack() as models:
+        setting.observer.part("Models of other sizes", steps)
+        subjects = [own_subject(setting.model)]
+        for shape in shapes:
+            path = written(shape, folder)
+            model = models.enter_context(LlamaModel(path, context_tokens=context_tokens))
+            subjects.append(
+                Subject(
+                    name=shape.name,
+                    model=model,
+                    parameters=parameters(shape),
+                    file_bytes=path.stat().st_size,
+                    quantisation=QUANTISATION,
+                )
+            )
+            setting.observer.step(f"{shape.name} is written")
+        clocks = {}
+        for subject in subjects:
+            clocks[subject.name] = _Clock(subject.model)
+            setting.observer.step(f"{subject.name} is loaded")
+        cases = {
+            _named(name, term): partial(clock.seconds, term)
+            for name, clock in clocks.items()
+            for term in TERMS
+        }
+        seconds = in_rounds(setting, cases, rounds=rounds)
+        references = ns_per_gas(yardsticks)
+        return tuple(_size(subject, seconds, references) for subject in subjects)
+
+
+@contextmanager
+def work_folder(shapes: Sequence[Shape], work: Path | None) -> Iterator[Path]:
+    """Give a folder with room for models; one that is temporary is gone afterwards, come what may.
+
+    Raises: ConfigError: there is no room for them, or no such folder can be made.
+    """
+    if work is not None:
+        try:
+            work.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(f"the folder {work} can't be made: {error.strerror}") from error
+        require_room([shape for shape in shapes if not file_of(shape, work).exists()], work)
+        yield work
+        return
+    with tempfile.TemporaryDirectory(prefix="pyevm-agents-bench-") as folder:
+        require_room(shapes, Path(folder))
+        yield Path(folder)
+
+
+def require_room(shapes: Sequence[Shape], folder: Path) -> None:
+    """Refuse to write models that a disk has no room for.
+
+    Raises: ConfigError: says how much is wanted.
+    """
+    wanted = sum(tensor_bytes(shape) + VOCABULARY_BYTES for shape in shapes)
+    free = shutil.disk_usage(folder).free
+    if free < wanted:
+        raise ConfigError(
+            f"the models' files take {wanted:,} bytes, and {folder} has {free:,} free: make room, "
+            "or set TMPDIR to another folder"
+        )
+
+
+def file_of(shape: Shape, folder: Path) -> Path:
+    """Return where a model's file is in a folder."""
+    return folder / f"{shape.name}-{QUANTISATION}.gguf"
+
+
+def written(shape: Shape, folder: Path) -> Path:
+    """Return a model's file, which is written where it is not there yet."""
+    path = file_of(shape, folder)
+    if not path.exists():
+        vocabulary = made_up_vocabulary(default_model_path(), shape.vocabulary_tokens)
+        write_model(shape, path, vocabulary)
+    return path
+
+
+def own_subject(model: LlamaModel) -> Subject:
+    """Return the model that a benchmark is about, with what its file says of it."""
+    told = model_of(model)
+    kinds = Counter(tensor.kind for tensor in read_front(model.path).tensors)
+    kinds.pop(FLOAT32_KIND, None)
+    common = kinds.most_common(1)
+    return Subject(
+        name=told.name,
+        model=model,
+        parameters=told.parameters,
+        file_bytes=told.file_bytes,
+        quantisation=str(require_gguf().GGMLQuantizationType(common[0][0]).name)
+        if common
+        else "F32",
+    )
+
+
+class _Clock:
+    """Times one model's terms."""
+
+    def __init__(self, model: LlamaModel) -> None:
+        self._model = model
+        tokens = model.tokenize((Segment(text=WORDS * LONG_TOKENS),))
+        self._long, self._short = tokens[:LONG_TOKENS], tokens[:SHORT_TOKENS]
+        self._literals = 0
+        self._take(self._short, FREE, 1)  # Loads the weights, and makes the engine's tables.
+
+    def seconds(self, term: str) -> float:
+        """Return the seconds of one more token."""
+        work: Mapping[str, Callable[[], float]] = {
+            "cold": lambda: self._reading(lambda _: self._model.forget()),
+            "warm": lambda: self._reading(lambda prompt: self._take(prompt, FREE, 1)),
+            "sampled": self._sampled,
+            "forced": self._forced,
+        }
+        return work[term]()
+
+    def _reading(self, prepare: Callable[[Tokens], object]) -> float:
+        times = []
+        for prompt in (self._short, self._long):
+            prepare(prompt)
+            times.append(self._take(prompt, FREE, 1)[0])
+        return (times[1] - times[0]) / (LONG_TOKENS - SHORT_TOKENS)
+
+    def _sampled(self) -> float:
+        self._take(self._long, FREE, 1)
+        one, _ = self._take(self._long, FREE, 1)
+        many, said = self._take(self._long, FREE, SAID_TOKENS)
+        return (many - one) / (len(said.tokens) - 1)
+
+    def _forced(self) -> float:
+        """Say literals that were never said before, each with one token of the model's own.
+
+        Without that one nothing would have to be evaluated: nobody asks what follows.
+        """
+        times, forced = [], []
+        for times_said in (FORCED_SHORT, FORCED_LONG):
+            self._literals += 1
+            text = f" {self._literals}" + " the quick brown fox jumps over" * times_said
+            grammar = FREE.replace("start: ", f"start: {json.dumps(text)} ", 1)
+            tokens = len(self._model.tokenize((Segment(text=text),)))
+            self._take(self._long, FREE, 1)
+            seconds, said = self._take(self._long, grammar, tokens + 1)
+            times.append(seconds)
+            forced.append(said.forced_tokens)
+        return (times[1] - times[0]) / (forced[1] - forced[0])
+
+    def _take(self, prompt: Tokens, grammar: str, limit: int) -> tuple[float, Generation]:
+        request = GenerationRequest(
+            segments=(), prompt_tokens=prompt, grammar=grammar, max_tokens=limit
+        )
+        return clocked(lambda: self._model.generate(request))
+
+
+def _named(model: str, term: str) -> str:
+    return f"{model}: {term}"
+
+
+def _size(
+    subject: Subject,
+    seconds: Mapping[str, tuple[float, ...]],
+    references: Mapping[str, Interval],
+) -> Size:
+    ns = {term: _positive(interval(seconds[_named(subject.name, term)])) for term in TERMS}
+    return Size(
+        name=subject.name,
+        parameters=subject.parameters,
+        file_bytes=subject.file_bytes,
+        quantisation=subject.quantisation,
+        ns=tuple(ns.items()),
+        prompt_tokens=LONG_TOKENS,
+        parity_gas=tuple(
+            (reference, tuple((term, ratio(it, per_gas)) for term, it in ns.items()))
+            for reference, per_gas in references.items()
+        ),
+    )
+
+
+def _positive(seconds: Interval) -> Interval:
+    """Return nanoseconds. A difference of two times may come out below 0; no token gives time."""
+    return Interval(
+        middle=max(seconds.middle, 0.0) * NS,
+        low=max(seconds.low, 0.0) * NS,
+        high=max(seconds.high, 0.0) * NS,
+    )

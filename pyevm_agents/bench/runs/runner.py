@@ -1,0 +1,278 @@
+"""Runs that agents are used for, as real transactions: how long they take, and of what.
+
+What the agents do is dictated, so that any weights do it; what they think is their own.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from eth_abi import encode
+
+from precompiles.abi import ParamType
+from precompiles.spec import EXECUTOR_ADDRESS, MAX_TEXT_CHARACTERS
+from pyevm_agents.bench.measurement.dictated import DictatedModel, OwnAnswer, dictated_grammar
+from pyevm_agents.bench.measurement.intervals import interval
+from pyevm_agents.bench.measurement.models import StopwatchModel, get_ready
+from pyevm_agents.bench.measurement.results import Run
+from pyevm_agents.bench.measurement.rounds import clocked
+from pyevm_agents.bench.measurement.usage import tokens_of
+from pyevm_agents.bench.pricing.pricing import compute_costs, with_evm_gas
+from pyevm_agents.contracts import artifact
+from pyevm_agents.devnet.chain import ALIASES, Account, funded_chain, model_profile
+from pyevm_agents.devnet.wallet_demo import WalletDemo
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models import use
+from pyevm_agents.models.fakes.parsed_request import admitted
+from pyevm_agents.models.fakes.prompts import asked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eth_typing import Address
+
+    from precompiles.language_model import GenerationRequest
+    from pyevm_agents.bench.measurement.dictated import Dictation
+    from pyevm_agents.bench.measurement.rounds import Setting
+    from pyevm_agents.bench.measurement.usage import Usage
+    from pyevm_agents.bench.pricing.pricing import Prices
+    from pyevm_agents.chain import Chain
+    from pyevm_agents.devnet.chain import Sent
+    from pyevm_agents.models import LlamaModel
+
+QUICK_ROUNDS, FULL_ROUNDS = 1, 5
+"""A round takes some twelve seconds with the default model, whose memory is emptied for each."""
+
+ANSWER_CHARACTERS = 60
+"""Of an answer whose length is not what is measured: a sentence."""
+
+LONG_ANSWER_TOKENS = 200
+
+THOUGHT_TOKENS = 60
+"""How far a thought is read before its end is looked for."""
+
+ANSWER_LINE = "\nFinal Answer: "
+
+MAX_ITERATIONS = 5
+
+WALLET_STEPS: tuple[Dictation, ...] = (
+    use("DeployTool", asset="USDC", amount=10),
+    use("WithdrawTool", asset="DAI", amount=20),
+    use("ViewBalanceTool", asset="USDC"),
+    OwnAnswer(characters=ANSWER_CHARACTERS),
+)
+WALLET_INSTRUCTION = "Deposit 10 USDC, withdraw 20 DAI and show the balance of USDC"
+NESTED_INSTRUCTION = "Please add 7"
+LONG_QUESTION = "What is an agent on a blockchain, what can it do, and what should it never do?"
+
+NESTED = (
+    ("Counting Agent", "You count. Use CounterTool to add a number to the counter."),
+    ("Asking Agent", "You ask other agents. Ask Counting Agent to add a number to the counter."),
+    ("Leading Agent", "You lead other agents. Tell Asking Agent what is to be done."),
+)
+"""Names and base prompts, the innermost agent first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A transaction that can be sent again and again."""
+
+    title: str
+    to: Address
+    data: bytes
+
+
+def runs(setting: Setting, prices: Sequence[Prices] = ()) -> tuple[Run, ...]:
+    """Measure a wallet's run, three agents nested, and one long answer.
+
+    Input:
+        prices: schedules whose costs are wanted; the chain's own ones are the default.
+
+    Output: the fitted prediction is left out.
+    """
+    rounds = QUICK_ROUNDS if setting.is_quick else FULL_ROUNDS
+    bench = RunBench(setting)
+    get_ready(setting.model)
+    setting.observer.part("Runs", rounds * len(bench.cases))
+    for _ in range(rounds):
+        for name in bench.cases:
+            setting.metronome.beat()
+            setting.observer.step(f"{name}: {bench.sample(name):.1f} s")
+    return tuple(bench.result(name, prices) for name in bench.cases)
+
+
+@dataclass(slots=True)
+class Samples:
+    """Seconds of one case, by part."""
+
+    whole: list[float]
+    evm: list[float]
+    prompt: list[float]
+    output: list[float]
+    usage: Usage | None = None
+
+
+class RunBench:
+    """A development chain with the agents of every case on it."""
+
+    def __init__(self, setting: Setting) -> None:
+        """Deploy the agents."""
+        facts = setting.model.profile_facts
+        self.profile = model_profile(facts)
+        self.model = StopwatchModel(DictatedModel(setting.model, self._dictate))
+        self.chain = funded_chain(self.model, facts, self.profile)
+        self._long_characters: int | None = None
+        self.cases = {
+            "wallet": _wallet(self.chain),
+            "nested": _nested(self.chain),
+            "long-answer": _long_answer(self.chain),
+        }
+        self._samples: dict[str, Samples] = defaultdict(lambda: Samples([], [], [], []))
+        self._name = ""
+
+    def sample(self, name: str) -> float:
+        """Send a case's transaction with an empty model memory, and again with all remembered.
+
+        Output: seconds of the first.
+
+        Raises: ConfigError: the run failed.
+        """
+        self._name = name
+        self.model.start()
+        self.model.is_replaying = False
+        seconds, sent = self._sent(self.cases[name])
+        seconds -= self.model.idle_seconds
+        self.model.is_replaying = True
+        evm_seconds, _ = self._sent(self.cases[name])
+        samples = self._samples[name]
+        samples.whole.append(seconds)
+        samples.evm.append(evm_seconds)
+        samples.prompt.append(self.model.prompt_seconds)
+        samples.output.append(self.model.output_seconds)
+        samples.usage = with_evm_gas(
+            tokens_of(sent.computation),
+            sent.receipt.gas_used,
+            self.chain.config.schedule,
+            self.profile,
+        )
+        return seconds
+
+    def result(self, name: str, prices: Sequence[Prices]) -> Run:
+        """Return what was measured of a case.
+
+        Raises: ValueError: nothing was.
+        """
+        samples = self._samples[name]
+        if samples.usage is None:
+            raise ValueError(f"the run {name!r} was not measured: take a sample first")
+        return Run(
+            name=name,
+            title=self.cases[name].title.format(tokens=samples.usage.output_tokens),
+            usage=samples.usage,
+            seconds=tuple(samples.whole),
+            evm_seconds=interval(samples.evm),
+            prompt_seconds=interval(samples.prompt),
+            output_seconds=interval(samples.output),
+            predicted_seconds=None,
+            costs=compute_costs(samples.usage, prices),
+        )
+
+    def _sent(self, case: Case) -> tuple[float, Sent]:
+        """Send a transaction and undo it."""
+        before = self.chain.snapshot()
+        seconds, sent = clocked(lambda: Account(self.chain).send(case.to, case.data))
+        self.chain.revert(before)
+        if not sent.is_success:
+            raise ConfigError(
+                f"the run {self._name!r} failed: {sent.computation.error!r}; its model can't be "
+                "measured so: use one whose thoughts end within its output limit"
+            )
+        return seconds, sent
+
+    def _dictate(self, request: GenerationRequest) -> Dictation:
+        if self._name == "wallet":
+            return WALLET_STEPS[asked(request).step - 1]
+        if self._name == "long-answer":
+            return OwnAnswer(characters=self._answer_characters(request))
+        if asked(request).step > 1:
+            return OwnAnswer(characters=ANSWER_CHARACTERS)
+        (tool,) = admitted(request.grammar).tools
+        (parameter,) = tool.parameters
+        is_number = parameter.param_type is ParamType.UINT
+        return use(tool.name, arguments={parameter.name: 7 if is_number else NESTED_INSTRUCTION})
+
+    def _answer_characters(self, request: GenerationRequest) -> int:
+        """Return the length at which the long answer has the wanted number of tokens."""
+        if self._long_characters is None:
+            model = self.model.model.model
+            self._long_characters = fitted_characters(model, request)
+            model.forget()
+        return self._long_characters
+
+
+def fitted_characters(model: LlamaModel, request: GenerationRequest) -> int:
+    """Return the length at which a model's own answer has `LONG_ANSWER_TOKENS` tokens, or nearly.
+
+    Its words don't depend on how many they may be, but for the last one: so one that is cut after
+    so many tokens tells.
+    """
+    longest = dictated_grammar(OwnAnswer(characters=MAX_TEXT_CHARACTERS), request)
+    request = replace(request, grammar=longest, max_tokens=THOUGHT_TOKENS)
+    said = model.generate(request)
+    while ANSWER_LINE not in said.text:
+        request = replace(request, max_tokens=request.max_tokens + THOUGHT_TOKENS)
+        said = model.resume(request, said)
+    before = next(
+        count
+        for count in range(len(said.tokens), 0, -1)
+        if ANSWER_LINE not in model.text_of(said.tokens[:count])
+    )
+    wanted_tokens = before + LONG_ANSWER_TOKENS
+    if len(said.tokens) < wanted_tokens and not said.is_complete:
+        said = model.resume(replace(request, max_tokens=wanted_tokens), said)
+    words = model.text_of(said.tokens[:wanted_tokens]).partition(ANSWER_LINE)[2]
+    return max(1, min(len(words), MAX_TEXT_CHARACTERS))
+
+
+def _wallet(chain: Chain) -> Case:
+    wallet = WalletDemo(chain)
+    return Case(
+        title="A wallet's run of four steps",
+        to=wallet.agent,
+        data=artifact("WalletAgent").call("instruct", WALLET_INSTRUCTION),
+    )
+
+
+def _nested(chain: Chain) -> Case:
+    owner = Account(chain)
+    tool = owner.deploy(artifact("CounterTool").creation())
+    for name, base_prompt in NESTED:
+        tool = _agent(owner, name, base_prompt, [tool])
+    return Case(
+        title="Three agents, each the tool of the next", to=tool, data=_run(NESTED_INSTRUCTION)
+    )
+
+
+def _long_answer(chain: Chain) -> Case:
+    agent = _agent(Account(chain), "Answering Agent", "You answer questions in full.", [])
+    return Case(
+        title="One long answer: {tokens} tokens with its thought",
+        to=agent,
+        data=_run(LONG_QUESTION),
+    )
+
+
+def _agent(owner: Account, name: str, base_prompt: str, tools: list[Address]) -> Address:
+    texts = (name, f"Is {name}", "what to do", base_prompt)
+    creation = artifact("SimpleAgent").creation(
+        EXECUTOR_ADDRESS, ALIASES[0], *texts, tools, MAX_ITERATIONS
+    )
+    return owner.deploy(creation)
+
+
+def _run(instruction: str) -> bytes:
+    prompt = encode(["string"], [instruction])
+    data = ([(ParamType.STRING, prompt)], prompt)
+    return artifact("SimpleAgent").call("run", data, bytes(20))

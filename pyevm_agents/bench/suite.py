@@ -1,0 +1,239 @@
+"""One run of everything, in order: EVM, terms and prices, runs, attacks, growth, sizes.
+
+Each part is imported when its turn comes. What is finished stays finished: a run that ends early,
+by Ctrl-C or a fault, still has a report of the parts before.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from pyevm_agents.bench.measurement.results import FORM, OWN_VM, REFERENCES, Report
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from pyevm_agents.bench.evm.runner import EvmBench
+    from pyevm_agents.bench.measurement.results import (
+        Attack,
+        Growth,
+        Price,
+        Probe,
+        Published,
+        Run,
+        Size,
+        Term,
+        Yardstick,
+    )
+    from pyevm_agents.bench.measurement.rounds import Setting
+    from pyevm_agents.bench.pricing.pricing import Prices
+
+PARTS = ("evm", "terms", "runs", "attacks", "growth", "sizes")
+"""What can be asked for, in the order in which it is measured."""
+
+NOT_ASKED = "not asked for"
+"""Why a part is left out that `--only` does not name."""
+
+FULL_ALONE = {"growth": "a full run measures it", "sizes": "a full run measures them"}
+"""What a quick run leaves out, unless it is asked for by name, and why."""
+
+NO_ANVIL = "no program of that name on the PATH"
+
+
+def parts_of(*, only: Collection[str], is_quick: bool) -> dict[str, str]:
+    """Return why each part is left out; an empty reason where it is not."""
+    if only:
+        return {part: "" if part in only else NOT_ASKED for part in PARTS}
+    return {part: FULL_ALONE.get(part, "") if is_quick else "" for part in PARTS}
+
+
+def require_extras(reasons: Mapping[str, str]) -> None:
+    """Refuse what can't be measured for want of a package.
+
+    Raises: ConfigError.
+    """
+    if not reasons["sizes"] and find_spec("gguf") is None:
+        wanted = " ".join(f"--only {part}" for part in PARTS if part != "sizes")
+        raise ConfigError(
+            "models of other sizes need gguf, which is not installed: pip install "
+            f"'pyevm-agents[bench]', or leave them out with {wanted}"
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class Whole:
+    """A run of all parts that were asked for, and what they found so far."""
+
+    setting: Setting
+    command: str
+    reasons: Mapping[str, str]
+    """Of `parts_of`."""
+
+    done: list[str] = field(default_factory=list)
+    """The parts that are finished."""
+
+    evm: EvmBench | None = None
+    yardsticks: tuple[Yardstick, ...] = ()
+    probes: tuple[Probe, ...] = ()
+    terms: tuple[Term, ...] = ()
+    prices: tuple[Price, ...] = ()
+    published: tuple[Published, ...] = ()
+    runs: tuple[Run, ...] = ()
+    attacks: tuple[Attack, ...] = ()
+    growth: tuple[Growth, ...] = ()
+    sizes: tuple[Size, ...] = ()
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+    started_s: float = field(default_factory=time.monotonic)
+
+    def measure(self) -> None:
+        """Measure each part that was asked for.
+
+        Raises: AgentsError: the engine or the chain failed; KeyboardInterrupt. What was finished
+            is kept.
+        """
+        work: dict[str, Callable[[], None]] = {
+            "evm": self._evm,
+            "terms": self._terms,
+            "runs": self._runs,
+            "attacks": self._attacks,
+            "growth": self._growth,
+            "sizes": self._sizes,
+        }
+        for part in PARTS:
+            if not self.reasons[part]:
+                self.setting.metronome.beat()
+                work[part]()
+                self.done.append(part)
+
+    def report(self, *, why_ended: str = "") -> Report:
+        """Return what was measured so far.
+
+        Input: why the rest was not, where the run ended early.
+        """
+        from pyevm_agents.bench.measurement.machine import machine, model_of  # noqa: PLC0415 - when needed
+
+        left_out = [(part, why) for part, why in self.reasons.items() if why]
+        asked = [part for part, why in self.reasons.items() if not why]
+        left_out += [(part, why_ended) for part in asked if part not in self.done and why_ended]
+        if not self.setting.metronome.beats_s:
+            self.setting.metronome.beat()
+        return Report(
+            form=FORM,
+            made_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            command=self.command,
+            mode="quick" if self.setting.is_quick else "full",
+            seconds=time.monotonic() - self.started_s,
+            machine=machine(),
+            noise=self.setting.metronome.noise(),
+            model=model_of(self.setting.model),
+            yardsticks=self.yardsticks,
+            left_out=(*left_out, *self.left_out),
+            probes=self.probes,
+            terms=self.terms,
+            prices=self.prices,
+            schedules=self._described(),
+            published=self.published,
+            runs=self.runs,
+            attacks=self.attacks,
+            growth=self.growth,
+            sizes=self.sizes,
+        )
+
+    def _evm(self) -> None:
+        from pyevm_agents.bench.evm import anvil  # noqa: PLC0415 - when its turn comes
+        from pyevm_agents.bench.evm import runner as evm  # noqa: PLC0415 - as above
+
+        self.evm = evm.EvmBench(self.setting)
+        self.evm.measure()
+        self.yardsticks = self.evm.yardsticks()
+        if self.setting.anvil is None:
+            self.left_out.append(("anvil", NO_ANVIL))
+            return
+        try:
+            self.yardsticks += anvil.yardsticks(self.setting)
+        except anvil.AnvilError as error:
+            self.left_out.append(("anvil", str(error)))
+
+    def _terms(self) -> None:
+        from pyevm_agents.bench.inference import fits  # noqa: PLC0415 - as above
+        from pyevm_agents.bench.inference import runner as inference  # noqa: PLC0415 - as above
+        from pyevm_agents.bench.measurement.machine import model_of  # noqa: PLC0415 - when needed
+        from pyevm_agents.bench.pricing import parity  # noqa: PLC0415 - as above
+        from pyevm_agents.bench.pricing import schedules as published  # noqa: PLC0415 - as above
+
+        self.probes = inference.probes(self.setting, beside=self._references())
+        self.terms = fits.terms(self.probes)
+        if self.evm is not None:
+            others = [one for one in self.yardsticks if one.vm != OWN_VM]
+            self.yardsticks = (*self.evm.yardsticks(), *others)
+        self.published = published.published(self.terms, model_of(self.setting.model))
+        if self.yardsticks:
+            self.prices = parity.prices(self.terms, self.yardsticks)
+
+    def _references(self) -> dict[str, Callable[[], float]]:
+        """Return what times the EVM's cases again that inference is held against."""
+        from pyevm_agents.bench.pricing import parity  # noqa: PLC0415 - when needed
+
+        if self.evm is None:
+            return {}
+        found = (parity.reference(self.yardsticks, name) for name in REFERENCES)
+        return self.evm.timings(dict.fromkeys(one.name for one in found if one is not None))
+
+    def _runs(self) -> None:
+        from pyevm_agents.bench.measurement.machine import model_of  # noqa: PLC0415 - as above
+        from pyevm_agents.bench.pricing import schedules as published  # noqa: PLC0415 - when its turn comes
+        from pyevm_agents.bench.runs.runner import runs  # noqa: PLC0415 - as above
+
+        model = model_of(self.setting.model)
+        self.runs = tuple(
+            replace(
+                run,
+                costs=run.costs + published.costs(run.usage, model),
+                predicted_seconds=self._predicted(run),
+            )
+            for run in runs(self.setting, self.schedules())
+        )
+
+    def _predicted(self, run: Run) -> float | None:
+        """Return what a run should take: the EVM's part as measured, inference as fitted."""
+        from pyevm_agents.bench.inference.fits import predicted_seconds  # noqa: PLC0415 - when needed
+
+        if not self.terms:
+            return None
+        return run.evm_seconds.middle + predicted_seconds(run.usage, self.terms)
+
+    def _attacks(self) -> None:
+        from pyevm_agents.bench.attacks.runner import attacks  # noqa: PLC0415 - when its turn comes
+
+        self.attacks = attacks(self.setting, self.schedules())
+
+    def _growth(self) -> None:
+        from pyevm_agents.bench.runs.growth import growth  # noqa: PLC0415 - when its turn comes
+
+        self.growth = growth(self.setting)
+
+    def _sizes(self) -> None:
+        from pyevm_agents.bench.runs.model_sizes import sizes  # noqa: PLC0415 - when its turn comes
+
+        self.sizes = sizes(self.setting, self.yardsticks)
+
+    def schedules(self) -> tuple[Prices, ...]:
+        """Return the schedules that runs and attacks are priced under: ours, and parity."""
+        from pyevm_agents.bench.measurement.machine import model_of  # noqa: PLC0415 - when needed
+        from pyevm_agents.bench.pricing.own_schedules import own_schedules  # noqa: PLC0415 - as above
+
+        model = self.setting.model
+        return own_schedules(model.profile_facts, model_of(model), self.terms, self.yardsticks)
+
+    def _described(self) -> tuple[tuple[str, str], ...]:
+        from pyevm_agents.bench.pricing.own_schedules import described  # noqa: PLC0415 - when needed
+
+        if not self.runs and not self.attacks:
+            return ()
+        own = tuple((one.name, described(one)) for one in self.schedules())
+        return own + tuple((one.name, one.formula) for one in self.published)

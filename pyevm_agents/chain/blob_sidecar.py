@@ -1,0 +1,65 @@
+"""Blob transactions as they are sent: with the blobs, which no block holds.
+
+The blobs are held against the hashes that the transaction names and the proofs that come with
+them, and then dropped: nobody asks a development node for them.
+
+Source: EIP-4844, "Networking"; EIP-7594, "Networking" (with a version, and proofs by cell).
+"""
+
+from __future__ import annotations
+
+import rlp
+
+from pyevm_agents.chain.transactions import BLOB_TYPE
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.vm.kzg import CELLS, are_proved, versioned_hash
+
+BLOB_BYTES = 131_072
+PARTS, PARTS_WITH_VERSION = 4, 5
+
+
+def without_blobs(raw: bytes) -> bytes:
+    """Return a transaction as blocks hold it; all but blob transactions with blobs as they are.
+
+    Raises: ConfigError: the blobs are not those that the transaction names, or not proved.
+    """
+    if raw[:1] != bytes([BLOB_TYPE]):
+        return raw
+    try:
+        parts = rlp.decode(raw[1:])
+    except rlp.exceptions.RLPException:
+        return raw  # Whoever decodes it says what is wrong.
+    if not isinstance(parts, list) or len(parts) not in {PARTS, PARTS_WITH_VERSION}:
+        return raw
+    body, *_, blobs, commitments, proofs = parts
+    if not all(isinstance(part, list) for part in (body, blobs, commitments, proofs)):
+        return raw
+    if not all(isinstance(one, bytes) for one in (*blobs, *commitments, *proofs)):
+        return raw
+    named = body[10] if len(body) > 10 else []  # noqa: PLR2004 - `blob_versioned_hashes`
+    _require_named(named, blobs, commitments)
+    _require_proved(blobs, commitments, proofs, a_blob=1 if len(parts) == PARTS else CELLS)
+    return raw[:1] + bytes(rlp.encode(body))
+
+
+def _require_named(named: object, blobs: list[bytes], commitments: list[bytes]) -> None:
+    hashes = [versioned_hash(commitment) for commitment in commitments]
+    if named != hashes or len(blobs) != len(hashes):
+        raise ConfigError(
+            f"blob transaction with {len(blobs)} blobs and {len(hashes)} commitments: they are not "
+            "those that its blobVersionedHashes name"
+        )
+    if any(len(blob) != BLOB_BYTES for blob in blobs):
+        raise ConfigError(f"a blob has {BLOB_BYTES} bytes: {sorted({len(b) for b in blobs})}")
+
+
+def _require_proved(
+    blobs: list[bytes], commitments: list[bytes], proofs: list[bytes], *, a_blob: int
+) -> None:
+    if len(proofs) != a_blob * len(blobs):
+        raise ConfigError(
+            f"blob transaction with {len(proofs)} proofs for {len(blobs)} blobs: "
+            f"{a_blob * len(blobs)} expected"
+        )
+    if not are_proved(blobs, commitments, proofs):
+        raise ConfigError("blob transaction whose proofs do not hold for its blobs")

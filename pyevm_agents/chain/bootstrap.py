@@ -1,0 +1,136 @@
+"""How a chain begins, or goes on from the rows that it is kept in."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from eth.db.atomic import AtomicDB
+from eth.db.backends.memory import MemoryDB
+from eth_typing import BlockNumber
+
+from precompiles.executor import Executor
+from precompiles.language_model import Described
+from pyevm_agents.chain.genesis import genesis_state
+from pyevm_agents.chain.row_keys import CONFIG_KEY
+from pyevm_agents.config import ChainConfig, check_fits
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.vm import RecordingObserver
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from eth.typing import HeaderParams
+    from eth_typing import Address
+
+    from precompiles.language_model import LanguageModel
+    from pyevm_agents.agents.events import Steps
+    from pyevm_agents.chain.database import Database, Rows
+    from pyevm_agents.chain.genesis import GenesisAccount
+    from pyevm_agents.vm import AgentChain
+
+
+def begin(
+    db: Database,
+    chain_class: type[AgentChain],
+    config: ChainConfig,
+    header: Mapping[str, HeaderParams],
+    accounts: Mapping[Address, GenesisAccount],
+) -> None:
+    """Write genesis where the rows are empty.
+
+    Input:  the rows; the rules; the fields of block 0's header, and its accounts.
+    Raises: ConfigError: the rows hold a chain of another configuration or genesis.
+    """
+    if db.exists(CONFIG_KEY):
+        _require_config(db, config)
+        _require_genesis(db, chain_class, header, accounts)
+        return
+    chain_class.from_genesis(AtomicDB(db), dict(header), genesis_state(accounts))
+    db[CONFIG_KEY] = config.to_json().encode()
+    db.commit()
+
+
+def kept_config(rows: Rows) -> ChainConfig | None:
+    """Return the configuration of the chain that rows hold; None where they hold none.
+
+    Raises: ConfigError: it is one of another version.
+    """
+    kept = rows.get(CONFIG_KEY)
+    return None if kept is None else ChainConfig.from_json(kept.decode())
+
+
+def executor_of(
+    config: ChainConfig, models: Mapping[str, LanguageModel], steps: Steps
+) -> Executor | None:
+    """Return the executor of a chain's models; None where it has none.
+
+    Input:  the rules, a language model for each model name of theirs, what tells of its calls.
+    Raises: ConfigError: a configured model has no language model, or one is left over.
+    """
+    wanted = {profile.name for profile in config.models}
+    if wanted != set(models):
+        raise ConfigError(
+            f"the chain's models are {sorted(wanted)}, but {sorted(models)} were given to answer"
+        )
+    if not config.models:
+        return None
+    pairs = [(profile, models[profile.name]) for profile in config.models]
+    for profile, model in pairs:
+        facts = model.profile_facts if isinstance(model, Described) else None
+        if facts is not None:
+            check_fits(config, profile, facts)
+    return Executor(pairs, schedule=config.schedule, observer=RecordingObserver(steps))
+
+
+def _require_config(db: Database, config: ChainConfig) -> None:
+    stated = db[CONFIG_KEY].decode()
+    if stated != config.to_json():
+        raise ConfigError(
+            "the chain that is kept there has another configuration: "
+            f"{_difference(stated, config.to_json())}; start it with what it was made "
+            "with, or keep a new chain elsewhere"
+        )
+
+
+def _require_genesis(
+    db: Database,
+    chain_class: type[AgentChain],
+    header: Mapping[str, HeaderParams],
+    accounts: Mapping[Address, GenesisAccount],
+) -> None:
+    scratch = AtomicDB(MemoryDB())
+    chain_class.from_genesis(scratch, dict(header), genesis_state(accounts))
+    wanted = chain_class(scratch).get_canonical_head().hash
+    kept = chain_class(AtomicDB(db)).get_canonical_block_hash(BlockNumber(0))
+    if wanted != kept:
+        raise ConfigError(
+            f"the chain that is kept there begins with block 0x{kept.hex()}, and these "
+            f"accounts with 0x{wanted.hex()}; start it with the accounts it was made with "
+            "(a node's are those of --fixture, --genesis, --accounts, --balance and --mnemonic), "
+            "or keep a new chain elsewhere"
+        )
+
+
+def _difference(stated: str, own: str) -> str:
+    """Name the first entry in which two configurations differ; of models, what differs in them."""
+    one, other = json.loads(stated), json.loads(own)
+    name = _first_that_differs(one, other)
+    if name != "models":
+        return f"{name} is {json.dumps(one.get(name))} there and {json.dumps(other.get(name))} here"
+    there, here = _called(one["models"]), _called(other["models"])
+    if there != here:
+        return f"its models are {there} there and {here} here"
+    model, same = next((a, b) for a, b in zip(one[name], other[name], strict=True) if a != b)
+    name = _first_that_differs(model, same)
+    told = f"{json.dumps(model.get(name))} there and {json.dumps(same.get(name))} here"
+    return f"{name} of model {model['name']} is {told}"
+
+
+def _first_that_differs(one: Mapping[str, object], other: Mapping[str, object]) -> str:
+    return next((n for n in sorted(one.keys() | other.keys()) if one.get(n) != other.get(n)), "")
+
+
+def _called(models: Sequence[Mapping[str, str]]) -> str:
+    """Return which models there are."""
+    return ", ".join(f"{one['name']} {one['digest'][:18]}…" for one in models) or "none"

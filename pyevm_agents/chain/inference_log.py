@@ -1,0 +1,83 @@
+"""What models said in a block: kept with it, so that it comes to the same whatever answers by then.
+
+A script that is set from outside, or another run of the same question, would say something else.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any
+
+from precompiles.language_model import Generation, Margin
+from pyevm_agents.errors import EngineFault
+from pyevm_agents.vm import AgentComputation, digest_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eth.abc import ComputationAPI
+
+    from precompiles.language_model import GenerationRequest, LanguageModel, Segment
+
+
+def said_in(computations: Sequence[ComputationAPI]) -> bytes | None:
+    """Return what models said in transactions, in order, as a row; None where none was asked."""
+    heard = [
+        {"prompt": prompt, "said": _form(generation)}
+        for computation in computations
+        for prompt, generation in _heard(computation)
+    ]
+    return json.dumps(heard).encode() if heard else None
+
+
+class SaidModel:
+    """A language model that says again what was said. Implements `LanguageModel`."""
+
+    def __init__(self, model: LanguageModel, heard: Iterator[Any]) -> None:
+        """Say it in its order.
+
+        Input: the model itself, for its tokens; the entries of a row, which models share.
+        """
+        self._model = model
+        self._heard = heard
+
+    def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
+        """Return the tokens of a prompt."""
+        return self._model.tokenize(segments)
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        """Return what was said next.
+
+        Raises: EngineFault: to another prompt, or nothing.
+        """
+        heard = next(self._heard, None)
+        if heard is None or heard["prompt"] != digest_of(request):
+            raise EngineFault(
+                "what the models said in this block is kept for other prompts than it has now; the "
+                "rows of the chain are damaged, or of another version: keep a new chain"
+            )
+        said = heard["said"]
+        margin = None if said["margin"] is None else Margin(**said["margin"])
+        return Generation(**{**said, "tokens": tuple(said["tokens"]), "margin": margin})
+
+
+def read(row: bytes) -> Iterator[Any]:
+    """Return the entries of a row."""
+    return iter(json.loads(row))
+
+
+def _form(generation: Generation) -> dict[str, object]:
+    """Write a generation; `dataclasses.asdict` would copy each token."""
+    form = {one.name: getattr(generation, one.name) for one in fields(generation)}
+    return form | {"margin": None if generation.margin is None else asdict(generation.margin)}
+
+
+def _heard(computation: ComputationAPI) -> Iterator[tuple[str, Generation]]:
+    """Yield the prompts' digests and what was said, in order: a call of the executor calls none."""
+    left = [computation]
+    while left:
+        one = left.pop()
+        if isinstance(one, AgentComputation) and one.heard is not None:
+            yield one.heard
+        left.extend(reversed(one.children))

@@ -1,0 +1,340 @@
+"""What a chain is: its blocks, receipts and states. Nothing here changes it."""
+
+from __future__ import annotations
+
+from itertools import chain, islice, repeat
+from typing import TYPE_CHECKING
+
+import rlp
+from eth.constants import MAX_PREV_HEADER_DEPTH
+from eth.db.atomic import AtomicDB
+from eth.exceptions import HeaderNotFound, TransactionNotFound
+from eth.vm.chain_context import ChainContext
+from eth_typing import Address, BlockNumber, Hash32
+from eth_utils import ValidationError
+from lru import LRU
+
+from pyevm_agents.chain.genesis import GenesisAccount
+from pyevm_agents.chain.records import Record
+from pyevm_agents.chain.row_keys import HEAD_STATE_KEY, before_key, sender_key, trace_key
+from pyevm_agents.chain.senders import impersonate
+from pyevm_agents.chain.trace_codec import decode_trace
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.state.dump import dump_accounts
+from pyevm_agents.vm import FORKS, AgentState, AgentVM, WatchedVM
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from eth.abc import (
+        BlockAPI,
+        BlockHeaderAPI,
+        DatabaseAPI,
+        ReceiptAPI,
+        SignedTransactionAPI,
+        StateAPI,
+        TransactionBuilderAPI,
+    )
+
+    from pyevm_agents.agents.trace import AgentTrace
+    from pyevm_agents.chain.database import Database
+    from pyevm_agents.config import ChainConfig
+    from pyevm_agents.vm import AgentChain, Fork
+
+    Trace = Callable[[type[AgentVM]], type[AgentVM]]
+
+
+RECORDS = 256
+"""How many blocks are kept decoded. A client asks for the newest ones again and again."""
+
+
+class ChainReader:
+    """Reads a chain, in any thread."""
+
+    def __init__(self, config: ChainConfig, chain_class: type[AgentChain], db: Database) -> None:
+        """Read a chain that has begun."""
+        self.config = config
+        self._chain_class = chain_class
+        self._db = db
+        self._chain = chain_class(AtomicDB(db))
+        self._records: LRU[bytes, Record] = LRU(RECORDS)
+        self._stand_at(self._chain.get_canonical_head())
+
+    def _stand_at(self, header: BlockHeaderAPI) -> None:
+        """Take a block for the latest one, with what is written to have been set after it."""
+        root = self._row(HEAD_STATE_KEY) or header.state_root
+        # One assignment: a reader sees both as they were, or as they are.
+        self._tip = (header, bytes(root))
+
+    def _row(self, key: bytes) -> bytes | None:
+        """Return a row, looked at once: another thread may be writing."""
+        try:
+            return self._db[key]
+        except KeyError:
+            return None
+
+    @property
+    def _head(self) -> BlockHeaderAPI:
+        return self._tip[0]
+
+    def close(self) -> None:
+        """Close the rows; again does nothing."""
+        self._db.close()
+
+    @property
+    def head(self) -> BlockHeaderAPI:
+        """The header of the latest block."""
+        return self._head
+
+    @property
+    def genesis_hash(self) -> bytes:
+        """The hash of block 0."""
+        return bytes(self.header(0).hash)
+
+    @property
+    def fork(self) -> Fork:
+        """The rules of its blocks, and of the next: of a chain that others made, the latest."""
+        return FORKS[self.config.fork]
+
+    @property
+    def transaction_builder(self) -> type[TransactionBuilderAPI]:
+        """What makes and reads transactions of the latest block's fork."""
+        builder: type[TransactionBuilderAPI] = self._vm_class(self._head).get_transaction_builder()
+        return builder
+
+    def header(self, number: int) -> BlockHeaderAPI:
+        """Return the header of the block of that number.
+
+        Raises: HeaderNotFound: there is none.
+        """
+        head = self._head
+        if number == head.block_number:
+            return head
+        if number > head.block_number:
+            raise HeaderNotFound(f"no block {number}: the latest one is {head.block_number}")
+        return self._chain.get_canonical_block_header_by_number(BlockNumber(number))
+
+    def header_of(self, block_hash: bytes) -> BlockHeaderAPI:
+        """Return the header of the block of that hash, on the chain now or once.
+
+        Raises: HeaderNotFound: there is none.
+        """
+        record = self._records.get(block_hash)
+        if record is not None:
+            return record.block.header
+        try:
+            return self._chain.get_block_header_by_hash(Hash32(block_hash))
+        except (rlp.exceptions.RLPException, ValidationError, ValueError, TypeError) as error:
+            # A hash of something else that is kept: code, or a node of a trie.
+            raise HeaderNotFound(f"0x{block_hash.hex()} is no block's hash") from error
+
+    def is_canonical(self, header: BlockHeaderAPI) -> bool:
+        """Whether a block is on the chain now."""
+        try:
+            return bool(self.header(header.block_number).hash == header.hash)
+        except HeaderNotFound:
+            return False
+
+    def block(self, number: int) -> BlockAPI:
+        """Return the block of that number.
+
+        Raises: HeaderNotFound: there is none.
+        """
+        return self.record(self.header(number)).block
+
+    def record(self, header: BlockHeaderAPI) -> Record:
+        """Return the block of a header, with its receipts."""
+        block_hash = header.hash
+        record = self._records.get(block_hash)
+        if record is None:
+            block = self._chain.get_block_by_header(header)
+            for transaction in block.transactions:
+                self._impersonate_if_known(transaction)
+            receipts = block.get_receipts(self._chain.chaindb)
+            record = Record(block=block, receipts=tuple(receipts))
+            self._records[block_hash] = record
+        return record
+
+    def find_transaction(self, transaction_hash: bytes) -> tuple[Record, int] | None:
+        """Return the block that holds a transaction, and its place there; None if none does."""
+        try:
+            number, index = self._chain.get_canonical_transaction_index(Hash32(transaction_hash))
+            return self.record(self.header(number)), index
+        except (TransactionNotFound, HeaderNotFound):
+            return None
+
+    def receipt(self, transaction_hash: bytes) -> ReceiptAPI:
+        """Return the receipt of a mined transaction.
+
+        Raises: TransactionNotFound: no block has it.
+        """
+        found = self.find_transaction(transaction_hash)
+        if found is None:
+            raise TransactionNotFound(f"no block holds transaction 0x{transaction_hash.hex()}")
+        record, index = found
+        return record.receipts[index]
+
+    # -- states -- #
+
+    def state(self, header: BlockHeaderAPI | None = None) -> StateAPI:
+        """Return the state after a block, the latest where None, to be read and not kept.
+
+        Its context is that block's: NUMBER gives its number. Of a block that is not made, what it
+        does before its transactions is done.
+        """
+        head, root = self._tip  # Once: another thread may be making blocks.
+        if header is None:
+            return self._state(head, root)
+        state = self._state(header, self.state_root(header))
+        self._begin_if_new(state, header)
+        return state
+
+    def _begin_if_new(self, state: StateAPI, header: BlockHeaderAPI) -> None:
+        if isinstance(state, AgentState) and not self._is_kept(header):
+            state.begin_block(header)
+            state.lock_changes()
+
+    def state_root(self, header: BlockHeaderAPI) -> bytes:
+        """Return the root of the state after a block, what was set after it included.
+
+        It is the same before and after the next block is made, so whoever read which block is the
+        latest one reads its state, whatever is mined meanwhile.
+        """
+        head, root = self._tip
+        if header.hash == head.hash:
+            return root
+        return self._root_set_after(header) or bytes(header.state_root)
+
+    def _root_set_after(self, header: BlockHeaderAPI) -> bytes | None:
+        """Return the root that the next block on the chain began with, where one was set."""
+        rows, number = self._chain.chaindb, header.block_number
+        try:
+            if rows.get_canonical_block_hash(number) != header.hash:
+                return None
+            child = rows.get_canonical_block_hash(BlockNumber(number + 1))
+        except HeaderNotFound:
+            return None
+        return self._row(before_key(child))
+
+    def state_root_before(self, header: BlockHeaderAPI) -> bytes:
+        """Return the root of the state that a block begins with, on the chain or not."""
+        root = self._row(before_key(header.hash))
+        if root is not None:
+            return root
+        parent = self.header_of(header.parent_hash)
+        # One that was never made begins with what was set meanwhile, too.
+        return bytes(parent.state_root) if self._is_kept(header) else self.state_root(parent)
+
+    def _is_kept(self, header: BlockHeaderAPI) -> bool:
+        """Whether a header is that of a block on the chain, now or once."""
+        return header is self._head or self._db.exists(header.hash)
+
+    def balance(self, address: Address) -> int:
+        """Return an account's balance at the latest block, in wei."""
+        return self.state().get_balance(address)
+
+    def nonce(self, address: Address) -> int:
+        """Return how many transactions an account has sent."""
+        return self.state().get_nonce(address)
+
+    def code(self, address: Address) -> bytes:
+        """Return an account's code at the latest block."""
+        return self.state().get_code(address)
+
+    def account(self, address: Address, slots: Iterable[int] = ()) -> GenesisAccount | None:
+        """Return an account at the latest block with those of its slots; None if it is none."""
+        state = self.state()
+        if not state.account_exists(address):
+            return None
+        storage = {slot: state.get_storage(address, slot) for slot in slots}
+        return GenesisAccount(
+            balance_wei=state.get_balance(address),
+            nonce=state.get_nonce(address),
+            code=state.get_code(address),
+            storage={slot: value for slot, value in storage.items() if value},
+        )
+
+    def dump_accounts(self) -> dict[str, dict[str, object]]:
+        """Return all accounts of the latest state, by the hashes of their addresses."""
+        return dump_accounts(self._db, self.state_root(self._head))
+
+    @property
+    def rows(self) -> DatabaseAPI:
+        """What is kept, trie nodes and all, to be read and not written."""
+        return self._db
+
+    # -- beside the rules -- #
+
+    def stored_trace(self, transaction_hash: bytes) -> AgentTrace | None:
+        """Return the agent trace that was stored with a transaction.
+
+        Output: None if no model answered in it, or an earlier version mined it.
+        Raises: EngineFault: the row is damaged.
+        """
+        row = self._row(trace_key(transaction_hash))
+        return None if row is None else decode_trace(row)
+
+    # -- the rules of a block -- #
+
+    def vm_class_at(self, number: int) -> type[WatchedVM]:
+        """Return the class of the VM that makes the block of a number."""
+        return vm_class_of(self._chain_class, number)
+
+    def _vm_class(self, header: BlockHeaderAPI) -> type[WatchedVM]:
+        return self.vm_class_at(header.block_number)
+
+    def _state(
+        self,
+        header: BlockHeaderAPI,
+        root: bytes,
+        trace: Trace | None = None,
+        *,
+        number: int | None = None,
+    ) -> StateAPI:
+        """Return a state for a block that begins with a root.
+
+        Input: `number` is the block's own, where the header says another: BLOCKHASH goes by it.
+        """
+        vm_class = self._vm_class(header)
+        if trace is not None:
+            vm_class = trace(as_agent_vm(vm_class, header))
+        hashes = vm_class.get_prev_hashes(header.parent_hash, self._chain.chaindb) or ()
+        ahead = 0 if number is None else header.block_number - number
+        if ahead:
+            unknown = repeat(Hash32(b""), min(ahead, MAX_PREV_HEADER_DEPTH))
+            hashes = chain(unknown, islice(hashes, max(0, -ahead), None))
+        return vm_class.build_state(
+            self._chain.chaindb.db,
+            header if header.state_root == root else header.copy(state_root=root),
+            ChainContext(self.config.chain_id),
+            hashes,
+        )
+
+    def _impersonate_if_known(self, transaction: SignedTransactionAPI) -> None:
+        sender = self._row(sender_key(transaction.hash))
+        if sender is not None:
+            impersonate(transaction, Address(sender))
+
+
+def vm_class_of(chain_class: type[AgentChain], number: int) -> type[WatchedVM]:
+    """Return the class of the VM that makes a chain's block of a number."""
+    forks = chain_class.vm_configuration
+    if len(forks) == 1:  # A chain of ours; py-evm's search costs more than what comes of it.
+        vm_class = forks[0][1]
+    else:
+        vm_class = chain_class.get_vm_class_for_block_number(BlockNumber(number))
+    assert issubclass(vm_class, WatchedVM)  # noqa: S101 - the only ones an `AgentChain` has
+    return vm_class
+
+
+def as_agent_vm(vm_class: type[WatchedVM], header: BlockHeaderAPI) -> type[AgentVM]:
+    """Return a class of VMs as one that can be traced.
+
+    Raises: ConfigError: it is of an older fork.
+    """
+    if not issubclass(vm_class, AgentVM):
+        raise ConfigError(
+            f"block {header.block_number} is of the fork {vm_class.fork}; only blocks of the "
+            f"forks {' and '.join(FORKS)} can be traced"
+        )
+    return vm_class

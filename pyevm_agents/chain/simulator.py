@@ -1,0 +1,319 @@
+"""What would be: the next block's header, calls, estimates, and past transactions once more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from eth.constants import GAS_TX
+from eth.vm.chain_context import ChainContext
+from eth.vm.forks.prague.constants import STANDARD_TOKEN_COST, TOTAL_COST_FLOOR_PER_TOKEN
+from eth_typing import Address
+from eth_utils import ValidationError
+from lru import LRU
+
+from pyevm_agents.chain.calls import BlockOverride, CallResult, override, spoofed
+from pyevm_agents.chain.gas_estimation import Trial, least_gas
+from pyevm_agents.chain.reader import ChainReader, as_agent_vm
+from pyevm_agents.chain.records import BlockSettings
+from pyevm_agents.chain.transactions import SET_CODE_TYPE
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.vm import AgentComputation, AgentState, NotShortError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eth.abc import (
+        BlockHeaderAPI,
+        ComputationAPI,
+        ReceiptAPI,
+        SignedTransactionAPI,
+        StateAPI,
+        UnsignedTransactionAPI,
+    )
+
+    from pyevm_agents.chain.calls import AccountOverride, Call
+    from pyevm_agents.chain.reader import Trace
+    from pyevm_agents.chain.records import Record
+    from pyevm_agents.vm import WatchedVM
+
+
+SHORT_GAS = 10_000
+"""Gas of code for a call that is to be short. Of the instructions that call nobody, the slowest for
+their price take some milliseconds for that."""
+
+SHORT_DATA_BYTES = 4_096
+"""Calldata of such a call."""
+
+MAX_GAS_OF_A_BYTE = STANDARD_TOKEN_COST * TOTAL_COST_FLOOR_PER_TOKEN
+"""The most that a byte of calldata costs (EIP-7623)."""
+
+SELECTOR_BYTES = 4
+NOT_SHORT = 1_024
+"""How many functions are remembered whose calls were not short."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _WithoutFee:
+    """A header whose copy asks for no fee."""
+
+    of: BlockHeaderAPI
+    is_on: bytes
+    made: BlockHeaderAPI
+
+
+class ChainTrials(ChainReader):
+    """Executes what no block will hold, and keeps nothing; in any thread, but for what says so."""
+
+    _last_without_fee: _WithoutFee | None = None
+
+    @cached_property
+    def _not_short(self) -> LRU[tuple[Address | None, bytes], None]:
+        """Functions whose calls were not short of late."""
+        return LRU(NOT_SHORT)
+
+    def next_header(
+        self, settings: BlockSettings | None = None, *, parent: BlockHeaderAPI | None = None
+    ) -> BlockHeaderAPI:
+        """Return the header that the next block begins with.
+
+        Input:  what it is told to be; the latest block as the caller saw it, so that the header
+                fits to it whatever is mined meanwhile.
+        Raises: ConfigError: its time is not after its parent's.
+        """
+        told = settings or BlockSettings()
+        parent = self._head if parent is None else parent
+        header = self._chain.create_header_from_parent(parent)
+        timestamp = parent.timestamp + 1
+        if told.timestamp_seconds is not None:
+            timestamp = told.timestamp_seconds
+        if timestamp <= parent.timestamp:
+            raise ConfigError(
+                f"timestamp {timestamp}: must be after the parent's {parent.timestamp}"
+            )
+        fields: dict[str, object] = {
+            "state_root": self.state_root(parent),
+            "timestamp": timestamp,
+            "gas_limit": self.config.block_gas_limit if told.gas_limit is None else told.gas_limit,
+            "coinbase": told.coinbase,
+            "base_fee_per_gas": told.base_fee_wei,
+            "mix_hash": told.prev_randao,
+            "parent_beacon_block_root": told.parent_beacon_root,
+        }
+        return header.copy(**{name: it for name, it in fields.items() if it is not None})
+
+    def unsigned_transaction(
+        self, call: Call, *, gas_price_wei: int | None = None
+    ) -> UnsignedTransactionAPI:
+        """Return a call as the sender's next legacy transaction, to be signed."""
+        price_wei = gas_price_wei
+        if price_wei is None:
+            price_wei = 2 * int(self.next_header().base_fee_per_gas or 0)
+        return self.transaction_builder.create_unsigned_transaction(
+            nonce=self.nonce(call.sender),
+            gas_price=price_wei,
+            gas=self.config.block_gas_limit if call.gas is None else call.gas,
+            to=call.to or Address(b""),
+            value=call.value_wei,
+            data=call.data,
+        )
+
+    def call(
+        self,
+        call: Call,
+        *,
+        header: BlockHeaderAPI | None = None,
+        overrides: Mapping[Address, AccountOverride] | None = None,
+        block: BlockOverride | None = None,
+        trace: Trace | None = None,
+    ) -> CallResult:
+        """Execute a message as a transaction would, and keep nothing.
+
+        Input:  the header of the block that it is in: of one of the chain for the state after it,
+                of `next_header` where None; what accounts and that block are said to be meanwhile;
+                what makes a VM class that tells a tracer.
+        Raises: ValidationError: intrinsic gas, balance. EngineFault: the host failed.
+        """
+        state = self._trial_state(call, header, overrides, block, trace)
+        gas = state.gas_limit if call.gas is None else call.gas
+        return self._executed(state, self._spoofed(state, call, gas))
+
+    def call_if_short(self, call: Call, *, header: BlockHeaderAPI) -> CallResult | None:
+        """Execute a message as `call` does, if that takes some milliseconds at most; else None.
+
+        It gets little gas, and may call nobody. Where it ends by itself, and did not look at what
+        gas it had, it ends so with any gas: what is returned is what `call` would. Which contracts
+        have answered no before is remembered, so that they are not tried in vain.
+
+        Raises: ValidationError: see `call`.
+        """
+        key = (call.to, call.data[:SELECTOR_BYTES])
+        is_plain = call.to is not None and not call.authorizations and not call.access_list
+        if not is_plain or len(call.data) > SHORT_DATA_BYTES or key in self._not_short:
+            return None
+        state = self._trial_state(call, header, None, None)
+        if not isinstance(state, AgentState):
+            return None
+        if call.to in state.computation_class.get_precompiles():
+            return None
+        state.calls_nobody = True
+        gas = GAS_TX + MAX_GAS_OF_A_BYTE * len(call.data) + SHORT_GAS
+        most = state.gas_limit if call.gas is None else call.gas
+        transaction = self._spoofed(state, call, min(gas, most))
+        try:
+            result = self._executed(state, transaction)
+        except NotShortError:
+            result = None
+        if result is None or _hangs_on_gas(result):
+            if transaction.gas == gas:  # Else it was the caller who gave it so little.
+                self._not_short[key] = None
+            return None
+        return result
+
+    def _executed(self, state: StateAPI, transaction: SignedTransactionAPI) -> CallResult:
+        computation = state.costless_execute_transaction(transaction)
+        return CallResult(
+            output=bytes(computation.output),
+            gas_used=self._vm_class(self._head).finalize_gas_used(transaction, computation),
+            error=computation.error if computation.is_error else None,
+            computation=computation,
+        )
+
+    def replay(
+        self,
+        record: Record,
+        index: int,
+        trace: Trace | None = None,
+    ) -> tuple[ReceiptAPI, ComputationAPI]:
+        """Execute a transaction of a block again, behind those before it, and keep nothing.
+
+        Models say what they said in the block, whatever answers now.
+
+        Input:  the block, and the transaction's place; what makes a VM class that tells a tracer.
+        Raises: EngineFault: the host failed.
+        """
+        block = record.block
+        root = record.root_before or self.state_root_before(block.header)
+        header = block.header.copy(gas_used=0, blob_gas_used=0, state_root=root)
+        vm_class = self.vm_class_again(block.header)
+        if trace is not None:
+            vm_class = trace(as_agent_vm(vm_class, header))
+        vm = vm_class(
+            header=header,
+            chaindb=self._chain.chaindb,
+            chain_context=ChainContext(self.config.chain_id),
+            consensus_context=self._chain.consensus_context,
+        )
+        vm.block_preprocessing(block)
+        for transaction in block.transactions[:index]:
+            receipt, _ = vm.apply_transaction(header, transaction)
+            header = vm.add_receipt_to_header(header, receipt)
+            header = vm.increment_blob_gas_used(header, transaction)
+        return vm.apply_transaction(header, block.transactions[index])
+
+    def vm_class_again(self, header: BlockHeaderAPI) -> type[WatchedVM]:
+        """Return the class of a VM that executes a block again."""
+        return self._vm_class(header)
+
+    def estimate_gas(
+        self,
+        call: Call,
+        *,
+        header: BlockHeaderAPI | None = None,
+        overrides: Mapping[Address, AccountOverride] | None = None,
+        block: BlockOverride | None = None,
+    ) -> int:
+        """Return a gas limit with which a message succeeds, and with one less it does not.
+
+        Generations are functions of their prompt, so the estimate is exact for agents too.
+
+        Input:  as for `call`; its gas is the most that may be needed.
+        Raises: VMError: it fails with all of that gas. ValidationError: see `call`. EngineFault:
+                the host failed.
+        """
+        state = self._trial_state(call, header, overrides, block)
+        most = state.gas_limit if call.gas is None else call.gas
+
+        def attempt(gas: int) -> Trial:
+            before = state.snapshot()
+            transaction = self._spoofed(state, call, gas)
+            try:
+                return Trial.of(transaction, state.costless_execute_transaction(transaction))
+            finally:
+                state.revert(before)
+                state.lock_changes()
+
+        transaction = self._spoofed(state, call, most)
+        least = max(transaction.intrinsic_gas, self.fork.floor_gas(transaction))
+        return least_gas(attempt, least, most)
+
+    def slots_of_call(self, call: Call, account: Address) -> frozenset[int]:
+        """Return the slots of an account that a call asks for.
+
+        Only the thread that writes may call this.
+        """
+        try:
+            witness = self.call(call).computation.state.persist()
+        finally:
+            self._db.discard()
+        return frozenset(witness.get_slots_queried(account))
+
+    def _trial_state(
+        self,
+        call: Call,
+        header: BlockHeaderAPI | None,
+        overrides: Mapping[Address, AccountOverride] | None,
+        block: BlockOverride | None,
+        trace: Trace | None = None,
+    ) -> StateAPI:
+        """Return the state to try a call in, whose block asks for no fee.
+
+        A call sees the base fee in BASEFEE where it offers a price, as in geth, or was told one.
+        """
+        meant = self.next_header() if header is None else header
+        root, number = self.state_root(meant), meant.block_number
+        told = block or BlockOverride()
+        header = told.header(meant)
+        base_fee = _base_fee(header)
+        state = self._state(self._without_fee(header, root), root, trace, number=number)
+        if isinstance(state, AgentState):
+            sees_fee = call.gas_price_wei or told.base_fee_wei is not None
+            state.shown_base_fee_wei = base_fee if sees_fee else None
+            state.shown_blob_base_fee_wei = told.blob_base_fee_wei
+            state.shown_blob_hashes = call.blob_hashes
+        self._begin_if_new(state, meant)
+        override(state, overrides or {})
+        return state
+
+    def _without_fee(self, header: BlockHeaderAPI, root: bytes) -> BlockHeaderAPI:
+        """Return a header on a state, at no fee: once for all calls behind one block."""
+        last = self._last_without_fee  # Another thread may put another one there.
+        if last is not None and last.of is header and last.is_on == root:
+            return last.made
+        fields: dict[str, object] = {"state_root": root}
+        if _base_fee(header) is not None:
+            fields["base_fee_per_gas"] = 0
+        made = header.copy(**fields)
+        self._last_without_fee = _WithoutFee(of=header, is_on=root, made=made)
+        return made
+
+    def _spoofed(self, state: StateAPI, call: Call, gas: int) -> SignedTransactionAPI:
+        if call.authorizations and self.fork.last_type < SET_CODE_TYPE:
+            raise ValidationError(
+                f"transaction type not supported: {SET_CODE_TYPE}, which has authorizations; "
+                f"{self.fork.name} has 0 to {self.fork.last_type}"
+            )
+        return spoofed(call, self.transaction_builder, nonce=state.get_nonce(call.sender), gas=gas)
+
+
+def _hangs_on_gas(result: CallResult) -> bool:
+    """Whether a call that called nobody may end otherwise with more gas."""
+    computation = result.computation
+    assert isinstance(computation, AgentComputation)  # noqa: S101 - the only one an AgentState has
+    return computation.saw_gas or (result.error is not None and result.error.burns_gas)
+
+
+def _base_fee(header: BlockHeaderAPI) -> int | None:
+    """Return the base fee of a block, in wei; None where its fork has none."""
+    return getattr(header, "base_fee_per_gas", None)

@@ -1,0 +1,216 @@
+"""Transactions of all types: what sets them apart, how they are made, read, and signed.
+
+Source: EIP-2718 and EIP-2930 (type 1), EIP-1559 (2), EIP-4844 (3), EIP-7702 (4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from eth.vm.forks.prague.transactions import PragueTransactionBuilder
+from eth_typing import Address
+
+from pyevm_agents.chain.senders import impersonate, vouch
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eth.abc import SignedTransactionAPI
+    from eth_keys.datatypes import PrivateKey
+
+LEGACY_TYPE, ACCESS_LIST_TYPE, DYNAMIC_FEE_TYPE, BLOB_TYPE, SET_CODE_TYPE = range(5)
+
+Builder = Any
+"""A class of py-evm that makes transactions of a fork; its type tells too little."""
+
+BLOB_GAS = 2**17
+"""Gas of a blob. Source: EIP-4844."""
+
+AccessList = tuple[tuple[Address, tuple[int, ...]], ...]
+
+FIRST_V = 35
+"""`v` of a legacy transaction for chain 0. Source: EIP-155."""
+
+NO_SIGNATURE_S = 1
+"""The `s` of a transaction that nobody signed; its `r` is the sender's address, so that two
+senders' transactions have two hashes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fields:
+    """What a transaction says, whatever its type. Fees are in wei a gas."""
+
+    kind: int
+    nonce: int
+    gas: int
+    to: Address | None
+    value_wei: int = 0
+    data: bytes = b""
+    gas_price_wei: int = 0
+    """For types 0 and 1."""
+
+    max_fee_wei: int = 0
+    """From type 2 on, as the next."""
+
+    max_priority_fee_wei: int = 0
+    access_list: AccessList = ()
+    max_blob_fee_wei: int = 0
+    blob_hashes: tuple[bytes, ...] = ()
+    authorizations: tuple[Any, ...] = ()
+    """py-evm's `Authorization`s, for type 4."""
+
+
+def sign(
+    fields: Fields, key: PrivateKey, chain_id: int, builder: Builder = PragueTransactionBuilder
+) -> SignedTransactionAPI:
+    """Make a transaction and sign it; its sender need not be recovered.
+
+    Input:  what it says; by whom, and for which chain; what makes transactions of the chain's fork.
+    Raises: ConfigError: that fork has no such type.
+    """
+    if fields.kind == LEGACY_TYPE:
+        unsigned = builder.create_unsigned_transaction(**_legacy(fields))
+        signed = unsigned.as_signed_transaction(key, chain_id=chain_id)
+    else:
+        named = _named(fields, chain_id)
+        message = getattr(builder, f"new_unsigned_{_maker(fields.kind, builder)}")(**named)
+        y_parity, r, s = key.sign_msg(message.get_message_for_signing()).vrs
+        signed = _typed(builder, fields.kind, named, y_parity, r, s)
+    return vouch(signed, Address(key.public_key.to_canonical_address()))
+
+
+def send_as(
+    fields: Fields, sender: Address, chain_id: int, builder: Builder = PragueTransactionBuilder
+) -> SignedTransactionAPI:
+    """Make a transaction in the name of an account whose key nobody has; else as `sign`."""
+    r, s = int.from_bytes(sender, "big") or 1, NO_SIGNATURE_S
+    if fields.kind == LEGACY_TYPE:
+        v = FIRST_V + 2 * chain_id
+        made = builder.new_transaction(**_legacy(fields), v=v, r=r, s=s)
+    else:
+        made = _typed(builder, fields.kind, _named(fields, chain_id), 0, r, s)
+    return impersonate(made, sender)
+
+
+def unsigned(
+    fields: Fields, sender: Address, chain_id: int, builder: Builder = PragueTransactionBuilder
+) -> SignedTransactionAPI:
+    """Make a transaction with a signature of zeros, to be shown and not sent; else as `sign`."""
+    if fields.kind == LEGACY_TYPE:
+        made = builder.new_transaction(**_legacy(fields), v=0, r=0, s=0)
+    else:
+        made = _typed(builder, fields.kind, _named(fields, chain_id), 0, 0, 0)
+    return vouch(made, sender)
+
+
+def _typed(  # noqa: PLR0913, PLR0917 - parts of a signature
+    builder: Builder, kind: int, named: dict[str, Any], y_parity: int, r: int, s: int
+) -> SignedTransactionAPI:
+    # py-evm wraps what it makes in the class of the fork that brought the type, which no block of
+    # a later one can hold.
+    make = getattr(builder, f"new_{_maker(kind, builder)}")
+    inner = make(**named, y_parity=y_parity, r=r, s=s)._inner  # noqa: SLF001 - see above
+    transaction: SignedTransactionAPI = builder.typed_transaction(kind, inner)
+    return transaction
+
+
+_MAKERS = {
+    ACCESS_LIST_TYPE: "access_list_transaction",
+    DYNAMIC_FEE_TYPE: "dynamic_fee_transaction",
+    BLOB_TYPE: "blob_transaction",
+    SET_CODE_TYPE: "set_code_transaction",
+}
+"""py-evm's names of what makes each type."""
+
+
+def _maker(kind: int, builder: Builder) -> str:
+    """Return py-evm's name of what makes a type.
+
+    Raises: ConfigError: there is no such type, or not yet.
+    """
+    maker = _MAKERS.get(kind)
+    if maker is None or not _has(builder, maker):
+        last = max(one for one, name in _MAKERS.items() if _has(builder, name))
+        raise ConfigError(f"transaction type {kind}: there are {LEGACY_TYPE} to {last}")
+    return maker
+
+
+def _has(builder: Builder, maker: str) -> bool:
+    return hasattr(builder, f"new_unsigned_{maker}")
+
+
+def _legacy(fields: Fields) -> dict[str, Any]:
+    return {
+        "nonce": fields.nonce,
+        "gas_price": fields.gas_price_wei,
+        "gas": fields.gas,
+        "to": fields.to or Address(b""),
+        "value": fields.value_wei,
+        "data": fields.data,
+    }
+
+
+def _named(fields: Fields, chain_id: int) -> dict[str, Any]:
+    named: dict[str, Any] = {
+        "chain_id": chain_id,
+        "nonce": fields.nonce,
+        "gas": fields.gas,
+        "to": fields.to or Address(b""),
+        "value": fields.value_wei,
+        "data": fields.data,
+        "access_list": fields.access_list,
+    }
+    if fields.kind == ACCESS_LIST_TYPE:
+        return named | {"gas_price": fields.gas_price_wei}
+    named |= {
+        "max_fee_per_gas": fields.max_fee_wei,
+        "max_priority_fee_per_gas": fields.max_priority_fee_wei,
+    }
+    if fields.kind == BLOB_TYPE:
+        named |= {
+            "max_fee_per_blob_gas": fields.max_blob_fee_wei,
+            "blob_versioned_hashes": fields.blob_hashes,
+        }
+    if fields.kind == SET_CODE_TYPE:
+        named |= {"authorization_list": fields.authorizations}
+    return named
+
+
+def type_of(transaction: SignedTransactionAPI) -> int:
+    """Return a transaction's type, 0 for legacy."""
+    return transaction.type_id or LEGACY_TYPE
+
+
+def access_list_of(
+    transaction: SignedTransactionAPI,
+) -> Sequence[tuple[Address, Sequence[int]]]:
+    """Return a transaction's access list, empty where its type has none."""
+    return transaction.access_list if type_of(transaction) else ()
+
+
+def authorizations_of(transaction: SignedTransactionAPI) -> Sequence[Any]:
+    """Return the authorizations of a type 4 transaction, none of others."""
+    return transaction.authorization_list if type_of(transaction) == SET_CODE_TYPE else ()
+
+
+def blobs_of(transaction: SignedTransactionAPI) -> int:
+    """Return how many blobs a transaction brings."""
+    return len(transaction.blob_versioned_hashes) if type_of(transaction) == BLOB_TYPE else 0
+
+
+def effective_gas_price(transaction: SignedTransactionAPI, base_fee_wei: int | None) -> int:
+    """Return what a gas costs the sender, in wei; the most it can where there is no block yet."""
+    if type_of(transaction) < DYNAMIC_FEE_TYPE:
+        return int(transaction.gas_price)
+    if base_fee_wei is None:
+        return int(transaction.max_fee_per_gas)
+    return min(
+        int(transaction.max_fee_per_gas), base_fee_wei + int(transaction.max_priority_fee_per_gas)
+    )
+
+
+def legacy_v(transaction: Any) -> int:  # noqa: ANN401 - a field of one of py-evm's types alone
+    """Return the `v` of a legacy transaction: parity, and the chain (EIP-155) or 27."""
+    return int(transaction.v)

@@ -1,0 +1,243 @@
+"""`pyevm-agents bench`: what inference costs in gas, measured on this machine and model."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.markup import escape
+
+from pyevm_agents.bench.evm.anvil import AnvilError, find_anvil, version_of
+from pyevm_agents.bench.measurement.results import REFERENCES
+from pyevm_agents.bench.measurement.results_json import read_report
+from pyevm_agents.bench.measurement.rounds import Setting
+from pyevm_agents.bench.report.compare import compare
+from pyevm_agents.bench.report.findings import BUSY_SHARE
+from pyevm_agents.bench.report.number_format import listed
+from pyevm_agents.bench.suite import PARTS, Whole, parts_of, require_extras
+from pyevm_agents.cli.bench.outputs import Outputs
+from pyevm_agents.cli.bench.progress import BenchProgress
+from pyevm_agents.cli.bench.summary import print_comparison, print_summary
+from pyevm_agents.cli.given import is_given
+from pyevm_agents.cli.output import Watch, err, out
+from pyevm_agents.cli.shared_options import adapter_option, model_option
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models import LlamaModel
+
+if TYPE_CHECKING:
+    from pyevm_agents.bench.measurement.results import Report
+    from pyevm_agents.models import Adapter
+
+MEASURING = {
+    "is_quick": "--quick",
+    "model_path": "--model",
+    "adapter": "--adapter",
+    "threads": "--threads",
+    "anvil": "--anvil",
+    "only": "--only",
+}
+"""Options that mean nothing where nothing is measured."""
+
+STOPPED = "stopped by Ctrl-C"
+
+SIGNAL_STATUS = 128
+"""A command that a signal ended has this status and the signal's number, as shells say it."""
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+class BenchCommand(click.Command):
+    """A command that knows how it was called: the report says so."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments, and keep them."""
+        ctx.meta["command"] = shlex.join(["pyevm-agents", "bench", *args])
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=BenchCommand, short_help="Measure what inference costs in gas.")
+@click.option(
+    "--quick", "is_quick", is_flag=True, help="Under two minutes: fewer rounds and sizes."
+)
+@model_option
+@adapter_option
+@click.option("--threads", type=click.IntRange(1, 512), metavar="N", help="Threads of the engine.")
+@click.option(
+    "--only",
+    type=click.Choice(PARTS),
+    multiple=True,
+    help="Measure this part alone; can be given several times.",
+)
+@click.option(
+    "--anvil",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="The program to measure beside ours.  [default: anvil on the PATH]",
+)
+@click.option(
+    "--from",
+    "source",
+    type=FILE,
+    metavar="JSON",
+    help="Measure nothing: write the reports of this one's figures.",
+)
+@click.option("--html", type=FILE, metavar="FILE", help="Write one self-contained page.")
+@click.option("--markdown", type=FOLDER, metavar="DIR", help="Write a README.md with its plots.")
+@click.option("--json", "json_path", type=FILE, metavar="FILE", help="Write all samples.")
+@click.option(
+    "--compare", "old_path", type=FILE, metavar="JSON", help="Say what changed since this one."
+)
+@click.option(
+    "--emit-schedule",
+    "schedule_path",
+    type=FILE,
+    metavar="FILE",
+    help="Write a schedule at parity, which `node --schedule FILE` takes.",
+)
+@click.option(
+    "--parity-with",
+    type=click.Choice([*REFERENCES]),
+    default="erc20",
+    show_default=True,
+    help="What the emitted schedule is held against.",
+)
+@click.pass_context
+def bench(  # noqa: PLR0913 - one for each option
+    context: click.Context,
+    *,
+    model_path: Path | None,
+    adapter: Adapter,
+    threads: int | None,
+    only: tuple[str, ...],
+    anvil: Path | None,
+    source: Path | None,
+    html: Path | None,
+    markdown: Path | None,
+    json_path: Path | None,
+    old_path: Path | None,
+    schedule_path: Path | None,
+    parity_with: str,
+    is_quick: bool,
+) -> None:
+    """Measure what inference costs in gas, on this machine and model.
+
+    Times the EVM's own operations, then each thing that inference is made of; from both follow the
+    prices at which a gas of inference takes as long as a gas of the EVM. Then whole transactions,
+    attacks, longer runs and larger models. A full run takes up to 20 minutes.
+    """
+    if source is not None:
+        _refuse_measuring(context)
+    outputs = Outputs(
+        html=html,
+        markdown=markdown,
+        json=json_path,
+        schedule=schedule_path,
+        parity_with=parity_with,
+        old=None if old_path is None else read_report(old_path),
+    )
+    outputs.require_places()
+    if source is not None:
+        report = read_report(source)
+        outputs.require_figures(report)
+        _finish(report, outputs)
+        return
+    reasons = parts_of(only=only, is_quick=is_quick)
+    outputs.require_parts(reasons)
+    require_extras(reasons)
+    program = _program(anvil)
+    signal.signal(signal.SIGTERM, _end)
+    with (
+        Watch() as watch,
+        # No progress is asked for: telling it would be a part of what is timed.
+        LlamaModel(model_path, adapter=adapter, threads=threads) as model,
+    ):
+        watch.say("loading the model")
+        _ = model.profile_facts  # A file that is no model is told before anything is measured.
+        watch.stop()
+        with BenchProgress() as progress:
+            setting = Setting(model=model, observer=progress, is_quick=is_quick, anvil=program)
+            _warn_of_load()
+            whole = Whole(setting=setting, command=context.meta["command"], reasons=reasons)
+            ending = _measure(whole)
+        report = whole.report(why_ended="" if ending is None else _why(ending))
+    if ending is not None and not whole.done:
+        err.print("No part was finished: nothing is written.")
+        raise ending
+    _finish(report, outputs)
+    if ending is not None:
+        err.print(f"Ended before its end; kept: {listed(whole.done)}.")
+        raise ending
+
+
+def _end(number: int, _frame: object) -> None:
+    """End as a signal asks, by way of all that has something to put away: anvil, files, weights."""
+    sys.exit(SIGNAL_STATUS + number)
+
+
+def _program(told: Path | None) -> Path | None:
+    """Return anvil, where there is one.
+
+    Raises: ConfigError: there is none where it was told, or something else.
+    """
+    try:
+        program = find_anvil(told)
+        if told is not None and program is not None:
+            _ = version_of(program)  # Before anything is measured.
+    except AnvilError as error:
+        raise ConfigError(f"--anvil: {error}") from error
+    return program
+
+
+def _measure(whole: Whole) -> Exception | KeyboardInterrupt | None:
+    """Measure everything; return what ended it early, a mistake of ours too: parts took minutes."""
+    try:
+        whole.measure()
+    except (Exception, KeyboardInterrupt) as ending:  # noqa: BLE001 - raised again in the end
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # People press it twice; there is to write.
+        return ending
+    return None
+
+
+def _why(ending: Exception | KeyboardInterrupt) -> str:
+    return STOPPED if isinstance(ending, KeyboardInterrupt) else str(ending)
+
+
+def _refuse_measuring(context: click.Context) -> None:
+    """Refuse options that say how to measure where nothing is measured.
+
+    Raises: click.UsageError.
+    """
+    for name, option in MEASURING.items():
+        if is_given(context, name):
+            raise click.UsageError(f"--from measures nothing: leave out {option}")
+
+
+def _warn_of_load() -> None:
+    """Say so where the machine is busy: now there is time to wait for a better moment."""
+    load, cores = os.getloadavg()[0], os.cpu_count() or 1
+    if load > BUSY_SHARE * cores:
+        err.print(
+            f"[yellow]Busy:[/] load average {load:.1f} on {cores} cores; times will be too long "
+            "and intervals wide"
+        )
+
+
+def _finish(report: Report, outputs: Outputs) -> None:
+    """Write what was asked for, and show the report: first what a closed pipe can't take away."""
+    written: list[str] = []
+    try:
+        written.extend(outputs.write(report))
+    finally:
+        print_summary(report)
+        if outputs.old is not None:
+            print_comparison(compare(outputs.old, report))
+        for path in written:
+            out.print(f"written: {escape(path)}", soft_wrap=True)
+        if missing := outputs.left_out(report):
+            err.print(escape(missing), soft_wrap=True)

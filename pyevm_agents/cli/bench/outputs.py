@@ -1,0 +1,115 @@
+"""What `pyevm-agents bench` writes: checked before the work, written whole after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from pyevm_agents.bench.measurement.results_json import to_json
+from pyevm_agents.bench.report.compare import compare
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.whole_files import require_file_place, require_folder_place, write_output_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pyevm_agents.bench.measurement.results import Report
+
+SCHEDULE_PARTS = ("evm", "terms")
+"""What a schedule at parity follows from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outputs:
+    """The files that were asked for, and the report to compare with."""
+
+    html: Path | None
+    markdown: Path | None
+    json: Path | None
+    schedule: Path | None
+    parity_with: str
+    old: Report | None
+
+    def require_places(self) -> None:
+        """Refuse what can't be written, and plots without what draws them.
+
+        Raises: ConfigError; click.UsageError: two files are one.
+        """
+        files = {"--html": self.html, "--json": self.json, "--emit-schedule": self.schedule}
+        taken: dict[Path, str] = {}
+        for option, path in files.items():
+            if path is None:
+                continue
+            require_file_place(path)
+            other = taken.setdefault(path.resolve(), option)
+            if other != option:
+                raise click.UsageError(f"{other} and {option} both name {path}; name two files")
+        if self.markdown is not None:
+            require_folder_place(self.markdown)
+        if self.html is not None or self.markdown is not None:
+            from pyevm_agents.bench.report.plots import require_matplotlib  # noqa: PLC0415 - when needed
+
+            require_matplotlib()
+
+    def require_parts(self, reasons: Mapping[str, str]) -> None:
+        """Refuse a schedule where what it follows from is not measured.
+
+        Raises: click.UsageError.
+        """
+        missing = [part for part in SCHEDULE_PARTS if reasons[part]]
+        if self.schedule is not None and missing:
+            wanted = " ".join(f"--only {part}" for part in missing)
+            raise click.UsageError(f"--emit-schedule needs what {wanted} measures: add it")
+
+    def require_figures(self, report: Report) -> None:
+        """Refuse a schedule of a report without terms or yardsticks.
+
+        Raises: ConfigError.
+        """
+        if self.left_out(report):
+            raise ConfigError(
+                "--emit-schedule needs a report with yardsticks and terms, and this one has none: "
+                "measure them"
+            )
+
+    def left_out(self, report: Report) -> str:
+        """Return why a schedule that was asked for is not written; nothing where it is."""
+        if self.schedule is None or (report.terms and report.yardsticks):
+            return ""
+        return f"{self.schedule} is not written: a schedule needs the EVM's pace and all terms"
+
+    def write(self, report: Report) -> Iterator[str]:
+        """Write everything, each whole or not at all; yield each path that was written.
+
+        Raises: AgentsError: it can't be.
+        """
+        comparison = None if self.old is None else compare(self.old, report)
+        if self.json is not None:
+            write_output_file(self.json, to_json(report))
+            yield str(self.json)
+        if self.schedule is not None and not self.left_out(report):
+            from pyevm_agents.bench.pricing.parity import parity_schedule  # noqa: PLC0415 - when needed
+
+            told = parity_schedule(
+                report.terms,
+                report.yardsticks,
+                self.parity_with,
+                report.model,
+                machine=report.machine,
+                made_at=report.made_at,
+            )
+            write_output_file(self.schedule, told.to_json())
+            yield str(self.schedule)
+        if self.html is not None:
+            from pyevm_agents.bench.report.html import write_html  # noqa: PLC0415 - when needed
+
+            write_html(self.html, report, comparison)
+            yield str(self.html)
+        if self.markdown is not None:
+            from pyevm_agents.bench.report.markdown import write_markdown  # noqa: PLC0415 - as above
+
+            write_markdown(self.markdown, report, comparison)
+            yield str(self.markdown)

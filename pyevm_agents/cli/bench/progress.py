@@ -1,0 +1,86 @@
+"""How far a benchmark is: a bar for each part, with the time that it still takes."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Self
+
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from pyevm_agents.cli.output import err, is_live
+from pyevm_agents.display import counted
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+SPEED_SECONDS = 60.0
+"""What the time left is reckoned from: the steps of the last minute."""
+
+DETAIL_CHARACTERS = 44
+
+
+class BenchProgress:
+    """Bars in a terminal, a line for each part elsewhere. A `bench.rounds.Observer`."""
+
+    def __init__(self) -> None:
+        """Show nothing yet."""
+        self._bars: Progress | None = None
+        self._task: TaskID | None = None
+        self._title = ""
+        self._started = 0.0
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        if is_live():
+            self._bars = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=24),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+                TextColumn("[dim]left"),
+                TimeRemainingColumn(),
+                TextColumn("[dim]{task.fields[detail]}"),
+                console=err,
+                speed_estimate_period=SPEED_SECONDS,
+            )
+            self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the bars as they stand."""
+        self._end_part()
+        if self._bars is not None:
+            self._bars.stop()
+
+    def part(self, title: str, steps: int) -> None:
+        """Begin a part of so many steps."""
+        self._end_part()
+        self._title, self._started = title, time.monotonic()
+        if self._bars is None:
+            err.print(f"… {title}: {counted(steps, 'step')}", markup=False, soft_wrap=True)
+            return
+        self._task = self._bars.add_task(escape(title), total=max(1, steps), detail="")
+
+    def step(self, detail: str) -> None:
+        """End a step of the part."""
+        if self._bars is not None and self._task is not None:
+            shown = escape(detail[:DETAIL_CHARACTERS])
+            self._bars.update(self._task, advance=1, detail=shown)
+
+    def _end_part(self) -> None:
+        """Leave a bar where it ended, without what its last step was."""
+        if self._bars is not None and self._task is not None:
+            self._bars.update(self._task, detail="")
+            self._bars.stop_task(self._task)
+        elif self._title:
+            seconds = time.monotonic() - self._started
+            err.print(f"… {self._title}: {seconds:.1f} s", markup=False, soft_wrap=True)
+        self._task, self._title = None, ""

@@ -1,0 +1,95 @@
+"""What a node says when it has started: accounts, keys, agents, and where it listens."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+from eth_utils import to_checksum_address
+from rich.markup import escape
+
+from precompiles import spec
+from pyevm_agents.cli.output import out
+
+if TYPE_CHECKING:
+    from pyevm_agents.cli.node.chain import Begun
+    from pyevm_agents.config import ChainConfig
+    from pyevm_agents.node import Node
+
+WEI = 10**18
+
+
+def print_banner(node: Node, begun: Begun, url: str) -> None:
+    """Say what there is, and where."""
+    _print_accounts(node)
+    _print_agents(begun, node.chain.config)
+    config = node.chain.config
+    out.print("\n[bold]Chain[/]\n")
+    out.print(f"  id        {config.chain_id}")
+    out.print(f"  fork      {config.fork}")
+    out.print(f"  block     {node.chain.head.block_number:,}, {config.block_gas_limit:,} gas each")
+    out.print(f"  mining    {_mining(node)}")
+    for note in begun.notes:
+        out.print(f"\n[yellow]{escape(note)}[/]", soft_wrap=True)
+    out.print(f"\nListening on [bold]{url}[/] and {url.replace('http', 'ws', 1)}\n", soft_wrap=True)
+
+
+def write_banner(node: Node, begun: Begun, url: str) -> None:
+    """Say the same as one line of JSON, but for the keys."""
+    config = node.chain.config
+    form = {
+        "event": "listening",
+        "url": url,
+        "chainId": config.chain_id,
+        "fork": config.fork,
+        "block": node.chain.head.block_number,
+        "accounts": [to_checksum_address(one) for one in node.keys.addresses],
+        "models": [profile.name for profile in config.models],
+        "executor": to_checksum_address(spec.EXECUTOR_ADDRESS) if config.models else None,
+        "agents": [to_checksum_address(one) for one in begun.agents],
+        "notes": [*begun.notes],
+    }
+    click.echo(json.dumps(form))
+
+
+def _print_accounts(node: Node) -> None:
+    addresses = node.keys.addresses
+    out.print("\n[bold]Accounts[/]\n")
+    for index, address in enumerate(addresses):
+        ether = node.chain.balance(address) / WEI
+        out.print(f"  ({index}) {to_checksum_address(address)}  {ether:,.18g} ETH")
+    out.print("\n[bold]Private keys[/]  [dim]known to everybody: for tests alone[/]\n")
+    for index, address in enumerate(addresses):
+        out.print(f"  ({index}) {node.keys.key_of(address)}")
+
+
+def _print_agents(begun: Begun, config: ChainConfig) -> None:
+    out.print("\n[bold]Agents[/]\n")
+    if not config.models:
+        out.print("  none: a plain chain, without a precompile at 0x19")
+        return
+    out.print(f"  executor  {to_checksum_address(spec.EXECUTOR_ADDRESS)}")
+    for profile in config.models:
+        out.print(f"  model     {escape(profile.name)}, also {escape(', '.join(profile.aliases))}")
+        out.print(f"            [dim]sha256 {profile.digest.hex()[:32]}…[/]")
+        out.print(
+            f"  gas       a token: {profile.cold_prompt_token_gas:,} read, "
+            f"{profile.warm_prompt_token_gas:,} read again, {profile.output_token_gas:,} written"
+        )
+        own = config.schedule
+        out.print(
+            f"            a call: {own.executor_base_gas:,}, a byte: {own.input_byte_gas:,}, "
+            f"a tool: {own.tool_gas:,}, a parameter: {own.parameter_gas:,}"
+        )
+    for address in begun.agents:
+        out.print(f"  deployed  {to_checksum_address(address)}")
+
+
+def _mining(node: Node) -> str:
+    mining = node.mining
+    interval = mining.interval_seconds
+    if mining.is_automatic:
+        more = f", and every {interval:g} s" if interval else ""
+        return f"a block for each transaction{more}"
+    return f"a block every {interval:g} s" if interval else "when asked (evm_mine)"

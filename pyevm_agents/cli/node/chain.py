@@ -1,0 +1,189 @@
+"""The chain that a node begins with: rules, models, accounts, or a fixture's."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from pyevm_agents.chain import Chain, kept_config
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.config.schedule_file import ScheduleFile
+from pyevm_agents.devnet.chain import model_profile
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models import LlamaModel, RememberingModel, SwitchedModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import ExitStack
+
+    from eth.abc import StateAPI
+    from eth_typing import Address
+
+    from precompiles.language_model import LanguageModel
+    from pyevm_agents.chain import GenesisAccount
+    from pyevm_agents.chain.database import Rows
+    from pyevm_agents.models import Store
+    from pyevm_agents.recordings import Fixture
+
+WEI = 10**18
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What a chain is, where no fixture says it."""
+
+    chain_id: int
+    gas_limit: int
+    base_fee: int
+    timestamp: int | None
+    fork: str
+    schedule: ScheduleFile | None
+    """What inference costs; None for what the chain that is kept has, or a new one by default."""
+
+    def config(self, rows: Rows) -> ChainConfig:
+        """Return the rules of a chain without models.
+
+        Its genesis is now, where nobody says when, or when the chain that is kept there has it.
+        """
+        timestamp = self.timestamp
+        if timestamp is None:
+            kept = kept_config(rows)
+            timestamp = kept.genesis_timestamp_seconds if kept else int(time.time())
+        return ChainConfig(
+            chain_id=self.chain_id,
+            block_gas_limit=self.gas_limit,
+            base_fee_wei=self.base_fee,
+            genesis_timestamp_seconds=timestamp,
+            fork=self.fork,
+        )
+
+    def priced(self, config: ChainConfig, rows: Rows) -> ChainConfig:
+        """Return the rules under the schedule that was named, else under that of the kept chain.
+
+        Raises: ConfigError: the schedule that was named is not for these models.
+        """
+        if self.schedule is not None:
+            return self.schedule.applied_to(config)
+        kept = kept_config(rows)
+        if kept is None or [it.digest for it in kept.models] != [it.digest for it in config.models]:
+            return config
+        return ScheduleFile.of(kept).applied_to(config)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A chain, and what there is to say of it."""
+
+    chain: Chain
+    agents: tuple[Address, ...] = ()
+    """Contracts of a fixture that have asked a model."""
+
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Beginning:
+    """What a chain is made of."""
+
+    rules: Rules
+    rows: Rows
+    accounts: Mapping[Address, GenesisAccount]
+    """Of genesis; a fixture's chain gets those that it lacks."""
+
+    make_model: Callable[[int | None], LlamaModel] | None
+    """Loads the model with a context of so many tokens; None for a node without one."""
+
+    is_own_model: bool
+    """Whether the user named a model: then it is that or nothing."""
+
+    open_store: Callable[[], Store]
+    stack: ExitStack
+    """What is opened on it is closed at the end."""
+
+    engines: list[LlamaModel] = field(default_factory=list)
+
+    def chain(self) -> Begun:
+        """Begin a chain of the rules, or go on with the one that is kept."""
+        config = self.rules.config(self.rows)
+        models: dict[str, SwitchedModel] = {}
+        if self.make_model is not None:
+            llama = self._opened(self.make_model(None))
+            facts = llama.profile_facts
+            profile = model_profile(facts)
+            config = replace(config, models=(profile,), profile_fingerprint=facts.fingerprint)
+            config = self.rules.priced(config, self.rows)
+            models = {profile.name: SwitchedModel(self._remembering(llama))}
+        return Begun(chain=Chain(config, models, accounts=self.accounts, rows=self.rows))
+
+    def chain_of(self, fixture: Fixture) -> Begun:
+        """Begin at a fixture's head: what it recorded is said again, a model says the rest.
+
+        Raises: ConfigError: the model that the user named is not the fixture's.
+                BlockError: a block gives other results than the fixture says.
+        """
+        from pyevm_agents.recordings.replay import recorded_models  # noqa: PLC0415 - seldom needed
+
+        beyond, note = self._model_of(fixture)
+        models = {
+            name: SwitchedModel(model) for name, model in recorded_models(fixture, beyond).items()
+        }
+        chain = Chain(fixture.config, models, accounts=fixture.pre, rows=self.rows)
+        if chain.head.block_number == 0:
+            for recorded in fixture.blocks:
+                chain.import_block(recorded.encoded)
+            chain.modify(self._fund)
+        asked = {(step.block, step.transaction) for step in fixture.steps}
+        called = [
+            fixture.blocks[block - 1].block.transactions[index].to for block, index in sorted(asked)
+        ]
+        notes = (f"Fixture {fixture.name}: {fixture.comment}", *note)
+        return Begun(chain=chain, agents=tuple(dict.fromkeys(called)), notes=notes)
+
+    def _model_of(
+        self, fixture: Fixture
+    ) -> tuple[dict[str, LanguageModel] | None, tuple[str, ...]]:
+        """Return who answers what a fixture does not, and why nobody does."""
+        profiles = fixture.config.models
+        if self.make_model is None or len(profiles) != 1:
+            return None, ("Only what was recorded is answered.",)
+        llama = self._opened(self.make_model(profiles[0].context_tokens))
+        other = _other_model(llama, fixture)
+        if other is None:
+            return {profiles[0].name: self._remembering(llama)}, ()
+        if self.is_own_model:
+            raise ConfigError(
+                f"The model is not the one that {fixture.name} was recorded with: {other}; leave "
+                "out --model and --adapter"
+            )
+        note = (
+            f"The model is not the one that {fixture.name} was recorded with: {other}. Only what "
+            "was recorded is answered."
+        )
+        return None, (note,)
+
+    def _fund(self, state: StateAPI) -> None:
+        """Give those accounts of the node's something that have nothing."""
+        for address, account in self.accounts.items():
+            if not state.get_balance(address):
+                state.set_balance(address, account.balance_wei)
+
+    def _opened(self, llama: LlamaModel) -> LlamaModel:
+        self.engines.append(self.stack.enter_context(llama))
+        return llama
+
+    def _remembering(self, llama: LlamaModel) -> RememberingModel:
+        facts = llama.profile_facts
+        return RememberingModel(
+            llama, digest=facts.digest, fingerprint=facts.fingerprint, store=self.open_store()
+        )
+
+
+def _other_model(llama: LlamaModel, fixture: Fixture) -> str | None:
+    """Return in what a model is another than a fixture's; None where it is the same."""
+    facts, profile = llama.profile_facts, fixture.config.models[0]
+    if facts.digest != profile.digest:
+        return f"its SHA-256 is {facts.digest.hex()[:16]}…, not {profile.digest.hex()[:16]}…"
+    if facts.fingerprint != fixture.config.profile_fingerprint:
+        return "this build of the engine has another profile"
+    return None

@@ -1,0 +1,330 @@
+"""`pyevm-agents node`: a development node that Ethereum's tools connect to."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pyevm_agents.chain import GenesisAccount
+from pyevm_agents.chain.lmdb import LmdbRows
+from pyevm_agents.cli.cache_folder import facts_folder
+from pyevm_agents.cli.given import is_given
+from pyevm_agents.cli.node.chain import WEI, Beginning, Begun, Rules
+from pyevm_agents.cli.node.genesis_file import GenesisFile, read_genesis
+from pyevm_agents.cli.node.run import NodeRun, Output
+from pyevm_agents.cli.node.state_file import read_state, require_writable
+from pyevm_agents.cli.node.unsupported_options import NodeCommand
+from pyevm_agents.cli.prices import schedule_option
+from pyevm_agents.cli.shared_options import adapter_option
+from pyevm_agents.cli.store import store_of_run, store_option
+from pyevm_agents.config import (
+    DEFAULT_BASE_FEE_WEI,
+    DEFAULT_BLOCK_GAS_LIMIT,
+    DEFAULT_CHAIN_ID,
+    DEFAULT_FORK,
+    FORKS,
+    MIN_BLOCK_GAS_LIMIT,
+)
+from pyevm_agents.devnet.chain import predeploys
+from pyevm_agents.models import LlamaModel
+from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Mining, Node
+from pyevm_agents.node.keys import DEFAULT_PATH, MAX_ACCOUNTS, derived_keys
+from pyevm_agents.node.state_dump import load
+from pyevm_agents.server import ServerOptions
+
+if TYPE_CHECKING:
+    from pyevm_agents.config.schedule_file import ScheduleFile
+    from pyevm_agents.models import Adapter
+    from pyevm_agents.recordings import Fixture
+
+DEFAULT_BALANCE_ETHER = 10_000
+DEFAULT_PORT = 8_545
+MAX_BALANCE_ETHER = 10**12
+MAX_GAS_LIMIT = 10**15
+MAX_BASE_FEE_WEI = 10**18
+MAX_TIMESTAMP_SECONDS = 10**12
+
+EXCLUDED = {
+    "no_store": ("store_path",),
+    "no_mining": ("block_time", "mixed_mining"),
+    "quiet": ("json_logs",),
+    "state_path": ("load_path", "dump_path"),
+    "no_model": ("model_path", "adapter", "threads", "schedule"),
+    "fixture": (
+        *("chain_id", "gas_limit", "base_fee", "timestamp", "fork", "schedule", "genesis"),
+        *("load_path", "state_path"),
+    ),
+}
+"""Options that contradict each other. A fixture says itself what its chain is."""
+
+EXAMPLES = """\b
+Examples:
+  pyevm-agents node                              # as anvil, with agents at 0x19
+  pyevm-agents node -p 9000 -b 2 --no-model      # a plain chain, a block every 2 s
+  pyevm-agents node --fixture wallet_agent       # a wallet's agent, ready to be asked
+  pyevm-agents node --state chain.json           # load at the start, dump at the end
+  pyevm-agents node --schedule cold=600,output=1000
+  pyevm-agents node --schedule schedule.json
+"""
+
+
+def _fixture(_context: click.Context, _option: click.Parameter, name: str | None) -> Fixture | None:
+    if name is None:
+        return None
+    from pyevm_agents.recordings.bundled import shipped_fixture  # noqa: PLC0415 - seldom needed
+
+    return shipped_fixture(name)
+
+
+def _genesis(_context: click.Context, _option: click.Parameter, name: str | None) -> GenesisFile:
+    return GenesisFile() if name is None else read_genesis(Path(name))
+
+
+def _derivation_path(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    path = value.rstrip("/")  # anvil's own ends with one.
+    if not re.fullmatch(r"m(?:/[0-9]{1,9}'?)*", path):
+        raise click.BadParameter(f"{value!r} is no path such as {DEFAULT_PATH}")
+    return path
+
+
+@click.command(
+    cls=NodeCommand, short_help="Run a node that Ethereum's tools connect to.", epilog=EXAMPLES
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "-p", "--port", type=click.IntRange(0, 65_535), default=DEFAULT_PORT, show_default=True,
+    help="Port for HTTP and WebSocket; 0 for any that is free.",
+)  # fmt: skip
+@click.option("--chain-id", type=click.IntRange(1), default=DEFAULT_CHAIN_ID, show_default=True)
+@click.option(
+    "-a", "--accounts", type=click.IntRange(1, MAX_ACCOUNTS), default=10, show_default=True,
+    help="How many there are.",
+)  # fmt: skip
+@click.option(
+    "-m", "--mnemonic", default=DEFAULT_MNEMONIC, show_default=True, metavar="WORDS",
+    help="What their keys are derived from.",
+)  # fmt: skip
+@click.option(
+    "--derivation-path", "path", default=DEFAULT_PATH, show_default=True, metavar="PATH",
+    callback=_derivation_path, help="And where from there: an account's index follows it.",
+)  # fmt: skip
+@click.option(
+    "--balance", type=click.IntRange(0, MAX_BALANCE_ETHER), default=DEFAULT_BALANCE_ETHER,
+    show_default=True, metavar="ETHER", help="What each account has.",
+)  # fmt: skip
+@click.option(
+    "-b", "--block-time", "--blockTime", "block_time", type=click.FloatRange(0.01),
+    metavar="SECONDS", help="Make a block so often, and none for each transaction.",
+)  # fmt: skip
+@click.option("--mixed-mining", is_flag=True, help="With --block-time: for each one as well.")
+@click.option(
+    "--no-mining", "--no-mine", "no_mining", is_flag=True,
+    help="Make blocks when asked only (evm_mine).",
+)  # fmt: skip
+@click.option("--auto-impersonate", is_flag=True, help="Send in anybody's name without their key.")
+@click.option(
+    "--gas-limit", type=click.IntRange(MIN_BLOCK_GAS_LIMIT, MAX_GAS_LIMIT),
+    default=DEFAULT_BLOCK_GAS_LIMIT, show_default=True, help="Gas of a block.",
+)  # fmt: skip
+@click.option(
+    "--base-fee", "--block-base-fee-per-gas", "base_fee", type=click.IntRange(0, MAX_BASE_FEE_WEI),
+    default=DEFAULT_BASE_FEE_WEI, show_default=True, metavar="WEI",
+    help="Base fee of the first block.",
+)  # fmt: skip
+@click.option(
+    "--timestamp",
+    type=click.IntRange(0, MAX_TIMESTAMP_SECONDS),
+    metavar="SECONDS",
+    help="Time of genesis.  [default: now]",
+)
+@click.option(
+    "--fork-name", "--hardfork", "fork", default=DEFAULT_FORK, show_default=True,
+    type=click.Choice((*FORKS, "latest"), case_sensitive=False),
+    callback=lambda _context, _option, name: DEFAULT_FORK if name == "latest" else name,
+    help="Ethereum's rules beside the executor's.",
+)  # fmt: skip
+@click.option(
+    "--init", "genesis", callback=_genesis, metavar="FILE",
+    help="Genesis as geth takes it: chain id, time, gas limit, base fee, accounts. Options that "
+    "are given say more than it does.",
+)  # fmt: skip
+@schedule_option
+@click.option(
+    "--fixture", callback=_fixture, metavar="NAME",
+    help="Begin with a ready-made chain, such as wallet_agent or nested, or with one in a file. "
+    "What it recorded is said again at once; the model says the rest.",
+)  # fmt: skip
+@click.option("--model", "model_path", metavar="FILE", help="A GGUF model.")
+@adapter_option
+@click.option("--no-model", is_flag=True, help="A plain chain: no precompile at 0x19.")
+@click.option(
+    "-j", "--threads", type=click.IntRange(1, 512), metavar="N", help="Threads of the engine."
+)
+@store_option
+@click.option("--no-store", is_flag=True, help="Keep no generations on the disk.")
+@click.option(
+    "--state-dir", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
+    help="Keep the chain there, and go on with it at the next start.",
+)  # fmt: skip
+@click.option(
+    "--load-state", "load_path", type=click.Path(path_type=Path), metavar="FILE",
+    help="Begin with the accounts of a dump, this program's or anvil's.",
+)  # fmt: skip
+@click.option(
+    "--dump-state", "dump_path", type=click.Path(path_type=Path), metavar="FILE",
+    help="Write all accounts there when the node is stopped, for this program to load.",
+)  # fmt: skip
+@click.option(
+    "--state", "state_path", type=click.Path(path_type=Path), metavar="FILE",
+    help="Both: load it if it is there, and dump to it.",
+)  # fmt: skip
+@click.option(
+    "--allow-origin", "origins", multiple=True, metavar="ORIGIN",
+    help="A page whose scripts may ask, such as https://app.example; `*` for all.",
+)  # fmt: skip
+@click.option(
+    "--allow-host", "hosts", multiple=True, metavar="NAME",
+    help="A name in `Host` to answer besides the loopback's; `*` for all.",
+)  # fmt: skip
+@click.option("-q", "--quiet", "--silent", "quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("--json-logs", "--json", "json_logs", is_flag=True, help="Print JSON, line by line.")
+@click.pass_context
+def node(  # noqa: PLR0913 - one for each option
+    context: click.Context,
+    host: str,
+    port: int,
+    *,
+    chain_id: int,
+    accounts: int,
+    mnemonic: str,
+    path: str,
+    balance: int,
+    block_time: float | None,
+    mixed_mining: bool,
+    no_mining: bool,
+    auto_impersonate: bool,
+    gas_limit: int,
+    base_fee: int,
+    timestamp: int | None,
+    fork: str,
+    genesis: GenesisFile,
+    schedule: ScheduleFile | None,
+    fixture: Fixture | None,
+    model_path: str | None,
+    adapter: Adapter,
+    no_model: bool,
+    threads: int | None,
+    store_path: Path | None,
+    no_store: bool,
+    state_dir: Path | None,
+    load_path: Path | None,
+    dump_path: Path | None,
+    state_path: Path | None,
+    origins: tuple[str, ...],
+    hosts: tuple[str, ...],
+    quiet: bool,
+    json_logs: bool,
+) -> None:
+    """Run a development node: HTTP and WebSocket on one port, agents at 0x19.
+
+    Point Foundry, Hardhat, ethers, viem, web3.py or a wallet at http://127.0.0.1:8545, as at
+    anvil: the same chain id, accounts and keys. Ctrl-C stops it.
+    """
+    _require_sense(context)
+    if state_path is not None:
+        dump_path = state_path
+        load_path = state_path if state_path.exists() else None
+    state = None if load_path is None else read_state(load_path)
+    dump_path = None if dump_path is None else require_writable(dump_path)
+    keys = Keys(derived_keys(mnemonic, accounts, path))
+    keys.impersonates_all = auto_impersonate
+    mining = Mining(
+        is_automatic=not no_mining and (block_time is None or mixed_mining),
+        interval_seconds=block_time or 0.0,
+    )
+    told = {name: it for name, it in genesis.rules.items() if not is_given(context, name)}
+    rules = Rules(
+        chain_id=told.get("chain_id", chain_id),
+        gas_limit=told.get("gas_limit", gas_limit),
+        base_fee=told.get("base_fee", base_fee),
+        timestamp=told.get("timestamp", timestamp),
+        fork=fork,
+        schedule=schedule,
+    )
+    run = NodeRun(Output.of(is_quiet=quiet, is_json=json_logs))
+
+    def make_model(context_tokens: int | None) -> LlamaModel:
+        return LlamaModel(
+            model_path,
+            adapter=adapter,
+            threads=threads,
+            context_tokens=context_tokens,
+            kept_facts=facts_folder(),
+            progress=run.progress,
+        )
+
+    with ExitStack() as stack:
+        stack.enter_context(run)
+        rows = _rows_of_process() if state_dir is None else LmdbRows(state_dir)
+        stack.callback(rows.close)
+        given = {one: GenesisAccount(balance_wei=balance * WEI) for one in keys.addresses}
+        beginning = Beginning(
+            rules=rules,
+            rows=rows,
+            accounts={**given, **predeploys(fork), **genesis.accounts},
+            make_model=None if no_model else make_model,
+            is_own_model=model_path is not None or adapter is not None,
+            open_store=lambda: stack.enter_context(store_of_run(store_path, no_store=no_store)),
+            stack=stack,
+        )
+        begun = beginning.chain() if fixture is None else beginning.chain_of(fixture)
+        running = Node(begun.chain, now=time.time, keys=keys, mining=mining)
+        stack.callback(running.close)
+        if state is not None:
+            _load(running, begun, state)
+        options = ServerOptions(
+            host=host,
+            port=port,
+            allowed_origins=frozenset(origins),
+            allowed_hosts=frozenset(hosts),
+        )
+        run.serve(running, begun, options, engines=beginning.engines, dump_path=dump_path)
+
+
+def _require_sense(context: click.Context) -> None:
+    """Refuse options that contradict each other.
+
+    Raises: click.UsageError.
+    """
+    names = {one.name: next(o for o in one.opts if o[:2] == "--") for one in context.command.params}
+    given = {name for name in names if is_given(context, name)}
+    for one, others in EXCLUDED.items():
+        for other in others:
+            if one in given and other in given:
+                raise click.UsageError(
+                    f"{names[one]} and {names[other]} exclude each other; leave one out"
+                )
+    if "mixed_mining" in given and "block_time" not in given:
+        raise click.UsageError("--mixed-mining needs --block-time")
+
+
+def _load(running: Node, begun: Begun, state: object) -> None:
+    """Load a dump into a chain that has not begun."""
+    if begun.chain.head.block_number:
+        raise click.UsageError(
+            f"the chain that is kept there is at block {begun.chain.head.block_number}, no dump "
+            "can be loaded into it; leave out --load-state, or --state-dir"
+        )
+    running.do(lambda: load(running, state)).result()
+
+
+def _rows_of_process() -> LmdbRows:
+    """Return rows that go with the process, however it ends: open files that no folder has."""
+    with tempfile.TemporaryDirectory(prefix="pyevm-agents-") as folder:
+        return LmdbRows(Path(folder))

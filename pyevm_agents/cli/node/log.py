@@ -1,0 +1,255 @@
+"""What a node prints while it runs: requests, transactions, what agents do, `console.log`.
+
+Everything is written in a thread of its own: a terminal that is stopped with Ctrl-S stops nothing
+else. A request's line is written when it has been answered; what belongs to it is held back for
+that, but not for long.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
+
+import click
+
+from pyevm_agents.cli.node.log_format import NodeLines, transactions_of
+from pyevm_agents.node.listeners import Watcher
+from pyevm_agents.rpc.agent_subscriptions import Rhythm, event_json
+from pyevm_agents.rpc.dispatcher import Answered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyevm_agents.agents.events import Event
+    from pyevm_agents.chain import MinedBlock
+    from pyevm_agents.cli.node.log_format import MinedTransaction
+    from pyevm_agents.cli.paper import Paper
+    from pyevm_agents.node import Node
+
+log = logging.getLogger(__name__)
+
+MAX_WAITING = 10_000
+"""Entries that are not written yet; of more, only their number is."""
+
+HELD_SECONDS = 0.25
+"""How long a transaction's lines wait for the request that sent it."""
+
+END_SECONDS = 1.0
+"""How long the end waits for the last lines to be written."""
+
+LIVE_SECONDS, JSON_SECONDS = 0.1, 1.0
+"""How often progress is written, on a live line and as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Printed:
+    thread_id: int
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Mined:
+    thread_id: int
+    transactions: tuple[MinedTransaction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    text: str
+    is_live: bool
+
+
+_Entry = Answered | _Printed | _Mined | _Said
+
+
+@dataclass(slots=True)
+class _Held:
+    """What waits for the line of its request."""
+
+    transactions: list[MinedTransaction] = field(default_factory=list)
+    printed: dict[int, list[str]] = field(default_factory=dict)
+    """Lines of calls, by the thread that answers them."""
+
+    until: float | None = None
+
+
+class NodeLog:
+    """Writes about a node, as long as it wants a log."""
+
+    def __init__(self, node: Node, paper: Paper, *, is_json: bool) -> None:
+        """Watch a node and start to write."""
+        self._node, self._paper, self._is_json = node, paper, is_json
+        self._lines = NodeLines(paper)
+        self._rhythm = Rhythm(JSON_SECONDS if is_json else LIVE_SECONDS)
+        self._entries: SimpleQueue[_Entry | Event | None] = SimpleQueue()
+        self._left_out = 0
+        self._held = _Held()
+        self._stops: list[Callable[[], None]] = [
+            node.watchers.add(Watcher(mined=self._mined, printed=self._printed)),
+            node.chain.steps.listen(self._stepped),
+        ]
+        self._thread = threading.Thread(target=self._write, name="log", daemon=True)
+        self._thread.start()
+
+    def answered(self, answered: Answered) -> None:
+        """Take note of a request."""
+        self._put(answered)
+
+    def say(self, text: str, *, is_live: bool = False) -> None:
+        """Say something of the node itself; live until the next such thing."""
+        self._entries.put(_Said(text, is_live))
+
+    def close(self) -> None:
+        """Write what is left, and end."""
+        for stop in self._stops:
+            stop()
+        self._stops.clear()
+        self._entries.put(None)
+        self._thread.join(END_SECONDS)
+
+    # -- what happens, in any thread -- #
+
+    def _printed(self, line: str) -> None:
+        self._put(_Printed(threading.get_ident(), line))
+
+    def _mined(self, mined: MinedBlock) -> None:
+        if self._node.is_logging and mined.block.transactions:
+            self._put(_Mined(threading.get_ident(), tuple(transactions_of(mined))))
+
+    def _stepped(self, event: Event) -> None:
+        if self._rhythm.takes(event):
+            self._put(event)
+
+    def _put(self, entry: _Entry | Event) -> None:
+        if not self._node.is_logging:
+            return
+        if self._entries.qsize() < MAX_WAITING:
+            self._entries.put(entry)
+        else:
+            self._left_out += 1
+
+    # -- writing, in the log's own thread -- #
+
+    def _write(self) -> None:
+        while True:
+            try:
+                entry = self._next()
+                if entry is None:
+                    self._release()
+                    self._paper.live("")
+                    return
+                self._take(entry)
+                if self._left_out:
+                    self._paper.write([f"… {self._left_out:,} lines left out: writing is slow"])
+                    self._left_out = 0
+            except OSError:
+                return  # Whoever read it is gone; the node goes on.
+            except Exception:
+                log.exception("The log failed: this is a bug, please report it")
+
+    def _next(self) -> _Entry | Event | None:
+        """Return the next entry; release what was held long enough while there is none."""
+        while True:
+            until = self._held.until
+            try:
+                left = None if until is None else max(until - time.monotonic(), 0.0)
+                return self._entries.get(timeout=left)
+            except Empty:
+                self._release()
+
+    def _take(self, entry: _Entry | Event) -> None:
+        match entry:
+            case Answered():
+                self._write_request(entry)
+            case _Printed(thread_id=thread_id, line=line):
+                self._held.printed.setdefault(thread_id, []).append(line)
+                self._hold()
+            case _Mined(thread_id=thread_id, transactions=transactions):
+                self._held.printed.pop(thread_id, None)  # They are in its transactions.
+                self._held.transactions += transactions
+                self._hold()
+            case _Said(text=text, is_live=is_live):
+                self._write_said(text, is_live=is_live)
+            case _:
+                self._write_step(entry)
+
+    def _hold(self) -> None:
+        if self._held.until is None:
+            self._held.until = time.monotonic() + HELD_SECONDS
+
+    def _write_request(self, answered: Answered) -> None:
+        held = self._held
+        printed = held.printed.pop(answered.thread_id, [])
+        transactions = held.transactions if _makes_blocks(answered.method) else []
+        if transactions:
+            held.transactions = []
+        if not held.transactions and not held.printed:
+            held.until = None
+        if self._is_json:
+            _write_json(
+                event="request",
+                method=answered.method[:1_000],
+                milliseconds=round(answered.milliseconds, 2),
+                error=answered.error_code,
+                message=answered.error_message,
+                transport=answered.transport,
+                console=printed,
+            )
+        else:
+            self._paper.write(self._lines.request(answered, printed))
+        self._write_transactions(transactions)
+
+    def _release(self) -> None:
+        """Write what has waited for its request."""
+        held, self._held = self._held, _Held()
+        self._write_transactions(held.transactions)
+        for printed in held.printed.values():
+            if self._is_json:
+                _write_json(event="console", console=printed)
+            else:
+                self._paper.write(self._lines.printed(printed))
+
+    def _write_transactions(self, transactions: list[MinedTransaction]) -> None:
+        for one in transactions:
+            if self._is_json:
+                _write_json(event="transaction", **one.as_json())
+            else:
+                self._paper.write(self._lines.transaction(one))
+
+    def _write_step(self, event: Event) -> None:
+        if self._is_json:
+            _write_json(event="step", **event_json(event, self._node.chain.models))
+            return
+        live = self._lines.live(event)
+        if live == "":
+            self._paper.live("")
+        self._paper.write(self._lines.step(event))
+        if live:
+            self._paper.live(live)
+
+    def _write_said(self, text: str, *, is_live: bool) -> None:
+        if not is_live:
+            self._release()
+        if self._is_json:
+            if not is_live:
+                _write_json(event="note", text=text)
+        elif is_live:
+            self._paper.live(text)
+        else:
+            self._paper.live("")
+            self._paper.write([text])
+
+
+def _makes_blocks(method: str) -> bool:
+    """Whether a request may be what a block was made for."""
+    name = method.lower()
+    return "send" in name or "mine" in name
+
+
+def _write_json(**fields: object) -> None:
+    click.echo(json.dumps(fields))

@@ -1,0 +1,197 @@
+"""What a node's log says of a request, of a transaction and of an agent's step, in lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eth_utils import to_checksum_address
+
+from pyevm_agents.agents.events import (
+    RunEnded,
+    RunFaulted,
+    StepBegan,
+    StepFailed,
+    StepProgressed,
+    StepSaid,
+    ToolReturned,
+)
+from pyevm_agents.agents.revert_reasons import explain_revert, starved_call
+from pyevm_agents.display import shown
+from pyevm_agents.tracing.console_log import console_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pyevm_agents.agents.events import Event, Place
+    from pyevm_agents.chain import MinedBlock
+    from pyevm_agents.cli.paper import Paper
+    from pyevm_agents.rpc.dispatcher import Answered
+
+INDENT = " " * 14
+"""Where a request's name begins: what belongs to it stands below. A hash then ends at column 80."""
+
+MAX_METHOD_CHARACTERS = 80
+MAX_REASON_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MinedTransaction:
+    """What the log keeps of a transaction in a block."""
+
+    hash: str
+    block: int
+    gas_used: int
+    created: str | None
+    failure: str | bytes | None
+    """Why it failed, in words or as what it reverted with; None where it succeeded."""
+
+    starved: str | None
+    """Which call ran out of gas, where that may be why it reverted."""
+
+    printed: tuple[str, ...]
+    """Its lines of `console.log`."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why it failed, in words. Slow for the first time: all contracts' errors are read."""
+        if isinstance(self.failure, bytes):
+            return explain_revert(self.failure, self.starved)
+        return self.failure
+
+    def as_json(self) -> dict[str, object]:
+        """Return it as an object of JSON."""
+        return {
+            "hash": self.hash,
+            "block": self.block,
+            "gasUsed": self.gas_used,
+            "contractAddress": self.created,
+            "isSuccess": self.failure is None,
+            "reason": self.reason,
+            "console": [*self.printed],
+        }
+
+
+def transactions_of(mined: MinedBlock) -> Iterator[MinedTransaction]:
+    """Yield what the log keeps of a block."""
+    before = 0
+    for transaction, receipt, computation in zip(
+        mined.block.transactions, mined.receipts, mined.computations, strict=True
+    ):
+        failure: str | bytes | None = None
+        starved = created = None
+        if computation.is_error:
+            burns_gas = computation.error.burns_gas
+            failure = str(computation.error) if burns_gas else bytes(computation.output)
+            starved = None if burns_gas else starved_call(computation)
+        elif computation.msg.is_create:
+            created = to_checksum_address(computation.msg.storage_address)
+        yield MinedTransaction(
+            hash="0x" + transaction.hash.hex(),
+            block=mined.block.number,
+            gas_used=receipt.gas_used - before,
+            created=created,
+            failure=failure,
+            starved=starved,
+            printed=tuple(console_lines(computation)),
+        )
+        before = receipt.gas_used
+
+
+class NodeLines:
+    """Writes lines in the colours of a paper."""
+
+    def __init__(self, paper: Paper) -> None:
+        """Take what colours there are."""
+        self._paint = paper.paint
+
+    def request(self, answered: Answered, printed: Sequence[str]) -> list[str]:
+        """Say that a request was answered, and what a contract printed in it."""
+        method = shown(answered.method)[:MAX_METHOD_CHARACTERS] or "(no request)"
+        took = self._paint(f"{answered.milliseconds:9.1f} ms", dim=True)
+        failed = ""
+        if answered.error_code is not None:
+            reason = shown(answered.error_message or "", MAX_REASON_CHARACTERS)
+            failed = f"  {answered.error_code}  {reason}".rstrip()
+        return [f"{took}  {method}{self._paint(failed, 'red')}", *self.printed(printed)]
+
+    def printed(self, printed: Sequence[str]) -> list[str]:
+        """Say what a contract printed."""
+        return [f"{INDENT}{self._paint('console.log', 'magenta')}  {shown(one)}" for one in printed]
+
+    def transaction(self, mined: MinedTransaction) -> list[str]:
+        """Say what became of a transaction."""
+        told = f"block {mined.block:,}, {mined.gas_used:,} gas"
+        if mined.created is not None:
+            told += f", created {mined.created}"
+        lines = [INDENT + self._paint(mined.hash, dim=True), INDENT + told]
+        if mined.reason is not None:
+            lines.append(INDENT + self._paint(f"reverted: {shown(mined.reason)}", "red"))
+        return [*lines, *self.printed(mined.printed)]
+
+    def step(self, event: Event) -> list[str]:
+        """Say what an agent did; of a call and an estimate, in a line for each step."""
+        place = event.place
+        margin = INDENT + "  " * place.depth
+        if place.purpose != "block":
+            return [margin + self._paint(one, dim=True) for one in self._brief(event)]
+        return [margin + one for one in self._whole(event)]
+
+    def _brief(self, event: Event) -> Iterator[str]:
+        place = event.place
+        at = f"{place.purpose} {place.step}"
+        match event:
+            case StepSaid(words=words):
+                done = words.answer if words.action is None else words.action
+                yield f"{at}  {shown(done or '')} {shown(words.action_input or '')}".rstrip()
+            case StepFailed(reason=reason) | RunFaulted(reason=reason):
+                yield f"{at}  {shown(reason)}"
+            case _:
+                return
+
+    def _whole(self, event: Event) -> Iterator[str]:
+        place = event.place
+        match event:
+            case StepBegan(prompted=prompted):
+                agent = to_checksum_address(place.agent)
+                all_tokens = prompted.cold_tokens + prompted.warm_tokens
+                read = f" reads {all_tokens:,} tokens, {prompted.cold_tokens:,} of them new"
+                yield self._named(place, "agent", agent) + self._paint(read, dim=True)
+            case StepSaid(words=words):
+                told = {
+                    "thought": words.thought,
+                    "action": words.action,
+                    "input": words.action_input,
+                    "answer": words.answer,
+                }
+                for name, text in told.items():
+                    if text is not None:
+                        yield self._named(place, name, shown(text))
+            case ToolReturned(observation=told):
+                text = self._paint("reverted", "red") if told is None else shown(told)
+                yield self._named(place, "observation", text)
+            case StepFailed(reason=reason) | RunFaulted(reason=reason):
+                name = "failed" if isinstance(event, StepFailed) else "fault"
+                yield self._named(place, name, self._paint(shown(reason), "red"))
+            case _:
+                return
+
+    def _named(self, place: Place, name: str, text: str) -> str:
+        return f"{self._paint(f'{place.step} {name:11}', 'cyan')} {text}"
+
+    def live(self, event: Event) -> str | None:
+        """Say what is going on; empty for nothing, None for what it was."""
+        place = event.place
+        of = "" if place.purpose == "block" else f" of the {place.purpose}"
+        match event:
+            case StepBegan():
+                return f"{INDENT}step {place.step}{of}: reading"
+            case StepProgressed(is_writing=False, done=done, total=total):
+                return f"{INDENT}step {place.step}{of}: reading {done:,} of {total:,} tokens"
+            case StepProgressed(done=done, text=text):
+                words = shown(" ".join(text.split()))
+                return f"{INDENT}step {place.step}{of}: writing, {done:,} tokens  {words}"
+            case StepFailed() | RunEnded() | RunFaulted() | StepSaid():
+                return ""
+            case _:
+                return None

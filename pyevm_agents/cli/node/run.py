@@ -1,0 +1,162 @@
+"""A node from its start to its end: what it says meanwhile, and how it stops."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from concurrent.futures import TimeoutError as TooLate
+from enum import Enum
+from typing import TYPE_CHECKING, Self
+
+from pyevm_agents.cli.node.banner import print_banner, write_banner
+from pyevm_agents.cli.node.log import NodeLog
+from pyevm_agents.cli.node.state_file import write_state
+from pyevm_agents.cli.output import Watch, loading_line
+from pyevm_agents.cli.paper import Paper
+from pyevm_agents.node.state_dump import dump
+from pyevm_agents.rpc.methods.registry import node_service
+from pyevm_agents.server import Server
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pyevm_agents.agents.events import Steps
+    from pyevm_agents.cli.node.chain import Begun
+    from pyevm_agents.models import LlamaModel, Progress
+    from pyevm_agents.node import Node
+    from pyevm_agents.rpc.dispatcher import Answered
+    from pyevm_agents.server import ServerOptions
+
+WAIT_SECONDS = 0.5
+"""How long the end waits for a transaction without a word."""
+
+
+class Output(Enum):
+    """What a node prints."""
+
+    LINES = "lines"
+    JSON = "json"
+    NOTHING = "nothing"
+
+    @classmethod
+    def of(cls, *, is_quiet: bool, is_json: bool) -> Output:
+        """Return what two options ask for."""
+        if is_quiet:
+            return cls.NOTHING
+        return cls.JSON if is_json else cls.LINES
+
+
+class NodeRun:
+    """What is said, from the loading of the model to the last line."""
+
+    def __init__(self, output: Output) -> None:
+        """Say it as told."""
+        self._output = output
+        self._watch: Watch | None = Watch() if output is Output.LINES else None
+        self._log: NodeLog | None = None
+        self._steps: Steps | None = None
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Write what is left."""
+        self._end_watch()
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+
+    def progress(self, progress: Progress) -> None:
+        """Take note of how far a model is: before the node runs, and then."""
+        if not progress.is_loading and self._steps is not None:
+            self._steps.progressed(
+                is_writing=progress.phase == "output",
+                done=progress.done,
+                total=progress.total,
+                text=progress.text,
+            )
+        elif self._log is not None and progress.is_loading:
+            self._log.say(loading_line(progress), is_live=True)
+        elif self._watch is not None:
+            self._watch.progress(progress)
+
+    def serve(
+        self,
+        node: Node,
+        begun: Begun,
+        options: ServerOptions,
+        *,
+        engines: Sequence[LlamaModel],
+        dump_path: Path | None,
+    ) -> None:
+        """Answer until a signal; then finish what is begun, and dump the state where told.
+
+        Raises: ConfigError: the port is taken. AgentsError: the state can't be written.
+        """
+        self._end_watch()
+        self._steps = begun.chain.steps
+        asyncio.run(self._serve(node, begun, options, engines, dump_path))
+
+    async def _serve(
+        self,
+        node: Node,
+        begun: Begun,
+        options: ServerOptions,
+        engines: Sequence[LlamaModel],
+        dump_path: Path | None,
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        watch = None if self._output is Output.NOTHING else self._answered
+        async with Server(node_service(node), options, watch=watch, may_watch_wait=False) as server:
+            signals = 0
+
+            def stop() -> None:
+                nonlocal signals
+                signals += 1
+                server.stop()
+                if signals > 1:  # What is computed now ends with a fault, and is in no block.
+                    for engine in engines:
+                        engine.close()
+
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, stop)
+            self._open(node, begun, server.url)
+            await server.stopped()
+        await asyncio.to_thread(self._finish, node, dump_path)
+
+    def _answered(self, answered: Answered) -> None:
+        if self._log is not None:
+            self._log.answered(answered)
+
+    def _open(self, node: Node, begun: Begun, url: str) -> None:
+        if self._output is Output.JSON:
+            write_banner(node, begun, url)
+        elif self._output is Output.LINES:
+            print_banner(node, begun, url)
+        if self._output is not Output.NOTHING:
+            self._log = NodeLog(node, Paper(), is_json=self._output is Output.JSON)
+
+    def _finish(self, node: Node, dump_path: Path | None) -> None:
+        """Wait for what is computed; dump the state; close the node."""
+        idle = node.do(lambda: None)
+        try:
+            idle.result(WAIT_SECONDS)
+        except TooLate:
+            self._say("A transaction is still computed; Ctrl-C again gives it up")
+            idle.result()
+        if dump_path is not None:
+            size = write_state(dump_path, node.do(lambda: dump(node)).result())
+            self._say(f"State written to {dump_path}, {size:,} bytes")
+        node.close()
+        self._say("Stopped.")
+
+    def _say(self, text: str) -> None:
+        if self._log is not None:
+            self._log.say(text)
+
+    def _end_watch(self) -> None:
+        if self._watch is not None:
+            self._watch.stop()
+            self._watch = None

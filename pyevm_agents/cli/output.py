@@ -1,0 +1,125 @@
+"""What all commands write to: two consoles, and a line that tells what is going on."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Self
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from precompiles.escaping import escape_line
+
+if TYPE_CHECKING:
+    from rich.status import Status
+    from rich.table import Table
+
+    from pyevm_agents.models import Progress
+
+QUIET_SECONDS = 0.3
+"""Seconds that loading may take without a word where each word is a line of its own."""
+
+out = Console(highlight=False)
+err = Console(highlight=False, stderr=True)
+
+
+def print_table(table: Table) -> None:
+    """Print a table without the blanks that fill up its last column."""
+    with out.capture() as captured:
+        out.print(table)
+    for line in captured.get().splitlines():
+        click.echo(line.rstrip())
+
+
+def is_live() -> bool:
+    """Return whether one line of the terminal can be written again and again."""
+    return err.is_terminal and not err.is_dumb_terminal
+
+
+def loading_line(progress: Progress) -> str:
+    """Say how far a model is with loading."""
+    done, total = progress.done, progress.total
+    return {
+        "hash": f"reading the model's file, {done / 1e6:,.0f} of {total / 1e6:,.0f} MB",
+        "start": "starting the engine",
+        "load": f"loading the model, {done} %",
+        "check": "checking the model's bits",
+    }[progress.phase]
+
+
+class Watch:
+    """Tells what the model is doing: on one live line in a terminal, in plain lines elsewhere."""
+
+    def __init__(self) -> None:
+        """Say nothing yet."""
+        self._status: Status | None = None
+        self._phase = ""
+        self._generation = 0
+        self._loading_since: float | None = None
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Clear the live line."""
+        self.stop()
+
+    def say(self, text: str) -> None:
+        """Say what happens now."""
+        if not is_live():
+            err.print(f"… {text}", soft_wrap=True, markup=False)
+            return
+        if self._status is None:
+            self._status = err.status("", spinner="dots")
+            self._status.start()
+        self._status.update(escape(text[: max(20, err.width - 4)]))
+
+    def stop(self) -> None:
+        """Clear the live line."""
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+    def progress(self, progress: Progress) -> None:
+        """Say how far the model is."""
+        if not progress.is_loading:
+            self._loading_since = None
+        elif self._loading_since is None:
+            self._loading_since = time.monotonic()
+        if is_live():
+            self._enter_phase(progress)
+            self.say(self._line(progress))
+        elif progress.phase != self._phase and not self._is_early():
+            self._enter_phase(progress)
+            self.say(self._short_line(progress))
+
+    def _is_early(self) -> bool:
+        since = self._loading_since
+        return since is not None and time.monotonic() - since < QUIET_SECONDS
+
+    def _enter_phase(self, progress: Progress) -> None:
+        self._generation += progress.phase == "prompt" != self._phase
+        self._phase = progress.phase
+
+    def _short_line(self, progress: Progress) -> str:
+        step = f"step {self._generation}: "
+        return {
+            "hash": f"reading the model's file, {progress.total / 1e6:,.0f} MB",
+            "load": "loading the model",
+            "prompt": f"{step}reading the prompt",
+            "output": f"{step}writing",
+        }.get(progress.phase) or self._line(progress)
+
+    def _line(self, progress: Progress) -> str:
+        if progress.is_loading:
+            return loading_line(progress)
+        step, done, total = f"step {self._generation}", progress.done, progress.total
+        text = escape_line(" ".join(progress.text.split()))
+        room = max(20, err.width - len(step) - 24)
+        lines = {
+            "prompt": f"{step}: reading {done} of {total} tokens",
+            "output": f"{step}: writing, {done} tokens  {text[-room:]}",
+        }
+        return lines[progress.phase]

@@ -1,0 +1,114 @@
+"""A node that runs elsewhere, as commands ask it: one request, one answer."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import urllib.error
+import urllib.request
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import click
+import orjson
+
+from precompiles.escaping import escape_line
+from pyevm_agents.errors import AgentsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DEFAULT_URL = "http://127.0.0.1:8545"
+TIMEOUT_SECONDS = 600.0
+"""An estimate of an agent's run takes as long as the run."""
+
+MAX_ANSWER_BYTES = 2**30
+MAX_SHOWN_CHARACTERS = 300
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+class Remote:
+    """A node at an address."""
+
+    def __init__(self, url: str) -> None:
+        """Take its address. Nobody is asked yet."""
+        self.url = url
+        # No proxy knows this machine's own ports.
+        is_near = urlsplit(url).hostname in LOOPBACK
+        handlers = [urllib.request.ProxyHandler({})] if is_near else []
+        self._opener = urllib.request.build_opener(*handlers)
+
+    def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - what a method answers
+        """Return what a method answers.
+
+        Raises: AgentsError: nobody answers, or with an error; the message says which.
+        """
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
+        answer = self._read(json.dumps(body).encode())
+        if not isinstance(answer, dict) or not {"result", "error"} & answer.keys():
+            raise AgentsError(
+                f"What answers at {self.url} is no JSON-RPC node; name one with --rpc"
+            )
+        error = answer.get("error")
+        if error is None:
+            return answer.get("result")
+        told = error.get("message") if isinstance(error, dict) else error
+        shown = "\n".join(map(escape_line, str(told).split("\n")))
+        if isinstance(error, dict) and error.get("code") == -32601:  # noqa: PLR2004 - JSON-RPC's own
+            shown += f": {self.url} is no pyevm-agents node, or an older one"
+        raise AgentsError(shown)
+
+    def _read(self, body: bytes) -> object:
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(self.url, body, headers)  # noqa: S310 - checked by the option
+        try:
+            with self._opener.open(request, timeout=TIMEOUT_SECONDS) as response:
+                return orjson.loads(response.read(MAX_ANSWER_BYTES))
+        except urllib.error.HTTPError as error:
+            said = error.read(MAX_SHOWN_CHARACTERS).decode("utf-8", "replace")
+            raise AgentsError(
+                f"{self.url} answers {error.code} {error.reason}: {escape_line(said)}"
+            ) from error
+        except (urllib.error.URLError, OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            raise AgentsError(
+                f"No node answers at {self.url} ({reason}); start one with `pyevm-agents node`, or "
+                "name another with --rpc"
+            ) from error
+        except ValueError as error:
+            raise AgentsError(
+                f"What answers at {self.url} is no JSON-RPC node; name one with --rpc"
+            ) from error
+
+
+def _remote(_context: click.Context, _option: click.Parameter, url: str) -> Remote:
+    try:
+        parts = urlsplit(url)
+        is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_url = False
+    if not is_url:
+        raise click.BadParameter(f"{url!r} is no address such as {DEFAULT_URL}")
+    return Remote(url)
+
+
+rpc_option = click.option(
+    "--rpc",
+    "remote",
+    metavar="URL",
+    default=DEFAULT_URL,
+    show_default=True,
+    envvar="ETH_RPC_URL",
+    show_envvar=True,
+    callback=_remote,
+    help="The node to ask.",
+)
+
+json_option: Callable[..., Any] = click.option(
+    "--json", "as_json", is_flag=True, help="Print what the node answers, as JSON."
+)
+
+
+def print_json(value: object) -> None:
+    """Print what a node answered."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))

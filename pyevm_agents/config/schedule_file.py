@@ -1,0 +1,295 @@
+"""Schedules as files: what a chain's executor and its models' tokens are to cost.
+
+    {
+      "schedule": {"executor_base_gas": 3000, "input_byte_gas": 16, …},
+      "models": {"*": {"cold_prompt_token_gas": 6000, "output_token_gas": 10000}},
+      "made": {"by": "pyevm-agents bench", …}
+    }
+
+Every part may be missing, and every price: what a file does not say stays as it is. Models are
+named as contracts name them (name, alias, `0x` and SHA-256), or all at once as `*`; what is said of
+one model outdoes what is said of all. `made` says where the prices come from: no rule depends on
+it. A file may also hold the prices of all models' tokens and nothing else: {"cold": 6000, …}.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from precompiles.gas import Schedule
+from pyevm_agents.config.chain_config import MAX_PRICE_GAS, ChainConfig
+from pyevm_agents.config.json_limits import MAX_DEPTH, is_too_deep
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+    from typing import Never
+
+    from precompiles.language_model import ModelProfile
+
+MAX_FILE_BYTES = 65_536
+"""Bytes of a file: some hundred models, with room to say where their prices come from."""
+
+EVERY_MODEL = "*"
+
+SECTIONS = ("schedule", "models", "made")
+
+EXECUTOR_PRICES = tuple(each.name for each in fields(Schedule))
+MODEL_PRICES = (
+    "cold_prompt_token_gas",
+    "warm_prompt_token_gas",
+    "output_token_gas",
+    "max_output_tokens",
+)
+"""What may be said of a model: fields of `ModelProfile`."""
+
+SHORT_NAMES = {
+    "cold": "cold_prompt_token_gas",
+    "warm": "warm_prompt_token_gas",
+    "output": "output_token_gas",
+    "max_output": "max_output_tokens",
+    "coldPromptTokenGas": "cold_prompt_token_gas",
+    "warmPromptTokenGas": "warm_prompt_token_gas",
+    "outputTokenGas": "output_token_gas",
+    "maxOutputTokens": "max_output_tokens",
+}
+"""What all models' tokens cost, in short and as `agent_models` calls it, to what a model has."""
+
+MAX_SHOWN_CHARACTERS = 80
+MAX_DIGITS = 100
+"""Of a number that is read at all: Python refuses those of more than 4,300."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleFile:
+    """What a schedule's file says.
+
+    Raises: ConfigError: a name that is none, or a price that no chain can have.
+    """
+
+    schedule: Mapping[str, int] = field(default_factory=dict)
+    """Fields of `precompiles.gas.Schedule`, in gas."""
+
+    models: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By a model's name, alias or digest, or `*`: `MODEL_PRICES`, in gas and tokens."""
+
+    made: Mapping[str, object] = field(default_factory=dict)
+    """Where the prices come from, as JSON has it."""
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without a chain."""
+        _check_prices("schedule", self.schedule, EXECUTOR_PRICES)
+        for name, prices in _object("models", self.models).items():
+            if not isinstance(name, str):
+                raise ConfigError(f"models has {_shown(name)}; it must be a model's name, a text")
+            _check_model(f"models[{_shown(name)}]", prices)
+        _object("made", self.made)
+
+    @classmethod
+    def of(cls, config: ChainConfig) -> ScheduleFile:
+        """Return all prices of a chain, its models by their digests."""
+        models = {
+            "0x" + one.digest.hex(): {name: getattr(one, name) for name in MODEL_PRICES}
+            for one in config.models
+        }
+        return cls(schedule=asdict(config.schedule), models=models)
+
+    def to_json(self) -> str:
+        """Return the file's text.
+
+        Raises: ConfigError: `made` holds what JSON can't express.
+        """
+        form = {
+            "schedule": _in_order(self.schedule, EXECUTOR_PRICES),
+            "models": {
+                name: _in_order(self.models[name], MODEL_PRICES) for name in sorted(self.models)
+            },
+            "made": dict(self.made),
+        }
+        try:
+            return json.dumps(form, indent=2, allow_nan=False) + "\n"
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"made: {error}; it must be what JSON expresses") from error
+
+    def applied_to(self, config: ChainConfig) -> ChainConfig:
+        """Return a chain's rules under this schedule.
+
+        Raises: ConfigError: it has no such model, two entries are of one model, or the prices that
+                stay do not go with those that are new.
+        """
+        entries = self._entries(config.models)
+        of_every = self.models.get(EVERY_MODEL, {})
+        models = []
+        for one in config.models:
+            own = self.models.get(entries.get(one.name, ""), {})
+            models.append(replace(one, **{**of_every, **own}))  # type: ignore[arg-type]
+        schedule = replace(config.schedule, **self.schedule)
+        return replace(config, models=tuple(models), schedule=schedule)
+
+    def _entries(self, models: Sequence[ModelProfile]) -> dict[str, str]:
+        """Return what each model is called here, by its name in the chain."""
+        entries: dict[str, str] = {}
+        for name in self.models:
+            if name == EVERY_MODEL:
+                continue
+            model = _named(models, name)
+            if model.name in entries:
+                raise ConfigError(
+                    f"the schedule's models[{_shown(entries[model.name])}] and "
+                    f"models[{_shown(name)}] are both {model.name}; keep one of them"
+                )
+            entries[model.name] = name
+        return entries
+
+
+def read_schedule(path: Path) -> ScheduleFile:
+    """Read a schedule's file.
+
+    Raises: ConfigError: it is none; the message names the file and what is wrong in it.
+    """
+    try:
+        return parse_schedule(_text_of(path))
+    except ConfigError as error:
+        raise ConfigError(f"schedule in {path}: {error}") from error
+
+
+def parse_schedule(text: str) -> ScheduleFile:
+    """Return the schedule of a file's text.
+
+    Raises: ConfigError: it is none.
+    """
+    if is_too_deep(text):
+        raise ConfigError(f"more than {MAX_DEPTH} objects and lists in each other")
+    try:
+        told = json.loads(
+            text, object_pairs_hook=_once_each, parse_constant=_no_number, parse_int=_whole
+        )
+    except ConfigError:
+        raise
+    except ValueError as error:
+        raise ConfigError(f"no JSON: {error}") from error
+    form = _object("it", told)
+    if not form.keys().isdisjoint(SHORT_NAMES):
+        return in_short(form)
+    _check_names("it", form, SECTIONS)
+    return ScheduleFile(**form)  # type: ignore[arg-type]
+
+
+def in_short(prices: Mapping[str, object]) -> ScheduleFile:
+    """Return the schedule under which all models' tokens cost so much, by short names.
+
+    Raises: ConfigError: a name that is none, or a price that no chain can have.
+    """
+    _check_names("it", prices, tuple(SHORT_NAMES))
+    of_every: dict[str, object] = {}
+    for name, price in prices.items():
+        if SHORT_NAMES[name] in of_every:
+            raise ConfigError(
+                f"{_shown(name)} is {SHORT_NAMES[name]}, which is there twice; keep one of them"
+            )
+        of_every[SHORT_NAMES[name]] = price
+    return ScheduleFile(models={EVERY_MODEL: of_every})  # type: ignore[dict-item]
+
+
+def _text_of(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(f"the file can't be read: {error.strerror}") from error
+    if len(data) > MAX_FILE_BYTES:
+        raise ConfigError(f"the file has more than {MAX_FILE_BYTES:,} bytes; it is something else")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"no JSON: byte {error.start} is not UTF-8") from error
+
+
+def _in_order(prices: Mapping[str, int], names: Iterable[str]) -> dict[str, int]:
+    return {name: prices[name] for name in names if name in prices}
+
+
+def _once_each(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
+    form: dict[str, object] = {}
+    for name, value in pairs:
+        if name in form:
+            raise ConfigError(f"{_shown(name)} is there twice; keep one of them")
+        form[name] = value
+    return form
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ConfigError(f"{digits[:20]}… has {len(digits):,} digits; no price has more than 19")
+    return int(digits)
+
+
+def _no_number(name: str) -> Never:
+    raise ConfigError(f"{name} is no number of JSON's")
+
+
+def _object(at: str, value: object) -> Mapping[str, object]:
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{at} is {_shown(value)}; it must be an object, {{…}}")
+    return value
+
+
+def _check_names(at: str, form: Iterable[str], known: Sequence[str]) -> None:
+    for name in form:
+        if name not in known:
+            near = get_close_matches(str(name), known, n=1)
+            asked = f"did you mean {near[0]}? There" if near else "there"
+            raise ConfigError(
+                f"{at} has {_shown(name)}, which means nothing; {asked} are {', '.join(known)}"
+            )
+
+
+def _check_prices(at: str, form: object, known: Sequence[str]) -> Mapping[str, int]:
+    prices: dict[str, int] = {}
+    form = _object(at, form)
+    _check_names(at, form, known)
+    for name, value in form.items():
+        if type(value) is not int:
+            raise ConfigError(f"{at}.{name} is {_shown(value)}; it must be a whole number")
+        if not 1 <= value <= MAX_PRICE_GAS:
+            raise ConfigError(
+                f"{at}.{name} is {_shown(value)}; choose from 1 to 2^63 - 1, as nothing that a "
+                "call makes the executor do is free, or endless"
+            )
+        prices[name] = value
+    return prices
+
+
+def _check_model(at: str, form: object) -> None:
+    prices = _check_prices(at, form, MODEL_PRICES)
+    cold, warm = (prices.get(name) for name in MODEL_PRICES[:2])
+    if cold is not None and warm is not None and warm > cold:
+        raise ConfigError(
+            f"{at}: a warm token costs {warm}, a cold one {cold}; what is read again may not cost "
+            "more than what is read first"
+        )
+
+
+def _named(models: Sequence[ModelProfile], name: str) -> ModelProfile:
+    for one in models:
+        if name in {one.name, *one.aliases} or name.lower() == "0x" + one.digest.hex():
+            return one
+    known = "; ".join(
+        f"{one.name} (also {', '.join((*one.aliases, '0x' + one.digest.hex()))})" for one in models
+    )
+    raise ConfigError(
+        f"the schedule's models[{_shown(name)}]: the chain has no such model; it has "
+        f"{known or 'none'}. {EVERY_MODEL!r} stands for every model"
+    )
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, int) and abs(value) >= 10**MAX_DIGITS:
+        return f"a number of more than {MAX_DIGITS} digits"
+    text = json.dumps(value, default=repr)
+    return text if len(text) <= MAX_SHOWN_CHARACTERS else text[:MAX_SHOWN_CHARACTERS] + "…"

@@ -1,0 +1,1 @@
+"""A ready development chain, the wallet demo and the recorded scenarios."""

@@ -1,0 +1,263 @@
+"""The chains of `chain_fixtures/`: each made by one function, from a model to a fixture.
+
+Contracts are deployed on a chain of their own, whose state becomes the genesis of the fixture's:
+its blocks hold what the scenario is about and nothing else. No text of a model is written here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from eth_abi import encode
+from eth_typing import Address
+from eth_utils import ValidationError
+
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.agents.revert_reasons import why_failed
+from pyevm_agents.chain import Call, Chain
+from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT
+from pyevm_agents.contracts import artifact
+from pyevm_agents.devnet.chain import ALIASES, DEVELOPMENT_KEY, Account, development_chain
+from pyevm_agents.devnet.wallet_demo import WalletDemo
+from pyevm_agents.errors import ConfigError, FixtureError
+from pyevm_agents.models.fakes.recorded import Exchange, RecordingModel
+from pyevm_agents.recordings import record_chain, record_state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from eth.abc import ComputationAPI
+
+    from precompiles.language_model import LanguageModel
+    from pyevm_agents.chain import MinedBlock
+    from pyevm_agents.config.schedule_file import ScheduleFile
+    from pyevm_agents.models import ProfileFacts
+    from pyevm_agents.recordings import Fixture
+
+
+COUNTING_PROMPT = "You count. Use CounterTool to add a number to the counter."
+ASKING_PROMPT = "You ask other agents. Ask Counting Agent to add a number to the counter."
+
+INSTRUCTIONS = ("Deposit 10 USDC into the pool", "What is my USDC balance?")
+NESTED_INSTRUCTION = "Please add 7"
+ROLLBACK_INSTRUCTION = "Add 7 to the counter"
+
+OWNER = Address(DEVELOPMENT_KEY.public_key.to_canonical_address())
+
+MAX_ITERATIONS = 5
+"""How often an agent of ours asks its model at most, where nothing else is said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """A chain to record, and what it shows."""
+
+    comment: str
+    make: Callable[[Chain], Chain]
+    """From a chain to build on, whose model does what the scenario is about, to that to record."""
+
+
+def record_scenario(  # noqa: PLR0913 - each is told by its name
+    name: str,
+    model: LanguageModel,
+    facts: ProfileFacts,
+    *,
+    source: str,
+    schedule: ScheduleFile | None = None,
+    block_gas_limit: int = DEFAULT_BLOCK_GAS_LIMIT,
+) -> Fixture:
+    """Return the fixture of a scenario.
+
+    Input:  one of `SCENARIOS`; the model, and what it says of itself; where its words come from,
+            for the reader; what inference costs there, None for the default prices; the gas of a
+            block, all of which a run may use.
+    Raises: ConfigError: no such scenario, or the schedule is not for the model. FixtureError: the
+            model did not do what the scenario is about. EngineFault: it failed.
+    """
+    if name not in SCENARIOS:
+        raise ConfigError(f"no scenario {name!r}; there are {', '.join(SCENARIOS)}")
+    scenario = SCENARIOS[name]
+    building = development_chain(model, facts, schedule=schedule, block_gas_limit=block_gas_limit)
+    chain = scenario.make(building)
+    return record_chain(chain, name=name, comment=f"{scenario.comment} {source}")
+
+
+def _wallet(building: Chain) -> Chain:
+    chain, agent = _wallet_genesis(building)
+    for instruction in INSTRUCTIONS:
+        mined = _instruct(chain, agent, instruction)
+        _require_success(mined.computations[0], "the wallet's agent")
+    return chain
+
+
+def _nested(building: Chain) -> Chain:
+    owner = Account(building)
+    counter = owner.deploy(artifact("CounterTool").creation())
+    counting = _agent(owner, "Counting Agent", "Adds to the counter", COUNTING_PROMPT, [counter])
+    asking = _agent(owner, "Asking Agent", "Asks an agent", ASKING_PROMPT, [counting])
+    chain = _with_genesis(building)
+    mined = _run(chain, asking, NESTED_INSTRUCTION)
+    _require_success(mined.computations[0], "the outer agent")
+    _require(_counted(chain, counter) != 0, "the inner agent added nothing")
+    return chain
+
+
+def _rollback(building: Chain) -> Chain:
+    owner = Account(building)
+    counter = owner.deploy(artifact("CounterTool").creation())
+    hasty = _agent(owner, "Hasty Agent", "Counts once", COUNTING_PROMPT, [counter], iterations=1)
+    chain = _with_genesis(building)
+    mined = _run(chain, hasty, ROLLBACK_INSTRUCTION)
+    computation = mined.computations[0]
+    used = any(counter == child.msg.to and child.is_success for child in computation.children)
+    if not used:
+        _require_success(computation, "the agent did not use its tool, and")
+    _require(used, "the agent did not use its tool")
+    _require(computation.is_error and _counted(chain, counter) == 0, "nothing was rolled back")
+    return chain
+
+
+def _out_of_gas(building: Chain) -> Chain:
+    chain, agent = _wallet_genesis(building)
+    data = artifact("WalletAgent").call("instruct", INSTRUCTIONS[0])
+    ask = _Probe(chain, Call(to=agent, sender=OWNER, data=data))
+    most = chain.config.block_gas_limit
+    whole = ask(most)
+    _require_success(ask.computation, "the wallet's agent")
+    _require(len(whole) > 1, "the wallet's agent took one step only")
+    wanted_tokens = whole[-1].tokens // 2
+    least = 0
+    while most - least > 1:  # The least gas that pays for half of the last step's words.
+        gas = (least + most) // 2
+        said = ask(gas)
+        is_enough = len(said) == len(whole) and said[-1].limit_tokens >= wanted_tokens
+        least, most = (least, gas) if is_enough else (gas, most)
+    mined = _send(chain, agent, data, gas=most)
+    _require(mined.computations[0].is_error, "the transaction had enough gas")
+    return chain
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    tokens: int
+    limit_tokens: int
+
+
+class _Probe:
+    """Calls with more or less gas, to see how far a model's words are paid for."""
+
+    def __init__(self, chain: Chain, call: Call) -> None:
+        self._log: list[Exchange] = []
+        recording = {
+            name: RecordingModel(model, name=name, log=self._log)
+            for name, model in chain.models.items()
+        }
+        self._chain = Chain(chain.config, recording, accounts=chain.genesis_accounts)
+        self._call = call
+        self.computation: ComputationAPI | None = None
+        """Of the last call; None before there was one that could be executed."""
+
+    def __call__(self, gas: int) -> list[_Said]:
+        """Return length and limit of each generation, in order."""
+        self._log.clear()
+        try:
+            self.computation = self._chain.call(replace(self._call, gas=gas)).computation
+        except ValidationError:  # Less than the intrinsic gas.
+            return []
+        return [
+            _Said(len(exchange.generation.tokens), exchange.max_tokens or 0)
+            for exchange in self._log
+            if exchange.generation is not None
+        ]
+
+
+SCENARIOS = {
+    "wallet": Scenario(
+        comment="The ERC's wallet agent deposits tokens into a pool, then looks at a balance.",
+        make=_wallet,
+    ),
+    "nested": Scenario(
+        comment="An agent uses another agent as its tool, in one transaction.", make=_nested
+    ),
+    "rollback": Scenario(
+        comment="An agent's tool changes the state, then the agent reverts as it may take one step "
+        "only: nothing of the tool's work is left.",
+        make=_rollback,
+    ),
+    "out-of-gas": Scenario(
+        comment="The wallet agent deposits tokens, then its gas ends in the middle of a text: the "
+        "transaction halts there, and the deposit is undone.",
+        make=_out_of_gas,
+    ),
+}
+"""By name: also the names of the files."""
+
+
+def _wallet_genesis(building: Chain) -> tuple[Chain, Address]:
+    wallet = WalletDemo(building)
+    return _with_genesis(wallet.chain), wallet.agent
+
+
+def _with_genesis(building: Chain) -> Chain:
+    """Return a chain whose genesis is the state that another one has come to."""
+    return Chain(building.config, building.models, accounts=record_state(building))
+
+
+def _agent(  # noqa: PLR0913 - what an agent's constructor takes
+    owner: Account,
+    name: str,
+    description: str,
+    base_prompt: str,
+    tools: Sequence[Address],
+    *,
+    iterations: int = MAX_ITERATIONS,
+) -> Address:
+    texts = (name, description, "what to do", base_prompt)
+    creation = artifact("SimpleAgent").creation(
+        EXECUTOR_ADDRESS, ALIASES[0], *texts, list(tools), iterations
+    )
+    return owner.deploy(creation)
+
+
+def _instruct(chain: Chain, agent: Address, instruction: str) -> MinedBlock:
+    return _send(chain, agent, artifact("WalletAgent").call("instruct", instruction))
+
+
+def _run(chain: Chain, agent: Address, instruction: str) -> MinedBlock:
+    prompt = encode(["string"], [instruction])
+    string_type = 0
+    call = artifact("SimpleAgent").call("run", ([(string_type, prompt)], prompt), bytes(20))
+    return _send(chain, agent, call)
+
+
+def _send(chain: Chain, to: Address, data: bytes, *, gas: int | None = None) -> MinedBlock:
+    unsigned = chain.unsigned_transaction(Call(to=to, sender=OWNER, data=data, gas=gas))
+    signed = unsigned.as_signed_transaction(DEVELOPMENT_KEY, chain_id=chain.config.chain_id)
+    return chain.mine([signed])
+
+
+def _counted(chain: Chain, counter: Address) -> int:
+    counted = chain.call(Call(to=counter, data=artifact("CounterTool").call("number")))
+    return int(artifact("CounterTool").result("number", counted.output))
+
+
+def _require(is_so: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence
+    """Refuse to record what is not the scenario.
+
+    Raises: FixtureError: the model did something else.
+    """
+    if not is_so:
+        raise FixtureError(f"not the scenario: {otherwise}; try another model")
+
+
+def _require_success(computation: ComputationAPI | None, who: str) -> None:
+    """Refuse to record a run that reverted.
+
+    Raises: FixtureError: it did; the message says why.
+    """
+    if computation is not None and computation.is_error:
+        raise FixtureError(
+            f"not the scenario: {who} reverted: {why_failed(computation)}; try another model, "
+            "or more gas"
+        )

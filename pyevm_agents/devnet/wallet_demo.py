@@ -1,0 +1,326 @@
+"""The main job: a wallet's owner says what to do, and an agent does it in one transaction.
+
+Nothing here prints. The state that a run reports is read from the chain.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from eth_typing import Address
+from eth_utils import to_canonical_address, to_checksum_address
+
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.agents.revert_reasons import why_failed
+from pyevm_agents.agents.trace import AgentStep, agent_steps, closest_step
+from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT
+from pyevm_agents.contracts import artifact
+from pyevm_agents.devnet.chain import ALIASES, Account, development_chain
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models import ScriptedModel, use
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyevm_agents.chain import Chain
+    from pyevm_agents.config.schedule_file import ScheduleFile
+    from pyevm_agents.models import GgufModel
+
+DEFAULT_INSTRUCTION = "Deposit 10 USDC into the pool"
+
+WALLET_TOKENS = 1_000
+"""Whole tokens of each kind that the wallet starts with."""
+
+POOL_TOKENS = 500
+"""Whole tokens of each kind that it has in the pool."""
+
+TOKENS = {"USDC": ("USD Coin", 6), "DAI": ("Dai Stablecoin", 18)}
+"""Symbol to name and decimals."""
+
+BASE_PROMPT = """You are an agent deployed on an EVM blockchain, responsible for managing a \
+user's wallet. The wallet's owner will give you instructions in simple terms, and your goal is to \
+execute the instructions from the user, given the list of tools you can use.
+
+{addresses}{examples}"""
+"""The ERC's own words, and the names of the demo's tokens."""
+
+Balances = dict[str, dict[str, int]]
+"""`wallet` and `pool`, each from token symbol to base units."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoRun:
+    """One instruction, and what became of it."""
+
+    instruction: str
+    transaction_hash: bytes
+    block_number: int
+    state_root: bytes
+    """Of the block, which holds nothing else."""
+
+    is_success: bool
+    failure: str | None
+    """Why it reverted, in words."""
+
+    gas_used: int
+    prompt_gas: int
+    output_gas: int
+    steps: tuple[AgentStep, ...]
+    answer: str | None
+    before: Balances
+    after: Balances
+
+    @property
+    def evm_gas(self) -> int:
+        """Gas of everything but tokens, refunds off."""
+        return self.gas_used - self.prompt_gas - self.output_gas
+
+    def tokens(self) -> dict[str, int]:
+        """Return how many tokens the run read (cold, warm) and wrote (forced ones among them)."""
+        records = [step.inference for step in self.steps]
+        return {
+            "cold": sum(record.cold_tokens for record in records),
+            "warm": sum(record.warm_tokens for record in records),
+            "output": sum(record.output_tokens for record in records),
+            "forced": sum(record.forced_tokens for record in records),
+        }
+
+
+def require_instruction(instruction: str) -> None:
+    """Refuse an instruction that is none.
+
+    Raises: ConfigError: it is empty, or no text.
+    """
+    if not instruction.strip():
+        raise ConfigError(
+            f"the instruction is empty; say what to do, such as {DEFAULT_INSTRUCTION!r}"
+        )
+    try:
+        instruction.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(
+            f"the instruction is not valid UTF-8 at character {error.start}; "
+            "type it again in a UTF-8 terminal"
+        ) from error
+
+
+class WalletDemo:
+    """Tokens, a pool and a `WalletAgent` with its account, deployed and funded."""
+
+    def __init__(self, chain: Chain, *, examples: str = "") -> None:
+        """Deploy everything onto a chain whose development account has ether.
+
+        Input:
+            examples: worked examples for the end of the agent's base prompt. The default model
+                needs none.
+        """
+        self.chain = chain
+        self._owner = Account(chain)
+        deploy = self._owner.deploy
+        self.tokens: dict[str, Address] = {
+            symbol: deploy(artifact("DemoToken").creation(name, symbol, decimals, 10**30))
+            for symbol, (name, decimals) in TOKENS.items()
+        }
+        self.pool = deploy(artifact("LiquidityPool").creation())
+        info = deploy(artifact("TokenInfoTool").creation())
+        addresses = "\n".join(
+            f"{symbol} = {to_checksum_address(token)}" for symbol, token in self.tokens.items()
+        )
+        shown = f"\n\n{examples}" if examples else ""
+        base_prompt = BASE_PROMPT.format(addresses=addresses, examples=shown)
+        creation = artifact("WalletAgent").creation(
+            EXECUTOR_ADDRESS, ALIASES[0], self.pool, base_prompt, info
+        )
+        self.agent = deploy(creation)
+        account = self._read("WalletAgent", self.agent, "account")
+        self.account = Address(to_canonical_address(account))
+        for symbol, token in self.tokens.items():
+            total = (WALLET_TOKENS + POOL_TOKENS) * self.unit[symbol]
+            self._send("DemoToken", token, "transfer", self.account, total)
+            self.move(symbol, POOL_TOKENS * self.unit[symbol])
+
+    @property
+    def unit(self) -> Mapping[str, int]:
+        """Base units of one whole token, by symbol. Instructions speak of whole tokens."""
+        return {symbol: 10**decimals for symbol, (_, decimals) in TOKENS.items()}
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """What people call each contract, by checksummed address: tokens by their symbols."""
+        names = {token: symbol for symbol, token in self.tokens.items()}
+        names |= {self.pool: "pool", self.agent: "WalletAgent", self.account: "WalletAccount"}
+        tools = self._read("WalletAgent", self.agent, "getTools")
+        for tool in (Address(to_canonical_address(tool)) for tool in tools):
+            names[tool] = self._read("IERCAgentTool", tool, "name")
+        return {to_checksum_address(address): name for address, name in names.items()}
+
+    def run(self, instruction: str) -> DemoRun:
+        """Send an instruction as the wallet's owner, in one transaction.
+
+        Input:  plain words; `{USDC}` and `{DAI}` in them stand for the tokens' addresses.
+        Raises: ConfigError: no instruction. EngineFault: the model failed.
+        """
+        instruction = self._with_addresses(instruction)
+        before = self.balances()
+        sent = self._owner.send(self.agent, artifact("WalletAgent").call("instruct", instruction))
+        computation = sent.computation
+        steps = agent_steps(computation)
+        failure = answer = None
+        if sent.is_success:
+            answer = str(artifact("WalletAgent").result("instruct", computation.output))
+        elif computation.error.burns_gas:
+            failure = f"out of gas: {computation.error}"
+        else:
+            failure = why_failed(computation)
+        return DemoRun(
+            instruction=instruction,
+            transaction_hash=sent.hash,
+            block_number=sent.block.number,
+            state_root=sent.block.header.state_root,
+            is_success=sent.is_success,
+            failure=failure,
+            gas_used=sent.receipt.gas_used,
+            prompt_gas=sum(step.inference.prompt_gas for step in steps),
+            output_gas=sum(step.inference.output_gas for step in steps),
+            steps=steps,
+            answer=answer,
+            before=before,
+            after=self.balances(),
+        )
+
+    def move(self, symbol: str, amount: int) -> None:
+        """Move base units into the pool as the owner, without the agent; out of it where negative.
+
+        Raises: VMError: there are not as many.
+        """
+        door = "ownerWithdraw" if amount < 0 else "ownerDeposit"
+        self._send("WalletAccount", self.account, door, self.tokens[symbol], abs(amount))
+
+    def balances(self) -> Balances:
+        """Return what the tokens themselves say the account and the pool hold."""
+        holders = {"wallet": self.account, "pool": self.pool}
+        return {
+            place: {
+                symbol: self._read("DemoToken", token, "balanceOf", holder)
+                for symbol, token in self.tokens.items()
+            }
+            for place, holder in holders.items()
+        }
+
+    def _with_addresses(self, instruction: str) -> str:
+        require_instruction(instruction)
+        for symbol, token in self.tokens.items():
+            instruction = instruction.replace(f"{{{symbol}}}", to_checksum_address(token))
+        return instruction
+
+    def _read(self, contract: str, to: Address, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
+        abi = artifact(contract)
+        return abi.result(function, self._owner.read(to, abi.call(function, *arguments)))
+
+    def _send(self, contract: str, to: Address, function: str, *arguments: object) -> None:
+        sent = self._owner.send(to, artifact(contract).call(function, *arguments))
+        sent.computation.raise_if_error()
+
+
+ATOMIC_INSTRUCTION = "Deposit 10 USDC, then withdraw 600 DAI"
+ATOMIC_SCRIPT = (
+    use("DeployTool", thought="I deposit 10 USDC first.", asset="USDC", amount=10),
+    use("WithdrawTool", thought="Now I withdraw 600 DAI.", asset="DAI", amount=600),
+)
+"""The pool has 500 DAI of the wallet's, so the second tool reverts, and with it the first."""
+
+
+def atomic_run(
+    vocabulary: GgufModel,
+    *,
+    schedule: ScheduleFile | None = None,
+    block_gas_limit: int = DEFAULT_BLOCK_GAS_LIMIT,
+) -> tuple[WalletDemo, DemoRun]:
+    """Run a wallet whose second tool reverts, on a chain of its own with a scripted model.
+
+    Input:  the model whose tokens, chat template and grammar the script goes through; what
+            inference costs, None for the default prices; what a block may use.
+    """
+    model = ScriptedModel(ATOMIC_SCRIPT, vocabulary=vocabulary)
+    chain = development_chain(
+        model, model.profile_facts, schedule=schedule, block_gas_limit=block_gas_limit
+    )
+    wallet = WalletDemo(chain)
+    return wallet, wallet.run(ATOMIC_INSTRUCTION)
+
+
+def _margin_as_json(step: AgentStep) -> dict[str, object] | None:
+    """Return a step's closest decision; `token` counts the step's output tokens from 0."""
+    margin = step.margin
+    if margin is None:
+        return None
+    return {
+        "gap": margin.gap,
+        "token": margin.token_index,
+        "chosen": margin.chosen,
+        "other": margin.other,
+    }
+
+
+def _closest_as_json(run: DemoRun) -> dict[str, object] | None:
+    """Return the run's closest decision; `step` counts its steps from 1."""
+    index = closest_step(run.steps)
+    if index is None:
+        return None
+    return {"step": index + 1, **(_margin_as_json(run.steps[index]) or {})}
+
+
+def run_as_json(
+    run: DemoRun, demo: WalletDemo, *, model: Mapping[str, str], seconds: float
+) -> dict[str, object]:
+    """Return a run as an object for JSON. Balances are in base units of the tokens.
+
+    Balances, units and the integers in a tool's input are decimal strings, as they may exceed what
+    readers of JSON take for a number (2^53).
+    """
+    return {
+        "instruction": run.instruction,
+        "transactionHash": "0x" + run.transaction_hash.hex(),
+        "blockNumber": run.block_number,
+        "stateRoot": "0x" + run.state_root.hex(),
+        "status": int(run.is_success),
+        "failure": run.failure,
+        "gasUsed": run.gas_used,
+        "gas": {"evm": run.evm_gas, "prompt": run.prompt_gas, "output": run.output_gas},
+        "tokens": run.tokens(),
+        "steps": [
+            {
+                "thought": step.thought,
+                "action": step.action,
+                "input": _decimals(json.loads(step.action_input or "null")),
+                "observation": step.observation,
+                "answer": step.answer,
+                "margin": _margin_as_json(step),
+            }
+            for step in run.steps
+        ],
+        "closestDecision": _closest_as_json(run),
+        "answer": run.answer,
+        "balances": _decimals({"before": run.before, "after": run.after}),
+        "unit": _decimals(dict(demo.unit)),
+        "model": dict(model),
+        "seconds": round(seconds, 3),
+    }
+
+
+def _decimals(form: object) -> object:
+    """Return what JSON expresses, with decimal strings in place of integers."""
+    match form:
+        case dict():
+            return {name: _decimals(value) for name, value in form.items()}
+        case list():
+            return [_decimals(value) for value in form]
+        case bool():
+            return form
+        case int():
+            return str(form)
+        case _:
+            return form

@@ -1,0 +1,77 @@
+"""The choice of one token, and how close it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyevm_agents.errors import GrammarError
+from pyevm_agents.models.decoding.token_walk import MAX_CANDIDATES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pyevm_agents.models.decoding.ranking import Candidate, Ranking
+    from pyevm_agents.models.decoding.token_walk import Walk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closest:
+    """The closest of the choices so far."""
+
+    gap: float
+    token_index: int
+    chosen: int
+    other: int
+
+
+def choose(
+    walk: Walk, ranking: Ranking, logits: NDArray[np.float32], closest: Closest | None
+) -> Closest | None:
+    """Consume the next token of a walk, and return the closest choice so far.
+
+    A choice's gap is the logit of the token that is taken less that of the next one that the rule
+    admits as well (`token_walk.py`); where it admits none, that of the next one that the grammar
+    admits. A choice with one possibility has no gap, and of two equal gaps the earlier one counts.
+
+    Raises:
+        GrammarError: the grammar admits nothing, or llguidance gives it up.
+        EngineFault: the logit of a token that the grammar admits is not a finite number.
+    """
+    index = len(walk.tokens)
+    chosen, other = _best_two(walk, ranking.candidates(logits, walk.bitmask), closest)
+    if other is None or not _is_closer(chosen, other, closest):
+        return closest
+    return Closest(
+        gap=chosen.logit - other.logit, token_index=index, chosen=chosen.token, other=other.token
+    )
+
+
+def _best_two(
+    walk: Walk, candidates: Iterator[Candidate], closest: Closest | None
+) -> tuple[Candidate, Candidate | None]:
+    """Consume the next token, and return it with the next best, if that comes close enough."""
+    admitted: list[Candidate] = []
+    passed: list[Candidate] = []
+    for candidate in candidates:
+        if admitted and not _is_closer(admitted[0], candidate, closest):
+            break
+        if not (candidate.is_allowed or walk.allows(candidate.token)):
+            continue
+        (admitted if walk.admits(candidate.token) else passed).append(candidate)
+        if len(admitted) > 1 or len(admitted) + len(passed) == MAX_CANDIDATES:
+            break
+    ranked = admitted or passed
+    if not ranked:
+        raise GrammarError(
+            "The grammar admits no token of this vocabulary here; make its alternatives spellable"
+        )
+    (walk.take if admitted else walk.break_with)(ranked[0].token)
+    return ranked[0], ranked[1] if len(ranked) > 1 else None
+
+
+def _is_closer(chosen: Candidate, other: Candidate, closest: Closest | None) -> bool:
+    return closest is None or chosen.logit - other.logit < closest.gap

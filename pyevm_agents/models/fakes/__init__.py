@@ -1,0 +1,1 @@
+"""Language models without weights: scripted, recorded, adversarial and swappable."""

@@ -1,0 +1,146 @@
+"""A model that says whatever somebody decides, out of all that its grammar admits.
+
+It is the worst that a model can be: stupid, or tricked. What it says goes through the grammar and
+is counted in a real vocabulary's tokens, so a real model could have said it, at the same gas.
+`pyevm_agents.testing.adversary_strategy` lets Hypothesis decide.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+from pyevm_agents.models.fakes.parsed_request import Admitted, admitted
+from pyevm_agents.models.fakes.prompts import asked
+from pyevm_agents.models.fakes.script_steps import Step, answer
+from pyevm_agents.models.fakes.scripted import ScriptedModel
+
+if TYPE_CHECKING:
+    from precompiles.language_model import Generation, GenerationRequest, Segment
+    from pyevm_agents.models.llama.model import GgufModel
+    from pyevm_agents.models.llama.profile_facts import ProfileFacts
+
+_NUMBER = re.compile(r"(?<![\w.,])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?![\w]|[.,]\d)", re.ASCII)
+
+USED_UP = "Done"
+
+MAX_NUMBER = 2**256
+"""What is larger in a prompt is no number that a tool takes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Situation:
+    """What a model is asked, and all that it may say."""
+
+    request: GenerationRequest
+
+    @cached_property
+    def admitted(self) -> Admitted:
+        """The tools that may be used, and whether the run may end here."""
+        return admitted(self.request.grammar)
+
+    @property
+    def step(self) -> int:
+        """Which step of the run this is, from 1."""
+        return asked(self.request).step
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """The checksummed addresses that the prompt names, in order of first appearance."""
+        return tuple(address for _, address in self.request.handles)
+
+    @cached_property
+    def numbers(self) -> tuple[int, ...]:
+        """The whole numbers that occur in the prompt, each once, ascending."""
+        found = {
+            int(match[0].replace(",", ""))
+            for text in self.texts
+            for match in _NUMBER.finditer(text)
+        }
+        return tuple(sorted(number for number in found if abs(number) < MAX_NUMBER))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The prompt in pieces: instructions, question, what was said and observed; no template."""
+        return tuple(one.text for one in self.request.segments if not one.is_template)
+
+
+Decide: TypeAlias = Callable[[Situation], Step]
+"""Chooses a step."""
+
+
+class AdversarialModel:
+    """A model that somebody decides for. Implements `LanguageModel`.
+
+    As with any model, the same prompt and grammar get the same words: asking again (a gas estimate,
+    then the transaction) is no new decision.
+    """
+
+    def __init__(self, decide: Decide, *, vocabulary: GgufModel) -> None:
+        """Take who decides, and whose tokens are counted; the vocabulary stays the caller's."""
+        self.interruption: BaseException | None = None
+        """What was raised where a step was to be decided or said; nothing was said since. It may
+        get lost between the chain and a test, which can raise it again."""
+
+        self._decide = decide
+        self._model = ScriptedModel(self._step, vocabulary=vocabulary)
+        self._said: dict[tuple[tuple[int, ...], str], Step] = {}
+        self._places: set[tuple[tuple[Segment, ...], int]] = set()
+        self._lock = threading.Lock()
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What was decided so far, in order."""
+        return tuple(self._said.values())
+
+    @property
+    def is_list(self) -> bool:
+        """Whether a `ScriptedModel` with a list of the steps would say the same again.
+
+        It would not where an agent was asked the same twice, was told something else by its tools,
+        and went on otherwise.
+        """
+        return len(self._places) == len(self._said)
+
+    @property
+    def profile_facts(self) -> ProfileFacts:
+        """The facts of the model whose vocabulary is used."""
+        return self._model.profile_facts
+
+    def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
+        """Return the tokens of a prompt."""
+        return self._model.tokenize(segments)
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        """Say what is decided for this prompt, in canonical tokens, by at most `max_tokens`.
+
+        Raises:
+            ScriptError: the grammar does not admit it.
+            BaseException: what `decide` raises; and from then on always what was raised first.
+        """
+        with self._lock:
+            if self.interruption is not None:
+                raise self.interruption
+            try:
+                return self._model.generate(request)
+            except BaseException as interruption:
+                self.interruption = interruption
+                raise
+
+    def _step(self, request: GenerationRequest) -> Step:
+        key = request.prompt_tokens, request.grammar
+        if key not in self._said:
+            self._said[key] = self._decide(Situation(request=request))
+            prompt = asked(request)
+            self._places.add((prompt.opening, prompt.step))
+        return self._said[key]
+
+
+def following(*steps: Step) -> Decide:
+    """Decide for these steps, in order; where they are used up, for the final answer."""
+    left = [*steps]
+    return lambda _: left.pop(0) if left else answer(USED_UP)

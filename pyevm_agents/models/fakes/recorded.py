@@ -1,0 +1,251 @@
+"""Generations kept and told again: a chain that was recorded is checked without its model.
+
+    recording = RecordingModel(model, name="smollm2-135m-instruct")
+    ...                                                      # a chain uses it
+    model = RecordedModel(recording.exchanges)               # says the same again, and nothing else
+
+Neither needs llama.cpp, weights or a vocabulary of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from precompiles.language_model import Described, Generation, Segment
+from pyevm_agents.errors import ConfigError, RecordError
+from pyevm_agents.models.truncation import begins, cut
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from precompiles.language_model import Facts, GenerationRequest, LanguageModel
+
+SHOWN_CHARACTERS = 60
+"""Characters of a prompt's end that an error message quotes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One prompt, and what a model said to it."""
+
+    model: str
+    """The model's name in the chain's configuration."""
+
+    segments: tuple[Segment, ...]
+    prompt_tokens: tuple[int, ...]
+
+    grammar: str | None = None
+    """What it might say; None where it was only asked for the prompt's tokens."""
+
+    max_tokens: int | None = None
+    """The limit it had; None where it was not asked to say anything."""
+
+    generation: Generation | None = None
+    """What it said; None where nobody asked, or it failed."""
+
+
+class RecordingModel:
+    """A language model that keeps what it was asked and what it said.
+
+    Implements `LanguageModel` around another one.
+    """
+
+    def __init__(
+        self, model: LanguageModel, *, name: str, log: list[Exchange] | None = None
+    ) -> None:
+        """Wrap a model.
+
+        Input:
+            name: what the chain calls it.
+            log: where exchanges go; several models of one chain share it to keep their order.
+        """
+        self.model = model
+        self.is_recording = True
+        self._name = name
+        self._log: list[Exchange] = [] if log is None else log
+
+    @property
+    def profile_facts(self) -> Facts | None:
+        """The facts of the model itself, where it has any."""
+        return self.model.profile_facts if isinstance(self.model, Described) else None
+
+    @property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """What was asked so far, in order."""
+        return tuple(self._log)
+
+    def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
+        """Return the tokens of a prompt, and keep them."""
+        tokens = self.model.tokenize(segments)
+        self._keep(Exchange(model=self._name, segments=segments, prompt_tokens=tokens))
+        return tokens
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        """Return what the model says, and keep it with its prompt.
+
+        Where the model fails, it is kept that it was asked.
+        """
+        asked = Exchange(
+            model=self._name,
+            segments=request.segments,
+            prompt_tokens=request.prompt_tokens,
+            grammar=request.grammar,
+            max_tokens=request.max_tokens,
+        )
+        self._keep(asked)
+        generation = self.model.generate(request)
+        self._keep(replace(asked, generation=generation))
+        return generation
+
+    def _keep(self, exchange: Exchange) -> None:
+        if not self.is_recording:
+            return
+        if exchange.grammar is not None and self._log and _goes_before(self._log[-1], exchange):
+            self._log.pop()
+        self._log.append(exchange)
+
+
+class RecordedModel:
+    """A language model that says what was recorded. Implements `LanguageModel`.
+
+    What nobody recorded goes to another model, where there is one; else it is a fault.
+    """
+
+    def __init__(
+        self,
+        exchanges: Iterable[Exchange],
+        *,
+        facts: Facts | None = None,
+        beyond: LanguageModel | None = None,
+    ) -> None:
+        """Take a record.
+
+        Input:
+            exchanges: those of one model.
+            facts: what the recorded model said of itself.
+            beyond: answers what is not recorded. Its facts take the place of `facts`.
+
+        Raises:
+            ConfigError: two exchanges contradict each other.
+        """
+        self._facts = facts
+        self._beyond = beyond
+        self._tokens: dict[tuple[Segment, ...], tuple[int, ...]] = {}
+        self._said: dict[bytes, Exchange] = {}
+        for exchange in exchanges:
+            self._learn(exchange)
+
+    @property
+    def profile_facts(self) -> Facts | None:
+        """The facts of the model that answers what is not recorded, else those given."""
+        if self._beyond is None:
+            return self._facts
+        return self._beyond.profile_facts if isinstance(self._beyond, Described) else None
+
+    @property
+    def beyond(self) -> LanguageModel | None:
+        """What answers what is not recorded."""
+        return self._beyond
+
+    def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
+        """Return the recorded tokens of a prompt.
+
+        Raises:
+            RecordError: the record has none.
+        """
+        tokens = self._tokens.get(segments)
+        if tokens is not None:
+            return tokens
+        if self._beyond is not None:
+            return self._beyond.tokenize(segments)
+        raise RecordError(
+            f"the record has no tokens for the prompt that ends in {_end(segments)}; it holds "
+            f"{len(self._tokens)} prompts. Give a model to answer what is not recorded",
+            segments,
+        )
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        """Return the recorded generation for a prompt and a grammar, cut to the request's limit.
+
+        A text that is cut here is the whole recorded one: of a generation that is not complete,
+        only the tokens count.
+
+        Raises:
+            RecordError: the record has none, or only one that a lower limit cut.
+        """
+        key = _key(request.prompt_tokens, request.grammar)
+        exchange = self._said.get(key)
+        generation = None if exchange is None else exchange.generation
+        limit = 0 if exchange is None else exchange.max_tokens or 0
+        if generation is not None and (generation.is_complete or request.max_tokens <= limit):
+            return cut(generation, request.max_tokens)
+        if self._beyond is not None:
+            return self._beyond.generate(request)
+        asked = (
+            f"prompt {_prompt_digest(request.prompt_tokens)} of {len(request.prompt_tokens)} "
+            f"tokens, which ends in {_end(request.segments)}"
+        )
+        if generation is not None:
+            raise RecordError(
+                f"the record's generation for {asked} was cut at its limit of {limit} tokens, and "
+                f"{request.max_tokens} are asked for. Give a model to continue it"
+            )
+        raise RecordError(
+            f"the record has no generation for {asked}, under this grammar; it holds "
+            f"{len(self._said)}. Give a model to answer what is not recorded"
+        )
+
+    def _learn(self, exchange: Exchange) -> None:
+        known_tokens = self._tokens.setdefault(exchange.segments, exchange.prompt_tokens)
+        if known_tokens != exchange.prompt_tokens:
+            raise ConfigError(
+                f"two records of the prompt that ends in {_end(exchange.segments)} have different "
+                "tokens; record again"
+            )
+        if exchange.generation is None or exchange.grammar is None:
+            return
+        key = _key(exchange.prompt_tokens, exchange.grammar)
+        known = self._said.setdefault(key, exchange)
+        if known is exchange or known.generation is None:
+            return
+        shorter, longer = sorted(
+            (known, exchange), key=lambda one: (_is_complete(one), one.max_tokens or 0)
+        )
+        said = shorter.generation, longer.generation
+        if said[0] is not None and said[1] is not None and not begins(said[0], said[1]):
+            raise ConfigError(
+                f"two records of prompt {_prompt_digest(exchange.prompt_tokens)}, which ends in "
+                f"{_end(exchange.segments)}, have different generations; record again"
+            )
+        self._said[key] = longer
+
+
+def _is_complete(exchange: Exchange) -> bool:
+    return exchange.generation is not None and exchange.generation.is_complete
+
+
+def _goes_before(asked: Exchange, said: Exchange) -> bool:
+    """Return whether an exchange without words is an earlier stage of another one."""
+    return asked.generation is None and (asked.model, asked.segments, asked.prompt_tokens) == (
+        said.model,
+        said.segments,
+        said.prompt_tokens,
+    )
+
+
+def _bytes_of(tokens: tuple[int, ...]) -> bytes:
+    return b"".join(token.to_bytes(4, "big") for token in tokens)
+
+
+def _key(tokens: tuple[int, ...], grammar: str) -> bytes:
+    return hashlib.sha256(hashlib.sha256(_bytes_of(tokens)).digest() + grammar.encode()).digest()
+
+
+def _prompt_digest(tokens: tuple[int, ...]) -> str:
+    return hashlib.sha256(_bytes_of(tokens)).hexdigest()[:16]
+
+
+def _end(segments: tuple[Segment, ...]) -> str:
+    return repr("".join(segment.text for segment in segments)[-SHOWN_CHARACTERS:])

@@ -1,0 +1,297 @@
+r"""The steps of a script as values, and the words that a model says for them.
+
+use("DeployTool", thought="Deploy first.", asset=token, amount=10**18)
+answer("Done.")
+again(use("BalanceTool", asset=token))     # as often as the model is asked
+unchecked(" I am\\nbroken")                 # what no grammar admits, for fault injection
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from keyword import iskeyword
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+
+from eth_utils import to_checksum_address
+
+from precompiles.escaping import ADDRESS
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+Argument: TypeAlias = "str | bool | int | Sequence[str] | Sequence[bool] | Sequence[int]"
+"""What a tool takes: a text or an address, a truth value, an integer, or a list of one of them."""
+
+TOOL_FORMAT = " {thought}\nAction: {tool}\nAction Input: {arguments}"
+ANSWER_FORMAT = " {thought}\nFinal Answer: {answer}"
+"""What a model says after the prompt's `Thought:`. Source: `precompiles.react`."""
+
+DEFAULT_TOOL_THOUGHT = "I should use {tool}."
+DEFAULT_ANSWER_THOUGHT = "I now know the final answer"
+
+ADDRESS_BYTES = 20
+
+SHOWN_CHARACTERS = 160
+"""Characters of a step that a message repeats."""
+
+
+class Numeral(str):
+    """A text that writes a whole number: said as that number where a parameter takes one.
+
+    JSON in other languages has 53 bits for a number, and some write a longer one as a text.
+    """
+
+    __slots__ = ()
+
+    PATTERN = re.compile(r"-?[0-9]{1,78}|0x[0-9a-fA-F]{1,64}")
+
+    @property
+    def number(self) -> int:
+        """The number."""
+        return int(self, 16 if self.startswith("0x") else 10)
+
+
+@runtime_checkable
+class Deployed(Protocol):
+    """What stands for its address, such as a contract of web3.py's."""
+
+    @property
+    def address(self) -> object:
+        """The address, as text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolStep:
+    """A step that uses a tool."""
+
+    tool: str
+    thought: str
+    arguments: Mapping[str, Argument] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """Return the step as Python."""
+        parts = [_python(self.tool)]
+        if self.thought != DEFAULT_TOOL_THOUGHT.format(tool=self.tool):
+            parts.append(f"thought={_python(self.thought)}")
+        if all(_is_keyword_name(name) for name in self.arguments):
+            parts += [f"{name}={_python(value)}" for name, value in self.arguments.items()]
+        else:
+            named = [f"{_python(name)}: {_python(value)}" for name, value in self.arguments.items()]
+            parts.append(f"arguments={{{', '.join(named)}}}")
+        return f"use({', '.join(parts)})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerStep:
+    """The step that ends a run."""
+
+    answer: str
+    thought: str
+
+    def __str__(self) -> str:
+        """Return the step as Python."""
+        is_default = self.thought == DEFAULT_ANSWER_THOUGHT
+        more = "" if is_default else f", thought={_python(self.thought)}"
+        return f"answer({_python(self.answer)}{more})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UncheckedStep:
+    """A text that is said whatever the grammar admits."""
+
+    text: str
+
+    def __str__(self) -> str:
+        """Return the step as Python."""
+        return f"unchecked({_python(self.text)})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedStep:
+    """A step that is said as often as the model is asked; the last one of a script."""
+
+    step: str | ToolStep | AnswerStep | UncheckedStep
+
+    def __str__(self) -> str:
+        """Return the step as Python."""
+        return f"again({_python(self.step) if isinstance(self.step, str) else self.step})"
+
+
+Step: TypeAlias = "str | ToolStep | AnswerStep | UncheckedStep | RepeatedStep"
+"""A step of a script; a plain text is said as it stands, after the prompt's `Thought:`."""
+
+STEP_TYPES = (str, ToolStep, AnswerStep, UncheckedStep, RepeatedStep)
+
+
+def use(
+    tool: str,
+    /,
+    thought: str | None = None,
+    arguments: Mapping[str, object] | None = None,
+    **more: object,
+) -> ToolStep:
+    """Script the use of a tool.
+
+    Input:
+        tool: its name.
+        thought: what the model says first; None for a plain sentence.
+        arguments, more: the tool's arguments by name, in any order: text, int, bool, an address as
+            text, as 20 bytes or as a contract of web3.py's, or a list of them. Names that are no
+            keywords, such as `thought`, go into `arguments`.
+
+    Raises:
+        ConfigError: the tool is no name; an argument is of no type that a tool takes, or has none.
+    """
+    if not isinstance(tool, str):
+        raise ConfigError(f"use({tool!r}, …): a tool goes by its name, as its metadata has it")
+    if thought is not None and not isinstance(thought, str):
+        raise ConfigError(
+            f"use({tool!r}, {thought!r}): a tool's arguments go by name, as amount={thought!r}"
+        )
+    together = {**(arguments or {}), **more}
+    return ToolStep(
+        tool=tool,
+        thought=DEFAULT_TOOL_THOUGHT.format(tool=tool) if thought is None else thought,
+        arguments={name: _argument(tool, name, value) for name, value in together.items()},
+    )
+
+
+def answer(text: str, /, *, thought: str = DEFAULT_ANSWER_THOUGHT) -> AnswerStep:
+    """Script a final answer.
+
+    Raises:
+        ConfigError: it is no text, or the thought before it is none.
+    """
+    if not isinstance(text, str):
+        raise ConfigError(f"answer({text!r}): a final answer is a text, as answer({str(text)!r})")
+    if not isinstance(thought, str):
+        raise ConfigError(f"answer(…, thought={thought!r}): a thought is a text")
+    return AnswerStep(answer=text, thought=thought)
+
+
+def again(step: Step, /) -> RepeatedStep:
+    """Script a step that is said as often as the model is asked; the last one of a script.
+
+    Raises:
+        ConfigError: it is no step.
+    """
+    if not isinstance(step, STEP_TYPES):
+        raise ConfigError(f"again({step!r}): want a step, as again(use(…)) or again(answer(…))")
+    return step if isinstance(step, RepeatedStep) else RepeatedStep(step=step)
+
+
+def unchecked(text: str, /) -> UncheckedStep:
+    """Script a text that the grammar need not admit: what a broken host would say.
+
+    Input:
+        text: all that follows the prompt's `Thought:`.
+
+    Raises:
+        ConfigError: it is no text.
+    """
+    if not isinstance(text, str):
+        raise ConfigError(f"unchecked({text!r}): want a text, all that follows `Thought:`")
+    return UncheckedStep(text=text)
+
+
+def described(step: Step) -> str:
+    """Return a step as Python, or its beginning where it is long."""
+    text = _python(step) if isinstance(step, str) else str(step)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
+
+
+def render(
+    step: Step, handles: tuple[tuple[str, str], ...] = (), *, order: Sequence[str] = ()
+) -> str:
+    """Return the text of a step, with handles in place of the addresses that have one.
+
+    Input:
+        handles: each with its address.
+        order: the names of a tool's parameters; arguments are said in their order, others last.
+    """
+    match step:
+        case RepeatedStep():
+            return render(step.step, handles, order=order)
+        case ToolStep():
+            places = {name: place for place, name in enumerate(order)}
+            named = sorted(step.arguments.items(), key=lambda one: places.get(one[0], len(places)))
+            # Before JSON's escapes: a letter of one is no neighbour of the address behind it.
+            arguments = {name: _with_handles_in(value, handles) for name, value in named}
+            spoken = json.dumps(arguments, ensure_ascii=False)
+            text = TOOL_FORMAT.format(thought=step.thought, tool=step.tool, arguments=spoken)
+        case AnswerStep():
+            text = ANSWER_FORMAT.format(thought=step.thought, answer=step.answer)
+        case UncheckedStep():
+            text = step.text
+        case _:
+            text = step
+    return with_handles(text, handles)
+
+
+def with_numbers(step: Step, numbers: Collection[str]) -> Step:
+    """Return a step with numbers in place of the numerals of some parameters."""
+    if isinstance(step, RepeatedStep):
+        said = with_numbers(step.step, numbers)
+        return step if isinstance(said, RepeatedStep) else RepeatedStep(step=said)
+    if not isinstance(step, ToolStep):
+        return step
+    arguments = {
+        name: _number(value) if name in numbers else value for name, value in step.arguments.items()
+    }
+    return replace(step, arguments=arguments)
+
+
+def _number(value: Argument) -> Argument:
+    if isinstance(value, (list, tuple)):
+        return tuple(_number(one) for one in value)  # type: ignore[return-value]
+    return value.number if isinstance(value, Numeral) else value
+
+
+def with_handles(text: str, handles: tuple[tuple[str, str], ...]) -> str:
+    """Return a text with handles in place of the addresses that have one."""
+    names = {address.lower(): handle for handle, address in handles}
+    return ADDRESS.sub(lambda found: names.get(found[0].lower(), found[0]), text)
+
+
+def _with_handles_in(value: Argument, handles: tuple[tuple[str, str], ...]) -> Argument:
+    if isinstance(value, (list, tuple)):
+        return [with_handles(one, handles) if isinstance(one, str) else one for one in value]
+    return with_handles(value, handles) if isinstance(value, str) else value
+
+
+def _is_keyword_name(name: str) -> bool:
+    """Whether Python takes a name for an argument; it reads some beyond ASCII as others."""
+    is_own = name in {"thought", "arguments"}
+    return name.isascii() and name.isidentifier() and not iskeyword(name) and not is_own
+
+
+def _python(value: Argument) -> str:
+    """Return a value as Python, texts in the quotation marks that formatters prefer."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_python(item) for item in value)}]"
+    return repr(value)
+
+
+def _argument(tool: str, name: str, value: object) -> Argument:
+    if isinstance(value, (list, tuple)):
+        return tuple(_item(tool, name, item) for item in value)  # type: ignore[return-value]
+    return _item(tool, name, value)
+
+
+def _item(tool: str, name: str, value: object) -> str | bool | int:
+    if isinstance(value, (str, int)):
+        return value
+    if isinstance(value, bytes) and len(value) == ADDRESS_BYTES:
+        return to_checksum_address(value)
+    if isinstance(value, Deployed) and isinstance(value.address, str):
+        return value.address
+    raise ConfigError(
+        f"The argument {name}={value!r} of {tool} is of type {type(value).__name__}; a tool takes "
+        "str, int, bool, an address as 20 bytes or as a contract, or a list of one"
+        + (f": {name}={int(value)}" if isinstance(value, float) and value == int(value) else "")
+    )

@@ -1,0 +1,1 @@
+"""GGUF files: locating, hashing, reading headers, LoRA adapters."""

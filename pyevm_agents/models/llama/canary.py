@@ -1,0 +1,82 @@
+"""The canary: what shows that an engine's compiler, libm or processor computes other bits."""
+
+from __future__ import annotations
+
+import hashlib
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pyevm_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pyevm_agents.models.llama.bindings import Llama
+    from pyevm_agents.models.llama.context import Context
+
+CANARY_TEXT = "Thought: deploy 10 USDC to addr1 (Größe, 量).\nAction: "
+CANARY_SPLIT = (7, 1)
+"""Tokens of the first pieces, when the canary is evaluated the second time."""
+
+CANARY_SINGLES = 8
+"""Tokens at its end that are evaluated one by one, the second time. Few pieces alone show little:
+activations are rounded to 8 bits before each product, which hides a small difference more often
+than not. Source: `benchmarks/invariance.py`; with these pieces, 5 of 6 K-quantised files show that
+their products are computed in tiles, with three pieces 3 of 6."""
+
+
+def logits_digest(logits: NDArray[np.float32]) -> str:
+    """Return the SHA-256 of logits as little-endian float32, in hex."""
+    return hashlib.sha256(logits.astype("<f4").tobytes()).hexdigest()
+
+
+def canary(llama: Llama, context: Context) -> str:
+    """Return the digest of a fixed text's logits: it sees compiler, libm, processor and weights.
+
+    Raises:
+        ConfigError: they are no numbers, or other ones where the text is evaluated in pieces, or
+            after its beginning was set aside and restored: then what a model says would depend on
+            what it was asked before.
+    """
+    model = (
+        f"architecture {llama.metadata('general.architecture')}, "
+        f"file type {llama.metadata('general.file_type')}"
+    )
+    tokens = llama.tokens_of(CANARY_TEXT, parse_special=False)
+    context.forget()
+    logits = context.evaluate(tokens)
+    if not np.isfinite(logits).all():
+        raise ConfigError(
+            f"The model ({model}) computes numbers that are none: its file is damaged, or its "
+            "numbers overflow; check the file's SHA-256, or use another quantisation"
+        )
+    whole = logits_digest(logits)
+    context.forget()
+    for end in _ends(len(tokens)):
+        logits = context.evaluate(tokens[:end])
+    split = logits_digest(logits)
+    context.forget()
+    context.evaluate(tokens[:-1])
+    context.evaluate(tokens[-1:])
+    restored = logits_digest(context.evaluate(tokens))
+    context.forget()
+    if whole != split:
+        raise ConfigError(
+            f"This engine computes other bits for a text in one piece than in several with this "
+            f"model ({model}): blocks would depend on what ran before; use another quantisation"
+        )
+    if whole != restored:
+        raise ConfigError(
+            f"This engine computes other bits after restoring a saved prefix with this model "
+            f"({model}): blocks would depend on what ran before; pass prefix_cache_bytes=0, which "
+            "saves none"
+        )
+    return whole
+
+
+def _ends(count: int) -> list[int]:
+    """Return where the pieces end, when a text of `count` tokens is evaluated the second time."""
+    singles = range(max(count - CANARY_SINGLES, 0), count + 1)
+    return sorted({*accumulate(CANARY_SPLIT), *singles} & {*range(1, count + 1)})

@@ -1,0 +1,327 @@
+"""The engine's process as its parent sees it: started, asked, replaced after its death, ended.
+
+llama.cpp aborts the process on its assertions, so it has one of its own. Whatever happens to it is
+an `EngineFault` here, and the next request starts a fresh child that must say the same of itself.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from pyevm_agents import errors
+from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
+from pyevm_agents.models.engine_messages import LoadMessage, Reply, Request
+from pyevm_agents.models.gguf.adapter import check_files
+from pyevm_agents.models.gguf.files import FileStamp, adapted_digest, digest
+from pyevm_agents.models.llama.build_profile import check_build, check_processor, parse_build
+from pyevm_agents.models.llama.child_process import Child
+from pyevm_agents.models.llama.identity import EngineIdentity, FactsFolder, FactsKey
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pyevm_agents.models.llama.child_process import ProgressReport
+
+T = TypeVar("T")
+
+WITHOUT_WEIGHTS = frozenset({"tokenize", "text", "follow"})
+"""Operations for which a vocabulary is enough."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    """What a child is to load, and how."""
+
+    path: Path
+    vocabulary_only: bool
+    threads: int
+    context_tokens: int | None
+    prefix_cache_bytes: int = 0
+    adapter: Path | None = None
+    """A LoRA adapter that is applied to the model, always."""
+
+    @property
+    def files(self) -> str:
+        """The files as errors name them."""
+        adapter = "" if self.adapter is None else f" with the adapter {self.adapter}"
+        return f"The model file {self.path}{adapter}"
+
+
+class Engine:
+    """A model in a child process. One request at a time, from any thread.
+
+    Nothing is started before something is asked: a vocabulary where that is enough, the weights
+    where something must be computed. What an engine is, its identity, comes from the folder of
+    facts where that has it, and else from loading everything.
+    """
+
+    def __init__(
+        self,
+        options: EngineOptions,
+        *,
+        kept_facts: FactsFolder | None = None,
+        report: ProgressReport | None = None,
+    ) -> None:
+        """Start nothing yet.
+
+        Input:
+            kept_facts: where an engine's identity is kept between processes; None for nowhere.
+            report: is called while something is loaded, as `ask` calls its own.
+        """
+        self._options = options
+        self._kept_facts = kept_facts
+        self._report = report
+        self._identity: EngineIdentity | None = None
+        self._kept_key: FactsKey | None = None
+        self._has_weights = False
+        self._process_id = os.getpid()
+        self._lock = threading.Lock()
+        self._owner: tuple[int, int] | None = None
+        self._child: Child | None = None
+        self._end: weakref.finalize[[], Engine] | None = None
+        self._is_closed = False
+
+    @property
+    def identity(self) -> EngineIdentity:
+        """What this engine is.
+
+        Raises:
+            ConfigError: the file, the build or the processor is unfit.
+            EngineFault: the child died, or the model was closed.
+        """
+        return self._identity or self._locked(self._learn)
+
+    def ask(self, request: Request, report: ProgressReport | None = None) -> Reply:
+        """Send a request and return its reply.
+
+        Input:
+            report: is called with phase, tokens done, tokens in all and text. What it raises
+                cancels the request and comes out of here.
+
+        Raises:
+            ConfigError: the file, the build or the processor is unfit.
+            EngineFault: the child died; or what it reported, as the class that it named.
+        """
+        return self._locked(lambda: self._ask_now(request, report))
+
+    def close(self) -> None:
+        """End the child, its work in other threads included. Further requests are refused."""
+        self._is_closed = True
+        child = self._child
+        if child is not None and self._owner is not None:
+            child.kill()
+        if self._owner != (os.getpid(), threading.get_ident()):
+            self._locked(self._drop)
+
+    @property
+    def process_id(self) -> int | None:
+        """The child's process id, or None while there is none."""
+        return None if self._child is None else self._child.process.pid
+
+    def _locked(self, work: Callable[[], T]) -> T:
+        """Do work alone; after a fork, with a child and a lock of one's own."""
+        me = (os.getpid(), threading.get_ident())
+        if self._process_id != me[0]:
+            self._process_id, self._lock, self._owner = me[0], threading.Lock(), None
+            self._drop()
+        if self._owner == me:
+            raise EngineFault(
+                "A progress report asked the model that it reports about; ask after the generation "
+                "has ended"
+            )
+        with self._lock:
+            self._owner = me
+            try:
+                return work()
+            finally:
+                self._owner = None
+
+    def _ask_now(self, request: Request, report: ProgressReport | None) -> Reply:
+        self._learn()
+        self._make_ready(with_weights=request["operation"] not in WITHOUT_WEIGHTS)
+        return self._exchange(request, report)
+
+    def _learn(self) -> EngineIdentity:
+        """Return the identity: as it is kept, or as a model says that has loaded everything."""
+        if self._identity is None and self._kept_facts is not None and not self._is_closed:
+            check_files(self._options.path, self._options.adapter)
+            key = self._key()
+            kept = self._kept_facts.read(key)
+            if kept is not None:
+                if not self._options.vocabulary_only:
+                    check_build(kept.build)
+                self._identity, self._kept_key = kept, key
+        if self._identity is None:
+            self._make_ready(with_weights=True)
+        if self._identity is None:
+            raise EngineFault("The engine said nothing of itself; start the chain again")
+        return self._identity
+
+    def _make_ready(self, *, with_weights: bool) -> None:
+        """See to a child that has loaded what is needed, and is what the engine was before."""
+        self._require_open()
+        if self._child is not None and self._child.process.poll() is not None:
+            self._drop()  # It died between requests, so nothing was lost.
+        with_weights = with_weights and not self._options.vocabulary_only
+        if self._child is not None and (self._has_weights or not with_weights):
+            return
+        try:
+            key, identity = self._load(with_weights=with_weights)
+        except ConfigError as error:
+            if self._identity is None:
+                raise
+            raise EngineFault(  # It was fine when the chain began.
+                f"The engine does not start again: {error}"
+            ) from error
+        self._settle(key, identity, is_whole=with_weights or self._options.vocabulary_only)
+
+    def _settle(self, key: FactsKey, identity: EngineIdentity, *, is_whole: bool) -> None:
+        """Hold what was loaded against what is known; keep it where nothing is."""
+        known = self._identity
+        if known is not None:
+            self._require_same(identity, known if is_whole else known.without_weights())
+        elif is_whole:
+            self._identity = identity
+            if self._kept_facts is not None:
+                self._kept_facts.write(key, identity)
+        if is_whole:
+            self._kept_key = None
+
+    def _key(self) -> FactsKey:
+        adapter = self._options.adapter
+        return FactsKey(
+            stamp=FileStamp.of(self._options.path),
+            vocabulary_only=self._options.vocabulary_only,
+            context_tokens=self._options.context_tokens,
+            adapter_stamp=None if adapter is None else FileStamp.of(adapter),
+        )
+
+    def _require_same(self, now: EngineIdentity, before: EngineIdentity) -> None:
+        if now == before:
+            return
+        self._drop(kill=True)
+        what = now.differences(before)
+        files, key = self._options.files, self._kept_key
+        if key is not None and self._kept_facts is not None:
+            self._kept_facts.drop(key)
+            raise EngineFault(
+                f"{files} or its engine is not what {self._kept_facts.folder} has kept of it: it "
+                f"has another {what}. That entry is deleted; start the chain again"
+            )
+        raise EngineFault(
+            f"{files} or its engine changed while the chain ran: a fresh process has another "
+            f"{what}; start the chain again"
+        )
+
+    def _load(self, *, with_weights: bool) -> tuple[FactsKey, EngineIdentity]:
+        """Load into the child, a fresh one where there is none; return what it is of which file.
+
+        The files' stamps are taken first: a change after it is seen, by the hash or by the child.
+        """
+        options = self._options
+        if not options.vocabulary_only:
+            check_processor()
+        check_files(options.path, options.adapter)
+        key = self._key()
+        hashed = self._digest(key, is_whole=with_weights or options.vocabulary_only)
+        try:
+            hello = self._greeted()
+            build = parse_build(hello["system_info"], tuple(hello["backends"]), hello["machine"])
+            if not options.vocabulary_only:  # Any build computes the same tokens.
+                check_build(build)
+            load = LoadMessage(
+                model=key.stamp.to_message(),
+                adapter=None if key.adapter_stamp is None else key.adapter_stamp.to_message(),
+                vocabulary_only=not with_weights,
+                threads=options.threads,
+                context_tokens=options.context_tokens,
+                prefix_cache_bytes=options.prefix_cache_bytes,
+            )
+            request = Request(operation="load", load=load, wants_progress=self._report is not None)
+            facts = self._exchange(request, self._report)["facts"]
+        except AgentsError:
+            self._drop(kill=True)
+            raise
+        self._has_weights = with_weights
+        return key, EngineIdentity(
+            digest=hashed,
+            engine=hello["engine"],
+            guidance=hello["guidance"],
+            build=build,
+            facts=facts,
+        )
+
+    def _digest(self, key: FactsKey, *, is_whole: bool) -> bytes:
+        """Return the model's digest: the kept one as long as no file is loaded as a whole."""
+        identity = self._identity
+        if identity is not None and not is_whole and key == self._kept_key:
+            return identity.digest
+        model, adapter = self._options.path, self._options.adapter
+        hashed = digest(model, lambda done, total: self._say("hash", done, total))
+        return (
+            hashed if adapter is None else adapted_digest(hashed, digest(adapter, role="adapter"))
+        )
+
+    def _say(self, phase: str, done: int, total: int) -> None:
+        self._require_open()
+        if self._report is not None:
+            self._report(phase, done, total, "")
+
+    def _greeted(self) -> Reply:
+        """Return what the child says of itself, a fresh one where there is none."""
+        if self._child is None:
+            self._say("start", 0, 1)
+            child = Child()
+            self._child = child
+            self._end = weakref.finalize(self, child.end_now)
+        return self._exchange(Request(operation="hello"), None)
+
+    def _exchange(self, request: Request, report: ProgressReport | None) -> Reply:
+        """Write a request and read until its reply.
+
+        An exchange that does not come to its end takes the child with it: nobody could tell the
+        rest of its replies from those to the next request.
+        """
+        self._require_open()  # By another thread, while this one was loading.
+        child = self._child
+        if child is None:
+            raise EngineFault("The engine's process is gone; run the call again")
+        try:
+            reply = child.exchange(request, report)
+        except BaseException:
+            self._drop(kill=True)
+            raise
+        if reply is None:
+            message = child.obituary(request["operation"])
+            self._drop(kill=True)
+            raise EngineFault(message)
+        if "error" in reply:
+            raise _translated(reply, child)
+        return reply
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise EngineFault("The model was closed; make a new one")
+
+    def _drop(self, *, kill: bool = False) -> None:
+        child, self._child, self._has_weights = self._child, None, False
+        if self._end is not None:
+            self._end.detach()
+            self._end = None
+        if child is not None:
+            child.end(kill=kill)
+
+
+def _translated(reply: Reply, child: Child) -> AgentsError:
+    kinds: dict[str, type[AgentsError]] = {
+        kind.__name__: kind
+        for kind in (ConfigError, EngineFault, errors.GrammarError, errors.ScriptError)
+    }
+    kind = kinds.get(reply["error"], EngineFault)
+    words = child.last_words() if kind in {ConfigError, EngineFault} else ""
+    return kind(reply["message"] + (f". llama.cpp said: {words}" if words else ""))

@@ -1,0 +1,181 @@
+"""What an engine says of a model, and a folder that keeps it for the next start.
+
+A chain needs a model's facts at genesis, its digest and its canary among them, and its weights only
+at the first generation that nobody remembers. What is kept is found by everything that it follows
+from, and held against the model when that is loaded after all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import tempfile
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+from pyevm_agents.models.llama.build_profile import Build
+
+if TYPE_CHECKING:
+    from pyevm_agents.models.engine_messages import Facts
+    from pyevm_agents.models.gguf.files import FileStamp
+
+ENGINE_PACKAGES = ("llama_cpp", "llguidance")
+"""Packages whose files decide what an engine says, beside our own models."""
+
+STAMPED_SUFFIXES = (".py", ".so", ".dylib", ".dll", ".pyd")
+
+MAX_KEPT_ENTRIES = 64
+"""Files of about 3 KB in a folder; the oldest go."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineIdentity:
+    """Everything that decides which bits an engine computes."""
+
+    digest: bytes
+    """See `ProfileFacts.digest`."""
+
+    engine: str
+    guidance: str
+    build: Build
+    facts: Facts
+
+    def without_weights(self) -> EngineIdentity:
+        """Return what an engine says that has loaded the vocabulary alone."""
+        facts: Facts = {**self.facts, "canary": ""}
+        return EngineIdentity(
+            digest=self.digest,
+            engine=self.engine,
+            guidance=self.guidance,
+            build=self.build,
+            facts=facts,
+        )
+
+    def differences(self, other: EngineIdentity) -> str:
+        """Return the names of what differs, joined by `and`."""
+        mine, theirs = asdict(self), asdict(other)
+        names = [name for name in mine if mine[name] != theirs[name] and name != "facts"]
+        facts, other_facts = mine["facts"], theirs["facts"]
+        names += [name for name in facts if facts[name] != other_facts[name]]
+        return " and ".join(name.replace("_", " ") for name in names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactsKey:
+    """What the facts of a model follow from."""
+
+    stamp: FileStamp
+    vocabulary_only: bool
+    context_tokens: int | None
+    adapter_stamp: FileStamp | None = None
+
+    def to_json(self) -> str:
+        """Return the key with the engine's own stamp, as canonical JSON."""
+        return json.dumps({**asdict(self), "engine": engine_stamp()}, sort_keys=True)
+
+
+class _KeptBuild(TypedDict):
+    features: list[str]
+    backends: list[str]
+    machine: str
+
+
+class _KeptIdentity(TypedDict):
+    """An `EngineIdentity` in JSON."""
+
+    digest: str
+    engine: str
+    guidance: str
+    build: _KeptBuild
+    facts: Facts
+
+
+class FactsFolder:
+    """A folder with a small file for each model and engine. Several processes may share it.
+
+    Whatever can't be read is as if it were not there, and what can't be written is left out: the
+    facts are computed again.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Use a folder, which need not exist yet."""
+        self.folder = folder
+
+    def read(self, key: FactsKey) -> EngineIdentity | None:
+        """Return what is kept under a key; None where nothing is, or nothing whole."""
+        text = key.to_json()
+        try:
+            checksum, _, body = self._path(text).read_text(encoding="utf-8").partition("\n")
+            if hashlib.sha256(body.encode()).hexdigest() != checksum:
+                return None
+            form = json.loads(body)
+            return _identity(form["identity"]) if form["key"] == text else None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def write(self, key: FactsKey, identity: EngineIdentity) -> None:
+        """Keep an identity: whole or not at all."""
+        text = key.to_json()
+        form = {**asdict(identity), "digest": identity.digest.hex()}
+        body = json.dumps({"key": text, "identity": form}, sort_keys=True)
+        with suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self.folder, prefix=".facts-")
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as file:
+                    file.write(f"{hashlib.sha256(body.encode()).hexdigest()}\n{body}")
+                Path(name).replace(self._path(text))
+            except BaseException:
+                Path(name).unlink(missing_ok=True)
+                raise
+            self._drop_oldest()
+
+    def drop(self, key: FactsKey) -> None:
+        """Forget what is kept under a key."""
+        with suppress(OSError):
+            self._path(key.to_json()).unlink(missing_ok=True)
+
+    def _path(self, key: str) -> Path:
+        return self.folder / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
+
+    def _drop_oldest(self) -> None:
+        entries = sorted(self.folder.glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+        for path in entries[:-MAX_KEPT_ENTRIES]:
+            path.unlink(missing_ok=True)
+
+
+@cache
+def engine_stamp() -> str:
+    """Return a digest of the size and time of every file that an engine is made of."""
+    folders = [Path(__file__).parents[1]]
+    for package in ENGINE_PACKAGES:
+        spec = find_spec(package)
+        folders += [] if spec is None else map(Path, spec.submodule_search_locations or ())
+    lines = [platform.machine(), platform.python_version()]
+    for folder in folders:
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in STAMPED_SUFFIXES:
+                status = path.stat()
+                lines.append(f"{path} {status.st_size} {status.st_mtime_ns}")
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _identity(form: _KeptIdentity) -> EngineIdentity:
+    build = form["build"]
+    return EngineIdentity(
+        digest=bytes.fromhex(form["digest"]),
+        engine=form["engine"],
+        guidance=form["guidance"],
+        build=Build(
+            features=tuple(build["features"]),
+            backends=tuple(build["backends"]),
+            machine=build["machine"],
+        ),
+        facts=form["facts"],
+    )

@@ -1,0 +1,341 @@
+"""The engine's child process, `python -m pyevm_agents.models.llama.worker`: it speaks on its pipes.
+
+It ends when its parent closes the pipe or is gone. An assertion of llama.cpp ends it as well, and
+only it: the parent reads the end of the stream and makes a fault of it.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import llguidance
+
+from precompiles.spec import PROMPT_BLOCK_TOKENS
+from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
+from pyevm_agents.models.decoding.guided import Guide, Output
+from pyevm_agents.models.decoding.reference import generate_by_reference
+from pyevm_agents.models.decoding.tokenizer import SpecialCutter, tokens_of_segments
+from pyevm_agents.models.engine_messages import (
+    Facts,
+    FileMessage,
+    LoadMessage,
+    MarginMessage,
+    Reply,
+    Request,
+    WorkMessage,
+    read_request,
+    write_message,
+)
+from pyevm_agents.models.gguf.adapter import read_adapter
+from pyevm_agents.models.gguf.files import FileStamp
+from pyevm_agents.models.llama import bindings as engine
+from pyevm_agents.models.llama.build_profile import BATCH_TOKENS
+from pyevm_agents.models.llama.canary import canary, logits_digest
+from pyevm_agents.models.llama.context import Context, Tally
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import IO
+
+    from precompiles.language_model import Margin
+
+ORPHAN_CHECK_SECONDS = 0.5
+"""Seconds between looks whether the parent lives: one that it forked may hold the pipe open."""
+
+
+class Worker:
+    """One loaded model and what the parent may ask of it."""
+
+    def __init__(self, replies: IO[bytes]) -> None:
+        """Answer on `replies`."""
+        self._replies = replies
+        self._llama: engine.Llama | None = None
+        self._context: Context | None = None
+
+    def answer(self, request: Request) -> Reply:
+        """Do what a request asks; what goes wrong becomes an error reply."""
+        try:
+            return OPERATIONS[request["operation"]](self, request)
+        except AgentsError as error:
+            return Reply(error=type(error).__name__, message=str(error))
+        except MemoryError:
+            return Reply(
+                error=EngineFault.__name__,
+                message="The engine's process has no memory left; use a smaller model or context",
+            )
+
+    def hello(self, _request: Request) -> Reply:
+        """Say what this engine is, before anything is loaded."""
+        return Reply(
+            engine=engine.engine_version(),
+            guidance=f"llguidance {llguidance.__version__}",
+            system_info=engine.system_info(),
+            backends=list(engine.backend_names()),
+            machine=platform.machine(),
+        )
+
+    def load(self, request: Request) -> Reply:
+        """Load the model's file, or its vocabulary alone, and say what it is."""
+        message = request["load"]
+        report = self._report if request["wants_progress"] else None
+        _require_unchanged(message)
+        self._unload()
+        adapter = None if message["adapter"] is None else read_adapter(_path(message["adapter"]))
+        llama = engine.Llama(
+            message["model"]["path"],
+            vocabulary_only=message["vocabulary_only"],
+            adapter=adapter,
+            report=report and (lambda done, total: report("load", done, total, "")),
+        )
+        context_tokens = _context_tokens(message, llama)
+        digest = ""
+        if not message["vocabulary_only"]:
+            self._context = Context(
+                llama,
+                threads=message["threads"],
+                context_tokens=context_tokens,
+                prefix_cache_bytes=message["prefix_cache_bytes"],
+            )
+            if report is not None:
+                report("check", 0, 1, "")
+            digest = canary(llama, self._context)
+        _require_unchanged(message)
+        self._llama = llama
+        self._cutter = SpecialCutter(llama.special_spellings())
+        self._guide = Guide(llama, self._cutter)
+        beginning, ends = llama.beginning_token(), llama.end_tokens()
+        return Reply(
+            facts=Facts(
+                name=llama.metadata("general.name") if adapter is None else adapter.name,
+                architecture=llama.metadata("general.architecture"),
+                context_tokens=context_tokens,
+                vocabulary_tokens=llama.vocabulary_tokens,
+                chat_template=llama.chat_template(),
+                bos_text=""
+                if beginning is None
+                else llama.piece(beginning).decode("utf-8", "replace"),
+                eos_text=llama.piece(ends[0]).decode("utf-8", "replace") if ends else "",
+                adds_bos=llama.adds_beginning(),
+                repacked=llama.is_repacked,
+                canary=digest,
+            )
+        )
+
+    def _unload(self) -> None:
+        """Let go of a vocabulary, before it is loaded again with its weights."""
+        if self._llama is not None:
+            del self._guide, self._cutter
+            self._llama.close()
+            self._llama = None
+
+    def tokenize(self, request: Request) -> Reply:
+        """Return the tokens of segments."""
+        llama = self._loaded()
+        first = llama.beginning_token() if llama.adds_beginning() else None
+        return Reply(tokens=tokens_of_segments(llama, self._cutter, request["segments"], first))
+
+    def generate(self, request: Request) -> Reply:
+        """Continue a prompt under a grammar."""
+        self._loaded()
+        report = self._report if request["wants_progress"] else None
+        if report is not None:
+            report("prompt", 0, len(request["tokens"]), "")  # Its first batch takes a second.
+        evaluator = self._evaluator()
+        evaluator.tally = Tally()
+        evaluator.prompt_tokens = marked_tokens(len(request["tokens"]))
+        output = self._guide.generate(
+            evaluator,
+            request["tokens"],
+            request["grammar"],
+            request["max_tokens"],
+            report,
+            known=request.get("known_tokens", []),
+        )
+        return _reply_of(output) | Reply(work=_work_of(evaluator.tally, request))
+
+    def reference(self, request: Request) -> Reply:
+        """Continue a prompt under a grammar from nothing, token by token: see `reference.py`."""
+        self._loaded()
+        evaluator = self._evaluator()
+        evaluator.forget()
+        return _reply_of(
+            generate_by_reference(
+                self._guide,
+                evaluator,
+                request["tokens"],
+                request["grammar"],
+                request["max_tokens"],
+            )
+        )
+
+    def follow(self, request: Request) -> Reply:
+        """Say a given text under a grammar."""
+        self._loaded()
+        output = self._guide.follow(request["text"], request["grammar"], request["max_tokens"])
+        return _reply_of(output)
+
+    def text(self, request: Request) -> Reply:
+        """Return the text of tokens."""
+        return Reply(
+            text=b"".join(map(self._loaded().piece, request["tokens"])).decode("utf-8", "replace")
+        )
+
+    def logits(self, request: Request) -> Reply:
+        """Return the digest of the logits after some tokens: for checks that bits stay the same."""
+        evaluator = self._evaluator()
+        evaluator.tally = Tally()
+        evaluator.prompt_tokens = None
+        logits = evaluator.evaluate(
+            request["tokens"], batch_tokens=request.get("max_tokens", BATCH_TOKENS)
+        )
+        return Reply(logits=logits_digest(logits), work=_work_of(evaluator.tally, request))
+
+    def forget(self, _request: Request) -> Reply:
+        """Empty the context's memory and drop the prefixes set aside."""
+        self._evaluator().forget()
+        return Reply()
+
+    def _report(self, phase: str, done: int, total: int, text: str) -> None:
+        write_message(self._replies, Reply(progress=(phase, done, total, text)))
+
+    def _loaded(self) -> engine.Llama:
+        if self._llama is None:
+            raise EngineFault("The engine has loaded no model; ask it to `load` first")
+        return self._llama
+
+    def _evaluator(self) -> Context:
+        if self._context is None:
+            raise EngineFault(
+                "The engine has loaded a vocabulary and no weights; make a LlamaModel to generate"
+            )
+        return self._context
+
+
+OPERATIONS: Mapping[str, Callable[[Worker, Request], Reply]] = {
+    "hello": Worker.hello,
+    "load": Worker.load,
+    "tokenize": Worker.tokenize,
+    "generate": Worker.generate,
+    "reference": Worker.reference,
+    "follow": Worker.follow,
+    "text": Worker.text,
+    "logits": Worker.logits,
+    "forget": Worker.forget,
+}
+"""Everything a parent can ask for."""
+
+
+def marked_tokens(prompt_tokens: int) -> int:
+    """Return how much of a prompt the rules may hold to be warm: whole blocks.
+
+    Source: `precompiles.warm_prefixes`.
+    """
+    return prompt_tokens - prompt_tokens % PROMPT_BLOCK_TOKENS
+
+
+def _reply_of(output: Output) -> Reply:
+    return Reply(
+        text=output.text,
+        tokens=output.tokens,
+        forced_tokens=output.forced_tokens,
+        is_complete=output.is_complete,
+        margin=None if output.margin is None else _margin_of(output.margin),
+    )
+
+
+def _margin_of(margin: Margin) -> MarginMessage:
+    return MarginMessage(
+        gap=margin.gap,
+        token_index=margin.token_index,
+        chosen=margin.chosen,
+        other=margin.other,
+    )
+
+
+def _work_of(tally: Tally, request: Request) -> WorkMessage:
+    prompt_tokens = len(request["tokens"])  # Known and forced tokens may have been reused too.
+    return WorkMessage(
+        evaluated_tokens=tally.decoded_tokens,
+        reused_tokens=min(tally.kept_tokens + tally.restored_tokens, prompt_tokens),
+        restored_tokens=min(tally.restored_tokens, prompt_tokens),
+    )
+
+
+def _require_unchanged(message: LoadMessage) -> None:
+    for role, file in (("model", message["model"]), ("adapter", message["adapter"])):
+        if file is None:
+            continue
+        try:
+            stamp = FileStamp.of(_path(file))
+        except OSError as error:
+            raise EngineFault(
+                f"The {role} file {file['path']} is gone: {error.strerror}; put it back"
+            ) from error
+        if stamp.to_message() != file:
+            raise EngineFault(
+                f"The {role} file {file['path']} changed since its SHA-256 was taken; start again "
+                "with the new file"
+            )
+
+
+def _path(file: FileMessage) -> Path:
+    return Path(file["path"])
+
+
+def _context_tokens(message: LoadMessage, llama: engine.Llama) -> int:
+    """Return the context's length: as asked, else as trained, up to a bound."""
+    trained, asked = llama.trained_context_tokens, message["context_tokens"]
+    if trained == 0:
+        raise ConfigError(
+            f"The model file {message['model']['path']} does not say its context length; convert "
+            "it again"
+        )
+    if asked is None:
+        return min(trained, engine.MAX_DEFAULT_CONTEXT_TOKENS)
+    if not 0 < asked <= trained:
+        raise ConfigError(f"context_tokens is {asked}; this model was trained for 1 to {trained}")
+    return asked
+
+
+def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """Answer requests until the parent closes the pipe."""
+    worker = Worker(replies)
+    while (request := read_request(requests)) is not None:
+        write_message(replies, worker.answer(request))
+
+
+def end_with(parent: int) -> None:
+    """End this process once its parent is another: an orphan computes for nobody.
+
+    The end of the pipe is not enough: a process that the parent forked may hold it open, and while
+    a generation lasts nobody reads.
+    """
+    while os.getppid() == parent:
+        time.sleep(ORPHAN_CHECK_SECONDS)
+    os._exit(1)
+
+
+def main() -> None:
+    """Keep the pipes for messages alone: what libraries print goes to stderr."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle.
+    requests = os.fdopen(os.dup(0), "rb")
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
+    with suppress(BrokenPipeError):
+        serve(requests, replies)
+    sys.stderr.flush()
+    os._exit(0)  # Nothing to save, and no destructor of the engine to wait for.
+
+
+if __name__ == "__main__":
+    main()

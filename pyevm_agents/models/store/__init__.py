@@ -1,0 +1,1 @@
+"""Generations kept on disk, and the model that answers from them."""

@@ -1,0 +1,225 @@
+"""Generations remembered: call, gas estimation, mining, tracing and replay cost one inference."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections import OrderedDict
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from precompiles.language_model import Described
+from pyevm_agents.errors import ConfigError, EngineFault
+from pyevm_agents.models.fork_safety import keep_over_forks
+from pyevm_agents.models.store.rows import Question
+from pyevm_agents.models.store.store import Store
+from pyevm_agents.models.truncation import cut
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from precompiles.language_model import (
+        Facts,
+        Generation,
+        GenerationRequest,
+        LanguageModel,
+        Segment,
+    )
+
+RECENT_GENERATIONS = 256
+"""Generations at hand without the store, about 10 KB each: where it can't be written, a call and
+its transaction still cost one inference."""
+
+
+@runtime_checkable
+class Resuming(Protocol):
+    """A model that continues what a limit cut."""
+
+    def resume(self, request: GenerationRequest, known: Generation) -> Generation:
+        """Return what `generate(request)` would, given what it said under a lower limit."""
+
+
+@runtime_checkable
+class Spelling(Protocol):
+    """A model that knows the text of tokens."""
+
+    def text_of(self, tokens: tuple[int, ...]) -> str:
+        """Return their text."""
+
+
+@dataclass(slots=True)
+class _Turn:
+    """Threads that ask for one generation, one after the other."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    waiting: int = 0
+
+
+class RememberingModel:
+    """A language model that computes each generation once.
+
+    Implements `LanguageModel` around another one. What is remembered is a
+    function of the model's digest, its fingerprint, the prompt's tokens and the grammar. The limit
+    is no part of it: a lower one cuts what is known, a higher one continues what was cut.
+    """
+
+    def __init__(
+        self, model: LanguageModel, *, digest: bytes, fingerprint: str, store: Store | None = None
+    ) -> None:
+        """Wrap a model.
+
+        Input:
+            digest: what tells the model from others, see `ProfileFacts`.
+            fingerprint: the engine's profile, see `ProfileFacts`.
+            store: where generations are kept; None for one that ends with this object. Whoever
+                made it closes it.
+
+        Raises:
+            ConfigError: the store is a file, and the model computes nothing: what a script says is
+                no function of the prompt.
+        """
+        if store is not None and store.path is not None and is_weightless(fingerprint):
+            raise ConfigError(
+                f"The model has no weights (its fingerprint's canary is empty), so what it says "
+                f"must not be kept in {store.path}; leave out the store"
+            )
+        self.model = model
+        self.store = Store() if store is None else store
+        self.hits = 0
+        """Generations that were known."""
+
+        self.computed = 0
+        """Generations that the model was asked for from the start."""
+
+        self.resumed = 0
+        """Generations that the model continued where a lower limit had cut them."""
+
+        self.lock = threading.RLock()
+        self._digest = digest
+        self._fingerprint = fingerprint
+        self._recent: OrderedDict[bytes, Generation] = OrderedDict()
+        self._turns: dict[bytes, _Turn] = {}
+        keep_over_forks(self)
+
+    @property
+    def inferences(self) -> int:
+        """How often the model itself was asked."""
+        return self.computed + self.resumed
+
+    @property
+    def profile_facts(self) -> Facts | None:
+        """The facts of the model itself, where it has any."""
+        return self.model.profile_facts if isinstance(self.model, Described) else None
+
+    def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
+        """Return the tokens of a prompt, from the model itself."""
+        return self.model.tokenize(segments)
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        """Return what is known, cut to the request's limit, or ask the model for what is not.
+
+        Threads that ask for the same wait for the first. What a cut changes is told at
+        `truncation.cut`.
+        """
+        question = Question(
+            digest=self._digest,
+            fingerprint=self._fingerprint,
+            prompt_tokens=request.prompt_tokens,
+            grammar=request.grammar,
+        )
+        key = question.key()
+        with self._turn(key):
+            known = self._find(key, request.max_tokens)
+            if known is not None and _serves(known, request.max_tokens):
+                with self.lock:
+                    self.hits += 1
+                self.store.used(key)
+                spell = self.model.text_of if isinstance(self.model, Spelling) else None
+                return cut(known, request.max_tokens, spell)
+            generation = self._compute(request, known)
+            self._remember(key, generation)
+            self.store.put(question, generation)
+            return generation
+
+    def forget(self) -> None:
+        """Forget every generation, those of the store included.
+
+        Raises:
+            ConfigError: the store can't be written.
+        """
+        with self.lock:
+            self._recent.clear()
+        self.store.clear()
+
+    def after_fork(self) -> None:
+        """Begin anew in a child process: threads that waited are not in it."""
+        self._turns.clear()
+
+    @contextmanager
+    def _turn(self, key: bytes) -> Iterator[None]:
+        """Be the only one who asks for a generation."""
+        process = os.getpid()
+        with self.lock:
+            turn = self._turns.setdefault(key, _Turn())
+            turn.waiting += 1
+        try:
+            with turn.lock:
+                yield
+        finally:
+            with self.lock:
+                turn.waiting -= 1
+                if not turn.waiting and os.getpid() == process:
+                    del self._turns[key]
+
+    def _find(self, key: bytes, limit: int) -> Generation | None:
+        with self.lock:
+            recent = self._recent.get(key)
+            if recent is not None and _serves(recent, limit):
+                self._recent.move_to_end(key)
+                return recent
+        stored = self.store.get(key)
+        if stored is None or (recent is not None and not _is_longer(stored, recent)):
+            return recent
+        self._remember(key, stored)
+        return stored
+
+    def _compute(self, request: GenerationRequest, known: Generation | None) -> Generation:
+        if known is not None and isinstance(self.model, Resuming):
+            # What is known may be a damaged row's; a model that is at fault says so again.
+            with suppress(EngineFault):
+                generation = self.model.resume(request, known)
+                with self.lock:
+                    self.resumed += 1
+                self.store.count("resumes")
+                return generation
+        generation = self.model.generate(request)
+        with self.lock:
+            self.computed += 1
+        self.store.count("misses")
+        return generation
+
+    def _remember(self, key: bytes, generation: Generation) -> None:
+        with self.lock:
+            self._recent[key] = generation
+            self._recent.move_to_end(key)
+            if len(self._recent) > RECENT_GENERATIONS:
+                self._recent.popitem(last=False)
+
+
+def _serves(known: Generation, limit: int) -> bool:
+    return known.is_complete or limit <= len(known.tokens)
+
+
+def _is_longer(one: Generation, other: Generation) -> bool:
+    return one.is_complete or len(one.tokens) > len(other.tokens)
+
+
+def is_weightless(fingerprint: str) -> bool:
+    """Return whether a profile says of itself that nothing computes under it."""
+    try:
+        profile = json.loads(fingerprint)
+    except ValueError:
+        return False
+    return isinstance(profile, dict) and profile.get("canary") == ""

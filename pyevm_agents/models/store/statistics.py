@@ -1,0 +1,193 @@
+"""What a store of generations holds: its figures, and its generations with their questions."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models.store import store_rows
+from pyevm_agents.models.store.rows import (
+    DamagedRowError,
+    Question,
+    decode,
+    decompress,
+    unpack_tokens,
+)
+
+if TYPE_CHECKING:
+    from precompiles.language_model import Generation
+    from pyevm_agents.models.store.store import Store
+
+PROFILES = """
+SELECT digest, fingerprint, sum(is_complete = 1), sum(is_complete = 0)
+FROM generations JOIN profiles ON profiles.id = generations.profile
+GROUP BY profiles.id ORDER BY count(*) DESC
+"""
+
+KEYS = """
+SELECT key FROM generations JOIN profiles ON profiles.id = generations.profile
+WHERE digest = ? AND fingerprint = ? ORDER BY key
+"""
+
+ENTRY = f"""
+SELECT profiles.digest, fingerprint, source, {store_rows.FIELDS}
+FROM generations
+LEFT JOIN profiles ON profiles.id = generations.profile
+LEFT JOIN grammars ON grammars.id = generations.grammar
+WHERE key = ?
+"""  # noqa: S608 - constants
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileCount:
+    """How many generations one model has under one profile."""
+
+    digest: bytes
+    fingerprint: str
+    complete: int
+    incomplete: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Census:
+    """The figures of a store."""
+
+    file_bytes: int
+    """Of the file alone, as it is after the write-ahead log has been copied into it."""
+
+    free_bytes: int
+    """Of the file, what the next generations take first."""
+
+    profiles: tuple[ProfileCount, ...]
+    counts: dict[str, int]
+    """By `store.Event`, of all processes so far."""
+
+    oldest_us: int | None
+    newest_us: int | None
+    """When the first and the last of the generations there were written, since 1970."""
+
+    @property
+    def complete(self) -> int:
+        """Generations that came to their end."""
+        return sum(profile.complete for profile in self.profiles)
+
+    @property
+    def incomplete(self) -> int:
+        """Generations that a limit cut."""
+        return sum(profile.incomplete for profile in self.profiles)
+
+    @property
+    def hit_rate(self) -> float | None:
+        """The share of what was asked for that was known; None where nothing was asked."""
+        hits = self.counts.get("hits", 0)
+        asked = hits + self.counts.get("misses", 0) + self.counts.get("resumes", 0)
+        return hits / asked if asked else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A generation with what it answers."""
+
+    key: bytes
+    question: Question
+    generation: Generation
+
+
+def census(store: Store) -> Census:
+    """Return the figures of a store.
+
+    Raises:
+        ConfigError: it can't be read.
+    """
+    store.flush()
+    connection = _connection(store)
+    with store.lock:
+        try:
+            page_bytes = store_rows.pragma(connection, "page_size")
+            oldest, newest = connection.execute(
+                "SELECT min(written_us), max(written_us) FROM generations"
+            ).fetchone()
+            return Census(
+                file_bytes=store_rows.pragma(connection, "page_count") * page_bytes,
+                free_bytes=store_rows.pragma(connection, "freelist_count") * page_bytes,
+                profiles=tuple(
+                    ProfileCount(
+                        digest=row[0], fingerprint=row[1], complete=row[2], incomplete=row[3]
+                    )
+                    for row in connection.execute(PROFILES)
+                ),
+                counts=dict(connection.execute("SELECT name, value FROM counters")),
+                oldest_us=oldest,
+                newest_us=newest,
+            )
+        except sqlite3.Error as error:
+            raise _unreadable(store, error) from error
+
+
+def sample(
+    store: Store, digest: bytes, fingerprint: str, *, count: int | None, seed: int
+) -> list[bytes]:
+    """Return the keys of some of a model's generations under a profile, chosen by the seed.
+
+    Input:
+        count: how many; None for all.
+
+    Raises:
+        ConfigError: the store can't be read.
+    """
+    connection = _connection(store)
+    with store.lock:
+        try:
+            keys = [key for (key,) in connection.execute(KEYS, (digest, fingerprint))]
+        except sqlite3.Error as error:
+            raise _unreadable(store, error) from error
+    if count is None or count >= len(keys):
+        return keys
+    return random.Random(seed).sample(keys, count)  # noqa: S311 - a sample, no secret
+
+
+def entry(store: Store, key: bytes) -> Entry | None:
+    """Return the generation under a key with its question; None where it has gone.
+
+    Raises:
+        DamagedRowError: it is not as it was written, or answers another question than its key says.
+        ConfigError: the store can't be read.
+    """
+    connection = _connection(store)
+    with store.lock:
+        try:
+            row = connection.execute(ENTRY, (key,)).fetchone()
+        except sqlite3.Error as error:
+            raise _unreadable(store, error) from error
+    if row is None:
+        return None
+    match row:
+        case [bytes(digest), str(fingerprint), bytes(grammar), *fields]:
+            generation = decode(key, fields)
+            question = Question(
+                digest=digest,
+                fingerprint=fingerprint,
+                prompt_tokens=unpack_tokens(decompress(fields[0])),
+                grammar=decompress(grammar).decode(),
+            )
+        case _:
+            raise DamagedRowError("its model, profile or grammar is missing")
+    if question.key() != key:
+        raise DamagedRowError("its model, profile, prompt or grammar is not what its key says")
+    return Entry(key=key, question=question, generation=generation)
+
+
+def _connection(store: Store) -> sqlite3.Connection:
+    if store.connection is None:
+        raise ConfigError(store.trouble or "The store of generations is closed; open it again")
+    return store.connection
+
+
+def _unreadable(store: Store, error: sqlite3.Error) -> ConfigError:
+    return ConfigError(
+        f"The store of generations {store.path} can't be read: {error}; delete the file and the "
+        "two beside it whose names end in -wal and -shm"
+    )

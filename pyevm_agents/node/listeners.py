@@ -1,0 +1,72 @@
+"""Who is told what happens on a node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyevm_agents.tracing.console_log import console_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eth.abc import BlockHeaderAPI, ComputationAPI, SignedTransactionAPI
+
+    from pyevm_agents.chain import MinedBlock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watcher:
+    """Who is told what happens. Each is called in the thread that executes, and must be quick."""
+
+    mined: Callable[[MinedBlock], None] | None = None
+    waits: Callable[[SignedTransactionAPI], None] | None = None
+    """Is called in the thread that sends."""
+
+    undone: Callable[[list[BlockHeaderAPI]], None] | None = None
+    """Gets the headers of the blocks that are no longer on the chain, the latest first."""
+
+    printed: Callable[[str], None] | None = None
+    """Gets each line that a contract prints with `console.log`, in a transaction when it is mined,
+    or in a call: then in the thread that asked for it."""
+
+
+class Watchers:
+    """All of them, in the order in which they came."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._all: list[Watcher] = []
+
+    def add(self, watcher: Watcher) -> Callable[[], None]:
+        """Tell somebody what happens; return what ends that."""
+        self._all.append(watcher)
+        return lambda: self._all.remove(watcher)
+
+    def mined(self, mined: MinedBlock) -> None:
+        """Tell of a new block, and what was printed in it."""
+        for computation in mined.computations:
+            self.printed(computation)
+        for watcher in [*self._all]:
+            if watcher.mined is not None:
+                watcher.mined(mined)
+
+    def waits(self, transaction: SignedTransactionAPI) -> None:
+        """Tell of a transaction that waits."""
+        for watcher in [*self._all]:
+            if watcher.waits is not None:
+                watcher.waits(transaction)
+
+    def undone(self, headers: list[BlockHeaderAPI]) -> None:
+        """Tell of blocks that are no longer on the chain, where there are any."""
+        for watcher in [*self._all]:
+            if watcher.undone is not None and headers:
+                watcher.undone(headers)
+
+    def printed(self, computation: ComputationAPI) -> None:
+        """Tell what was printed in a transaction or a call, where somebody wants to know."""
+        takers = [one.printed for one in [*self._all] if one.printed is not None]
+        if takers:
+            for line in console_lines(computation):
+                for take in takers:
+                    take(line)

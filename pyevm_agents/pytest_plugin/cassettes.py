@@ -1,0 +1,311 @@
+"""Cassettes in pytest: the marker, `--record`, and what a test says that does not fit its own.
+
+    @pytest.mark.cassette
+    def test_the_agent_deposits(agent_chain, deploy): ...
+
+A part of `pytest_plugin/plugin.py`: it is loaded in every suite, so it imports nothing heavy
+before a marked test is set up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+import time
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pyevm_agents.pytest_plugin.tracebacks import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+    from pathlib import Path
+
+    from precompiles.language_model import Generation, GenerationRequest, LanguageModel, Segment
+    from pyevm_agents.testing.cassettes import CassettePlayer, CassetteRecorder
+    from pyevm_agents.testing.chain import AgentChain
+
+MARKER = "cassette"
+FOLDER = "cassettes"
+"""Beside the file of the tests."""
+
+RECORD = "--record"
+OTHER_RECORD = "--agent-record"
+"""Its name where another plugin has the first one."""
+
+MISSING = "=missing"
+MAX_NAME_CHARACTERS = 120
+
+UNFIT = re.compile(r"[^\w.\[\]=,+-]+", re.ASCII)
+"""What a file's name should not have on some system."""
+
+_SLOT = pytest.StashKey["Slot"]()
+_BEGUN = pytest.StashKey[float]()
+_WEIGHTS = pytest.StashKey[dict[object, Any]]()
+
+
+class Slot:
+    """A test's cassette: it plays, records, or says why it can do neither."""
+
+    def __init__(self, path: Path, name: str, *, test: str, begun_seconds: float) -> None:
+        """Begin empty.
+
+        Input: its file; what messages call it; whose it is; when this run of pytest began.
+        """
+        self.path = path
+        self.name = name
+        self._test = test
+        self._begun_seconds = begun_seconds
+        self.player: CassettePlayer | None = None
+        self.recorder: CassetteRecorder | None = None
+        self.error: Exception | None = None
+        self.has_changed: bool | None = None
+        """Whether recording changed the file; None where nothing was recorded."""
+
+    def finish(self) -> None:
+        """Check that all was played, or write what was recorded."""
+        if self.player is not None:
+            self.player.finish()
+        if self.recorder is not None:
+            self._require_own()
+            self.has_changed = self.recorder.finish()
+            if not self.has_changed:
+                os.utime(self.path)  # It was recorded in this run: see `_require_own`.
+
+    def _require_own(self) -> None:
+        """Refuse to overwrite what another test has just recorded, here or in a worker of xdist."""
+        from pyevm_agents.testing.cassettes import CassetteError, opened  # noqa: PLC0415 - see above
+
+        if not self.path.is_file() or self.path.stat().st_mtime < self._begun_seconds:
+            return
+        other = opened(self.path, name=self.name).test
+        if other != self._test:
+            raise CassetteError(
+                f"{self.name} was recorded for {other} in this run\ngive {self._test} a name of "
+                f'its own: @pytest.mark.{MARKER}(name="…"); if both ask the same, record one'
+            )
+
+
+class _Failing:
+    """A model that has no cassette to speak from. Implements `LanguageModel`."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
+        del segments
+        raise self._error
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        del request
+        raise self._error
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_load_initial_conftests(parser: pytest.Parser) -> None:
+    """Declare `--record`, under another name where a plugin or a conftest.py has it.
+
+    That is known from here on, and the command line is read once more after it.
+    """
+    name = OTHER_RECORD if _is_taken(parser, RECORD) else RECORD
+    group = parser.getgroup("agents")
+    group.addoption(
+        name,
+        action="store_const",
+        const="all",
+        dest=name,
+        help="record the cassettes of the marked tests that are run, with the real model",
+    )
+    # argparse looks for an option's whole text first, so this one needs no value of its own: with
+    # a value, `--record path::test` would take the path for it.
+    group.addoption(
+        name + MISSING,
+        action="store_const",
+        const="missing",
+        dest=name,
+        help="record those that have no file yet, replay the others",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker."""
+    config.stash[_BEGUN] = time.time()
+    config.addinivalue_line(
+        "markers",
+        f'{MARKER}(name=None): what the real model says in this test is recorded ("{RECORD}") and '
+        "then replayed, without the model",
+    )
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the models that were recorded."""
+    for model in config.stash.get(_WEIGHTS, {}).values():
+        model.close()
+
+
+@pytest.fixture
+def cassette_model() -> LanguageModel | None:
+    """Model that `--record` asks; override it to record with another one than the chain's own."""
+    return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
+) -> Generator[None, object, object]:
+    """Insert the cassette of a marked test into its chain."""
+    chain = yield
+    if fixturedef.argname == "agent_chain" and _marker(request.node) is not None:
+        _insert(request, chain)  # type: ignore[arg-type]
+    return chain
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Fail a marked test that has no cassette, or does not do what it holds."""
+    slot = item.stash.get(_SLOT, None)
+    if slot is None and _marker(item) is not None:
+        pytest.fail(
+            f"{item.nodeid} is marked {MARKER} and uses no agent_chain: ask for the fixture, or "
+            "use pyevm_agents.testing.cassette(chain, path) on a chain of your own",
+            pytrace=False,
+        )
+    if slot is not None and slot.error is not None:
+        raise slot.error
+    yield
+    if slot is not None:
+        slot.finish()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Tell what does not fit a cassette without the frames of the EVM that it passed."""
+    report = yield
+    slot = item.stash.get(_SLOT, None)
+    if slot is None:
+        return report
+    if call.excinfo is not None:
+        from pyevm_agents.testing.cassettes import CassetteError  # noqa: PLC0415 - see above
+
+        if isinstance(call.excinfo.value, CassetteError):
+            told: Any = report
+            told.longrepr = Message(str(call.excinfo.value))
+    if slot.has_changed is not None and report.when == "call" and report.passed:
+        report.agent_cassette = [slot.name, slot.has_changed]  # type: ignore[attr-defined]
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:  # noqa: ANN401 - pytest's, not public
+    """List what was recorded."""
+    reports = terminalreporter.stats.get("passed", [])
+    recorded = [one.agent_cassette for one in reports if hasattr(one, "agent_cassette")]
+    if not recorded:
+        return
+    terminalreporter.write_sep("=", "cassettes")
+    for name, has_changed in sorted(recorded):
+        terminalreporter.write_line(f"{name}: {'written' if has_changed else 'as it was'}")
+
+
+def _marker(node: object) -> pytest.Mark | None:
+    return node.get_closest_marker(MARKER) if isinstance(node, pytest.Item) else None
+
+
+def _insert(request: pytest.FixtureRequest, chain: AgentChain) -> None:
+    from pyevm_agents.testing.cassettes import (  # noqa: PLC0415 - see above
+        CassetteError,
+        CassettePlayer,
+        CassetteRecorder,
+        opened,
+    )
+
+    item, config = request.node, request.config
+    path = _path(item)
+    slot = item.stash[_SLOT] = Slot(
+        path,
+        _relative(path, config.rootpath),
+        test=item.nodeid,
+        begun_seconds=config.stash[_BEGUN],
+    )
+    option, mode = _option(config)
+    if mode == "all" or (mode == "missing" and not path.exists()):
+        slot.recorder = CassetteRecorder(path, test=item.nodeid, tell=_teller(item))
+        slot.recorder.insert(chain, _real_model(request, chain))
+        return
+    again = f"record it with the model: pytest {option} {shlex.quote(item.nodeid)}"
+    try:
+        tape = opened(path, name=slot.name, again=again)
+        slot.player = CassettePlayer(tape, slot.name, again=again)
+        slot.player.insert(chain)
+    except CassetteError as error:
+        slot.player, slot.error = None, error
+        chain.model.use_model(_Failing(error))
+
+
+def _path(item: pytest.Item) -> Path:
+    """Return where a test's cassette lies: each set of parameters has its own."""
+    marker = _marker(item)
+    if marker is None or marker.args or set(marker.kwargs) - {"name"}:
+        raise pytest.UsageError(
+            f"the marker {MARKER} of {item.nodeid} takes nothing but name=…, the file's name"
+        )
+    name, parameters = marker.kwargs.get("name"), getattr(item, "callspec", None)
+    if name is None:
+        name = item.nodeid.split("::", 1)[-1].replace("::", ".")
+    elif parameters is not None:
+        name = f"{name}[{parameters.id}]"
+    plain = UNFIT.sub("-", name)[:MAX_NAME_CHARACTERS]
+    if plain != name:
+        plain += "-" + hashlib.sha256(name.encode()).hexdigest()[:8]
+    return item.path.parent / FOLDER / item.path.stem / f"{plain}.json"
+
+
+def _relative(path: Path, root: Path) -> str:
+    return str(path.relative_to(root) if path.is_relative_to(root) else path)
+
+
+def _is_taken(parser: pytest.Parser, name: str) -> bool:
+    groups = [parser._anonymous, *parser._groups]  # noqa: SLF001 - argparse would end the run
+    return any(name in option.names() for group in groups for option in group.options)
+
+
+def _option(config: pytest.Config) -> tuple[str, str | None]:
+    """Return what `--record` is called here, and what it says."""
+    name = RECORD if hasattr(config.option, RECORD) else OTHER_RECORD
+    return name, getattr(config.option, name)
+
+
+def _real_model(request: pytest.FixtureRequest, chain: AgentChain) -> LanguageModel:
+    """Return the model to record: the suite's own, else the chain's with its weights."""
+    model: LanguageModel | None = request.getfixturevalue("cassette_model")
+    if model is not None:
+        return model
+    beginning = chain.beginning
+    weights = request.config.stash.setdefault(_WEIGHTS, {})
+    if beginning.vocabulary not in weights:  # One model, under whatever schedules.
+        weights[beginning.vocabulary] = beginning.weights()
+    loaded: LanguageModel = weights[beginning.vocabulary]
+    return loaded
+
+
+def _teller(item: pytest.Item) -> Callable[[str], None] | None:
+    """Return what writes progress to the terminal; None in a worker of xdist."""
+    plugins = item.config.pluginmanager
+    reporter: Any = plugins.get_plugin("terminalreporter")
+    capture: Any = plugins.get_plugin("capturemanager")
+    if reporter is None or item.config.get_verbosity() < 0:
+        return None
+
+    def tell(text: str) -> None:
+        from pyevm_agents.display import shown  # noqa: PLC0415 - see above
+
+        with nullcontext() if capture is None else capture.global_and_fixture_disabled():
+            reporter.ensure_newline()
+            reporter.write_line(f"recording {item.name}: {shown(text, MAX_NAME_CHARACTERS)}")
+
+    return tell

@@ -1,0 +1,263 @@
+"""The agent gas snapshot and the summary of costs in pytest.
+
+    pytest --agent-gas-snapshot     # writes .agent-gas-snapshot, to be committed
+    pytest --agent-gas-check        # fails where agents cost something else now
+
+A part of `pytest_plugin/plugin.py`: it is loaded in every suite, so it imports nothing heavy
+before a test had agents.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyevm_agents.testing.costs import Cost
+    from pyevm_agents.testing.gas_snapshot import Comparison
+
+COLLECTED = "agent_collected"
+"""What a worker of xdist says at its end: all tests that it found."""
+
+_GAS = pytest.StashKey["Gas"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare options."""
+    group = parser.getgroup("agents")
+    group.addoption(
+        "--agent-gas-snapshot",
+        action="store_true",
+        help="write what agents cost in each test to .agent-gas-snapshot, which is committed",
+    )
+    group.addoption(
+        "--agent-gas-check",
+        action="store_true",
+        help="fail where agents cost something else than .agent-gas-snapshot says",
+    )
+    group.addoption(
+        "--agent-gas-tolerance",
+        metavar="SHARE",
+        help="how much of a number may change: 0.01 or 1%% [default: 0]",
+    )
+    group.addoption(
+        "--agent-summary",
+        action="store_true",
+        help="show what agents cost in each test; -v shows it as well",
+    )
+    parser.addini("agent_gas_check", "always check the agent gas snapshot", "bool", default=False)
+    parser.addini("agent_gas_tolerance", "as --agent-gas-tolerance", default="0")
+    parser.addini(
+        "agent_gas_file", "where the agent gas snapshot is", default=".agent-gas-snapshot"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin to collect what tests cost."""
+    gas = config.stash[_GAS] = Gas(config)
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(gas, "pyevm_agents gas")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Note which tests there are, those included that are not to be run."""
+    gas = config.stash[_GAS]
+    if gas.wants_snapshot:
+        gas.collected.update(item.nodeid for item in items)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tell the process that reports which tests a worker found."""
+    output = getattr(session.config, "workeroutput", None)
+    gas = session.config.stash[_GAS]
+    if output is not None and gas.wants_snapshot:
+        output[COLLECTED] = sorted(gas.collected)
+
+
+class Gas:
+    """What the tests of a run cost, held against the snapshot."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        """Begin with nothing.
+
+        Raises: pytest.UsageError: the tolerance is no share.
+        """
+        option = config.option
+        self._config = config
+        self._is_written: bool = option.agent_gas_snapshot
+        self._is_checked = not self._is_written and bool(
+            option.agent_gas_check or config.getini("agent_gas_check")
+        )
+        self._tolerance = _share(option.agent_gas_tolerance or config.getini("agent_gas_tolerance"))
+        self._path: Path = config.rootpath / config.getini("agent_gas_file")
+        self._costs: dict[str, Cost] = {}
+        self._seconds: dict[str, float] = {}
+        self._silent: set[str] = set()
+        """Tests that passed without an agent's step."""
+
+        self._varying: set[str] = set()
+        """Tests of Hypothesis: their examples are others each time."""
+
+        self._comparison: Comparison | None = None
+        self._failure: str | None = None
+        self.collected: set[str] = set()
+
+    @property
+    def wants_snapshot(self) -> bool:
+        """Whether the snapshot is written or checked."""
+        return self._is_written or self._is_checked
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take note of what a test cost."""
+        told = getattr(report, "agent_cost", None)
+        if told is None:
+            if report.when == "call" and report.passed:
+                self._silent.add(report.nodeid)
+            return
+        from pyevm_agents.testing.costs import Cost  # noqa: PLC0415 - see above
+
+        self._costs[report.nodeid] = Cost(**told)
+        self._seconds[report.nodeid] = report.duration
+        if getattr(report, "agent_varies", False):
+            self._varying.add(report.nodeid)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:  # noqa: ANN401 - a worker of xdist
+        """Take note of which tests a worker found."""
+        self.collected.update((getattr(node, "workeroutput", None) or {}).get(COLLECTED, ()))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write or check the snapshot; fail the run where that does."""
+        if not self.wants_snapshot or session.config.option.collectonly:
+            return
+        from pyevm_agents.errors import ConfigError  # noqa: PLC0415 - see above
+
+        try:
+            self._settle()
+        except ConfigError as error:
+            self._failure = str(error)
+        if self._failure is not None and session.exitstatus in {
+            pytest.ExitCode.OK,
+            pytest.ExitCode.NO_TESTS_COLLECTED,
+        }:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:  # noqa: ANN401 - not public
+        """Show what agents cost, and what changed."""
+        is_asked = self._config.option.agent_summary or self._config.get_verbosity() > 0
+        if self._costs and is_asked:
+            terminalreporter.write_sep("=", "agents")
+            for line in self._summary():
+                terminalreporter.write_line(line)
+        if self._comparison is not None or self._failure is not None:
+            terminalreporter.write_sep("=", "agent gas", red=self._failure is not None)
+            for line in self._told():
+                terminalreporter.write_line(line)
+        if self._failure is not None:  # Else the last line would be a green "passed".
+            error = pytest.CollectReport(self._path.name, "failed", self._failure, result=None)
+            terminalreporter.stats.setdefault("error", []).append(error)
+
+    # -- inside -- #
+
+    def _settle(self) -> None:
+        """Compare with the snapshot, and write it if that is wanted."""
+        from pyevm_agents.testing.costs import NOTHING  # noqa: PLC0415 - see above
+        from pyevm_agents.testing.gas_snapshot import (  # noqa: PLC0415 - see above
+            compare,
+            read_snapshot,
+            write_snapshot,
+        )
+
+        if self._is_checked and not self._path.exists():
+            self._failure = (
+                f"there is no {self._path.name}: write it with pytest --agent-gas-snapshot, and "
+                "commit it"
+            )
+            return
+        costs = {test: it for test, it in self._costs.items() if test not in self._varying}
+        snapshot = read_snapshot(self._path)
+        gone = {test for test in snapshot if self._is_gone(test)}
+        silent = snapshot.keys() & (self._silent - self._costs.keys())
+        if self._is_written:
+            gone |= silent
+        else:
+            costs |= dict.fromkeys(silent, NOTHING)
+        tolerance = 0.0 if self._is_written else self._tolerance
+        self._comparison = compare(snapshot, costs, tolerance=tolerance, gone=gone)
+        if self._is_written:
+            kept = {test: cost for test, cost in snapshot.items() if test not in gone}
+            write_snapshot(kept | costs, self._path)
+        elif self._comparison.changes or self._comparison.new:
+            self._failure = (
+                "agents cost something else than the snapshot says. If that is right: "
+                "pytest --agent-gas-snapshot, for all tests or those named"
+            )
+
+    def _is_gone(self, test: str) -> bool:
+        """Whether a test is no longer there: what was not collected may be."""
+        file = test.split("::", 1)[0]
+        if not (self._config.rootpath / file).is_file():
+            return True
+        is_whole = not any("::" in argument for argument in self._config.args)
+        if getattr(self._config.option, "lf", False) or not is_whole:
+            return False
+        files = {one.split("::", 1)[0] for one in self.collected}
+        return file in files and test not in self.collected
+
+    def _told(self) -> Iterator[str]:
+        from pyevm_agents.display import counted  # noqa: PLC0415 - see above
+        from pyevm_agents.testing.gas_snapshot import table  # noqa: PLC0415 - see above
+
+        comparison = self._comparison
+        if comparison is not None:
+            yield from table(comparison, self._costs)
+        if self._failure is not None:
+            yield self._failure
+        elif self._is_written:
+            count = len(self._costs.keys() - self._varying)
+            yield f"{self._path.name}: has the {counted(count, 'test')} of this run"
+        elif comparison is not None and not comparison.gone:
+            within = f", within {self._tolerance:g}" if self._tolerance else ""
+            yield f"{self._path.name}: as it says{within}"
+
+    def _summary(self) -> Iterator[str]:
+        from pyevm_agents.testing.gas_snapshot import aligned  # noqa: PLC0415 - see above
+
+        heads = "test", "steps", "read", "warm", "written", "gas", "EVM", "prompt", "output", "s"
+        rows: list[tuple[str, ...]] = [heads]
+        rows += [
+            (
+                test,
+                f"{cost.steps}",
+                f"{cost.cold_tokens:,}",
+                f"{cost.warm_tokens:,}",
+                f"{cost.output_tokens:,}",
+                f"{cost.gas:,}",
+                f"{cost.evm:,}",
+                f"{cost.prompt:,}",
+                f"{cost.output:,}",
+                f"{self._seconds[test]:.2f}",
+            )
+            for test, cost in sorted(self._costs.items())
+        ]
+        yield from aligned(rows, left=1)
+
+
+def _share(text: str) -> float:
+    """Return a share: `0.01` or `1%`."""
+    number, is_percent = text.strip().removesuffix("%"), text.strip().endswith("%")
+    try:
+        share = float(number) / (100 if is_percent else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share < 1:
+        raise pytest.UsageError(
+            f"--agent-gas-tolerance {text}: it must be a share below 1, such as 0.01 or 1%"
+        )
+    return share

@@ -1,0 +1,221 @@
+"""The plugin for pytest: an agent chain in every test that asks for one.
+
+Loaded by its entry point in every suite of an environment that has this package, so it imports
+nothing heavy before a fixture is used.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pyevm_agents.pytest_plugin import cassettes, gas_snapshot, reports
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+    from contextlib import AbstractContextManager
+
+    from pyevm_agents.config.schedule_file import ScheduleFile
+    from pyevm_agents.testing.artifacts import Artifacts
+    from pyevm_agents.testing.chain import AgentChain
+    from pyevm_agents.testing.genesis_template import Prepared
+    from pyevm_agents.testing.model_stub import ModelOfTest
+
+PARTS = (cassettes, gas_snapshot, reports)
+"""What else belongs to the plugin: as light as this file."""
+
+MODEL_MARKER = "agent_model"
+SCHEDULE_MARKER = "agent_schedule"
+FORK_MARKER = "agent_fork"
+
+CACHE_FOLDER = "pyevm-agents"
+"""Of ours in pytest's own: a model's facts, so that a run needs no model for its genesis."""
+
+
+_CHAIN = pytest.StashKey["AgentChain"]()
+"""The chain of a test that has one."""
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare options, and register the parts.
+
+    For each name in `pytest_plugins` pytest would read the metadata of all that is installed.
+    """
+    for part in PARTS:
+        if not pluginmanager.has_plugin(part.__name__):
+            pluginmanager.register(part, part.__name__)
+    group = parser.getgroup("agents", "agent chains (pyevm-agents)")
+    group.addoption(
+        "--agent-model",
+        metavar="NAME",
+        help="model whose tokens and prices the chains have: a name or a GGUF file",
+    )
+    group.addoption(
+        "--agent-schedule",
+        metavar="FILE",
+        help="schedule of the chains: a JSON file that says what inference costs",
+    )
+    group.addoption(
+        "--agent-fork",
+        metavar="NAME",
+        help="Ethereum's fork of the chains: cancun or prague (the default)",
+    )
+    parser.addini("agent_fork", "Ethereum's fork of agent chains: cancun or prague (the default)")
+    parser.addini(
+        "agent_schedule",
+        "schedule of agent chains: a JSON file that says what inference costs, from the root",
+    )
+    parser.addini(
+        "agent_model", "model whose tokens and prices agent chains have: a name or a GGUF file"
+    )
+    parser.addini(
+        "agent_artifacts",
+        "folders of compiled contracts for `deploy`; where none is given, Foundry's out/ and "
+        "Hardhat's artifacts/, upwards from the root",
+        type="paths",
+        default=[],
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare markers."""
+    config.addinivalue_line(
+        "markers",
+        f"{MODEL_MARKER}(name): the model whose tokens and prices the test's agent chain has, a "
+        "name or a GGUF file",
+    )
+    config.addinivalue_line(
+        "markers",
+        f"{SCHEDULE_MARKER}(file): what inference costs on the test's agent chain, a schedule's "
+        "file or a `ScheduleFile`",
+    )
+    config.addinivalue_line(
+        "markers", f"{FORK_MARKER}(name): Ethereum's fork of the test's agent chain"
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Fail a test that passed and left a part of its model's script unsaid."""
+    yield
+    chain = item.stash.get(_CHAIN, None)
+    if chain is not None:
+        chain.model.verify()
+
+
+@pytest.fixture(scope="session")
+def _agent_beginnings(
+    pytestconfig: pytest.Config,
+) -> Iterator[Callable[[pytest.FixtureRequest], Prepared]]:
+    """Make what a test's chain begins with, once for each model, schedule and fork."""
+    from pyevm_agents.testing.genesis_template import prepared, preparing  # noqa: PLC0415 - see above
+
+    cache = getattr(pytestconfig, "cache", None)
+    kept_facts = None if cache is None else cache.mkdir(CACHE_FOLDER)
+
+    def beginning(request: pytest.FixtureRequest) -> Prepared:
+        return prepared(
+            _wanted_model(request),
+            schedule=_wanted_schedule(request),
+            fork=_wanted(request, FORK_MARKER, "the name of one fork"),
+            kept_facts=kept_facts,
+        )
+
+    with preparing():
+        yield beginning
+
+
+@pytest.fixture(scope="session")
+def _agent_artifacts(pytestconfig: pytest.Config) -> Artifacts:
+    """Find the artifacts of a run, once."""
+    from pyevm_agents.testing.artifacts import Artifacts  # noqa: PLC0415 - see above
+
+    return Artifacts(pytestconfig.getini("agent_artifacts"), root=pytestconfig.rootpath)
+
+
+@pytest.fixture
+def agent_chain(
+    request: pytest.FixtureRequest,
+    _agent_beginnings: Callable[[pytest.FixtureRequest], Prepared],
+    _agent_artifacts: Artifacts,
+) -> Iterator[AgentChain]:
+    """Agent chain at a genesis of its own, with its model, accounts, blocks and time."""
+    from pyevm_agents.testing.chain import AgentChain  # noqa: PLC0415 - see above
+
+    with AgentChain(_agent_beginnings(request), artifacts=_agent_artifacts) as chain:
+        request.node.stash[_CHAIN] = chain
+        yield chain
+        del request.node.stash[_CHAIN]
+
+
+@pytest.fixture
+def w3(agent_chain: AgentChain) -> Any:  # noqa: ANN401 - a web3.Web3
+    """`web3.Web3` on the test's agent chain, in process."""
+    return agent_chain.w3
+
+
+@pytest.fixture
+def accounts(agent_chain: AgentChain) -> tuple[str, ...]:
+    """Ten funded accounts of the test's agent chain."""
+    return agent_chain.accounts
+
+
+@pytest.fixture
+def deploy(agent_chain: AgentChain) -> Callable[..., Any]:
+    """Deploy a contract by name or path: `deploy("Token", supply=10)`."""
+    return agent_chain.deploy
+
+
+@pytest.fixture
+def model(agent_chain: AgentChain) -> ModelOfTest:
+    """What answers on the test's agent chain: `model.script(use(...), answer(...))`."""
+    return agent_chain.model
+
+
+@pytest.fixture
+def as_account(agent_chain: AgentChain) -> Callable[..., AbstractContextManager[str]]:
+    """Context manager that sends from any account meanwhile."""
+    return agent_chain.as_account
+
+
+def _wanted_model(request: pytest.FixtureRequest) -> str | Path | None:
+    """Return the model that a test, its run or its project chooses; None for the default one."""
+    wanted: str | Path | None = _wanted(request, MODEL_MARKER, "the name of one model")
+    if wanted is None:
+        return None
+    file = request.config.rootpath / wanted
+    return file if file.is_file() else wanted
+
+
+def _wanted_schedule(request: pytest.FixtureRequest) -> ScheduleFile | Path | None:
+    """Return the schedule that a test, its run or its project chooses; None for the default one."""
+    config = request.config
+    marked: ScheduleFile | Path | str | None = _marked(request, SCHEDULE_MARKER, "one schedule")
+    if marked is not None:
+        return config.rootpath / marked if isinstance(marked, str | PurePath) else marked
+    if told := config.getoption("--agent-schedule"):
+        return Path(config.invocation_params.dir, told)  # As the shell completes it.
+    written = config.getini("agent_schedule")
+    return config.rootpath / written if written else None
+
+
+def _wanted(request: pytest.FixtureRequest, name: str, wanted: str) -> Any:  # noqa: ANN401 - see `_marked`
+    """Return what a test's marker, an option or the configuration says, the first that does."""
+    option, config = "--" + name.replace("_", "-"), request.config
+    marked = _marked(request, name, wanted)
+    return marked or config.getoption(option) or config.getini(name) or None
+
+
+def _marked(request: pytest.FixtureRequest, name: str, wanted: str) -> Any:  # noqa: ANN401 - whatever is in a marker
+    """Return what a test's marker says, None where it has none.
+
+    Raises: pytest.UsageError: it says more or less than one thing.
+    """
+    marker = request.node.get_closest_marker(name)
+    if marker is None:
+        return None
+    if len(marker.args) != 1 or marker.kwargs:
+        raise pytest.UsageError(f"the marker {name} of {request.node.nodeid} takes {wanted}")
+    return marker.args[0]

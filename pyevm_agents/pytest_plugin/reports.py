@@ -1,0 +1,154 @@
+"""Reports in pytest: agents' steps under a test that failed, their cost beside each that passed.
+
+A part of `pytest_plugin/plugin.py`: it is loaded in every suite, so it imports nothing heavy
+before a test has an agent chain.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pyevm_agents.pytest_plugin.tracebacks import (
+    Message,
+    is_refusal,
+    leave_causes_out,
+    leave_kit_out,
+    leave_kit_out_between,
+    summary_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from pyevm_agents.testing.costs import Cost  # noqa: F401 - of what is stashed
+    from pyevm_agents.testing.run_log import AgentRun, RunLog
+
+SECTION = "agent steps"
+"""The title of what stands under a failed test."""
+
+PROPERTY = "agent_"
+"""Before the names of a test's properties, as JUnit's XML has them."""
+
+RUNS = "pyevm_agents.testing.run_log"
+"""Who keeps what agents do; imported with the first chain."""
+
+_COST = pytest.StashKey["Cost"]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin to report, in the process that does."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Colours(config), "pyevm_agents colours")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Forget what agents did in the test before."""
+    log = _log()
+    if log is not None:
+        log.clear()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Measure what agents cost in the test itself: what fixtures do is not in it.
+
+    A fixture of a wider scope works in one test for others, and which one that is depends on the
+    tests that are run.
+    """
+    log = _log()
+    if log is not None:
+        log.begin_cost()
+    yield
+    log = _log()
+    if log is not None and log.cost.steps:
+        item.stash[_COST] = log.cost
+        for field, number in asdict(log.cost).items():
+            item.user_properties.append((PROPERTY + field, number))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Put agents' steps under a test that failed, and their cost beside one that passed."""
+    root = item.config.rootpath
+    failure = None if item.config.getoption("fulltrace", default=False) else call.excinfo
+    refusal = failure if failure is not None and is_refusal(failure.value) else None
+    has_frames = True
+    if refusal is not None:
+        has_frames = leave_kit_out(refusal.tb, root)
+        leave_causes_out(refusal.value, root)
+    elif failure is not None:
+        leave_kit_out_between(failure.tb, root)
+    report = yield
+    if report.failed and refusal is not None:
+        _tell_refusal(report, refusal.value, has_frames=has_frames)
+    log = _log()
+    if log is None:
+        return report
+    if report.failed:
+        _add_steps(report, call, log)
+    cost = item.stash.get(_COST, None)
+    if call.when == "call" and report.passed and cost is not None:
+        is_varying = bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
+        # A report's fields come back from a worker of xdist.
+        told: Any = report
+        told.agent_cost, told.agent_varies = asdict(cost), is_varying
+    return report
+
+
+def _tell_refusal(report: pytest.TestReport, error: BaseException, *, has_frames: bool) -> None:
+    """Tell what was refused, in the summary's line too: a class's name leaves no room there."""
+    crash: Any = getattr(report.longrepr, "reprcrash", None)
+    if not has_frames:
+        report.longrepr = Message(str(error))  # type: ignore[assignment]
+    elif crash is not None:
+        crash.message = summary_of(error)
+
+
+def _add_steps(report: pytest.TestReport, call: pytest.CallInfo[None], log: RunLog) -> None:
+    """Put agents' steps under a test that failed, but for the run that its failure shows."""
+    from pyevm_agents.testing.assertions import SHOWN_RUN  # noqa: PLC0415 - see above
+    from pyevm_agents.testing.reports import runs_text  # noqa: PLC0415 - see above
+
+    error = None if call.excinfo is None else call.excinfo.value
+    shown: AgentRun | None = getattr(error, SHOWN_RUN, None)
+    runs = [one for one in log.runs if shown is None or not one.is_of(shown)]
+    count = log.count - len(log.runs) + len(runs)
+    if count:
+        report.sections.append((SECTION, runs_text(runs, count)))
+
+
+class Colours:
+    """Colours agents' steps where the terminal has colours: a worker of xdist doesn't know."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        """Report to a run's terminal."""
+        self._config = config
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Colour what is about to be told."""
+        if not report.failed or not any(title == SECTION for title, _ in report.sections):
+            return
+        terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is None or not terminal.hasmarkup:
+            return
+        from pyevm_agents.testing.reports import coloured  # noqa: PLC0415 - see above
+
+        markup = self._config.get_terminal_writer().markup
+        report.sections = [
+            (title, coloured(text, markup) if title == SECTION else text)
+            for title, text in report.sections
+        ]
+
+
+def _log() -> RunLog | None:
+    module: Any = sys.modules.get(RUNS)
+    found: RunLog | None = None if module is None else module.log
+    return found

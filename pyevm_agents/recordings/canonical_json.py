@@ -1,0 +1,208 @@
+"""The form of a fixture's file: one spelling of its JSON, and a digest of every item in it.
+
+A file is one object whose only key is the fixture's name. Beside the fixture's sections stand
+`digests`, which mirrors them down to single fields with SHA-256 digests of canonical JSON, and
+`digest`, that of `digests`. The digests are for accidents and for naming what was altered; whoever
+alters an item and all digests with it is found when the chain is executed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, TypeAlias
+
+from pyevm_agents.config.json_limits import MAX_DEPTH, is_too_deep
+from pyevm_agents.errors import ConfigError, FixtureError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Never
+
+Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
+
+DIGEST_DEPTH = 3
+"""Levels below a fixture that have digests of their own: section, item, field."""
+
+LINE_DEPTH = 4
+"""Levels of a file that stand on lines of their own: name, section, item, field."""
+
+DIGEST_KEYS = ("digest", "digests")
+
+
+def compact(value: Json) -> str:
+    """Return the canonical JSON of a value: sorted keys, no white space, ASCII."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def digest_of(value: Json) -> str:
+    """Return the SHA-256 of a value's canonical JSON, in hexadecimal."""
+    return "0x" + hashlib.sha256(compact(value).encode()).hexdigest()
+
+
+def serialise(name: str, sections: Mapping[str, Json]) -> str:
+    """Return the text of a fixture's file, with its digests."""
+    digests = _digests(dict(sections), DIGEST_DEPTH)
+    form: Json = {name: {**sections, "digests": digests, "digest": digest_of(digests)}}
+    return _spelled(form) + "\n"
+
+
+def parse(data: bytes, version: int) -> tuple[str, dict[str, Json]]:
+    """Return name and sections of a file's bytes, once every digest and every byte is right.
+
+    Raises: FixtureError: no JSON, no fixture, or an item that does not fit its digest; the message
+            names the first one. ConfigError: a fixture of another version.
+    """
+    text, value = _read(data)
+    if not isinstance(value, dict) or len(value) != 1:
+        raise FixtureError("no fixture: its JSON must be one object with the fixture's name")
+    ((name, form),) = value.items()
+    if not isinstance(form, dict):
+        raise FixtureError(f"no fixture: {name[:80]!r} is no object")
+    for key in DIGEST_KEYS:
+        if key not in form:
+            raise FixtureError(f"altered: {key} is missing")
+    sections = {key: item for key, item in form.items() if key not in DIGEST_KEYS}
+    found = _check_digests(sections, form["digests"], form["digest"])
+    _check_version(form, version, found)
+    if found is not None:
+        raise FixtureError(f"altered: {found}. Get the file again from where it came")
+    expected = _spelled(value) + "\n"
+    if text != expected:
+        _reject_spelling(text, expected)
+    info = form.get("_info")
+    if not isinstance(info, dict) or info.get("name") != name:
+        raise FixtureError(f"altered: the name {name[:80]!r} is not _info.name")
+    return name, sections
+
+
+def _check_version(form: dict[str, Json], version: int, found: str | None) -> None:
+    """Refuse a file of another version; what does not fit there (`found`) may be its new layout.
+
+    Raises: ConfigError: it is one.
+    """
+    info = form.get("_info")
+    stated = info.get("version") if isinstance(info, dict) else None
+    is_other = isinstance(stated, int) and stated != version
+    if is_other and (found is None or "_info.version" not in found):
+        raise ConfigError(
+            f"a fixture of version {stated}; this program reads version {version}: use the "
+            "program that wrote it, or record it again"
+        )
+
+
+def differences(computed: Json, stated: Json, path: str = "") -> Iterator[tuple[str, str]]:
+    """Walk two values; yield path and kind of each place where the second is another."""
+    left, right = _parts(computed, path), _parts(stated, path)
+    if left is None or right is None or type(computed) is not type(stated):
+        if type(computed) is not type(stated) or computed != stated:
+            yield path, "different"
+        return
+    for place in sorted(left.keys() | right.keys(), key=_in_order):
+        if place not in right:
+            yield place, "missing"
+        elif place not in left:
+            yield place, "unknown"
+        else:
+            yield from differences(left[place], right[place], place)
+
+
+def _parts(value: Json, path: str) -> dict[str, Json] | None:
+    """Return what an object or a list holds, by place."""
+    if isinstance(value, dict):
+        return {f"{path}.{key}" if path else key: item for key, item in value.items()}
+    if isinstance(value, list):
+        return {f"{path}[{index}]": item for index, item in enumerate(value)}
+    return None
+
+
+def _in_order(place: str) -> tuple[int, str]:
+    """Sort `[9]` before `[10]`."""
+    return len(place), place
+
+
+def _digests(value: Json, depth: int) -> Json:
+    if depth and isinstance(value, dict):
+        return {key: _digests(item, depth - 1) for key, item in value.items()}
+    if depth and isinstance(value, list):
+        return [_digests(item, depth - 1) for item in value]
+    return digest_of(value)
+
+
+def _check_digests(sections: dict[str, Json], digests: Json, digest: Json) -> str | None:
+    """Return what does not fit, in words; None where all does."""
+    try:
+        computed = _digests(dict(sections), DIGEST_DEPTH)
+        is_sealed = digest_of(digests) == digest
+        pair = (digests, computed) if is_sealed else (computed, digests)
+        found = list(differences(*pair))
+    except ValueError as error:  # A number that is none, such as 1e999.
+        return str(error)
+    if not found:
+        return None if is_sealed else "digest is not that of digests; every item fits its own"
+    place, kind = found[0]
+    told = "does not fit its digest" if kind == "different" else f"is {kind}"
+    if not is_sealed:
+        place = f"digests.{place}"
+        told = "is not the digest of its item" if kind == "different" else told
+    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    return f"{place} {told}{more}"
+
+
+def _read(data: bytes) -> tuple[str, Json]:
+    try:
+        text = data.decode("ascii")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        raise FixtureError(
+            f"line {line}, column {column}: byte 0x{data[error.start]:02x} is not ASCII, "
+            "as all of a fixture is"
+        ) from error
+    return text, read_json(text, "fixture")
+
+
+def read_json(text: str, kind: str) -> Json:
+    """Return the value of JSON, told to be of a kind of file.
+
+    Raises: FixtureError: it is none, or too deep.
+    """
+    if is_too_deep(text):
+        raise FixtureError(f"no {kind}: its JSON is more than {MAX_DEPTH} levels deep")
+    try:
+        value: Json = json.loads(text, parse_constant=_reject_constant)
+    except json.JSONDecodeError as error:
+        raise FixtureError(
+            f"no {kind}, for it is no JSON: line {error.lineno}, column {error.colno}: {error.msg}"
+        ) from error
+    except ValueError as error:  # An integer of more digits than Python converts.
+        raise FixtureError(f"no JSON that can be read: {error}") from error
+    return value
+
+
+def _reject_constant(name: str) -> Never:
+    raise FixtureError(f"no JSON: it holds the number {name}")
+
+
+def _reject_spelling(text: str, expected: str) -> Never:
+    same = next(
+        (i for i, (a, b) in enumerate(zip(text, expected, strict=False)) if a != b),
+        min(len(text), len(expected)),
+    )
+    line = text.count("\n", 0, same) + 1
+    column = same - text.rfind("\n", 0, same)
+    raise FixtureError(
+        f"altered: line {line}, column {column}: the values are right, and spelled in another way "
+        "than fixtures are (white space, order, escapes, a key twice)"
+    )
+
+
+def _spelled(value: Json, depth: int = 0) -> str:
+    """Return JSON whose outer levels stand on lines of their own."""
+    if depth == LINE_DEPTH or not value or not isinstance(value, (dict, list)):
+        return compact(value)
+    pad, end = "\n" + " " * (depth + 1), "\n" + " " * depth
+    if isinstance(value, list):
+        return "[" + ",".join(pad + _spelled(item, depth + 1) for item in value) + end + "]"
+    parts = (f"{pad}{compact(k)}: {_spelled(v, depth + 1)}" for k, v in sorted(value.items()))
+    return "{" + ",".join(parts) + end + "}"

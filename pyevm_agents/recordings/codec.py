@@ -1,0 +1,281 @@
+"""How a fixture is written down and read.
+
+What a file says twice (a header beside its RLP) is derived when it is written; when it is read, it
+must be what would be derived.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from eth_typing import Address
+
+from pyevm_agents.atomic_files import write_whole
+from pyevm_agents.chain import GenesisAccount
+from pyevm_agents.chain.block_rlp import decode_block
+from pyevm_agents.config import DIGEST_BYTES, ChainConfig
+from pyevm_agents.errors import BlockError, ConfigError, FixtureError
+from pyevm_agents.recordings import canonical_json
+from pyevm_agents.recordings.fixture import (
+    Fixture,
+    RecordedBlock,
+    RecordedStep,
+    RecordedTransaction,
+)
+from pyevm_agents.recordings.generation_codec import exchange_form, read_exchange
+from pyevm_agents.recordings.json_reader import NONCE_BITS, Node, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from eth.abc import BlockAPI
+
+    from pyevm_agents.recordings.canonical_json import Json
+
+FORMAT = "pyevm-agents chain fixture"
+VERSION = 1
+"""Raised whenever the meaning or the place of a field changes."""
+
+MARKS = (FORMAT.encode(), b'"digests"')
+"""What a fixture's file has at its two ends: one with neither is something else."""
+
+ADDRESS_BYTES = 20
+
+HEADER_FIELDS = {
+    "parentHash": "parent_hash",
+    "uncleHash": "uncles_hash",
+    "coinbase": "coinbase",
+    "stateRoot": "state_root",
+    "transactionsTrie": "transaction_root",
+    "receiptTrie": "receipt_root",
+    "bloom": "bloom",
+    "difficulty": "difficulty",
+    "number": "block_number",
+    "gasLimit": "gas_limit",
+    "gasUsed": "gas_used",
+    "timestamp": "timestamp",
+    "extraData": "extra_data",
+    "mixHash": "mix_hash",
+    "nonce": "nonce",
+    "baseFeePerGas": "base_fee_per_gas",
+    "withdrawalsRoot": "withdrawals_root",
+    "blobGasUsed": "blob_gas_used",
+    "excessBlobGas": "excess_blob_gas",
+    "parentBeaconBlockRoot": "parent_beacon_block_root",
+    "requestsHash": "requests_hash",
+}
+"""Names in ethereum/tests' BlockchainTests to py-evm's."""
+
+BLOOM_BYTES = 256
+
+
+def write_fixture(fixture: Fixture, path: Path) -> None:
+    """Write a fixture's file, whole or not at all.
+
+    Raises: ConfigError: the file can't be written.
+    """
+    write_whole(path, encode(fixture))
+
+
+def read_fixture(path: Path) -> Fixture:
+    """Read and check a fixture's file; replay it to check what is in it.
+
+    Raises: ConfigError: no such file, no fixture, or one of another version. FixtureError: altered.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: can't be read: {error.strerror}") from error
+    try:
+        return decode(data)
+    except (FixtureError, ConfigError) as error:
+        kind = type(error) if any(mark in data for mark in MARKS) else ConfigError
+        raise kind(f"{path}: {error}") from error
+
+
+def encode(fixture: Fixture) -> bytes:
+    """Return the bytes of a fixture's file."""
+    return canonical_json.serialise(fixture.name, sections(fixture)).encode()
+
+
+def decode(data: bytes) -> Fixture:
+    """Return the fixture of a file's bytes.
+
+    Raises: FixtureError: no fixture, or altered. ConfigError: of another version.
+    """
+    name, parts = canonical_json.parse(data, VERSION)
+    root = Node(parts, "")
+    if root["_info"]["format"].text() != FORMAT:
+        raise FixtureError(f"_info.format must be {FORMAT!r}")
+    fixture = _fixture(name, root)
+    found = next(canonical_json.differences(sections(fixture), parts), None)
+    if found is not None:
+        place, kind = found
+        told = f"does not fit {_source(place)}" if kind == "different" else f"is {kind}"
+        raise FixtureError(f"{place} {told}")
+    return fixture
+
+
+def sections(fixture: Fixture) -> dict[str, Json]:
+    """Return the sections of a fixture's file."""
+    genesis = decode_block(fixture.genesis)
+    last = fixture.blocks[-1].block if fixture.blocks else genesis
+    return {
+        "_info": {
+            "comment": fixture.comment,
+            "filledwith": fixture.tool,
+            "format": FORMAT,
+            "name": fixture.name,
+            "version": VERSION,
+        },
+        "network": fixture.config.fork.capitalize(),
+        "sealEngine": "NoProof",
+        "config": json.loads(fixture.config.to_json()),
+        "genesisBlockHeader": _header(genesis),
+        "genesisRLP": _hex(fixture.genesis),
+        "pre": _accounts(fixture.pre),
+        "blocks": [_block(block) for block in fixture.blocks],
+        "steps": [_step(step) for step in fixture.steps],
+        "lastblockhash": _hex(last.hash),
+        "postState": _accounts(fixture.post),
+    }
+
+
+def _block(block: RecordedBlock) -> Json:
+    return {
+        "rlp": _hex(block.encoded),
+        "blockHeader": _header(block.block),
+        "transactions": [
+            {
+                "hash": _hex(transaction.hash),
+                "sender": _hex(transaction.sender),
+                "gasUsed": hex(transaction.gas_used),
+                "status": hex(transaction.is_success),
+            }
+            for transaction in block.transactions
+        ],
+    }
+
+
+def _header(block: BlockAPI) -> dict[str, Json]:
+    values = block.header.as_dict()
+    written: dict[str, Json] = {"hash": _hex(block.hash)}
+    for name, field in HEADER_FIELDS.items():
+        if field not in values:  # It came with a later fork.
+            continue
+        value = values[field]
+        if name == "bloom":
+            value = value.to_bytes(BLOOM_BYTES, "big")
+        written[name] = _hex(value) if isinstance(value, bytes) else hex(value)
+    return written
+
+
+def _accounts(accounts: Mapping[Address, GenesisAccount]) -> Json:
+    return {
+        _hex(address): {
+            "balance": hex(account.balance_wei),
+            "code": _hex(account.code),
+            "nonce": hex(account.nonce),
+            "storage": {hex(slot): hex(value) for slot, value in account.storage.items()},
+        }
+        for address, account in accounts.items()
+    }
+
+
+def _step(step: RecordedStep) -> Json:
+    return {
+        "block": step.block,
+        "transaction": step.transaction,
+        "step": step.step,
+        **exchange_form(step.exchange),
+    }
+
+
+def _fixture(name: str, root: Node) -> Fixture:
+    config = root["config"]
+    try:
+        chain_config = ChainConfig.from_json(canonical_json.compact(config.value))
+    except ConfigError as error:
+        raise ConfigError(f"config: {error}") from error
+    return Fixture(
+        name=name,
+        comment=root["_info"]["comment"].text(),
+        tool=root["_info"]["filledwith"].text(),
+        config=chain_config,
+        genesis=_read_block(root["genesisRLP"]),
+        pre=_read_accounts(root["pre"]),
+        blocks=tuple(
+            RecordedBlock(
+                encoded=_read_block(block["rlp"]),
+                transactions=tuple(_read_transaction(t) for t in block["transactions"].items()),
+            )
+            for block in root["blocks"].items()
+        ),
+        steps=tuple(_read_step(step) for step in root["steps"].items()),
+        post=_read_accounts(root["postState"]),
+    )
+
+
+def _read_block(node: Node) -> bytes:
+    encoded = node.data()
+    try:
+        decode_block(encoded)
+    except BlockError as error:
+        raise FixtureError(f"{node.path}: {error}") from error
+    return encoded
+
+
+def _read_transaction(node: Node) -> RecordedTransaction:
+    status = node["status"].quantity()
+    if status not in {0, 1}:
+        raise FixtureError(f"{node.path}.status is {status}: must be 0 or 1")
+    return RecordedTransaction(
+        hash=node["hash"].data(DIGEST_BYTES),
+        sender=Address(node["sender"].data(ADDRESS_BYTES)),
+        gas_used=node["gasUsed"].quantity(),
+        is_success=status == 1,
+    )
+
+
+def _read_accounts(node: Node) -> dict[Address, GenesisAccount]:
+    return {
+        Address(Node(key, f"{node.path}'s address").data(ADDRESS_BYTES)): GenesisAccount(
+            balance_wei=account["balance"].quantity(),
+            nonce=account["nonce"].quantity(bits=NONCE_BITS),
+            code=account["code"].data(),
+            storage={
+                quantity(slot, value.path): value.quantity()
+                for slot, value in account["storage"].fields()
+            },
+        )
+        for key, account in node.fields()
+    }
+
+
+def _read_step(node: Node) -> RecordedStep:
+    return RecordedStep(
+        block=node["block"].integer(),
+        transaction=node["transaction"].integer(),
+        step=node["step"].integer(),
+        exchange=read_exchange(node),
+    )
+
+
+def _source(place: str) -> str:
+    """Return what a field repeats: whence it is written, and what it is held against."""
+    section, _, field = place.partition(".")
+    if section.startswith("blocks["):
+        return f"{section}.rlp"
+    derived = {
+        "genesisBlockHeader": "genesisRLP",
+        "lastblockhash": "the last block's rlp",
+        "network": "config.fork",
+        "sealEngine": "'NoProof', the only one there is",
+    }
+    return derived.get(section, f"how {field or section} is written")
+
+
+def _hex(data: bytes) -> str:
+    return "0x" + data.hex()

@@ -1,0 +1,179 @@
+"""What a fixture says and what is so, compared; a difference has a place, and shows both sides."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from precompiles.language_model import Generation
+from pyevm_agents.chain import GenesisAccount
+from pyevm_agents.errors import FixtureError
+from pyevm_agents.models.fakes.recorded import Exchange
+from pyevm_agents.models.truncation import same
+from pyevm_agents.recordings.fixture import RecordedTransaction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eth.abc import ReceiptAPI, SignedTransactionAPI
+
+    from precompiles.language_model import Segment
+    from pyevm_agents.recordings.fixture import RecordedStep
+
+SHOWN_CHARACTERS = 200
+"""Characters of a value that a difference quotes."""
+
+SHOWN_BEFORE = 40
+"""Characters that stand before the first difference of two texts, where they are quoted."""
+
+
+class MismatchError(FixtureError):
+    """The first place where a chain does not do what its fixture says."""
+
+    def __init__(
+        self, what: str, place: Sequence[int], *, expected: str = "", actual: str = ""
+    ) -> None:
+        """Say what differs, and where: a block, or a transaction in it, or a step of that."""
+        named = zip(("block", "transaction", "step"), place, strict=False)
+        told = f"\n  recorded: {expected}\n  now:      {actual}" if expected or actual else ""
+        super().__init__(f"{', '.join(f'{name} {index}' for name, index in named)}: {what}{told}")
+        self.what = what
+        self.place = tuple(place)
+        self.expected = expected
+        self.actual = actual
+
+
+def shown(value: object) -> str:
+    """Return a value for people, cut where it is long."""
+    if isinstance(value, Generation):
+        return f"{shown(value.text)} in {len(value.tokens)} tokens {shown(value.tokens)}"
+    text = "0x" + value.hex() if isinstance(value, bytes) else repr(value)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
+
+
+def is_unanswered(asked: Exchange) -> bool:
+    """Return whether a model failed over it."""
+    return asked.grammar is not None and asked.generation is None
+
+
+def check_exchange(step: RecordedStep, asked: Exchange) -> None:
+    """Compare what a model was asked and said, where it did not fail, with what is recorded.
+
+    Raises: MismatchError: they differ.
+    """
+    for field in fields(Exchange):
+        if field.name == "generation" and is_unanswered(asked):
+            continue
+        recorded, now = (getattr(e, field.name) for e in (step.exchange, asked))
+        if isinstance(recorded, Generation) and isinstance(now, Generation):
+            is_same = same(recorded, now)
+        else:
+            is_same = recorded == now
+        if not is_same:
+            raise MismatchError(
+                f"{field.name} differs",
+                _place(step),
+                expected=shown(recorded),
+                actual=shown(now),
+            )
+
+
+def check_prompt(
+    recorded: Sequence[RecordedStep], index: int, segments: tuple[Segment, ...]
+) -> None:
+    """Compare the prompt of a transaction's step with the recorded one.
+
+    A prompt repeats what was said in the steps before it: where the difference lies in their words,
+    theirs is the place.
+
+    Input:  the transaction's recorded steps; which of them is asked for, and with what.
+    Raises: MismatchError: they differ.
+    """
+    if index >= len(recorded):
+        return
+    step = recorded[index]
+    told, now = _text(step.exchange.segments), _text(segments)
+    at = _first_difference(told, now)
+    if at is None:
+        return
+    place, what = _place(step), f"the prompt differs from character {at} on"
+    for before in reversed(recorded[:index]):
+        prompt, said = _text(before.exchange.segments), before.exchange.generation
+        is_continued = told.startswith(prompt) and now.startswith(prompt)
+        if said is not None and is_continued and at < len(prompt) + len(said.text):
+            place = _place(before)
+            what = f"what it says is not what the prompt of step {step.step} repeats"
+            break
+    start = max(0, at - SHOWN_BEFORE)
+    raise MismatchError(what, place, expected=shown(told[start:]), actual=shown(now[start:]))
+
+
+def check_transaction(
+    block: int,
+    index: int,
+    recorded: Sequence[RecordedTransaction],
+    transaction: SignedTransactionAPI,
+    receipt: ReceiptAPI,
+) -> None:
+    """Compare what came of a block's transaction with what is recorded of all of them.
+
+    Raises: MismatchError: they differ.
+    """
+    if index >= len(recorded):
+        raise MismatchError("the transaction is not recorded", (block, index))
+    now = outcome(transaction, receipt, sum(one.gas_used for one in recorded[:index]))
+    for field in fields(RecordedTransaction):
+        left, right = getattr(recorded[index], field.name), getattr(now, field.name)
+        if left != right:
+            raise MismatchError(
+                f"{field.name} differs",
+                (block, index),
+                expected=shown(left),
+                actual=shown(right),
+            )
+
+
+def outcome(
+    transaction: SignedTransactionAPI, receipt: ReceiptAPI, gas_before: int
+) -> RecordedTransaction:
+    """Return what came of a transaction, given the gas that those before it in its block used."""
+    return RecordedTransaction(
+        hash=bytes(transaction.hash),
+        sender=transaction.sender,
+        gas_used=receipt.gas_used - gas_before,
+        is_success=receipt.state_root == b"\x01",
+    )
+
+
+def account_difference(
+    recorded: GenesisAccount | None, now: GenesisAccount | None
+) -> tuple[str, str, str]:
+    """Return in what two accounts differ first, in words, with both values."""
+    if recorded is None or now is None:
+        left, right = ("no account" if one is None else "an account" for one in (recorded, now))
+        return "differs", left, right
+    names = (field.name for field in fields(GenesisAccount) if field.name != "storage")
+    for name in names:
+        pair = getattr(recorded, name), getattr(now, name)
+        if pair[0] != pair[1]:
+            return f"differs in {name}", shown(pair[0]), shown(pair[1])
+    slots = sorted(recorded.storage.keys() | now.storage.keys())
+    both = ((slot, *(one.storage.get(slot, 0) for one in (recorded, now))) for slot in slots)
+    slot, old, new = next(found for found in both if found[1] != found[2])
+    return f"differs in slot {slot:#x}", hex(old), hex(new)
+
+
+def _place(step: RecordedStep) -> tuple[int, int, int]:
+    return step.block, step.transaction, step.step
+
+
+def _text(segments: Sequence[Segment]) -> str:
+    return "".join(segment.text for segment in segments)
+
+
+def _first_difference(left: str, right: str) -> int | None:
+    """Return the index of the first character that differs; None where none does."""
+    if left == right:
+        return None
+    both = zip(left, right, strict=False)
+    return next((i for i, (a, b) in enumerate(both) if a != b), min(len(left), len(right)))

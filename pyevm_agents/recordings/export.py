@@ -1,0 +1,252 @@
+"""A recorded run of agents, exported: what `ReplayAgentExecutor.sol` says again in any EVM.
+
+    steps = recorded_steps(call_frame, trace)        # of `debug_` and `agent_traceTransaction`
+    json_form(Replay(name="wallet", source="…", steps=steps))
+
+A step is one use of a model: the request as it stood in the calldata, the tools as the model read
+them, and what was said. What was computed stays outside: tokens and grammar are the model's, and no
+other EVM has one. `pyevm_agents.recordings.export_solidity` writes the same as Solidity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from eth_utils import to_checksum_address
+
+from precompiles.abi import (
+    DESCRIPTION_SELECTOR,
+    INPUT_DESCRIPTION_SELECTOR,
+    NAME_SELECTOR,
+    ParamDescription,
+    decode_input_description,
+    decode_request,
+    decode_string,
+)
+from precompiles.react import past_steps
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents import __version__
+from pyevm_agents.contracts import artifact
+from pyevm_agents.errors import AgentsError
+from pyevm_agents.recordings import canonical_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyevm_agents.recordings.canonical_json import Json
+
+    Frame = Mapping[str, Any]
+
+FORMAT = "pyevm-agents replay"
+VERSION = 1
+"""Raised whenever the meaning or the place of a field changes."""
+
+EXECUTOR = "0x" + EXECUTOR_ADDRESS.hex()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayTool:
+    """A tool as a model read it."""
+
+    address: str
+    """Where it was when it was recorded; a replay finds it by its place and its words."""
+
+    name: str
+    description: str
+    parameters: tuple[ParamDescription, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayStep:
+    """One use of a model: what it was asked, what it said, what that cost."""
+
+    transaction: str
+    number: int
+    """As `agent_traceTransaction` counts the steps of the transaction, from 1."""
+
+    agent: str
+    model_id: str
+    base_prompt: str
+    tools: tuple[ReplayTool, ...]
+    agent_reasoning: tuple[str, ...]
+    """Of the steps that the run had taken, without the empty entries that an agent appends."""
+
+    tool_results: tuple[str, ...]
+    prompt: str
+    is_final_answer: bool
+    answer: str
+    """Empty where a tool is used."""
+
+    tool: int
+    """The used tool's place in `tools`; 0 for a final answer."""
+
+    values: tuple[bytes, ...]
+    """`abi.encode` of each argument."""
+
+    reasoning: str
+    """Thought, action and action input; empty for a final answer."""
+
+    tokens: Mapping[str, int]
+    """Read cold, read warm, written, forced."""
+
+    prompt_gas: int
+    output_gas: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """What is exported."""
+
+    name: str
+    source: str
+    """Where it was recorded, for the reader."""
+
+    steps: tuple[ReplayStep, ...]
+
+    @property
+    def inference_gas(self) -> int:
+        """What all prompts and words cost."""
+        return sum(step.prompt_gas + step.output_gas for step in self.steps)
+
+
+def recorded_steps(frame: Frame, trace: Frame) -> tuple[ReplayStep, ...]:
+    """Return the steps that agents took in a transaction, in their order.
+
+    Input:  what `debug_traceTransaction` answers with its callTracer, and what
+            `agent_traceTransaction` answers.
+    Raises: AgentsError: the two don't tell of the same steps.
+    """
+    calls, told = list(_executor_calls(frame)), list(_flat(trace["steps"]))
+    if len(calls) != len(told):
+        raise AgentsError(
+            f"Transaction {trace['transactionHash']} has {len(calls)} finished calls of the "
+            f"executor and {len(told)} steps: what its agents said is not kept, as the chain is of "
+            "an earlier version; run it anew"
+        )
+    return tuple(
+        _step(trace["transactionHash"], call, one) for call, one in zip(calls, told, strict=True)
+    )
+
+
+def json_form(replay: Replay) -> str:
+    """Return a replay as a file of JSON, in the form of chain fixtures.
+
+    The fields of a step are those of `RecordedStep` in `ReplayAgentExecutor.sol`, so that ethers
+    and viem take a step as it stands.
+    """
+    sections: dict[str, Json] = {
+        "_info": {
+            "comment": replay.source,
+            "filledwith": f"pyevm-agents {__version__}",
+            "format": FORMAT,
+            "name": replay.name,
+            "version": VERSION,
+        },
+        "inferenceGas": replay.inference_gas,
+        "steps": [_step_form(step) for step in replay.steps],
+    }
+    return canonical_json.serialise(replay.name, sections)
+
+
+def _executor_calls(frame: Frame) -> Iterator[Frame]:
+    """Yield the calls of the executor that returned, in the order in which they were made."""
+    if str(frame.get("to", "")).lower() == EXECUTOR:
+        if "error" not in frame:
+            yield frame
+        return
+    for call in frame.get("calls", ()):
+        yield from _executor_calls(call)
+
+
+def _flat(steps: list[Frame]) -> Iterator[Frame]:
+    for step in steps:
+        yield step
+        yield from _flat(step["steps"])
+
+
+def _step(transaction: str, call: Frame, told: Frame) -> ReplayStep:
+    request = decode_request(_bytes(call["input"]))
+    past = past_steps(request)
+    result = artifact("IERCAgentExecutor").result("runNextIteration", _bytes(call["output"]))
+    is_final, answer, tool, (params, _), reasoning = result
+    addresses = [to_checksum_address(one) for one in request.tools]
+    read = _metadata(call)
+    return ReplayStep(
+        transaction=transaction,
+        number=told["number"],
+        agent=told["agent"],
+        model_id=request.model_id,
+        base_prompt=request.base_prompt,
+        tools=tuple(_tool(address, read) for address in addresses),
+        agent_reasoning=tuple(one.reasoning for one in past),
+        tool_results=tuple(one.observation for one in past),
+        prompt=request.prompt,
+        is_final_answer=is_final,
+        answer=answer,
+        tool=0 if is_final else addresses.index(to_checksum_address(tool)),
+        values=tuple(value for _, value in params),
+        reasoning=reasoning,
+        tokens=told["tokens"],
+        prompt_gas=told["gas"]["prompt"],
+        output_gas=told["gas"]["output"],
+    )
+
+
+def _metadata(call: Frame) -> dict[tuple[str, bytes], bytes]:
+    """Return what the executor read, by tool and selector."""
+    return {
+        (to_checksum_address(one["to"]), _bytes(one["input"])): _bytes(one["output"])
+        for one in call.get("calls", ())
+    }
+
+
+def _tool(address: str, read: Mapping[tuple[str, bytes], bytes]) -> ReplayTool:
+    return ReplayTool(
+        address=address,
+        name=decode_string(read[address, NAME_SELECTOR]),
+        description=decode_string(read[address, DESCRIPTION_SELECTOR]),
+        parameters=decode_input_description(read[address, INPUT_DESCRIPTION_SELECTOR]),
+    )
+
+
+def _step_form(step: ReplayStep) -> Json:
+    return {
+        "transaction": step.transaction,
+        "number": step.number,
+        "agent": step.agent,
+        "modelId": step.model_id,
+        "basePrompt": step.base_prompt,
+        "tools": [_tool_form(tool) for tool in step.tools],
+        "agentReasoning": list(step.agent_reasoning),
+        "toolResults": list(step.tool_results),
+        "prompt": step.prompt,
+        "isFinalAnswer": step.is_final_answer,
+        "answer": step.answer,
+        "tool": step.tool,
+        "values": ["0x" + value.hex() for value in step.values],
+        "reasoning": step.reasoning,
+        "tokens": dict(step.tokens),
+        "promptGas": step.prompt_gas,
+        "outputGas": step.output_gas,
+    }
+
+
+def _tool_form(tool: ReplayTool) -> Json:
+    return {
+        "address": tool.address,
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": [
+            {
+                "paramType": int(one.param_type),
+                "name": one.name,
+                "description": one.description,
+            }
+            for one in tool.parameters
+        ],
+    }
+
+
+def _bytes(text: str) -> bytes:
+    return bytes.fromhex(text.removeprefix("0x"))

@@ -1,0 +1,211 @@
+"""A recorded run as a Solidity library: a function that loads it, and one for each step."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from eth_abi import decode
+from eth_utils import to_checksum_address
+
+from precompiles.abi import ParamType
+from precompiles.escaping import escape_line
+from pyevm_agents import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pyevm_agents.recordings.export import Replay, ReplayStep, ReplayTool
+
+CONTRACTS = "@pyevm-agents/contracts"
+"""The folder of our contracts, as their README has it remapped."""
+
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_LAST_OF_FOUR_DIGITS = 0xFFFF
+
+_HEAD = """\
+// SPDX-License-Identifier: CC0-1.0
+// Written by `pyevm-agents export-replay` ({program}).
+// {source}
+pragma solidity ^0.8.20;
+
+import {{IERCAgentTool}} from "{contracts}/interfaces/IERCAgentTool.sol";
+import {{
+    RecordedStep, RecordedTool, ReplayAgentExecutor
+}} from "{contracts}/test/ReplayAgentExecutor.sol";
+
+/// @title What a model said, to be said again in any EVM: `AgentReplay.install(); {name}.load();`
+library {name} {{
+    /// @notice How many steps were recorded.
+    uint256 internal constant STEPS = {steps};
+
+    /// @notice Gas that their prompts and words cost. It was charged where they were recorded.
+    uint256 internal constant INFERENCE_GAS = {gas};
+"""
+
+_LOAD = """
+    /// @notice Gives the steps to the executor at 0x19.
+    function load() internal {
+        load(ReplayAgentExecutor(address(0x19)));
+    }
+
+    /// @notice Gives the steps to an executor.
+    function load(ReplayAgentExecutor executor) internal {
+"""
+
+
+def solidity_form(replay: Replay, *, contracts: str = CONTRACTS) -> str:
+    """Return a replay as a file of Solidity.
+
+    Input:  the replay, whose name becomes the library's; where our contracts are imported from.
+    """
+    return "".join(_Library(replay, contracts).lines())
+
+
+class _Library:
+    """One library: texts and lists of tools that come again stand in it once."""
+
+    def __init__(self, replay: Replay, contracts: str) -> None:
+        self._replay = replay
+        self._contracts = contracts
+        self._tools = list(dict.fromkeys(step.tools for step in replay.steps if step.tools))
+        texts = Counter(text for step in replay.steps for text in _texts(step))
+        again = [text for text, count in texts.items() if count > 1 and text]
+        self._names = {text: f"TEXT_{number}" for number, text in enumerate(again, start=1)}
+
+    def lines(self) -> Iterable[str]:
+        replay = self._replay
+        yield _HEAD.format(
+            program=f"pyevm-agents {__version__}",
+            source=_comment(replay.source),
+            contracts=self._contracts,
+            name=replay.name,
+            steps=len(replay.steps),
+            gas=replay.inference_gas,
+        )
+        if self._names:
+            yield "\n"
+        for text, name in self._names.items():
+            yield f"    string private constant {name} = {quoted(text)};\n"
+        yield _LOAD
+        for number in range(1, len(replay.steps) + 1):
+            yield f"        executor.record(step{number}());\n"
+        yield "    }\n"
+        for number, step in enumerate(replay.steps, start=1):
+            yield from self._step(number, step)
+        for number, tools in enumerate(self._tools, start=1):
+            yield from self._tool_list(number, tools)
+        yield "}\n"
+
+    def _step(self, number: int, step: ReplayStep) -> Iterable[str]:
+        yield f"""
+    /// @notice Step {step.number} of transaction {step.transaction},
+    ///   by agent {step.agent}: {_counted(step.tokens)}.
+    function step{number}() internal pure returns (RecordedStep memory step) {{
+        step.modelId = {self._text(step.model_id)};
+        step.basePrompt = {self._text(step.base_prompt)};
+"""
+        if step.tools:
+            yield f"        step.tools = tools{self._tools.index(step.tools) + 1}();\n"
+        for field, texts in (
+            ("agentReasoning", step.agent_reasoning),
+            ("toolResults", step.tool_results),
+        ):
+            if texts:
+                yield f"        step.{field} = new string[]({len(texts)});\n"
+            for index, text in enumerate(texts):
+                yield f"        step.{field}[{index}] = {self._text(text)};\n"
+        yield f"        step.prompt = {self._text(step.prompt)};\n"
+        if step.is_final_answer:
+            yield "        step.isFinalAnswer = true;\n"
+            yield f"        step.answer = {self._text(step.answer)};\n"
+        else:
+            yield from self._use(step)
+        yield f"        step.promptGas = {step.prompt_gas};\n"
+        yield f"        step.outputGas = {step.output_gas};\n    }}\n"
+
+    def _use(self, step: ReplayStep) -> Iterable[str]:
+        parameters = step.tools[step.tool].parameters
+        yield f"        step.tool = {step.tool}; // {_comment(step.tools[step.tool].name)}\n"
+        yield f"        step.values = new bytes[]({len(step.values)});\n"
+        for index, (parameter, value) in enumerate(zip(parameters, step.values, strict=True)):
+            expression = _encoding(parameter.param_type, value)
+            yield f"        step.values[{index}] = {expression}; // {_comment(parameter.name)}\n"
+        yield f"        step.reasoning = {self._text(step.reasoning)};\n"
+
+    def _tool_list(self, number: int, tools: Sequence[ReplayTool]) -> Iterable[str]:
+        yield f"""
+    function tools{number}() private pure returns (RecordedTool[] memory tools) {{
+        tools = new RecordedTool[]({len(tools)});
+"""
+        for index, tool in enumerate(tools):
+            place = f"        tools[{index}]"
+            yield f"{place}.name = {self._text(tool.name)}; // {tool.address}\n"
+            yield f"{place}.description = {self._text(tool.description)};\n"
+            if tool.parameters:
+                count = len(tool.parameters)
+                yield f"{place}.parameters = new IERCAgentTool.ParamDescription[]({count});\n"
+            for at, parameter in enumerate(tool.parameters):
+                yield (
+                    f"{place}.parameters[{at}] = IERCAgentTool.ParamDescription(\n"
+                    f"            IERCAgentTool.ParamType.{parameter.param_type.name}, "
+                    f"{self._text(parameter.name)}, {self._text(parameter.description)}\n"
+                    "        );\n"
+                )
+        yield "    }\n"
+
+    def _text(self, text: str) -> str:
+        return self._names.get(text) or quoted(text)
+
+
+def quoted(text: str) -> str:
+    r"""Return a text as a literal of Solidity: printable characters as they are, others escaped."""
+    written = "".join(map(_character, text))
+    return f'"{written}"' if written.isascii() else f'unicode"{written}"'
+
+
+def _character(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    is_plain = unicodedata.category(character)[0] not in "CZ" or character == " "
+    code = ord(character)
+    if is_plain and (character.isascii() or code > 0x9F):  # noqa: PLR2004 - the last control
+        return character
+    if code <= _LAST_OF_FOUR_DIGITS:
+        return f"\\u{code:04x}"
+    return "".join(f"\\x{byte:02x}" for byte in character.encode())
+
+
+def _counted(tokens: Mapping[str, int]) -> str:
+    read = f"{tokens['cold']} tokens read cold, {tokens['warm']} warm"
+    return f"{read}, {tokens['output']} written"
+
+
+def _comment(text: str) -> str:
+    """Return a text that ends no comment and turns no direction of writing."""
+    return escape_line(text).encode("ascii", "backslashreplace").decode()
+
+
+def _encoding(param_type: ParamType, value: bytes) -> str:
+    """Return an expression of Solidity that gives a value's ABI encoding."""
+    if param_type >= ParamType.STRING_ARRAY:
+        return f'hex"{value.hex()}"'
+    (plain,) = decode([param_type.abi_type], value)
+    if param_type is ParamType.ADDRESS:
+        return f"abi.encode(address({to_checksum_address(plain)}))"
+    if param_type is ParamType.STRING:
+        return f"abi.encode({quoted(plain)})"
+    if param_type is ParamType.BOOL:
+        return f"abi.encode({json.dumps(plain)})"
+    return f"abi.encode({param_type.abi_type}({plain}))"
+
+
+def _texts(step: ReplayStep) -> Iterable[str]:
+    """Yield the long texts of a step."""
+    yield step.base_prompt
+    yield step.prompt
+    yield step.reasoning
+    yield from step.agent_reasoning
+    yield from step.tool_results

@@ -1,0 +1,95 @@
+"""How what a model was asked and said is written down: in chain fixtures and in cassettes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from precompiles.language_model import Generation, Margin, Segment
+from pyevm_agents.models.fakes.recorded import Exchange
+
+if TYPE_CHECKING:
+    from pyevm_agents.recordings.canonical_json import Json
+    from pyevm_agents.recordings.json_reader import Node
+
+
+def settled(exchange: Exchange) -> Exchange:
+    """Return an exchange without what depends on the models' memory.
+
+    Whether a generation was cut by its model or out of a longer one that was known, its tokens are
+    the same; how many of them were forced, and its closest decision, is known in the first case.
+    """
+    generation = exchange.generation
+    if generation is None or generation.is_complete:
+        return exchange
+    return replace(exchange, generation=replace(generation, forced_tokens=0, margin=None))
+
+
+def exchange_form(exchange: Exchange) -> dict[str, Json]:
+    """Write an exchange."""
+    return {
+        "model": exchange.model,
+        "prompt": [
+            {"text": segment.text, "isTemplate": segment.is_template}
+            for segment in exchange.segments
+        ],
+        "promptTokens": list(exchange.prompt_tokens),
+        "grammar": exchange.grammar,
+        "maxTokens": exchange.max_tokens,
+        "generation": None if exchange.generation is None else _generation(exchange.generation),
+    }
+
+
+def read_exchange(node: Node) -> Exchange:
+    """Read an exchange.
+
+    Raises: FixtureError: it is none; the message names the field.
+    """
+    grammar, limit, generation = node["grammar"], node["maxTokens"], node["generation"]
+    return Exchange(
+        model=node["model"].text(),
+        segments=tuple(
+            Segment(text=part["text"].text(), is_template=part["isTemplate"].boolean())
+            for part in node["prompt"].items()
+        ),
+        prompt_tokens=tuple(token.integer() for token in node["promptTokens"].items()),
+        grammar=None if grammar.value is None else grammar.text(),
+        max_tokens=None if limit.value is None else limit.integer(),
+        generation=None if generation.value is None else _read_generation(generation),
+    )
+
+
+def _generation(generation: Generation) -> Json:
+    margin = generation.margin
+    return {
+        "text": generation.text,
+        "tokens": list(generation.tokens),
+        "forcedTokens": generation.forced_tokens,
+        "isComplete": generation.is_complete,
+        "margin": None
+        if margin is None
+        else {
+            "gap": float(margin.gap),
+            "tokenIndex": margin.token_index,
+            "chosen": margin.chosen,
+            "other": margin.other,
+        },
+    }
+
+
+def _read_generation(node: Node) -> Generation:
+    margin = node["margin"]
+    return Generation(
+        text=node["text"].text(),
+        tokens=tuple(token.integer() for token in node["tokens"].items()),
+        forced_tokens=node["forcedTokens"].integer(),
+        is_complete=node["isComplete"].boolean(),
+        margin=None
+        if margin.value is None
+        else Margin(
+            gap=margin["gap"].real(),
+            token_index=margin["tokenIndex"].integer(),
+            chosen=margin["chosen"].text(),
+            other=margin["other"].text(),
+        ),
+    )

@@ -1,0 +1,274 @@
+"""A fixture's blocks executed again, and held against what it says of them.
+
+Every block passes py-evm's own validation; then transactions, steps and the last state are compared
+one by one, so that a difference has a place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eth_utils import ValidationError, to_checksum_address
+from rlp import encode as rlp_encode
+
+from precompiles.react import GrammarViolationError
+from pyevm_agents.chain import Chain
+from pyevm_agents.chain.block_rlp import decode_block
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.errors import BlockError, ConfigError, EngineFault, FixtureError, RecordError
+from pyevm_agents.models.fakes.recorded import RecordedModel, RecordingModel
+from pyevm_agents.recordings.comparison import (
+    MismatchError,
+    account_difference,
+    check_exchange,
+    check_prompt,
+    check_transaction,
+    is_unanswered,
+    shown,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from eth.abc import ComputationAPI, ReceiptAPI, SignedTransactionAPI
+
+    from precompiles.language_model import LanguageModel
+    from pyevm_agents.models.fakes.recorded import Exchange
+    from pyevm_agents.recordings.fixture import Fixture, RecordedTransaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayedBlock:
+    """A block that gave what its fixture says."""
+
+    number: int
+    transactions: int
+    steps: int
+    """How often a model was asked."""
+
+    gas_used: int
+    state_root: bytes
+
+
+class Replay:
+    """A fixture's chain, executed block by block."""
+
+    def __init__(
+        self,
+        fixture: Fixture,
+        models: Mapping[str, LanguageModel] | None = None,
+    ) -> None:
+        """Begin at genesis.
+
+        Input:  a model for each of the configuration's names; None for what was recorded.
+        Raises: ConfigError: a model does not fit the configuration. MismatchError: genesis is
+                another. FixtureError: a step stands at no place that a replay comes to.
+        """
+        self.fixture = fixture
+        self._log: list[Exchange] = []
+        answering = recorded_models(fixture) if models is None else models
+        self._models = {
+            name: RecordingModel(model, name=name, log=self._log)
+            for name, model in answering.items()
+        }
+        _check_places(fixture)
+        self.chain = Chain(fixture.config, self._models, accounts=fixture.pre)
+        self._check_genesis()
+
+    def blocks(self) -> Iterator[ReplayedBlock]:
+        """Execute block after block; each that comes out is as recorded.
+
+        Raises: MismatchError: the first place that is not. EngineFault: a model failed.
+        """
+        for number, recorded in enumerate(self.fixture.blocks, start=1):
+            steps = self._execute(number, recorded.encoded, recorded.transactions)
+            header = recorded.block.header
+            yield ReplayedBlock(
+                number=number,
+                transactions=len(recorded.transactions),
+                steps=steps,
+                gas_used=header.gas_used,
+                state_root=header.state_root,
+            )
+        self._check_post()
+
+    def finish(self) -> Chain:
+        """Execute all blocks; return the chain at its head.
+
+        Raises: as `blocks`.
+        """
+        for _ in self.blocks():
+            pass
+        for model in self._models.values():
+            model.is_recording = False
+        return self.chain
+
+    def _execute(self, number: int, encoded: bytes, recorded: Sequence[RecordedTransaction]) -> int:
+        _check_number(number, encoded)
+        self._log.clear()
+        done: list[int] = []
+        """Length of the log at the end of each transaction."""
+
+        def watch(
+            transaction: SignedTransactionAPI, receipt: ReceiptAPI, computation: ComputationAPI
+        ) -> None:
+            del computation
+            index, start = len(done), done[-1] if done else 0
+            self._check_steps(number, index, self._log[start:])
+            check_transaction(number, index, recorded, transaction, receipt)
+            done.append(len(self._log))
+
+        try:
+            self.chain.import_block(encoded, watch=watch)
+        except (BlockError, ValidationError) as error:
+            at = None if len(done) == len(recorded) else len(done)
+            told = str(error).removeprefix(f"block {number}: ")
+            raise MismatchError(told, (number,) if at is None else (number, at)) from error
+        except (EngineFault, GrammarViolationError) as error:
+            asked = self._log[done[-1] if done else 0 :]
+            self._check_steps(number, len(done), asked, has_failed=True)
+            raise self._failure(number, len(done), asked, error) from error
+        if len(done) != len(recorded):
+            raise MismatchError(
+                f"{len(recorded)} transactions are recorded, the block has {len(done)}",
+                (number,),
+            )
+        return len(self._log)
+
+    def _failure(
+        self, block: int, transaction: int, asked: Sequence[Exchange], error: Exception
+    ) -> MismatchError:
+        """Return where a transaction's model, or the parser of its words, failed; and over what."""
+        step = len(asked)
+        if isinstance(error, RecordError) and error.segments is not None:
+            try:
+                check_prompt(self.fixture.steps_of(block, transaction), step, error.segments)
+            except MismatchError as mismatch:
+                return mismatch
+        elif asked and (isinstance(error, GrammarViolationError) or is_unanswered(asked[-1])):
+            step -= 1
+        return MismatchError(str(error), (block, transaction, step))
+
+    def _check_steps(
+        self, block: int, transaction: int, asked: Sequence[Exchange], *, has_failed: bool = False
+    ) -> None:
+        recorded = self.fixture.steps_of(block, transaction)
+        for step, exchange in zip(recorded, asked, strict=False):
+            check_exchange(step, exchange)
+        if len(asked) > len(recorded) or (len(asked) < len(recorded) and not has_failed):
+            first = min(len(asked), len(recorded))
+            raise MismatchError(
+                "the number of steps differs",
+                (block, transaction, first),
+                expected=f"{len(recorded)} steps",
+                actual=f"{len(asked)} steps",
+            )
+
+    def _check_genesis(self) -> None:
+        recorded, now = self.fixture.pre, self.chain.genesis_accounts
+        for address in sorted(recorded.keys() | now.keys()):
+            if recorded.get(address) != now.get(address):
+                told, left, right = account_difference(recorded.get(address), now.get(address))
+                raise MismatchError(
+                    f"genesis: pre: account {to_checksum_address(address)} {told} from what the "
+                    "configuration puts there",
+                    (0,),
+                    expected=left,
+                    actual=right,
+                )
+        computed = self.chain.block(0)
+        if rlp_encode(computed) == self.fixture.genesis:
+            return
+        stated = decode_block(self.fixture.genesis)
+        fields = computed.header.as_dict()
+        for name, value in stated.header.as_dict().items():
+            if fields[name] != value:
+                raise MismatchError(
+                    f"genesis: {name} differs: {_REASONS.get(name, 'config')} is not that of "
+                    "genesisRLP",
+                    (0,),
+                    expected=shown(value),
+                    actual=shown(fields[name]),
+                )
+        raise MismatchError("genesis: its body is not empty", (0,))
+
+    def _check_post(self) -> None:
+        number = len(self.fixture.blocks)
+        for address, recorded in self.fixture.post.items():
+            account = self.chain.account(address, recorded.storage)
+            if account != recorded:
+                told, left, right = account_difference(recorded, account)
+                raise MismatchError(
+                    f"postState: account {to_checksum_address(address)} {told}",
+                    (number,),
+                    expected=left,
+                    actual=right,
+                )
+        root = Chain(ChainConfig(), accounts=self.fixture.post).head.state_root
+        if root != self.chain.head.state_root:
+            raise MismatchError(
+                "postState: accounts or slots are missing, its root differs",
+                (number,),
+                expected=shown(root),
+                actual=shown(self.chain.head.state_root),
+            )
+
+
+_REASONS: Mapping[object, str] = {"state_root": "pre", "extra_data": "config"}
+"""Which section a field of the genesis header comes from, where it is not plain."""
+
+
+def recorded_models(
+    fixture: Fixture, beyond: Mapping[str, LanguageModel] | None = None
+) -> dict[str, LanguageModel]:
+    """Return models that say what a fixture recorded.
+
+    Input:  who answers what is not recorded, by the configuration's names; None for nobody.
+    Raises: ConfigError: two steps contradict each other, or the configuration lacks a name.
+    """
+    unknown = set(beyond or {}) - {profile.name for profile in fixture.config.models}
+    if unknown:
+        names = sorted(profile.name for profile in fixture.config.models)
+        raise ConfigError(
+            f"the chain's models are {names}, but {sorted(unknown)} were given as well"
+        )
+    return {
+        profile.name: RecordedModel(
+            (s.exchange for s in fixture.steps if s.exchange.model == profile.name),
+            beyond=(beyond or {}).get(profile.name),
+        )
+        for profile in fixture.config.models
+    }
+
+
+def _check_places(fixture: Fixture) -> None:
+    """Refuse steps that no replay comes to, or that are out of order."""
+    names = {profile.name for profile in fixture.config.models}
+    before = (0, 0, 0)
+    for index, step in enumerate(fixture.steps):
+        place = (step.block, step.transaction, step.step)
+        following = (*before[:2], before[2] + 1)
+        is_known = 1 <= step.block <= len(fixture.blocks) and step.transaction < len(
+            fixture.blocks[step.block - 1].transactions
+        )
+        if not is_known or not (place == following or (place > before and step.step == 0)):
+            raise FixtureError(
+                f"steps[{index}] says block {step.block}, transaction {step.transaction}, step "
+                f"{step.step}: no such place, or not the next one"
+            )
+        if step.exchange.model not in names:
+            raise FixtureError(
+                f"steps[{index}].model is {step.exchange.model!r}; the chain has {sorted(names)}"
+            )
+        before = place
+
+
+def _check_number(number: int, encoded: bytes) -> None:
+    """Refuse what is not the next block, before anything is executed of it."""
+    try:
+        stated = decode_block(encoded).number
+    except BlockError as error:
+        raise MismatchError(str(error), (number,)) from error
+    if stated != number:
+        raise MismatchError(f"its RLP is that of block {stated}", (number,))

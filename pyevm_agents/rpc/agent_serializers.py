@@ -1,0 +1,104 @@
+"""Agent traces as JSON: a tree, as agents use agents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eth_utils import to_checksum_address
+
+from pyevm_agents.agents.trace import closest_step
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from precompiles.language_model import Margin
+    from pyevm_agents.agents.trace import AgentTrace, InferenceUsage, TracedStep
+    from pyevm_agents.rpc.serializers import Json
+
+
+def trace_json(transaction_hash: bytes, trace: AgentTrace) -> Json:
+    """Serialize the trace of a transaction's agents.
+
+    Output: `isSuccess`, and the `reason` of a failure, which undoes what the tools did; `steps`,
+            each with the steps of the agent that it used as its own `steps`; tokens and gas of each
+            and of all; `closest`, the number of the step with the closest decision, counted from 1
+            in the order of execution.
+    """
+    usage = trace.usage
+    forms = [step_json(step, number) for number, step in enumerate(trace.steps, start=1)]
+    closest = closest_step(trace.steps)
+    return {
+        "transactionHash": "0x" + transaction_hash.hex(),
+        "isSuccess": trace.failure is None,
+        "reason": trace.failure,
+        "gas": {
+            "used": trace.gas_used,
+            "evm": trace.gas_used - usage.prompt_gas - usage.output_gas,
+            "prompt": usage.prompt_gas,
+            "output": usage.output_gas,
+        },
+        "tokens": _tokens_json(usage),
+        "closest": None if closest is None else closest + 1,
+        "steps": _tree(trace.steps, forms),
+    }
+
+
+def step_json(step: TracedStep, number: int) -> Json:
+    """Serialize one step, without those of the agent that it used."""
+    return {
+        "number": number,
+        "depth": step.depth,
+        "agent": to_checksum_address(step.agent),
+        "model": step.model,
+        "prompt": step.prompt,
+        "thought": step.words.thought,
+        "action": step.words.action,
+        "input": step.words.action_input,
+        "observation": step.observation,
+        "answer": step.words.answer,
+        **cost_json(step.usage, step.margin, step.seconds),
+        "steps": [],
+    }
+
+
+def cost_json(usage: InferenceUsage, margin: Margin | None, seconds: float | None) -> Json:
+    """Serialize the cost of a step, and how close its decisions were."""
+    return {
+        "tokens": _tokens_json(usage),
+        "gas": {"prompt": usage.prompt_gas, "output": usage.output_gas},
+        "margin": None
+        if margin is None
+        else {
+            "gap": margin.gap,
+            "token": margin.token_index,
+            "chosen": margin.chosen,
+            "other": margin.other,
+        },
+        "seconds": None if seconds is None else round(seconds, 4),
+    }
+
+
+def _tokens_json(usage: InferenceUsage) -> Json:
+    return {
+        "cold": usage.cold_tokens,
+        "warm": usage.warm_tokens,
+        "output": usage.output_tokens,
+        "forced": usage.forced_tokens,
+    }
+
+
+def _tree(steps: Sequence[TracedStep], forms: Sequence[Json]) -> list[Json]:
+    """Hang each step under the step of the agent that used its agent."""
+    roots: list[Json] = []
+    above: list[tuple[int, Json]] = []
+    for step, form in zip(steps, forms, strict=True):
+        while above and above[-1][0] >= step.depth:
+            above.pop()
+        if above:
+            below = above[-1][1]["steps"]
+            assert isinstance(below, list)  # noqa: S101 - as `step_json` writes it
+            below.append(form)
+        else:
+            roots.append(form)
+        above.append((step.depth, form))
+    return roots

@@ -1,0 +1,237 @@
+"""Who is told of agents' steps while a model works, and in which form.
+
+{"jsonrpc": "2.0", "method": "agent_subscription",
+ "params": {"subscription": "0x…", "result": {"kind": "tool", "source": "block",
+            "transactionHash": "0x…", "run": 7, "step": 1, "depth": 0, "agent": "0x…", …}}}
+
+Kinds, beside where each is, have:
+
+    start        `model`, `tokens` (`cold`, `warm`): a model is asked
+    reading      `done`, `total`: tokens of the prompt so far, at most ten times a second
+    writing      `done`, `total`, `text`: what is written so far
+    tool         `thought`, `action`, `input`, and its cost as `agent_traceTransaction` has it
+    answer       `thought`, `answer`, and its cost
+    observation  `observation`: what the tool told, null where it reverted
+    failure      `reason`: the step has no words, as the gas ended or a limit was reached
+    end          `isSuccess`, `reason`: of the transaction, the call or the estimate
+    fault        `reason`: the host failed, and no block holds it
+
+A reader that is slow loses nothing of the others' time: a message is
+handed to its session, which drops the session that lets too many wait.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from math import inf
+from time import monotonic  # noqa: TID251 - how often progress is told; no block depends on it
+from typing import TYPE_CHECKING
+
+from eth_utils import to_checksum_address
+
+from pyevm_agents.agents.events import (
+    RunEnded,
+    RunFaulted,
+    StepBegan,
+    StepFailed,
+    StepProgressed,
+    StepSaid,
+    ToolReturned,
+)
+from pyevm_agents.agents.trace import generation_seconds, total_usage
+from pyevm_agents.rpc import serializers
+from pyevm_agents.rpc.agent_serializers import cost_json
+from pyevm_agents.rpc.errors import LIMIT_EXCEEDED, RpcError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from eth_typing import Address
+
+    from precompiles.language_model import LanguageModel
+    from pyevm_agents.agents.events import Event, Purpose
+    from pyevm_agents.node import Node
+    from pyevm_agents.rpc.serializers import Json
+    from pyevm_agents.rpc.session import Session
+
+PROGRESS_SECONDS = 0.1
+"""How often progress is told at most. A model reads hundreds of tokens a second."""
+
+MAX_SUBSCRIPTIONS = 1_000
+"""Subscriptions to steps that may be open at once: each is told in the thread that executes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepCriteria:
+    """Which steps somebody wants to be told of. None: whichever."""
+
+    transaction_hash: bytes | None = None
+    agent: Address | None = None
+    purposes: frozenset[Purpose] | None = None
+    has_progress: bool = True
+    """Whether reading and writing are told as they go on."""
+
+    def takes(self, event: Event) -> bool:
+        """Whether an event is one of them."""
+        place = event.place
+        return (
+            self.transaction_hash in {None, place.transaction_hash}
+            and self.agent in {None, place.agent}
+            and (self.purposes is None or place.purpose in self.purposes)
+            and (self.has_progress or not isinstance(event, StepProgressed))
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Subscription:
+    criteria: StepCriteria
+    session: Session
+    tell: Callable[[Json], None]
+
+
+class StepSubscriptions:
+    """Sessions that are told of agents' steps. All of it may be used in any thread."""
+
+    def __init__(self, node: Node, numbers: Iterator[int]) -> None:
+        """Begin with none; only while there are any does anybody listen.
+
+        Input: the node; numbers that no other subscription has.
+        """
+        self._node = node
+        self._lock = threading.Lock()
+        self._subscriptions: dict[str, _Subscription] = {}
+        self._numbers = numbers
+        self._stop: Callable[[], None] | None = None
+        self._rhythm = Rhythm(PROGRESS_SECONDS)
+
+    def subscribe(self, session: Session, criteria: StepCriteria) -> str:
+        """Tell a session from now on; return the subscription's id.
+
+        Raises: RpcError: it can't be told anything, or too many are told already.
+        """
+        notify = session.notify
+        if notify is None:
+            raise RpcError(LIMIT_EXCEEDED, "notifications not supported: connect by WebSocket")
+        name = f"0x{next(self._numbers):032x}"
+
+        def tell(result: Json) -> None:
+            params = {"subscription": name, "result": result}
+            notify({"jsonrpc": "2.0", "method": "agent_subscription", "params": params})
+
+        with self._lock:
+            if len(self._subscriptions) >= MAX_SUBSCRIPTIONS:
+                raise RpcError(
+                    LIMIT_EXCEEDED,
+                    f"{MAX_SUBSCRIPTIONS:,} subscriptions to steps are open: close some of them",
+                )
+            self._subscriptions[name] = _Subscription(criteria=criteria, session=session, tell=tell)
+            if self._stop is None:
+                self._stop = self._node.chain.steps.listen(self._happened)
+        session.on_close(lambda: self._forget(name))
+        return name
+
+    def unsubscribe(self, name: str, session: Session) -> bool:
+        """Tell a session no more; return whether it had such a subscription."""
+        with self._lock:
+            found = self._subscriptions.get(name)
+            is_its = found is not None and found.session is session
+            if is_its:
+                self._end(name)
+            return is_its
+
+    def _forget(self, name: str) -> None:
+        with self._lock:
+            self._end(name)
+
+    def _end(self, name: str) -> None:
+        self._subscriptions.pop(name, None)
+        if not self._subscriptions and self._stop is not None:
+            self._stop()
+            self._stop = None
+
+    def _happened(self, event: Event) -> None:
+        """Tell of an event, in the thread that executes."""
+        if not self._rhythm.takes(event):
+            return
+        with self._lock:
+            takers = [one for one in self._subscriptions.values() if one.criteria.takes(event)]
+        if takers:
+            form = event_json(event, self._node.chain.models)
+            for taker in takers:
+                taker.tell(form)
+
+
+class Rhythm:
+    """Lets progress pass at most so often, for each run of its own, and all else always."""
+
+    def __init__(self, interval_seconds: float) -> None:
+        """Let progress pass so often."""
+        self._interval_seconds = interval_seconds
+        self._told: dict[int, tuple[float, bool]] = {}
+
+    def takes(self, event: Event) -> bool:
+        """Whether an event is to be told now. Beginning to write always is."""
+        run = event.place.run
+        if not isinstance(event, StepProgressed):
+            self._told.pop(run, None)
+            return True
+        now = monotonic()
+        last, was_writing = self._told.get(run, (-inf, False))
+        if event.is_writing == was_writing and now - last < self._interval_seconds:
+            return False
+        self._told[run] = (now, event.is_writing)
+        return True
+
+
+def event_json(event: Event, models: Mapping[str, LanguageModel]) -> Json:
+    """Write an event: its kind, where it is, and what belongs to its kind."""
+    place = event.place
+    kind, told = _told(event, models)
+    tx_hash = place.transaction_hash
+    return {
+        "kind": kind,
+        "source": place.purpose,
+        "transactionHash": None if tx_hash is None else serializers.data(tx_hash),
+        "run": place.run,
+        "step": place.step,
+        "depth": place.depth,
+        "agent": to_checksum_address(place.agent),
+        **told,
+    }
+
+
+def _told(event: Event, models: Mapping[str, LanguageModel]) -> tuple[str, Json]:
+    match event:
+        case StepBegan(prompted=prompted):
+            tokens = {"cold": prompted.cold_tokens, "warm": prompted.warm_tokens}
+            return "start", {"model": prompted.model, "tokens": tokens}
+        case StepProgressed():
+            kind = "writing" if event.is_writing else "reading"
+            return kind, {"done": event.done, "total": event.total, "text": event.text}
+        case StepSaid():
+            return _said(event, models)
+        case _:
+            return _came_of_it(event)
+
+
+def _said(event: StepSaid, models: Mapping[str, LanguageModel]) -> tuple[str, Json]:
+    words, inference = event.words, event.inference
+    seconds = generation_seconds(inference, models)
+    cost = cost_json(total_usage([inference]), inference.margin, seconds)
+    said: Json = {"thought": words.thought}
+    if words.action is None:
+        return "answer", {**said, "answer": words.answer, **cost}
+    return "tool", {**said, "action": words.action, "input": words.action_input, **cost}
+
+
+def _came_of_it(event: StepFailed | ToolReturned | RunEnded | RunFaulted) -> tuple[str, Json]:
+    match event:
+        case ToolReturned(observation=observation):
+            return "observation", {"observation": observation}
+        case StepFailed(reason=reason):
+            return "failure", {"reason": reason}
+        case RunEnded(failure=failure):
+            return "end", {"isSuccess": failure is None, "reason": failure}
+        case RunFaulted(reason=reason):
+            return "fault", {"reason": reason}

@@ -1,0 +1,76 @@
+"""Calls one after another, each on what those before it left behind; nothing of them is kept."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pyevm_agents.chain.calls import AccountOverride
+from pyevm_agents.tracing import MuxTracer, TouchedState, traced_vm
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eth_typing import Address
+
+    from pyevm_agents.chain.calls import BlockOverride, Call, CallResult
+    from pyevm_agents.node.state_view import StateView
+    from pyevm_agents.tracing import Tracer
+    from pyevm_agents.tracing.touched_state import TouchedAccount
+
+NO_ACCOUNT = AccountOverride(balance_wei=0, nonce=0, code=b"", storage={})
+
+
+class Sequence:
+    """Calls in one block's context.
+
+    What a call changed is what the next is told that accounts are.
+    """
+
+    def __init__(
+        self,
+        at: StateView,
+        accounts: Mapping[Address, AccountOverride] | None = None,
+    ) -> None:
+        """Begin with the state after a block, but for what accounts are said to be."""
+        self._at = at
+        self._accounts = dict(accounts or {})
+
+    def call(
+        self, call: Call, *, block: BlockOverride | None = None, tracer: Tracer | None = None
+    ) -> CallResult:
+        """Execute the next call.
+
+        Input:  what its block is said to be; who is told of it.
+        Raises: as `Chain.call`; the state is then as before.
+        """
+        touched = TouchedState()
+        tracers: dict[str, Tracer] = {"touched": touched}
+        if tracer is not None:
+            tracers["asked"] = tracer
+        result = self._at.chain.call(
+            call,
+            header=self._at.header,
+            overrides=self._accounts,
+            block=block,
+            trace=partial(traced_vm, tracer=MuxTracer(tracers)),
+        )
+        for account, before in touched.before.items():
+            after = touched.after[account]
+            if after != before:
+                told = self._accounts.get(account, AccountOverride())
+                self._accounts[account] = _left(told, after)
+        return result
+
+
+def _left(told: AccountOverride, after: TouchedAccount) -> AccountOverride:
+    """Return what an account is after a call that changed it."""
+    if after.is_empty:
+        return NO_ACCOUNT
+    return AccountOverride(
+        balance_wei=after.balance_wei,
+        nonce=after.nonce,
+        code=after.code,
+        storage=told.storage,
+        storage_diff={**told.storage_diff, **after.storage},
+    )

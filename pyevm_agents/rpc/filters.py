@@ -1,0 +1,256 @@
+"""What happens on a node, for who polls (filters) and for who is told (subscriptions).
+
+After `evm_revert` the logs of the blocks that are gone come again with `removed: true`, the latest
+first; then whatever is mined in their place.
+
+Source: execution-apis `eth_newFilter` and its kin; geth's pub/sub.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from functools import cache
+from time import monotonic  # noqa: TID251 - when a filter was polled; no block depends on it
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from pyevm_agents.chain import Record
+from pyevm_agents.node.listeners import Watcher
+from pyevm_agents.rpc import serializers
+from pyevm_agents.rpc.agent_subscriptions import StepSubscriptions
+from pyevm_agents.rpc.errors import INVALID_PARAMS, LIMIT_EXCEEDED, RpcError
+from pyevm_agents.rpc.logs import LogCriteria, logs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eth.abc import BlockHeaderAPI, SignedTransactionAPI
+
+    from pyevm_agents.chain import MinedBlock
+    from pyevm_agents.node import Node
+    from pyevm_agents.rpc.session import Session
+
+Kind: TypeAlias = Literal["blocks", "logs", "pending", "syncing"]
+"""Of "syncing" nobody is ever told anything: there is nobody to sync with."""
+
+MAX_FILTERS = 1_000
+"""Filters that may be open at once; the one that was not polled for longest goes."""
+
+MAX_QUEUED = 100_000
+"""Results that all filters together keep until they are polled; the filter that was not polled for
+longest goes. A log takes about 2 KB."""
+
+IDLE_SECONDS = 300.0
+"""A filter that is not polled for so long goes. Source: geth's `deadline`, and anvil's."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Filter:
+    """What somebody polls for."""
+
+    kind: Kind
+    polled_seconds: float
+    """When it was opened, or polled last."""
+
+    criteria: LogCriteria = field(default_factory=LogCriteria)
+    queue: deque[object] = field(default_factory=deque)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription:
+    """What somebody is told."""
+
+    kind: Kind
+    criteria: LogCriteria
+    is_full: bool
+    """Whether of waiting transactions all is told, or the hash."""
+
+    session: Session
+    tell: Callable[[object], None]
+
+
+class Events:
+    """Filters and subscriptions of a node. All of it may be used in any thread.
+
+    What is told is written before the lock is taken, and once for all who are told the same: to
+    subscribe never waits.
+    """
+
+    def __init__(self, node: Node, *, now: Callable[[], float] = monotonic) -> None:
+        """Begin to listen.
+
+        Input: the node; what tells time, in seconds.
+        """
+        self._node = node
+        self._now = now
+        self._lock = threading.Lock()
+        self._filters: dict[str, Filter] = {}
+        """By id, the one that was not polled for longest first."""
+
+        self._queued = 0
+        """Results in all of them."""
+
+        self._subscriptions: dict[str, Subscription] = {}
+        self._numbers = itertools.count(1)
+        self.steps = StepSubscriptions(node, self._numbers)
+        """Who is told of agents' steps."""
+
+        node.watchers.add(Watcher(mined=self._mined, waits=self._waits, undone=self._undone))
+
+    # -- polling -- #
+
+    def new_filter(self, kind: Kind, criteria: LogCriteria | None = None) -> str:
+        """Open a filter; return its id."""
+        with self._lock:
+            self._drop_idle()
+            if len(self._filters) >= MAX_FILTERS:
+                self._drop(next(iter(self._filters)))
+            name = hex(next(self._numbers))
+            self._filters[name] = Filter(
+                kind=kind, polled_seconds=self._now(), criteria=criteria or LogCriteria()
+            )
+            return name
+
+    def filter(self, name: str) -> Filter:
+        """Return a filter that is open.
+
+        Raises: RpcError: there is none.
+        """
+        with self._lock:
+            return self._polled(name)
+
+    def changes(self, name: str) -> list[object]:
+        """Return what came since the last poll.
+
+        Raises: RpcError: there is no such filter.
+        """
+        with self._lock:
+            queue = self._polled(name).queue
+            changes = [*queue]
+            self._queued -= len(queue)
+            queue.clear()
+        return changes
+
+    def _polled(self, name: str) -> Filter:
+        self._drop_idle()
+        found = self._filters.pop(name, None)
+        if found is None:
+            raise RpcError(INVALID_PARAMS, f"filter not found: {name}")
+        found.polled_seconds = self._now()
+        self._filters[name] = found
+        return found
+
+    def _drop_idle(self) -> None:
+        end = self._now() - IDLE_SECONDS
+        for name, one in [*self._filters.items()]:
+            if one.polled_seconds > end:
+                return
+            self._drop(name)
+
+    def _drop(self, name: str) -> None:
+        self._queued -= len(self._filters.pop(name).queue)
+
+    def _queue(self, found: Filter, results: list[object]) -> None:
+        found.queue.extend(results)
+        self._queued += len(results)
+        while self._queued > MAX_QUEUED:
+            self._drop(next(iter(self._filters)))
+
+    def close_filter(self, name: str) -> bool:
+        """Close a filter; return whether there was one."""
+        with self._lock:
+            is_open = name in self._filters
+            if is_open:
+                self._drop(name)
+            return is_open
+
+    # -- telling -- #
+
+    def subscribe(
+        self, kind: Kind, session: Session, *, criteria: LogCriteria, is_full: bool
+    ) -> str:
+        """Tell a session from now on; return the subscription's id.
+
+        Raises: RpcError: it can't be told anything.
+        """
+        notify = session.notify
+        if notify is None:
+            raise RpcError(LIMIT_EXCEEDED, "notifications not supported: connect by WebSocket")
+        name = f"0x{next(self._numbers):032x}"
+
+        def tell(result: object) -> None:
+            notify(
+                {
+                    "jsonrpc": "2.0",
+                    "method": "eth_subscription",
+                    "params": {"subscription": name, "result": result},
+                }
+            )
+
+        with self._lock:
+            self._subscriptions[name] = Subscription(
+                kind=kind, criteria=criteria, is_full=is_full, session=session, tell=tell
+            )
+        session.on_close(lambda: self._forget(name))
+        return name
+
+    def unsubscribe(self, name: str, session: Session) -> bool:
+        """Tell a session no more; return whether it had such a subscription."""
+        with self._lock:
+            found = self._subscriptions.get(name)
+            if found is None or found.session is not session:
+                return False
+            del self._subscriptions[name]
+            return True
+
+    def _forget(self, name: str) -> None:
+        with self._lock:
+            self._subscriptions.pop(name, None)
+
+    # -- what happens, in the thread that executes or admits -- #
+
+    def _tell(self, kind: Kind, polled: object, told: Callable[[Subscription], object]) -> None:
+        """Tell all of a kind.
+
+        Input:  what filters get; what makes that for a subscription.
+        """
+        with self._lock:
+            self._drop_idle()
+            for one in [one for one in self._filters.values() if one.kind == kind]:
+                self._queue(one, [polled])
+            subscriptions = self._of(kind)
+        for subscription in subscriptions:
+            subscription.tell(told(subscription))
+
+    def _of(self, kind: Kind) -> list[Subscription]:
+        return [one for one in self._subscriptions.values() if one.kind == kind]
+
+    def _tell_logs(self, record: Record, *, is_removed: bool = False) -> None:
+        if not any(receipt.logs for receipt in record.receipts):
+            return
+        logs = [log | {"removed": is_removed} for log in logs_of(record, LogCriteria())]
+        logs = logs[::-1] if is_removed else logs
+        with self._lock:
+            for one in [one for one in self._filters.values() if one.kind == "logs"]:
+                self._queue(one, [*filter(one.criteria.matches, logs)])
+            subscriptions = self._of("logs")
+        for subscription in subscriptions:
+            for log in filter(subscription.criteria.matches, logs):
+                subscription.tell(log)
+
+    def _mined(self, mined: MinedBlock) -> None:
+        header = mined.block.header
+        form = cache(lambda: serializers.header_json(header))
+        self._tell("blocks", serializers.data(header.hash), lambda _: form())
+        self._tell_logs(Record(block=mined.block, receipts=mined.receipts))
+
+    def _waits(self, transaction: SignedTransactionAPI) -> None:
+        hashed = serializers.data(transaction.hash)
+        form = cache(lambda: serializers.transaction_json(transaction))
+        self._tell("pending", hashed, lambda one: form() if one.is_full else hashed)
+
+    def _undone(self, headers: list[BlockHeaderAPI]) -> None:
+        for header in headers:
+            self._tell_logs(self._node.chain.record(header), is_removed=True)

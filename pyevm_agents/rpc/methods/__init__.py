@@ -1,0 +1,1 @@
+"""JSON-RPC methods, a file for each namespace; `registry.py` lists them all."""

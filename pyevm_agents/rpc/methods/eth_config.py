@@ -1,0 +1,74 @@
+"""`eth_config`: the rules of the chain. Source: EIP-7910."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from eth_typing import Address
+
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.rpc import serializers
+from pyevm_agents.rpc.method_table import Table
+
+if TYPE_CHECKING:
+    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.serializers import Json
+
+METHODS = Table()
+
+PRECOMPILES = {
+    number.to_bytes(20, "big"): name
+    for number, name in enumerate(
+        (
+            "ECREC",
+            "SHA256",
+            "RIPEMD160",
+            "ID",
+            "MODEXP",
+            "BN254_ADD",
+            "BN254_MUL",
+            "BN254_PAIRING",
+            "BLAKE2F",
+            "KZG_POINT_EVALUATION",
+            "BLS12_G1ADD",
+            "BLS12_G1MSM",
+            "BLS12_G2ADD",
+            "BLS12_G2MSM",
+            "BLS12_PAIRING_CHECK",
+            "BLS12_MAP_FP_TO_G1",
+            "BLS12_MAP_FP2_TO_G2",
+        ),
+        start=1,
+    )
+} | {bytes(EXECUTOR_ADDRESS): "AGENT_EXECUTOR"}
+"""Names of EIP-7910, and ours."""
+
+
+@METHODS.method("eth_config")
+def config(rpc: Rpc) -> Json:
+    """Return the rules that hold now, which hold from genesis on: no fork is ahead."""
+    chain, fork = rpc.node.chain, rpc.node.chain.fork
+    state = chain.state()
+    addresses = sorted(state.computation_class.get_precompiles())
+    return {
+        "current": {
+            "activationTime": 0,
+            "blobSchedule": {
+                "baseFeeUpdateFraction": fork.blob_base_fee_fraction,
+                "max": fork.max_blobs,
+                "target": fork.target_blobs,
+            },
+            "chainId": hex(chain.config.chain_id),
+            # With all forks at genesis, EIP-6122's hash is that of genesis alone.
+            "forkId": f"0x{crc32(chain.header(0).hash):08x}",
+            "precompiles": {PRECOMPILES[one]: serializers.data(one) for one in addresses},
+            "systemContracts": {
+                name: serializers.data(address)
+                for name, address in fork.system_contracts
+                if state.get_code(Address(address))
+            },
+        },
+        "next": None,
+        "last": None,
+    }

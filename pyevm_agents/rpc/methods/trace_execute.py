@@ -1,0 +1,222 @@
+"""`trace_*` that execute: calls that are tried, and transactions once more.
+
+Each tells what was asked for of `trace`, `stateDiff` and `vmTrace`. A call that is tried pays no
+fee, as in `eth_call`.
+
+Source: OpenEthereum's documentation of its trace module.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from eth_utils import ValidationError
+
+from pyevm_agents.chain.calls import Call
+from pyevm_agents.chain.transactions import (
+    BLOB_TYPE,
+    access_list_of,
+    authorizations_of,
+    effective_gas_price,
+    type_of,
+)
+from pyevm_agents.rpc import serializers
+from pyevm_agents.rpc.block_views import next_view, view_of
+from pyevm_agents.rpc.call_sequence import Sequence
+from pyevm_agents.rpc.errors import RpcError
+from pyevm_agents.rpc.failures import SERVER_ERROR
+from pyevm_agents.rpc.method_table import Table, optional
+from pyevm_agents.rpc.methods.eth_state import record_of
+from pyevm_agents.rpc.params import LATEST, BlockId, block, data, hash32, invalid, listed
+from pyevm_agents.rpc.replay import mined, traced, traced_at
+from pyevm_agents.rpc.transaction_params import asked, block_override, decode_transaction, overrides
+from pyevm_agents.tracing import (
+    PARITY,
+    FlatCallTracer,
+    MuxTracer,
+    StateDifferenceTracer,
+    VmTracer,
+    traced_vm,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eth.abc import SignedTransactionAPI
+    from eth_typing import Address
+
+    from pyevm_agents.chain.calls import AccountOverride, BlockOverride
+    from pyevm_agents.node.transaction_defaults import TransactionRequest
+    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.serializers import Json
+    from pyevm_agents.tracing import Place, Tracer
+
+METHODS = Table()
+
+TRACE, STATE_DIFFERENCE, VM_TRACE = "trace", "stateDiff", "vmTrace"
+TRACE_TYPES = (TRACE, STATE_DIFFERENCE, VM_TRACE)
+
+MAX_CALLS = 1_000
+
+
+class ReplayTracer(MuxTracer):
+    """Tells of one transaction what was asked for."""
+
+    def __init__(self, types: frozenset[str]) -> None:
+        """Tell these types."""
+        self._calls = FlatCallTracer(PARITY)  # Has the output, whatever is asked for.
+        self._types = types
+        tracers: dict[str, Tracer] = {TRACE: self._calls}
+        if STATE_DIFFERENCE in types:
+            tracers[STATE_DIFFERENCE] = StateDifferenceTracer()
+        if VM_TRACE in types:
+            tracers[VM_TRACE] = VmTracer()
+        super().__init__(tracers)
+
+    def result(self) -> Json:
+        """Return what was asked for, null or an empty list for what was not."""
+        told: Json = {STATE_DIFFERENCE: None, VM_TRACE: None}
+        for name, tracer in self.tracers.items():
+            told[name] = tracer.result()
+        if TRACE not in self._types:
+            told[TRACE] = []
+        root = self._calls.root
+        return {"output": serializers.data(b"" if root is None else root.frame.output), **told}
+
+
+def trace_types(value: object, name: str) -> frozenset[str]:
+    """Read which types of trace are wanted."""
+    types = listed(value, name)
+    for one in types:
+        if one not in TRACE_TYPES:
+            raise invalid(name, one, f"want {', '.join(TRACE_TYPES)}")
+    return frozenset(map(str, types))
+
+
+def traced_calls(value: object, name: str) -> list[tuple[TransactionRequest, frozenset[str]]]:
+    """Read calls, each with the types of trace that are wanted of it."""
+    calls = listed(value, name)
+    if len(calls) > MAX_CALLS:
+        raise invalid(name, calls, f"want at most {MAX_CALLS} calls, not {len(calls)}")
+    read = []
+    for index, one in enumerate(calls):
+        at = f"{name}[{index}]"
+        match listed(one, at):
+            case [call, types]:
+                read.append((asked(call, f"{at}[0]"), trace_types(types, f"{at}[1]")))
+            case other:
+                raise invalid(at, other, "want a call, and the types of trace")
+    return read
+
+
+@METHODS.method(
+    "trace_call",
+    asked,
+    trace_types,
+    optional(block, LATEST),
+    optional(overrides),
+    optional(block_override),
+)
+def trace_call(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
+    rpc: Rpc,
+    transaction: TransactionRequest,
+    trace_types: frozenset[str],
+    block: BlockId,
+    state_overrides: Mapping[Address, AccountOverride] | None = None,
+    block_override: BlockOverride | None = None,
+) -> Json:
+    """Try a call, and return its calls, its opcodes and what it would change, as asked for."""
+    at, call = view_of(rpc, block), transaction.to_call()
+    tracer = ReplayTracer(trace_types)
+    try:
+        at.chain.call(
+            call,
+            header=at.header,
+            overrides=state_overrides,
+            block=block_override,
+            trace=partial(traced_vm, tracer=tracer),
+        )
+    except ValidationError as error:
+        raise RpcError(SERVER_ERROR, f"err: {error}") from error
+    return tracer.result()
+
+
+@METHODS.method("trace_callMany", traced_calls, optional(block, LATEST))
+def trace_call_many(
+    rpc: Rpc, calls: list[tuple[TransactionRequest, frozenset[str]]], block: BlockId
+) -> list[Json]:
+    """Try calls, each on what those before it left; return of each what was asked for."""
+    sequence = Sequence(view_of(rpc, block))
+    results = []
+    for index, (transaction, types) in enumerate(calls):
+        call = transaction.to_call()
+        tracer = ReplayTracer(types)
+        try:
+            sequence.call(call, tracer=tracer)
+        except ValidationError as error:
+            raise RpcError(SERVER_ERROR, f"err: calls[{index}]: {error}") from error
+        results.append(tracer.result())
+    return results
+
+
+@METHODS.method("trace_rawTransaction", data, trace_types)
+def trace_raw_transaction(rpc: Rpc, transaction: bytes, trace_types: frozenset[str]) -> Json:
+    """Try a signed transaction in the next block, and send it to nobody."""
+    read = decode_transaction(transaction, rpc.node.chain.transaction_builder)
+    at = next_view(rpc, None, read.sender, read.nonce)
+    call = _call_of(read, int(at.header.base_fee_per_gas or 0))
+    tracer = ReplayTracer(trace_types)
+    try:
+        at.chain.call(call, header=at.header, trace=partial(traced_vm, tracer=tracer))
+    except ValidationError as error:
+        raise RpcError(SERVER_ERROR, f"err: {error}") from error
+    return tracer.result()
+
+
+@METHODS.method("trace_replayTransaction", hash32, trace_types)
+def trace_replay_transaction(
+    rpc: Rpc, transaction_hash: bytes, trace_types: frozenset[str]
+) -> Json:
+    """Execute a mined transaction again, and return of it what was asked for."""
+
+    def make(place: Place, logs_before: int) -> ReplayTracer:
+        del place, logs_before
+        return ReplayTracer(trace_types)
+
+    return traced_at(rpc, *mined(rpc, transaction_hash), make).result()
+
+
+@METHODS.method("trace_replayBlockTransactions", block, trace_types)
+def trace_replay_block_transactions(
+    rpc: Rpc, number: BlockId, trace_types: frozenset[str]
+) -> list[Json]:
+    """Execute a block's transactions again, and return of each what was asked for."""
+
+    def make(place: Place, logs_before: int) -> ReplayTracer:
+        del place, logs_before
+        return ReplayTracer(trace_types)
+
+    record = record_of(rpc, number)
+    return [
+        tracer.result() | {"transactionHash": serializers.data(transaction.hash)}
+        for transaction, tracer in zip(
+            record.block.transactions, traced(rpc, record, make), strict=True
+        )
+    ]
+
+
+def _call_of(transaction: SignedTransactionAPI, base_fee_wei: int) -> Call:
+    """Return a signed transaction as a call of its sender."""
+    is_blob = type_of(transaction) == BLOB_TYPE
+    return Call(
+        to=transaction.to or None,
+        sender=transaction.sender,
+        data=transaction.data,
+        value_wei=transaction.value,
+        gas=transaction.gas,
+        gas_price_wei=effective_gas_price(transaction, base_fee_wei),
+        access_list=tuple((one, tuple(slots)) for one, slots in access_list_of(transaction)),
+        authorizations=tuple(authorizations_of(transaction)),
+        blob_hashes=tuple(transaction.blob_versioned_hashes) if is_blob else (),
+    )

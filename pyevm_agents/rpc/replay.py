@@ -1,0 +1,108 @@
+"""Mined transactions, executed once more for a tracer.
+
+Nothing is kept of a transaction's execution: it is executed again, behind those before it in its
+block. What its models said is kept with the block, and said again, whatever answers by now.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pyevm_agents.rpc.errors import RpcError
+from pyevm_agents.rpc.failures import SERVER_ERROR
+from pyevm_agents.tracing import CallTree, FlatCallTracer, Place, selectively_traced_vm
+from pyevm_agents.tracing.flat_call_tracer import PARITY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import TypeVar
+
+    from eth.abc import SignedTransactionAPI
+
+    from pyevm_agents.chain import Record
+    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.serializers import Json
+    from pyevm_agents.tracing import Tracer
+
+    TracerT = TypeVar("TracerT", bound="Tracer")
+    Make = Callable[[Place, int], TracerT]
+    """Returns a tracer for a place, and how many logs its block wrote before."""
+
+
+def mined(rpc: Rpc, transaction_hash: bytes) -> tuple[Record, int]:
+    """Return the block that holds a transaction, and its place there.
+
+    Raises: RpcError: none does.
+    """
+    found = rpc.node.chain.find_transaction(transaction_hash)
+    if found is None:
+        raise RpcError(SERVER_ERROR, "transaction not found")
+    return found
+
+
+def traced(
+    rpc: Rpc, record: Record, make: Make[TracerT], indices: Iterable[int] | None = None
+) -> list[TracerT]:
+    """Execute a block up to the last of some transactions; return a tracer for each of them.
+
+    Input: what makes a tracer; the transactions' places in the block, all of them where None.
+    """
+    count = len(record.block.transactions)
+    chosen = range(count) if indices is None else sorted(set(indices))
+    logs = [len(receipt.logs) for receipt in record.receipts]
+    tracers = {index: make(place(record, index), sum(logs[:index])) for index in chosen}
+    _replay(rpc, record, tracers)
+    return [*tracers.values()]
+
+
+def traced_at(rpc: Rpc, record: Record, index: int, make: Make[TracerT]) -> TracerT:
+    """Execute one transaction of a block, behind those before it; return its tracer."""
+    return traced(rpc, record, make, [index])[0]
+
+
+def kept_logs(rpc: Rpc, record: Record) -> list[int]:
+    """Return how many logs each transaction writes of a block that has no receipts yet."""
+    trees = {index: CallTree() for index in range(len(record.block.transactions))}
+    _replay(rpc, record, trees)
+    return [
+        sum(len(node.logs) for node, failed in tree.nodes() if not failed)
+        for tree in trees.values()
+    ]
+
+
+def place(record: Record, index: int) -> Place:
+    """Return where a transaction stands."""
+    return Place(
+        block_hash=record.block.header.hash,
+        block_number=record.block.header.block_number,
+        transaction_hash=record.block.transactions[index].hash,
+        transaction_index=index,
+    )
+
+
+def parity(at: Place, logs_before: int) -> FlatCallTracer:
+    """Return a tracer that lists calls in Parity's form."""
+    del logs_before
+    return FlatCallTracer(PARITY, at)
+
+
+def flat(tracers: Sequence[FlatCallTracer]) -> list[Json]:
+    """Return the calls that flat tracers list, one list for all of them."""
+    calls: list[Json] = []
+    for tracer in tracers:
+        told = tracer.result()
+        assert isinstance(told, list)  # noqa: S101 - what a flat tracer's result is
+        calls += told
+    return calls
+
+
+def _replay(rpc: Rpc, record: Record, tracers: dict[int, TracerT]) -> None:
+    if not tracers:
+        return
+    by_hash = {record.block.transactions[index].hash: tracer for index, tracer in tracers.items()}
+
+    def choose(transaction: SignedTransactionAPI) -> Tracer | None:
+        return by_hash.get(transaction.hash)
+
+    rpc.node.chain.replay(record, max(tracers), partial(selectively_traced_vm, choose=choose))

@@ -1,0 +1,161 @@
+"""A node for web3.py, without a server: the same requests, answered in this process.
+
+    w3 = Web3(AgentProvider(node_service(node)))
+    w3 = AsyncWeb3(AsyncAgentProvider(node_service(node)))
+    async with AsyncWeb3(PersistentAgentProvider(node_service(node))) as w3: ...  # subscribes
+
+web3.py is an extra: `pip install pyevm-agents[web3]`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from web3.exceptions import PersistentConnectionClosedOK, ProviderConnectionError
+from web3.providers import JSONBaseProvider
+from web3.providers.async_base import AsyncJSONBaseProvider
+from web3.providers.persistent import PersistentConnectionProvider
+
+from pyevm_agents.rpc.codec import encode
+from pyevm_agents.rpc.dispatcher import Dispatcher, Work
+from pyevm_agents.rpc.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from web3.types import RPCEndpoint, RPCResponse
+
+    from pyevm_agents.rpc.dispatcher import Service
+
+    Requests = list[tuple[RPCEndpoint, Any]]
+
+IN_PROCESS = "in process"
+"""The transport's name, for the log."""
+
+
+class AgentProvider(JSONBaseProvider):
+    """A provider whose requests are answered in the thread that makes them."""
+
+    def __init__(self, service: Service) -> None:
+        """Take what answers: `node_service(node)`."""
+        super().__init__()
+        self._dispatcher = Dispatcher(service)
+        self._session = Session(IN_PROCESS)
+
+    def __str__(self) -> str:
+        """Say what it is."""
+        return "a node in this process"
+
+    def make_request(self, method: RPCEndpoint, params: Any) -> RPCResponse:  # noqa: ANN401 - web3's
+        """Answer a request."""
+        answer = self._answer(self.encode_rpc_request(method, params))
+        return self.decode_rpc_response(answer)
+
+    def make_batch_request(self, requests: Requests) -> RPCResponse:
+        """Answer several requests, one after the other; return a list of responses."""
+        return self.decode_rpc_response(self._answer(self.encode_batch_rpc_request(requests)))
+
+    def close(self) -> None:
+        """End the session; the node goes on."""
+        self._session.close()
+
+    def _answer(self, body: bytes) -> bytes:
+        begun = self._dispatcher.begin(body, self._session)
+        answer = begun() if isinstance(begun, Work) else begun
+        assert answer is not None  # noqa: S101 - web3.py sends no notification
+        return answer
+
+
+class AsyncAgentProvider(AsyncJSONBaseProvider):
+    """A provider whose requests are answered in threads while the loop goes on."""
+
+    def __init__(self, service: Service) -> None:
+        """Take what answers: `node_service(node)`."""
+        super().__init__()
+        self._dispatcher = Dispatcher(service)
+        self._session = Session(IN_PROCESS)
+
+    def __str__(self) -> str:
+        """Say what it is."""
+        return "a node in this process"
+
+    async def make_request(self, method: RPCEndpoint, params: Any) -> RPCResponse:  # noqa: ANN401 - web3's
+        """Answer a request."""
+        body = self.encode_rpc_request(method, params)
+        return self.decode_rpc_response(await _answered(self._dispatcher, body, self._session))
+
+    async def make_batch_request(self, requests: Requests) -> RPCResponse:
+        """Answer several requests, one after the other; return a list of responses."""
+        body = self.encode_batch_rpc_request(requests)
+        answer = await _answered(self._dispatcher, body, self._session)
+        return self.decode_rpc_response(answer)
+
+    def close(self) -> None:
+        """End the session; the node goes on."""
+        self._session.close()
+
+
+class PersistentAgentProvider(PersistentConnectionProvider):
+    """A provider that also tells of what was subscribed: a connection without a socket."""
+
+    endpoint_uri = "a node in this process"
+    """What web3.py calls it in its log."""
+
+    def __init__(self, service: Service, **options: Any) -> None:  # noqa: ANN401 - web3's own options
+        """Take what answers, `node_service(node)`, and web3's options for connections."""
+        super().__init__(**options)
+        self._dispatcher = Dispatcher(service)
+        self._session: Session | None = None
+        self._messages: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._requests: set[asyncio.Task[None]] = set()
+
+    async def is_connected(self, show_traceback: bool = False) -> bool:  # noqa: FBT001, FBT002 - web3's
+        """Whether there is a session."""
+        if self._session is None and show_traceback:
+            raise ProviderConnectionError("no session: use the provider in `async with AsyncWeb3`")
+        return self._session is not None
+
+    async def socket_send(self, request_data: bytes) -> None:
+        """Begin to answer a message; others may be answered before it."""
+        if self._session is None:
+            raise ProviderConnectionError("no session: use the provider in `async with AsyncWeb3`")
+        task = asyncio.create_task(self._answer(request_data, self._session))
+        self._requests.add(task)
+        task.add_done_callback(self._requests.discard)
+
+    async def socket_recv(self) -> RPCResponse:
+        """Return the next answer or notification."""
+        message = await self._messages.get()
+        if message is None:
+            raise PersistentConnectionClosedOK(user_message="the session has ended")
+        return self.decode_rpc_response(message)
+
+    async def _answer(self, body: bytes, session: Session) -> None:
+        self._messages.put_nowait(await _answered(self._dispatcher, body, session))
+
+    async def _provider_specific_connect(self) -> None:
+        loop = asyncio.get_running_loop()
+        messages = self._messages = asyncio.Queue()
+
+        def notify(message: Mapping[str, object]) -> None:
+            loop.call_soon_threadsafe(messages.put_nowait, encode(message))
+
+        self._session = Session(IN_PROCESS, notify)
+
+    async def _provider_specific_disconnect(self) -> None:
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+            self._messages.put_nowait(None)
+
+    async def _provider_specific_socket_reader(self) -> RPCResponse:
+        return await self.socket_recv()
+
+
+async def _answered(dispatcher: Dispatcher, body: bytes, session: Session) -> bytes:
+    """Answer a message, in a thread where it takes long."""
+    begun = dispatcher.begin(body, session)
+    answer = await asyncio.to_thread(begun) if isinstance(begun, Work) else begun
+    assert answer is not None  # noqa: S101 - web3.py sends no notification
+    return answer

@@ -1,0 +1,158 @@
+"""What a simulated call is refused for, in geth's order, words and codes.
+
+Source: execution-apis, `eth_simulateV1`; geth, core/state_transition.go and
+internal/ethapi/errors.go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eth.vm.forks.prague.state import PragueState
+from eth_utils import to_checksum_address
+
+from pyevm_agents.chain.transactions import BLOB_GAS, BLOB_TYPE, DYNAMIC_FEE_TYPE, type_of
+from pyevm_agents.errors import AgentsError
+from pyevm_agents.vm import floor_gas
+from pyevm_agents.vm.transaction_executor import MAX_INITCODE_BYTES
+
+if TYPE_CHECKING:
+    from eth.abc import SignedTransactionAPI, StateAPI
+
+INVALID_PARAMS = -32602
+SERVER_ERROR = -32000
+INTERNAL_ERROR = -32603
+NONCE_TOO_LOW = -38010
+NONCE_TOO_HIGH = -38011
+INTRINSIC_GAS = -38013
+INSUFFICIENT_FUNDS = -38014
+BLOCK_GAS_LIMIT = -38015
+BLOCK_NUMBERS = -38020
+BLOCK_TIMESTAMPS = -38021
+INITCODE_SIZE = -38025
+TOO_MANY_BLOCKS = -38026
+
+MAX_NONCE = 2**64 - 1
+BLOB_VERSION = 1
+
+
+class SimulationError(AgentsError):
+    """What was to be simulated can't be; the code is one that clients know."""
+
+    def __init__(self, code: int, message: str) -> None:
+        """Hold a code and a message."""
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+def require_valid(
+    transaction: SignedTransactionAPI, state: StateAPI, *, validates: bool, has_base_fee: bool
+) -> None:
+    """Refuse a call that can't even begin.
+
+    Input:  whether nonces and fees are asked for; whether the block has a base fee.
+    Raises: SimulationError: says why.
+    """
+    if validates:
+        _require_nonce(transaction, state)
+    if has_base_fee:
+        _require_fee(transaction, int(state.base_fee), validates=validates)
+    if type_of(transaction) == BLOB_TYPE:
+        _require_blobs(transaction, state, validates=validates)
+    _require_funds(transaction, state)
+    _require_gas(transaction, has_floor=isinstance(state, PragueState))
+
+
+def _refuse(transaction: SignedTransactionAPI, code: int, reason: str) -> SimulationError:
+    return SimulationError(code, f"err: {reason} (supplied gas {transaction.gas})")
+
+
+def _require_nonce(transaction: SignedTransactionAPI, state: StateAPI) -> None:
+    nonce = state.get_nonce(transaction.sender)
+    whose = f"address {to_checksum_address(transaction.sender)}"
+    told = f"{whose}, tx: {transaction.nonce} state: {nonce}"
+    if transaction.nonce > nonce:
+        raise _refuse(transaction, NONCE_TOO_HIGH, f"nonce too high: {told}")
+    if transaction.nonce < nonce:
+        raise _refuse(transaction, NONCE_TOO_LOW, f"nonce too low: {told}")
+    if nonce == MAX_NONCE:
+        reason = f"nonce has max value: {whose}, nonce: {nonce}"
+        raise _refuse(transaction, INTERNAL_ERROR, reason)
+
+
+def _require_fee(transaction: SignedTransactionAPI, base_fee: int, *, validates: bool) -> None:
+    fee, tip = transaction.max_fee_per_gas, transaction.max_priority_fee_per_gas
+    if not validates and fee == tip == 0:
+        return
+    whose = f"address {to_checksum_address(transaction.sender)}"
+    is_legacy = type_of(transaction) < DYNAMIC_FEE_TYPE
+    if fee < tip and not is_legacy:
+        raise _refuse(
+            transaction,
+            INVALID_PARAMS,
+            f"max priority fee per gas higher than max fee per gas: {whose}, "
+            f"maxPriorityFeePerGas: {tip}, maxFeePerGas: {fee}",
+        )
+    if fee < base_fee:
+        raise _refuse(
+            transaction,
+            INVALID_PARAMS,
+            f"max fee per gas less than block base fee: {whose}, maxFeePerGas: {fee}, "
+            f"baseFee: {base_fee}",
+        )
+
+
+def _require_blobs(transaction: SignedTransactionAPI, state: StateAPI, *, validates: bool) -> None:
+    if not transaction.to:
+        raise _refuse(
+            transaction, INTERNAL_ERROR, "input transaction of type blob cannot create contracts"
+        )
+    hashes = transaction.blob_versioned_hashes
+    if not hashes:
+        raise _refuse(transaction, INTERNAL_ERROR, "blob transaction missing blob hashes")
+    for index, blob_hash in enumerate(hashes):
+        if blob_hash[0] != BLOB_VERSION:
+            raise _refuse(transaction, INTERNAL_ERROR, f"blob {index} has invalid hash version")
+    fee = transaction.max_fee_per_blob_gas
+    if (validates or fee) and fee < state.blob_base_fee:
+        raise _refuse(
+            transaction,
+            INTERNAL_ERROR,
+            "max fee per blob gas less than block blob gas fee: address "
+            f"{to_checksum_address(transaction.sender)} blobGasFeeCap: {fee}, "
+            f"blobBaseFee: {state.blob_base_fee}",
+        )
+
+
+def _require_funds(transaction: SignedTransactionAPI, state: StateAPI) -> None:
+    cost = transaction.gas * transaction.max_fee_per_gas + transaction.value
+    if type_of(transaction) == BLOB_TYPE:
+        blobs = len(transaction.blob_versioned_hashes)
+        cost += BLOB_GAS * blobs * transaction.max_fee_per_blob_gas
+    balance = state.get_balance(transaction.sender)
+    if balance < cost:
+        raise _refuse(
+            transaction,
+            INSUFFICIENT_FUNDS,
+            "insufficient funds for gas * price + value: address "
+            f"{to_checksum_address(transaction.sender)} have {balance} want {cost}",
+        )
+
+
+def _require_gas(transaction: SignedTransactionAPI, *, has_floor: bool) -> None:
+    least = transaction.intrinsic_gas
+    if transaction.gas < least:
+        reason = f"intrinsic gas too low: have {transaction.gas}, want {least}"
+        raise _refuse(transaction, INTRINSIC_GAS, reason)
+    floor = floor_gas(transaction)
+    if has_floor and transaction.gas < floor:
+        reason = f"insufficient gas for floor data gas cost: gas {transaction.gas}, minimum {floor}"
+        raise _refuse(transaction, INTRINSIC_GAS, reason)
+    if not transaction.to and len(transaction.data) > MAX_INITCODE_BYTES:
+        raise _refuse(
+            transaction,
+            INITCODE_SIZE,
+            f"max initcode size exceeded: code size {len(transaction.data)} "
+            f"limit {MAX_INITCODE_BYTES}",
+        )

@@ -1,0 +1,233 @@
+"""The model as adversary: does a contract hold, whatever its agent's model says?
+
+    @adversary_settings(max_examples=300)
+    @given(adversary())
+    def test_the_purse_never_pays_more_than_its_limit(agent_chain, purse, agent, adversary):
+        with adversary.on(agent_chain, purse=purse):
+            adversary.ask(agent, "Pay Bob 10.")
+            assert paid(purse) <= 100
+
+Hypothesis chooses every step out of all that the grammar admits: any tool, any argument in range,
+any order, the final answer at any time. A failure is shrunk to the shortest run of steps with the
+simplest arguments, and printed as a script to paste into a test of its own:
+
+    model.script(use("Pay", to=accounts[1], amount=100), use("Pay", to=accounts[1], amount=1), …)
+
+Hypothesis is an extra: `pip install pyevm-agents[test]`.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+from eth_utils import to_checksum_address
+from hypothesis import HealthCheck, Phase, currently_in_test_context, note, settings
+from hypothesis.strategies import SearchStrategy
+
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models import SwitchedModel
+from pyevm_agents.models.fakes.adversary import AdversarialModel, Decide, following
+from pyevm_agents.testing.addresses import canonical
+from pyevm_agents.testing.inputs import all_of
+from pyevm_agents.testing.script_export import script_code
+from pyevm_agents.testing.strategies import Steps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from hypothesis.internal.conjecture.data import ConjectureData
+
+    from pyevm_agents.models.fakes.adversary import Situation
+    from pyevm_agents.models.fakes.script_steps import Step
+    from pyevm_agents.testing.addresses import AddressLike
+    from pyevm_agents.testing.chain import AgentChain
+
+
+def adversary(
+    *, numbers: Sequence[int] = (), texts: Sequence[str] = ()
+) -> SearchStrategy[Adversary]:
+    """Return a strategy of models that may say anything.
+
+    What they say is drawn when they are asked, so an example is as long as its run.
+
+    Input:
+        numbers: integers to make likely, beside 0, 1, the ends of the range, and the prompt's own:
+            limits and balances that the prompt does not tell.
+        texts: texts to make likely, beside the prompt's own and those that try to inject.
+
+    Raises:
+        ConfigError: one of the two is no list of its kind.
+    """
+    all_of("adversary(numbers=…)", numbers, int)
+    all_of("adversary(texts=…)", texts, str)
+    return _Adversaries(tuple(numbers), tuple(texts))
+
+
+def saying(*steps: Step) -> Adversary:
+    """Return an adversary for `@example`: it says these steps, then that it is done."""
+    return Adversary(lambda: following(*steps))
+
+
+def adversary_settings(**changes: Any) -> settings:  # noqa: ANN401 - those of Hypothesis
+    """Return settings for a test with an adversary, to be changed as any of Hypothesis.
+
+    A run takes its time, so there is no deadline. A chain may be of a fixture for each test, since
+    each example leaves it as it was. And no lines of code are named that only failing examples ran:
+    they are the node's, not the contract's.
+    """
+    return settings(
+        **{
+            "deadline": None,
+            "suppress_health_check": [HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+            "phases": [phase for phase in settings().phases if phase is not Phase.explain],
+            **changes,
+        }
+    )
+
+
+class Adversary:
+    """What answers for the agents of a chain: any step that the grammar admits, as it is drawn."""
+
+    def __init__(self, begin: Callable[[], Decide]) -> None:
+        """Take what begins to decide, anew for each chain that it is put on."""
+        self._begin = begin
+        self._model: AdversarialModel | None = None
+        self._chain: AgentChain | None = None
+        self._names: dict[str, str] = {}
+
+    def __repr__(self) -> str:
+        """Return what makes one: its steps are told when the test is over."""
+        return "adversary()"
+
+    @contextmanager
+    def on(self, chain: AgentChain, **names: AddressLike) -> Iterator[Self]:
+        """Answer for a chain's agents meanwhile; at the end the chain is as it was before.
+
+        What the test checks of the chain stands inside of the `with` block.
+
+        Input:
+            names: what the test calls contracts and accounts, for the script that is printed, as
+                `purse=purse`; `accounts` are known.
+        """
+        model = AdversarialModel(self._begin(), vocabulary=chain.model.vocabulary)
+        self._model, self._chain = model, chain
+        self._names = {
+            address.lower(): f"accounts[{index}]" for index, address in enumerate(chain.accounts)
+        } | {
+            to_checksum_address(canonical(it)).lower(): _expression(name, it)
+            for name, it in names.items()
+        }
+        with _surfacing(model), chain.isolated(), _answering(chain, model):
+            try:
+                yield self
+            finally:
+                if currently_in_test_context():
+                    note(self.to_script())
+
+    def ask(self, agent: Any, question: str, **transaction: Any) -> Any:  # noqa: ANN401 - web3's
+        """Run an agent in a transaction with all of a block's gas; return the receipt.
+
+        That it reverted is an outcome, told by the receipt's `status`, and fails no test.
+
+        Input:
+            agent, question, transaction: as `AgentChain.ask` takes them.
+
+        Raises:
+            ConfigError: the adversary is on no chain.
+        """
+        return self._on().ask(agent, question, **{**self._gas, **transaction})
+
+    def run(self, function: Any, /, **transaction: Any) -> Any:  # noqa: ANN401 - web3's
+        """Call a contract's function in such a transaction; return the receipt.
+
+        Input:
+            function: web3.py's, as `wallet.functions.instruct("Deposit 10 USDC")`.
+            transaction: what else it is to say: `value`, `from`.
+
+        Raises:
+            ConfigError: the adversary is on no chain.
+        """
+        w3 = self._on().w3
+        return w3.eth.wait_for_transaction_receipt(function.transact({**self._gas, **transaction}))
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What was said, in order."""
+        return () if self._model is None else self._model.steps
+
+    def to_script(self) -> str:
+        """Return the code that says the same: `model.script(…)`.
+
+        Where one list would not, as an agent was asked the same twice and went on otherwise, it is
+        an adversary with its steps: `adversary = saying(…)`.
+        """
+        is_list = self._model is None or self._model.is_list
+        call = "model.script" if is_list else "adversary = saying"
+        return script_code(call, self.steps, self._names)
+
+    @property
+    def _gas(self) -> dict[str, int]:
+        return {"gas": self._on().node.next_block.header().gas_limit}
+
+    def _on(self) -> AgentChain:
+        if self._chain is None:
+            raise ConfigError(
+                "the adversary answers on no chain yet: `with adversary.on(agent_chain):`"
+            )
+        return self._chain
+
+
+class _Adversaries(SearchStrategy[Adversary]):
+    """Adversaries that decide by what Hypothesis chooses."""
+
+    def __init__(self, numbers: tuple[int, ...], texts: tuple[str, ...]) -> None:
+        super().__init__()
+        self._numbers = numbers
+        self._texts = texts
+
+    def __repr__(self) -> str:
+        return "adversary()"
+
+    def do_draw(self, data: ConjectureData) -> Adversary:
+        def decide(situation: Situation) -> Step:
+            return data.draw(Steps(situation, numbers=self._numbers, texts=self._texts))
+
+        return Adversary(lambda: decide)
+
+
+@contextmanager
+def _surfacing(model: AdversarialModel) -> Iterator[None]:
+    """Raise what interrupted the model, where it was lost between the chain and the test.
+
+    Hypothesis ends an example by an exception out of a draw, and the draw is made in the middle of
+    a transaction: a node answers -32603 to what it does not know, and a test may expect failures.
+    """
+    try:
+        yield
+    except BaseException as error:
+        if model.interruption is None or error is model.interruption:
+            raise
+        raise model.interruption from None
+    if model.interruption is not None:
+        raise model.interruption
+
+
+@contextmanager
+def _answering(chain: AgentChain, model: AdversarialModel) -> Iterator[None]:
+    """Let a model answer in place of the test's own meanwhile."""
+    chain.model.renewed()
+    before = [
+        (switched, switched.switch(model))
+        for switched in chain.chain.models.values()
+        if isinstance(switched, SwitchedModel)
+    ]
+    try:
+        yield
+    finally:
+        for switched, own in before:
+            switched.switch(own)
+
+
+def _expression(name: str, value: AddressLike) -> str:
+    return name if isinstance(value, str | bytes) else f"{name}.address"

@@ -1,0 +1,171 @@
+"""A tool of a chain, replaced by one that misbehaves: `contracts/test/HostileTool.sol`.
+
+The tool's address gets the code of a `HostileTool`; the tool's own code goes elsewhere, and is
+called from there for all that the fault leaves alone. So the tool keeps its storage and callers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+from eth_abi.exceptions import DecodingError
+from eth_typing import Address
+from eth_utils import is_address, keccak, to_canonical_address, to_checksum_address
+
+from pyevm_agents.chain import Call
+from pyevm_agents.contracts import artifact
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models.fakes.script_steps import STEP_TYPES
+from pyevm_agents.testing.addresses import canonical
+from pyevm_agents.testing.inputs import shown, whole
+
+if TYPE_CHECKING:
+    from eth.abc import StateAPI
+
+    from pyevm_agents.testing.addresses import AddressLike
+    from pyevm_agents.testing.chain import AgentChain
+
+USES_SLOT = int.from_bytes(keccak(b"pyevm-agents.HostileTool.uses"))
+"""Where `HostileTool.sol` counts the uses of a tool, in the tool's own storage."""
+
+NOBODY = Address(bytes(20))
+
+UNREADABLE = (DecodingError, ValueError)
+"""What is raised of an output that is not of its type."""
+
+
+class Kind(IntEnum):
+    """What a tool does; as `HostileTool.Fault`."""
+
+    RETURN = 0
+    REVERT = 1
+    BURN_GAS = 2
+    REENTER = 3
+    CHANGE = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What a tool does in place of its work."""
+
+    kind: Kind
+    payload: bytes = b""
+    target: Address = NOBODY
+    selector: bytes = bytes(4)
+
+
+def put_in_place(chain: AgentChain, address: Address, fault: Fault, *, after: int) -> None:
+    """Let the tool at an address do something else from now on, after so many uses.
+
+    Raises:
+        ConfigError: there is no contract at the address, or it is no tool.
+    """
+    if not isinstance(fault, Fault):
+        raise ConfigError(_no_fault(fault))
+    whole("tool(.., after=…)", after, what="a number of uses")
+    if not _is_tool(chain, address):
+        raise ConfigError(
+            f"{to_checksum_address(address)} is no tool of an agent: it has no inputDescription(); "
+            "a fault changes what `run` does"
+        )
+    original, payload_code = _beside(address, "original"), _beside(address, "payload")
+    creation = artifact("HostileTool").creation(
+        to_checksum_address(original),
+        int(fault.kind),
+        after,
+        to_checksum_address(payload_code),
+        to_checksum_address(fault.target),
+        fault.selector,
+    )
+    hostile = chain.chain.call(Call(to=None, sender=NOBODY, data=creation)).output
+
+    def change(state: StateAPI) -> None:
+        # Where it misbehaves already, its own code is not the one in its place.
+        code = state.get_code(original) or state.get_code(address)
+        state.set_code(original, code)
+        state.set_code(payload_code, b"\0" + fault.payload)
+        state.set_code(address, hostile)
+        state.set_storage(address, USES_SLOT, 0)
+
+    chain.node.do(lambda: chain.node.modify(change)).result()
+
+
+def take_away(chain: AgentChain, address: Address) -> None:
+    """Let the tool at an address do its own work again."""
+    original = _beside(address, "original")
+
+    def change(state: StateAPI) -> None:
+        code = state.get_code(original)
+        if code:
+            state.set_code(address, code)
+            state.delete_account(original)
+            state.delete_account(_beside(address, "payload"))
+            state.set_storage(address, USES_SLOT, 0)
+
+    chain.node.do(lambda: chain.node.modify(change)).result()
+
+
+def tool_address(chain: AgentChain, tool: AddressLike, agent: AddressLike | None) -> Address:
+    """Return the address of a tool that is given by its contract, its address or its name.
+
+    Raises:
+        ConfigError: it is given by its name, and the agent has none of it or is not given.
+    """
+    if not isinstance(tool, str) or is_address(tool):
+        return canonical(tool)
+    if agent is None:
+        raise ConfigError(f"{tool!r} is no address; say whose tool it is: of=agent")
+    agent = canonical(agent)
+    named: dict[str, Address] = {}
+    try:
+        tools = _read(chain, agent, "IERCAgent", "getTools")
+    except UNREADABLE as error:
+        raise ConfigError(f"{to_checksum_address(agent)} is no agent: no getTools()") from error
+    for one in tools:
+        address = Address(to_canonical_address(one))
+        named[str(_read(chain, address, "IERCAgentTool", "name"))] = address
+    if tool not in named:
+        raise ConfigError(
+            f"{to_checksum_address(agent)} has no tool {tool!r}; its tools are: "
+            f"{', '.join(named) or 'none'}"
+        )
+    return named[tool]
+
+
+def _is_tool(chain: AgentChain, address: Address) -> bool:
+    """Whether a contract describes its input; one that misbehaves already does, as before.
+
+    Raises:
+        ConfigError: there is no contract.
+    """
+    if not chain.chain.code(address):
+        raise ConfigError(
+            f"there is no contract at {to_checksum_address(address)}: deploy the tool first"
+        )
+    try:
+        _read(chain, address, "IERCAgentTool", "inputDescription")
+    except UNREADABLE:
+        return False
+    return True
+
+
+def _no_fault(given: object) -> str:
+    if callable(given):
+        name = getattr(given, "__name__", shown(given))
+        return f"{name} is no fault yet: call it, as {name}()"
+    if isinstance(given, STEP_TYPES):
+        return f"{shown(given)} is what a model does: model.script(…); a tool's are in `faults`"
+    return f"{shown(given)} is no fault: give one of `faults`, as faults.reverts()"
+
+
+def _beside(address: Address, what: str) -> Address:
+    """Return where something of a faulty tool's is kept."""
+    return Address(keccak(b"pyevm-agents.HostileTool." + what.encode() + address)[-20:])
+
+
+def _read(chain: AgentChain, address: Address, contract: str, function: str) -> Any:  # noqa: ANN401 - what Solidity returns
+    found = artifact(contract)
+    call = Call(to=address, sender=NOBODY, data=found.call(function))
+    return found.result(function, chain.chain.call(call).output)

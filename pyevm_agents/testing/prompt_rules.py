@@ -1,0 +1,146 @@
+"""Steps for the prompts that a pattern matches: rules of a model, the first that fits first."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyevm_agents.display import counted
+from pyevm_agents.errors import ConfigError, ScriptError
+from pyevm_agents.models import RepeatedStep
+from pyevm_agents.models.fakes.prompts import Asked, asked
+from pyevm_agents.models.fakes.script_steps import described
+from pyevm_agents.models.fakes.scripted import circumstances, require_script, where
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from precompiles.language_model import GenerationRequest
+    from pyevm_agents.models.fakes.script_steps import Step
+
+
+@dataclass(slots=True, kw_only=True)
+class _Rule:
+    """Steps for the prompts that a pattern matches."""
+
+    pattern: re.Pattern[str]
+    prompt: re.Pattern[str]
+    steps: Sequence[Step]
+    is_optional: bool
+    said_steps: int = 0
+
+    def __str__(self) -> str:
+        more = f", prompt={self.prompt.pattern!r}" if self.prompt.pattern else ""
+        return f"when({self.pattern.pattern!r}{more})"
+
+    def matches(self, question: Asked, step: int) -> bool:
+        """Whether the prompt of a step of a run is meant."""
+        told = f"{question.question}\n{question.history_up_to(step)}"
+        return bool(self.pattern.search(told) and self.prompt.search(question.up_to(step)))
+
+
+class Patterns:
+    """Rules, and which of them said what. One thread at a time."""
+
+    def __init__(self, rules: Sequence[_Rule] = ()) -> None:
+        """Begin with those of others."""
+        self._rules = [*rules]
+        self._foreign = len(rules)
+        self._chosen: dict[object, _Rule | None] = {}
+
+    def add(
+        self,
+        pattern: str | re.Pattern[str],
+        prompt: str | re.Pattern[str],
+        steps: Sequence[Step],
+        *,
+        is_optional: bool,
+    ) -> None:
+        """Say these steps in each run that both patterns match.
+
+        Raises:
+            ConfigError: a pattern is none, or one is no step.
+        """
+        require_script(steps)
+        self._rules.append(
+            _Rule(
+                pattern=_compiled(pattern),
+                prompt=_compiled(prompt),
+                steps=steps,
+                is_optional=is_optional,
+            )
+        )
+
+    def step(self, request: GenerationRequest) -> Step | None:
+        """Return what is to be said; None where no pattern matches.
+
+        Raises:
+            ScriptError: the rule that matches has said all of its steps in this run.
+        """
+        question = asked(request)
+        rule = self._rule(question, question.step)
+        for key in _keys(question, question.step):
+            self._chosen[key] = rule
+        return None if rule is None else self._next(rule, question, request)
+
+    def copy(self) -> Patterns:
+        """Return the same rules; those added to it are its own, and only they are its to tell."""
+        return Patterns(self._rules)
+
+    def left(self) -> list[str]:
+        """Return in lines which steps of which of its own rules nobody asked for."""
+        lines: list[str] = []
+        for rule in self._rules[self._foreign :]:
+            if rule.said_steps < len(rule.steps) and not rule.is_optional:
+                lines += [f"{rule} has steps that nobody asked for:", *_numbered(rule)]
+        return lines
+
+    def _rule(self, question: Asked, step: int) -> _Rule | None:
+        return next((rule for rule in self._rules if rule.matches(question, step)), None)
+
+    def _rule_then(self, question: Asked, step: int) -> _Rule | None:
+        """Return the rule of an earlier step of a run; its system message may have been another."""
+        for key in _keys(question, step):
+            if key in self._chosen:
+                return self._chosen[key]
+        return self._rule(question, step)
+
+    def _next(self, rule: _Rule, question: Asked, request: GenerationRequest) -> Step:
+        """Return a rule's step: the first where it is the first of the run that it matches."""
+        earlier = range(1, question.step)
+        index = sum(self._rule_then(question, step) is rule for step in earlier)
+        if index >= len(rule.steps) and rule.steps and isinstance(rule.steps[-1], RepeatedStep):
+            index = len(rule.steps) - 1
+        if index >= len(rule.steps):
+            raise ScriptError(
+                f"{rule} has {counted(len(rule.steps), 'step')} and all were said in this run; "
+                f"{where(question)} asked for another: add a step.\nSaid:\n"
+                + "\n".join([*_numbered(rule), circumstances(request)])
+            )
+        rule.said_steps = max(rule.said_steps, index + 1)
+        return rule.steps[index]
+
+
+def _keys(question: Asked, step: int) -> tuple[object, object]:
+    """Return what tells a step of a run: with its system message, and without."""
+    history = question.history[: 2 * (step - 1)]
+    return (question.opening, history), (question.question, history)
+
+
+def _numbered(rule: _Rule) -> list[str]:
+    return [
+        f"  {index + 1}. {described(step)}" + ("" if index < rule.said_steps else " (not said)")
+        for index, step in enumerate(rule.steps)
+    ]
+
+
+def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
+    if isinstance(pattern, re.Pattern):
+        return pattern
+    if not isinstance(pattern, str):
+        raise ConfigError(f"when({pattern!r}, …): want a regular expression, or re.compile(…)")
+    try:
+        return re.compile(pattern, re.MULTILINE)
+    except re.error as error:
+        raise ConfigError(f"{pattern!r} is no regular expression: {error}") from error

@@ -1,0 +1,89 @@
+"""The kit for `unittest`: a chain for each test of a class.
+
+class WalletTest(AgentTestCase):
+    def test_it_counts(self):
+        counter = self.deploy("Counter")
+"""
+
+from __future__ import annotations
+
+import unittest
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pyevm_agents.testing.artifacts import Artifacts
+from pyevm_agents.testing.chain import AgentChain
+from pyevm_agents.testing.genesis_template import prepared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from pyevm_agents.config.schedule_file import ScheduleFile
+    from pyevm_agents.testing.model_stub import ModelOfTest
+
+
+__unittest = True
+"""Tells unittest to leave this module's lines out of a failed test's, and to show the test's."""
+
+
+class AgentTestCase(unittest.TestCase):
+    """A test case whose tests each have an agent chain. Needs no pytest."""
+
+    agent_model: ClassVar[str | Path | None] = None
+    """The model whose tokens and prices the chain has; None for the default one."""
+
+    agent_schedule: ClassVar[ScheduleFile | Path | str | None] = None
+    """What inference costs, or the file that says it; None for the default prices."""
+
+    agent_fork: ClassVar[str | None] = None
+    """Ethereum's fork, as "cancun"; None for the newest."""
+
+    agent_artifacts: ClassVar[Sequence[Path]] = ()
+    """Folders of compiled contracts; none: those of the folder that tests are run in."""
+
+    chain: AgentChain
+    accounts: tuple[str, ...]
+    model: ModelOfTest
+    w3: Any
+    """A `web3.Web3` on the chain."""
+
+    if not TYPE_CHECKING:  # Else every attribute is there.
+
+        def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - of no attribute
+            """Say what is missing where there is no chain."""
+            told = f"{type(self).__name__!r} object has no attribute {name!r}"
+            if name in {"chain", "accounts", "model", "w3"}:
+                told += ": it has no chain yet; call super().setUp() first"
+            raise AttributeError(told)
+
+    def setUp(self) -> None:
+        """Begin a chain."""
+        super().setUp()
+        self.chain = AgentChain(
+            prepared(self.agent_model),
+            artifacts=Artifacts(self.agent_artifacts),
+            schedule=self.agent_schedule,
+            fork=self.agent_fork,
+        )
+        self._is_run = False
+        self.addCleanup(self.chain.close)
+        self.addCleanup(self._verify_unless_run)
+        self.accounts, self.model, self.w3 = self.chain.accounts, self.chain.model, self.chain.w3
+
+    def _callTestMethod(self, method: Callable[[], object]) -> None:  # noqa: N802 - unittest's
+        """Run the test; fail one that passed and left a part of its model's script unsaid.
+
+        A cleanup would do so for tests that failed as well: it is not told that they did.
+        """
+        self._is_run = True
+        super()._callTestMethod(method)  # type: ignore[misc]  # not public
+        self.chain.model.verify()
+
+    def _verify_unless_run(self) -> None:
+        """Verify after a test that another base class runs: `IsolatedAsyncioTestCase`, if first."""
+        if not self._is_run:
+            self.chain.model.verify()
+
+    def deploy(self, contract: str | Path, /, *arguments: object, **named: Any) -> Any:  # noqa: ANN401 - see `AgentChain.deploy`
+        """Deploy a contract by its name or path; see `AgentChain.deploy`."""
+        return self.chain.deploy(contract, *arguments, **named)

@@ -1,0 +1,140 @@
+"""web3.py on a chain in this process: each transaction is executed once, not a dozen times.
+
+web3.py asks for an estimate where a transaction names no gas. An exact one takes up to twenty runs
+where an agent looks at the gas it has left. Here such a transaction gets a block's gas and is
+mined; where it fails, its block is undone and the reason raised, as the estimate would have.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from eth_utils import to_checksum_address
+from web3 import Web3
+from web3._utils.error_formatters_utils import raise_contract_logic_error_on_revert
+from web3.exceptions import ContractLogicError, Web3RPCError
+from web3.middleware.buffered_gas_estimate import BufferedGasEstimateMiddleware
+
+from pyevm_agents.agents.revert_reasons import NO_REASON, why_failed
+from pyevm_agents.rpc.failures import execution_failed
+from pyevm_agents.rpc.web3_provider import AgentProvider
+
+if TYPE_CHECKING:
+    from eth.abc import ComputationAPI
+    from web3.middleware.base import Web3Middleware
+    from web3.types import MakeRequestFn, RPCEndpoint, RPCResponse
+
+    from pyevm_agents.node import Node
+    from pyevm_agents.rpc.dispatcher import Service
+    from pyevm_agents.testing.model_stub import ModelOfTest
+
+GAS_LAYER = "gas_estimate"
+"""web3.py's name for what fills in the gas of a transaction."""
+
+SEND = "eth_sendTransaction"
+
+
+class RevertibleChain(Protocol):
+    """What web3.py's middleware needs of a chain. `AgentChain` is one."""
+
+    accounts: tuple[str, ...]
+    """The first one is web3.py's default account."""
+
+    node: Node
+
+    def snapshot(self) -> int:
+        """Keep everything as it is now; return a number for `revert`."""
+
+    def revert(self, snapshot: int) -> None:
+        """Go back to a snapshot; it and all later ones are used up."""
+
+    def forget_snapshot(self, snapshot: int) -> None:
+        """Keep a snapshot no longer; later ones stay."""
+
+    def computation(self, transaction_hash: bytes | str) -> ComputationAPI:
+        """Return the computation of a transaction that was mined here."""
+
+
+class ProviderOfTest(AgentProvider):
+    """A provider whose requests end with what the test's model failed with, where it did."""
+
+    def __init__(self, service: Service, model: ModelOfTest) -> None:
+        """Take what answers requests, and what answers agents."""
+        super().__init__(service)
+        self._model = model
+
+    def make_request(self, method: RPCEndpoint, params: Any) -> RPCResponse:  # noqa: ANN401 - web3's
+        """Answer a request.
+
+        Raises: ScriptError: a script is used up, or its step can't be said. What else a function or
+                another model raised.
+        """
+        response = super().make_request(method, params)
+        if "error" in response:
+            self._model.raise_failure()
+        return response
+
+
+def connected(chain: RevertibleChain, provider: AgentProvider) -> Web3:
+    """Return web3.py on a chain; its default account is the chain's first."""
+    w3 = Web3(provider)
+    w3.eth.default_account = to_checksum_address(chain.accounts[0])
+    w3.middleware_onion.remove(GAS_LAYER)
+    w3.middleware_onion.inject(_once_executed(chain), GAS_LAYER, layer=0)
+    return w3
+
+
+def _once_executed(chain: RevertibleChain) -> type[Web3Middleware]:
+    """Return a chain's middleware."""
+
+    class OnceExecuted(BufferedGasEstimateMiddleware):
+        """Sends what names no gas with a block's gas, and undoes what fails."""
+
+        def wrap_make_request(self, make_request: MakeRequestFn) -> MakeRequestFn:
+            """Return what answers a request."""
+            estimated = super().wrap_make_request(make_request)
+
+            def answer(method: RPCEndpoint, params: Any) -> RPCResponse:  # noqa: ANN401 - web3's
+                is_quick = chain.node.mining.is_automatic and not len(chain.node.pool)
+                if method != SEND or "gas" in params[0] or not is_quick:
+                    return estimated(method, params)
+                gas = chain.node.next_block.header().gas_limit
+                number = chain.snapshot()
+                try:
+                    response = make_request(method, ({**params[0], "gas": hex(gas)},))
+                except BaseException:
+                    chain.forget_snapshot(number)  # The model's fault: nothing was mined.
+                    raise
+                _undo_failure(chain, number, response)
+                return response
+
+            return answer
+
+    return OnceExecuted
+
+
+def _undo_failure(chain: RevertibleChain, number: int, response: RPCResponse) -> None:
+    """Undo a transaction that failed, and raise why; forget the snapshot of one that did not.
+
+    Raises: ContractLogicError, Web3RPCError: as web3.py raises where an estimate fails.
+    """
+    computation = None if "error" in response else chain.computation(response["result"])
+    if computation is None or not computation.is_error:
+        chain.forget_snapshot(number)
+        return
+    output = bytes(computation.output)
+    error = execution_failed(computation.error, output)
+    note = error.message
+    if not output or NO_REASON in note:
+        note = f"execution reverted: {why_failed(computation)}"
+    chain.revert(number)
+    told: Any = {"code": error.code, "message": error.message}
+    if error.data is not None:
+        told["data"] = error.data
+    failed: RPCResponse = {"jsonrpc": "2.0", "id": 0, "error": told}
+    try:
+        raise_contract_logic_error_on_revert(failed)
+    except ContractLogicError as raised:
+        raised.add_note(note)  # web3.py tells a custom error in hexadecimal, and no gas.
+        raise
+    raise Web3RPCError(error.message, rpc_response=failed)

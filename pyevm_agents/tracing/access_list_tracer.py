@@ -1,0 +1,75 @@
+"""What `eth_createAccessList` lists: the accounts and slots that a transaction touches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyevm_agents.tracing.hex import data, word
+from pyevm_agents.tracing.touches import (
+    TOUCHING_OPCODES,
+    authorities,
+    touched_account,
+    touched_slot,
+)
+from pyevm_agents.tracing.tracer import NoopTracer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from eth_typing import Address
+
+    from pyevm_agents.tracing.tracer import Beginning, Step
+
+
+class AccessListTracer(NoopTracer):
+    """Collects accounts and slots, in the order of their first use.
+
+    Left out, as they are warm anyway, are the sender, who is called or created, precompiles and
+    who signed an authorisation; their slots are not. A list changes gas and so may change what is
+    touched: trace again with the list found until it stays the same.
+    """
+
+    watches = TOUCHING_OPCODES
+
+    def __init__(self, known: Iterable[tuple[Address, Iterable[int]]] = ()) -> None:
+        """Begin with a list that the transaction has already."""
+        self._slots: dict[Address, dict[int, None]] = {}
+        self._known = list(known)
+        self._left_out: frozenset[Address] = frozenset()
+
+    def begin(self, beginning: Beginning) -> None:
+        """Decide who is left out."""
+        transaction = beginning.transaction
+        self._left_out = beginning.precompiles | {
+            transaction.sender,
+            beginning.to,
+            *authorities(transaction),
+        }
+        for address, slots in self._known:
+            self._add(address)
+            for slot in slots:
+                self._slots.setdefault(address, {})[slot] = None
+
+    def step(self, step: Step) -> None:
+        """Add what an opcode is about to touch."""
+        slot = touched_slot(step)
+        if slot is not None:
+            self._slots.setdefault(step.address, {})[slot] = None
+        account = touched_account(step)
+        if account is not None:
+            self._add(account)
+
+    def access_list(self) -> tuple[tuple[Address, tuple[int, ...]], ...]:
+        """Return the list as a transaction takes it."""
+        return tuple((address, tuple(slots)) for address, slots in self._slots.items())
+
+    def result(self) -> object:
+        """Return the list as JSON-RPC spells it."""
+        return [
+            {"address": data(address), "storageKeys": [word(slot) for slot in slots]}
+            for address, slots in self.access_list()
+        ]
+
+    def _add(self, address: Address) -> None:
+        if address not in self._left_out:
+            self._slots.setdefault(address, {})

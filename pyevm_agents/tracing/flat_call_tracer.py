@@ -1,0 +1,176 @@
+"""Calls in a flat list: geth's flatCallTracer, and Parity's `trace_*` methods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyevm_agents.tracing.call_tracer import CREATIONS, CallTree
+from pyevm_agents.tracing.error_messages import (
+    CODE_TOO_LARGE,
+    NO_GAS_FOR_CODE,
+    OUT_OF_GAS,
+    PRECOMPILE_FAILED,
+    REVERTED,
+)
+from pyevm_agents.tracing.hex import data, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyevm_agents.tracing.call_tracer import CallNode
+    from pyevm_agents.tracing.tracer import Beginning, Frame
+
+_IN_PARITYS_WORDS = {
+    NO_GAS_FOR_CODE: "Out of gas",
+    OUT_OF_GAS: "Out of gas",
+    CODE_TOO_LARGE: "Out of gas",
+    "invalid jump destination": "Bad jump destination",
+    REVERTED: "Reverted",
+    "return data out of bounds": "Out of bounds",
+    PRECOMPILE_FAILED: "Built-in failed",
+    "stack limit reached": "Out of stack",
+    "invalid opcode": "Bad instruction",
+    "stack underflow": "Stack underflow",
+}
+"""Beginnings of geth's words. Source: geth, `eth/tracers/native/call_flat.go`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a mined transaction stands."""
+
+    block_hash: bytes
+    block_number: int
+    transaction_hash: bytes
+    transaction_index: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlatOptions:
+    """How calls are listed."""
+
+    convert_parity_errors: bool = False
+    include_precompiles: bool = False
+    as_parity: bool = False
+    """Show of the transaction's own call its gas alone, without what the transaction pays for its
+    data, and of a call without a result that it is null; geth does neither."""
+
+
+PARITY = FlatOptions(convert_parity_errors=True, include_precompiles=True, as_parity=True)
+"""What `trace_transaction` and `trace_block` show; calls of precompiles too, as in anvil."""
+
+
+class FlatCallTracer(CallTree):
+    """geth's flatCallTracer."""
+
+    def __init__(self, options: FlatOptions | None = None, place: Place | None = None) -> None:
+        """List calls as the options say, of a transaction at `place`, or of one not mined."""
+        super().__init__()
+        self._options = options or FlatOptions()
+        self._place = place
+        self._precompiles: frozenset[bytes] = frozenset()
+
+    def begin(self, beginning: Beginning) -> None:
+        """Keep which accounts are precompiles."""
+        super().begin(beginning)
+        self._precompiles = beginning.precompiles
+
+    def result(self) -> object:
+        """Return the list, each call before those it made."""
+        if self.root is None:
+            return []
+        shown: list[object] = []
+        open_nodes: list[tuple[CallNode, list[int]]] = [(self.root, [])]
+        while open_nodes:
+            node, path = open_nodes.pop()
+            calls = list(self._shown_calls(node))
+            shown.append(self._show(node.frame, path, len(calls)))
+            inner = [(call, [*path, index]) for index, call in enumerate(calls)]
+            open_nodes.extend(reversed(inner))
+        return shown
+
+    def _shown_calls(self, node: CallNode) -> Iterator[CallNode]:
+        for call in node.calls:
+            plain = call.frame.kind in {"CALL", "STATICCALL"}
+            if self._options.include_precompiles or not (
+                plain and call.frame.to in self._precompiles
+            ):
+                yield call
+
+    def _show(self, frame: Frame, path: list[int], subtraces: int) -> dict[str, object]:
+        gas, gas_used = frame.gas, frame.gas_used
+        if not path and not self._options.as_parity:
+            gas, gas_used = self.gas_limit, self.gas_used
+        if frame.kind == "SELFDESTRUCT":
+            kind, action, result = "suicide", _inheritance(frame), None
+        elif frame.kind in CREATIONS:
+            kind, action = "create", _creation(frame, gas)
+            result = {"gasUsed": quantity(gas_used), "code": data(frame.output)}
+            if frame.error is None:
+                result["address"] = data(frame.to)
+        else:
+            kind, action = "call", _call(frame, gas)
+            result = {"gasUsed": quantity(gas_used), "output": data(frame.output)}
+        shown: dict[str, object] = {
+            "action": action,
+            "subtraces": subtraces,
+            "traceAddress": path,
+            "type": kind,
+            **self._show_place(),
+        }
+        if frame.error is not None:
+            shown["error"] = self._words(frame.error)
+        if result is not None and frame.error in {None, REVERTED}:
+            shown["result"] = result
+        elif self._options.as_parity:
+            shown["result"] = None
+        return shown
+
+    def _show_place(self) -> dict[str, object]:
+        place = self._place
+        if place is None and self._options.as_parity:
+            return {}  # Replayed or tried, and not asked for by where it is.
+        return {
+            "blockHash": None if place is None else data(place.block_hash),
+            "blockNumber": 0 if place is None else place.block_number,
+            "transactionHash": None if place is None else data(place.transaction_hash),
+            "transactionPosition": 0 if place is None else place.transaction_index,
+        }
+
+    def _words(self, error: str) -> str:
+        if not self._options.convert_parity_errors:
+            return error
+        for beginning, words in _IN_PARITYS_WORDS.items():
+            if error.startswith(beginning):
+                return words
+        return error
+
+
+def _inheritance(frame: Frame) -> dict[str, object]:
+    return {
+        "address": data(frame.sender),
+        "balance": quantity(frame.value_wei or 0),
+        "refundAddress": data(frame.to),
+    }
+
+
+def _creation(frame: Frame, gas: int) -> dict[str, object]:
+    return {
+        "creationMethod": frame.kind.lower(),
+        "from": data(frame.sender),
+        "gas": quantity(gas),
+        "init": data(frame.input),
+        "value": quantity(frame.value_wei or 0),
+    }
+
+
+def _call(frame: Frame, gas: int) -> dict[str, object]:
+    return {
+        "callType": frame.kind.lower(),
+        "from": data(frame.sender),
+        "gas": quantity(gas),
+        "input": data(frame.input),
+        "to": data(frame.to),
+        "value": quantity(frame.value_wei or 0),
+    }

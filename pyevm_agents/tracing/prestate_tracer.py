@@ -1,0 +1,96 @@
+"""The state that a transaction needs, or changes: geth's prestateTracer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyevm_agents.tracing.hex import data, quantity, word
+from pyevm_agents.tracing.touched_state import TouchedState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyevm_agents.tracing.touched_state import TouchedAccount
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrestateOptions:
+    """What is shown of accounts."""
+
+    diff_mode: bool = False
+    """Show what changed, before and after, in place of all that was touched, before."""
+
+    code: bool = True
+    storage: bool = True
+    include_empty: bool = False
+    """Show also accounts that were empty before."""
+
+
+class PrestateTracer(TouchedState):
+    """geth's prestateTracer."""
+
+    def __init__(self, options: PrestateOptions | None = None) -> None:
+        """Show what the options say."""
+        self._options = options or PrestateOptions()
+        super().__init__(with_storage=self._options.storage, with_after=self._options.diff_mode)
+
+    def result(self) -> object:
+        """Return the accounts by address, in diff mode those before and those after."""
+        if self._options.diff_mode:
+            return self._difference()
+        return {
+            data(address): self._show(account, account.storage)
+            for address, account in self.before.items()
+            if self._options.include_empty or not account.is_empty
+        }
+
+    def _difference(self) -> object:
+        shown_before: dict[str, object] = {}
+        shown_after: dict[str, object] = {}
+        for address, before in self.before.items():
+            after = self.after[address]
+            if after == before:
+                continue
+            changed = {
+                slot: value
+                for slot, value in before.storage.items()
+                if value and value != after.storage[slot]
+            }
+            if self._options.include_empty or not before.is_empty:
+                shown_before[data(address)] = self._show(before, changed)
+            if self._state.account_exists(address) or before.is_empty:
+                shown_after[data(address)] = self._changes(before, after)
+        return {"pre": shown_before, "post": shown_after}
+
+    def _changes(self, before: TouchedAccount, after: TouchedAccount) -> dict[str, object]:
+        """Return what of an account is different now; a slot that was emptied is left out."""
+        changes: dict[str, object] = {}
+        if after.balance_wei != before.balance_wei:
+            changes["balance"] = quantity(after.balance_wei)
+        if after.nonce != before.nonce:
+            changes["nonce"] = after.nonce
+        if after.code_hash != before.code_hash:
+            changes["codeHash"] = data(after.code_hash)
+            if self._options.code:
+                changes["code"] = data(after.code)
+        filled = {
+            word(slot): word(value)
+            for slot, value in after.storage.items()
+            if value and value != before.storage[slot]
+        }
+        if filled:
+            changes["storage"] = filled
+        return changes
+
+    def _show(self, account: TouchedAccount, storage: Mapping[int, int]) -> dict[str, object]:
+        shown: dict[str, object] = {"balance": quantity(account.balance_wei)}
+        if account.nonce:
+            shown["nonce"] = account.nonce
+        if account.code:
+            shown["codeHash"] = data(account.code_hash)
+            if self._options.code:
+                shown["code"] = data(account.code)
+        if storage:
+            shown["storage"] = {word(slot): word(value) for slot, value in storage.items()}
+        return shown

@@ -1,0 +1,123 @@
+"""Struct logs: every opcode with the state before it. geth's tracer where none is named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyevm_agents.tracing.error_messages import REVERTED
+from pyevm_agents.tracing.hex import data, quantity, word
+from pyevm_agents.tracing.opcodes import SLOAD, SSTORE, STORAGE_ACCESSES, form_of
+from pyevm_agents.tracing.tracer import EVERY_OPCODE, NoopTracer
+
+if TYPE_CHECKING:
+    from eth.abc import StateAPI
+    from eth_typing import Address
+
+    from pyevm_agents.tracing.tracer import Beginning, Frame, Step
+
+WORD_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StructLogOptions:
+    """What each entry holds."""
+
+    stack: bool = True
+    storage: bool = True
+    memory: bool = False
+    return_data: bool = False
+    limit: int = 0
+    """Most entries that are kept, the first ones; 0 for all."""
+
+
+class StructLogTracer(NoopTracer):
+    """Lists the opcodes of a transaction."""
+
+    watches = EVERY_OPCODE
+
+    _state: StateAPI
+
+    def __init__(self, options: StructLogOptions | None = None) -> None:
+        """Keep of each opcode what the options say."""
+        self._options = options or StructLogOptions()
+        self._entries: list[dict[str, object]] = []
+        self._pending: list[dict[str, object] | None] = []
+        self._storage: dict[Address, dict[str, str]] = {}
+        self._root: Frame | None = None
+        self._gas_used = 0
+
+    def begin(self, beginning: Beginning) -> None:
+        """Keep the state, from which SLOAD's values are read."""
+        self._state = beginning.state
+
+    def enter(self, frame: Frame) -> None:
+        """Keep the transaction's own call."""
+        if frame.depth == 0:
+            self._root = frame
+
+    def step(self, step: Step) -> None:
+        """Add an entry; what it cost is told later, after those of the call that it makes."""
+        limit = self._options.limit
+        if limit and len(self._entries) >= limit:
+            self._pending.append(None)
+            return
+        entry: dict[str, object] = {
+            "pc": step.pc,
+            "op": form_of(step.op).name,
+            "gas": step.gas,
+            "gasCost": 0,
+            "depth": step.depth,
+        }
+        if self._options.stack:
+            entry["stack"] = [quantity(item) for item in step.stack()]
+        if self._options.return_data and step.computation.return_data:
+            entry["returnData"] = data(step.computation.return_data)
+        if self._options.memory and (memory := step.memory()):
+            entry["memory"] = [
+                data(memory[start : start + WORD_BYTES])
+                for start in range(0, len(memory), WORD_BYTES)
+            ]
+        if self._options.storage and step.op in STORAGE_ACCESSES:
+            self._add_storage(step, entry)
+        self._entries.append(entry)
+        self._pending.append(entry)
+
+    def stepped(self, step: Step) -> None:
+        """Complete the entry of an opcode."""
+        entry = self._pending.pop()
+        if entry is None:
+            return
+        entry["gasCost"] = step.gas_cost
+        if step.error is not None:
+            entry["error"] = step.error
+        if step.refund:
+            entry["refund"] = step.refund
+
+    def end(self, gas_used: int) -> None:
+        """Keep the transaction's gas."""
+        self._gas_used = gas_used
+
+    def result(self) -> object:
+        """Return geth's object: gas, failed, returnValue and structLogs."""
+        root = self._root
+        error = None if root is None else root.error
+        returned = root.output if root is not None and error in {None, REVERTED} else b""
+        return {
+            "gas": self._gas_used,
+            "failed": error is not None,
+            "returnValue": data(returned),
+            "structLogs": self._entries,
+        }
+
+    def _add_storage(self, step: Step, entry: dict[str, object]) -> None:
+        """Add the slots of the contract that were accessed so far, this one included."""
+        stack = step.stack()
+        seen = self._storage.setdefault(step.address, {})
+        if step.op == SLOAD and stack:
+            seen[word(stack[-1])] = word(self._state.get_storage(step.address, stack[-1]))
+        elif step.op == SSTORE and len(stack) > 1:
+            seen[word(stack[-1])] = word(stack[-2])
+        else:
+            return
+        entry["storage"] = dict(seen)

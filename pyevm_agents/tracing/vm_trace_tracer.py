@@ -1,0 +1,188 @@
+"""Every opcode and what it did, in Parity's form: `vmTrace`.
+
+    {"code": …, "ops": [{"pc": 0, "op": "PUSH1", "cost": 3, "sub": null or the same of a call,
+                         "ex": null where it failed, or what is so after it:
+                               {"used": gas left, "push": what it left on the stack,
+                                "mem": {"off": …, "data": …}, "store": {"key": …, "val": …}}}]}
+
+A precompile has no opcodes, so what one calls is not in here; `trace` has it.
+
+Source: OpenEthereum, `rpc/src/v1/types/trace.rs` and `evm/src/interpreter/mod.rs`; "op" is of later
+nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from eth.vm.stack import to_int
+
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.tracing.call_tracer import CREATIONS
+from pyevm_agents.tracing.error_messages import (
+    COLLISION,
+    NONCE_AT_ITS_END,
+    REVERTED,
+    TOO_DEEP,
+    TOO_POOR,
+)
+from pyevm_agents.tracing.hex import data, quantity
+from pyevm_agents.tracing.opcodes import (
+    CALL,
+    CALLCODE,
+    DELEGATECALL,
+    EXTCODECOPY,
+    SSTORE,
+    STATICCALL,
+    STOP,
+    form_of,
+)
+from pyevm_agents.tracing.tracer import EVERY_OPCODE, NoopTracer, stack_of
+
+if TYPE_CHECKING:
+    from pyevm_agents.tracing.tracer import Frame, Step
+
+CALLDATACOPY, CODECOPY, RETURNDATACOPY, MCOPY, RETURN = 0x37, 0x39, 0x3E, 0x5E, 0xF3
+MLOAD, MSTORE, MSTORE8 = 0x51, 0x52, 0x53
+REFUSALS = frozenset({COLLISION, NONCE_AT_ITS_END, TOO_DEEP, TOO_POOR})
+"""Failures of calls that never began."""
+
+WORD_BYTES = 32
+
+MAX_OPS = 250_000
+"""How many opcodes are listed at most: one takes a kilobyte."""
+
+WRITES = {
+    CALLDATACOPY: (0, 2),
+    CODECOPY: (0, 2),
+    RETURNDATACOPY: (0, 2),
+    MCOPY: (0, 2),
+    EXTCODECOPY: (1, 3),
+    CALL: (5, 6),
+    CALLCODE: (5, 6),
+    DELEGATECALL: (4, 5),
+    STATICCALL: (4, 5),
+}
+"""Where on the stack, from its top, the start and the size of what an opcode writes are."""
+
+
+@dataclass(slots=True)
+class _Code:
+    """Code that is being executed."""
+
+    shown: dict[str, object]
+    ops: list[dict[str, object]] = field(default_factory=list)
+    written: tuple[int, int] | None = None
+    """Where the opcode in execution writes."""
+
+    stored: tuple[int, int] | None = None
+    """What slot it sets, and to what."""
+
+    granted_gas: int = 0
+    """What it gives to a contract's creation: that is part of what it costs."""
+
+
+class VmTracer(NoopTracer):
+    """Lists opcodes, those of a call below the opcode that made it."""
+
+    watches = EVERY_OPCODE
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        self._root: dict[str, object] | None = None
+        self._open: list[_Code] = []
+        self._count = 0
+
+    def enter(self, frame: Frame) -> None:
+        """Hang a call on the opcode that made it."""
+        code = _Code({"code": "0x"})
+        code.shown["ops"] = code.ops
+        if not self._open:
+            self._root = code.shown
+        elif self._open[-1].ops and frame.kind != "SELFDESTRUCT":
+            maker = self._open[-1]
+            maker.ops[-1]["sub"] = code.shown
+            maker.granted_gas = frame.gas if frame.kind in CREATIONS else 0
+        self._open.append(code)
+
+    def leave(self, frame: Frame) -> None:
+        """Close a call; what ended it did nothing itself."""
+        ended = self._open.pop()
+        if frame.error in REFUSALS and self._open and self._open[-1].ops:
+            self._open[-1].ops[-1]["sub"] = None
+        if frame.error in {None, REVERTED} or not ended.ops:
+            return
+        if ended.ops[-1]["op"] not in HALTS:  # Else its code was not kept, which comes later.
+            ended.ops[-1]["ex"] = None
+
+    def step(self, step: Step) -> None:
+        """Add an opcode."""
+        self._count += 1
+        if self._count > MAX_OPS:
+            return
+        code = self._open[-1]
+        if not code.ops:
+            code.shown["code"] = data(bytes(step.computation.msg.code))
+        code.ops.append(
+            {"pc": step.pc, "op": form_of(step.op).name, "cost": 0, "ex": None, "sub": None}
+        )
+        stack = [to_int(item) for item in stack_of(step.computation).values[-7:]]
+        stack.reverse()
+        code.written = _written(step.op, stack)
+        code.stored = (stack[0], stack[1]) if step.op == SSTORE and len(stack) > 1 else None
+
+    def stepped(self, step: Step) -> None:
+        """Complete an opcode."""
+        if self._count > MAX_OPS:
+            return
+        code = self._open[-1]
+        op = code.ops[-1]
+        op["cost"] = step.gas_cost + code.granted_gas
+        code.granted_gas = 0
+        if step.error is not None:
+            return
+        memory, store = None, None
+        if code.written is not None:
+            start, size = code.written
+            memory = {"off": start, "data": data(step.computation.memory_read_bytes(start, size))}
+        if code.stored is not None:
+            slot, value = code.stored
+            store = {"key": quantity(slot), "val": quantity(value)}
+        left = form_of(step.op).leaves
+        pushed = stack_of(step.computation).values[-left:] if left else ()
+        op["ex"] = {
+            "used": step.computation.get_gas_remaining(),
+            "push": [quantity(to_int(item)) for item in pushed],
+            "mem": memory,
+            "store": store,
+        }
+
+    def result(self) -> object:
+        """Return the transaction's own code.
+
+        Raises: ConfigError: it executes more than can be listed.
+        """
+        if self._count > MAX_OPS:
+            raise ConfigError(
+                f"vmTrace of {self._count:,} opcodes, at most {MAX_OPS:,}: ask for trace and "
+                "stateDiff, or debug_traceTransaction with a limit"
+            )
+        return self._root
+
+
+HALTS = frozenset({form_of(STOP).name, form_of(RETURN).name})
+
+
+def _written(op: int, stack: list[int]) -> tuple[int, int] | None:
+    """Return where an opcode is about to write, from the stack's top on."""
+    if len(stack) < form_of(op).takes:
+        return None
+    if op in {MLOAD, MSTORE}:
+        return stack[0], WORD_BYTES
+    if op == MSTORE8:
+        return stack[0], 1
+    if op not in WRITES:
+        return None
+    start, size = WRITES[op]
+    return (stack[start], stack[size]) if stack[size] else None

@@ -1,0 +1,148 @@
+"""What a block's execution reads: enough to execute it with nothing else.
+
+A block is executed again on rows that remember what was read of them. What agents said is no part
+of the state: it is said again as it was, and a witness has none of it.
+
+Source: the execution witness of geth (`core/stateless`) and reth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import rlp
+from eth.consensus.context import ConsensusContext
+from eth.constants import BLANK_ROOT_HASH
+from eth.db.account import AccountDB
+from eth.db.atomic import AtomicDB
+from eth.db.backends.base import BaseDB
+from eth.db.batch import BatchDB
+from eth.db.chain import ChainDB
+from eth.vm.chain_context import ChainContext
+from eth_utils import keccak
+
+from pyevm_agents.state.proofs import prove
+from pyevm_agents.vm import WatchedVM
+
+if TYPE_CHECKING:
+    from eth.abc import BlockAPI, BlockHeaderAPI, DatabaseAPI, MetaWitnessAPI
+
+    from pyevm_agents.chain import Chain, Record
+
+WORD_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionWitness:
+    """What was read, each list in the order of its hashes, but for headers."""
+
+    nodes: tuple[bytes, ...]
+    """Of the state's tries and its accounts', as RLP."""
+
+    codes: tuple[bytes, ...]
+    keys: tuple[bytes, ...]
+    """The addresses and slots whose hashes are paths in the tries."""
+
+    headers: tuple[bytes, ...]
+    """Of the blocks before, as RLP, the parent's last: BLOCKHASH may ask for 256."""
+
+
+def execution_witness(chain: Chain, record: Record) -> ExecutionWitness:
+    """Return what a block of a chain reads.
+
+    What was set before it beside the rules (`Chain.modify`) is in the state that it begins with,
+    and its parent's header does not know of it.
+
+    Raises: EngineFault: the host failed.
+    """
+    block = record.block
+    root = record.root_before or chain.state_root_before(block.header)
+    rows = _RecordingRows(chain.rows)
+    asked = _execute(chain, block, root, rows)
+    read = {key: value for key, value in rows.read.items() if keccak(value) == key}
+    headers = _ancestors(chain, block.header, read)
+    codes = _codes(chain.rows, root, asked, read)
+    others = {header.hash for header in headers} | codes
+    return ExecutionWitness(
+        nodes=tuple(read[key] for key in sorted(read) if key not in others),
+        codes=tuple(read[key] for key in sorted(codes)),
+        keys=tuple(sorted(_keys(asked))),
+        headers=tuple(rlp.encode(header) for header in headers),
+    )
+
+
+class _RecordingRows(BaseDB):
+    """Rows to be read, that remember what was."""
+
+    def __init__(self, rows: DatabaseAPI) -> None:
+        self._rows = rows
+        self.read: dict[bytes, bytes] = {}
+
+    def __getitem__(self, key: bytes) -> bytes:
+        value = self._rows[key]
+        self.read[key] = value
+        return value
+
+    def _exists(self, key: bytes) -> bool:
+        return self._rows.exists(key)
+
+    def __setitem__(self, key: bytes, value: bytes) -> None:
+        raise AssertionError(f"row {key.hex()} is written; a witness only reads")
+
+    def __delitem__(self, key: bytes) -> None:
+        raise AssertionError(f"row {key.hex()} is removed; a witness only reads")
+
+
+def _execute(chain: Chain, block: BlockAPI, root: bytes, rows: DatabaseAPI) -> MetaWitnessAPI:
+    """Execute a block on rows; return which accounts and slots it asked for."""
+    db = AtomicDB(BatchDB(rows))  # What is written stays in front of the rows.
+    vm_class = chain.vm_class_again(block.header)
+    state_class = vm_class._state_class.configure(  # noqa: SLF001 - so does py-evm's `configure`
+        __name__="WitnessedState", account_db_class=AccountDB
+    )
+    header = block.header.copy(
+        gas_used=0, state_root=root, transaction_root=BLANK_ROOT_HASH, receipt_root=BLANK_ROOT_HASH
+    )
+    if "blob_gas_used" in header.as_dict():
+        header = header.copy(blob_gas_used=0)
+    vm = vm_class.configure(__name__="WitnessedVM", _state_class=state_class)(
+        header=header,
+        chaindb=ChainDB(db),
+        chain_context=ChainContext(chain.config.chain_id),
+        consensus_context=ConsensusContext(db),
+    )
+    assert isinstance(vm, WatchedVM)  # noqa: S101 - as its class
+    vm.is_own_block = True
+    return vm.import_block(block).meta_witness
+
+
+def _ancestors(
+    chain: Chain, header: BlockHeaderAPI, read: dict[bytes, bytes]
+) -> list[BlockHeaderAPI]:
+    """Return the parent's header, and those before it as far as they were read; oldest first."""
+    headers = [chain.header_of(header.parent_hash)]
+    while headers[-1].block_number and headers[-1].parent_hash in read:
+        headers.append(chain.header_of(headers[-1].parent_hash))
+    return headers[::-1]
+
+
+def _codes(
+    rows: DatabaseAPI, root: bytes, asked: MetaWitnessAPI, read: dict[bytes, bytes]
+) -> set[bytes]:
+    """Return the hashes of the codes that were read."""
+    hashes = {
+        bytes(prove(rows, root, address, ()).account.code_hash)
+        for address in asked.accounts_queried
+    }
+    return hashes & read.keys()
+
+
+def _keys(asked: MetaWitnessAPI) -> set[bytes]:
+    """Return the addresses and slots that were asked for."""
+    slots = {
+        slot.to_bytes(WORD_BYTES, "big")
+        for address in asked.accounts_queried
+        for slot in asked.get_slots_queried(address)
+    }
+    return {bytes(address) for address in asked.accounts_queried} | slots

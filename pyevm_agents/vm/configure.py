@@ -1,0 +1,92 @@
+"""The classes of one chain: its executor, what it remembers, who watches it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eth.chains.base import MiningChain
+from eth.consensus.noproof import NoProofConsensus
+from eth_typing import BlockNumber
+from eth_utils.toolz import merge
+
+from precompiles.spec import EXECUTOR_ADDRESS
+from pyevm_agents.state import StateAccountDB, StateCache
+from pyevm_agents.vm.forks import PRAGUE
+from pyevm_agents.vm.vm import WatchedVM
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from eth.abc import ComputationAPI
+    from eth.vm.forks.frontier import FrontierVM
+    from eth_typing import Address
+
+    from precompiles.executor import Executor
+    from pyevm_agents.vm.forks import Fork
+    from pyevm_agents.vm.state import RunWatcher
+    from pyevm_agents.vm.vm import AgentVM
+
+
+class AgentChain(MiningChain):
+    """A chain whose blocks `WatchedVM`s make."""
+
+
+def agent_chain(
+    executor: Executor | None,
+    chain_id: int,
+    watcher: RunWatcher | None = None,
+    *,
+    fork: Fork = PRAGUE,
+) -> type[AgentChain]:
+    """Return the chain class of a chain id with `executor` at 0x19, or without one.
+
+    Input: who is told how transactions proceed, where there is an executor; the rules of all
+           blocks.
+    """
+    configuration = ((BlockNumber(0), agent_vm(executor, watcher, fork=fork)),)
+    return AgentChain.configure(
+        __name__="AgentChain", vm_configuration=configuration, chain_id=chain_id
+    )
+
+
+def foreign_chain(forks: Sequence[tuple[int, type[FrontierVM]]], chain_id: int) -> type[AgentChain]:
+    """Return the chain class of rules that others made: py-evm's VM from each block number on."""
+    configuration = tuple((BlockNumber(number), _watched(vm_class)) for number, vm_class in forks)
+    return AgentChain.configure(
+        __name__="ForeignChain", vm_configuration=configuration, chain_id=chain_id
+    )
+
+
+def _watched(vm_class: type[FrontierVM]) -> type[FrontierVM]:
+    if issubclass(vm_class, WatchedVM):
+        return vm_class
+    return type(
+        f"Watched{vm_class.__name__}", (WatchedVM, vm_class), {"consensus_class": NoProofConsensus}
+    )
+
+
+def agent_vm(
+    executor: Executor | None, watcher: RunWatcher | None = None, *, fork: Fork = PRAGUE
+) -> type[AgentVM]:
+    """Return the VM class of a chain: with `executor` at 0x19, or the plain fork without one.
+
+    The precompile is entered on the class, not on an instance: EIP-2929 warmth asks the class.
+    """
+    account_db_class = type("AccountDB", (StateAccountDB,), {"cache": StateCache()})
+    plain_state = fork.vm_class.get_state_class()
+    computation_class: Any = plain_state.computation_class
+    if executor is not None:
+        added: dict[Address, Callable[[ComputationAPI], ComputationAPI]] = {
+            EXECUTOR_ADDRESS: executor
+        }
+        computation_class = computation_class.configure(
+            __name__="AgentComputation",
+            _precompiles=merge(computation_class.get_precompiles(), added),
+        )
+    state_class = plain_state.configure(
+        __name__="AgentState",
+        account_db_class=account_db_class,
+        computation_class=computation_class,
+        watcher=watcher,
+    )
+    return fork.vm_class.configure(__name__="AgentVM", _state_class=state_class)

@@ -1,0 +1,106 @@
+"""The rules of transactions: which are valid, what they run, what they cost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eth.vm.forks.cancun.state import CancunTransactionExecutor
+from eth.vm.forks.prague.state import PragueTransactionExecutor
+from eth.vm.forks.spurious_dragon.state import SpuriousDragonTransactionExecutor
+from eth_utils import ValidationError
+
+from pyevm_agents.vm.messages import evm_message
+from pyevm_agents.vm.stack_depth import touched_accounts
+from pyevm_agents.vm.state import WatchedState
+
+if TYPE_CHECKING:
+    from eth.abc import ComputationAPI, MessageAPI, SignedTransactionAPI, TransactionFieldsAPI
+    from eth_typing import Address
+
+MAX_INITCODE_BYTES = 49_152
+"""Source: EIP-3860."""
+
+
+def floor_gas(transaction: TransactionFieldsAPI) -> int:
+    """Return the least gas that a transaction with such calldata pays (EIP-7623)."""
+    return int(PragueTransactionExecutor.calc_data_floor_gas(transaction, 0, 0))  # type: ignore[arg-type]
+
+
+class AgentTransactionExecutor(CancunTransactionExecutor):
+    """The transaction rules of Cancun, with one that py-evm leaves out.
+
+    Initcode that is too long makes a transaction invalid (EIP-3860); py-evm says that it is out of
+    gas. Those of later forks derive from it.
+    """
+
+    def validate_transaction(self, transaction: SignedTransactionAPI) -> None:
+        """Refuse a transaction that no block may hold.
+
+        Raises: ValidationError: says why.
+        """
+        super().validate_transaction(transaction)
+        if not transaction.to and len(transaction.data) > MAX_INITCODE_BYTES:
+            raise ValidationError(
+                f"max initcode size exceeded: code size {len(transaction.data)}, "
+                f"limit {MAX_INITCODE_BYTES}"
+            )
+
+    def finalize_computation(
+        self, transaction: SignedTransactionAPI, computation: ComputationAPI
+    ) -> ComputationAPI:
+        """Settle what a transaction costs, and delete what it left empty (EIP-161)."""
+        state = self.vm_state
+        if isinstance(state, WatchedState):
+            state.shown_gas_price_wei = None  # Nothing was paid at it, and nothing is given back.
+        # Past py-evm's own rule of EIP-161, which is the one of its base that recurses.
+        settle = super(SpuriousDragonTransactionExecutor, self).finalize_computation
+        computation = settle(transaction, computation)
+        for account in sorted(touched_accounts(computation)):
+            if state.account_exists(account) and state.account_is_empty(account):
+                state.delete_account(account)
+        return computation
+
+    def build_computation(
+        self, message: MessageAPI, transaction: SignedTransactionAPI
+    ) -> ComputationAPI:
+        """Execute a transaction's message; tell who watches."""
+        watcher = self.vm_state.watcher if isinstance(self.vm_state, WatchedState) else None
+        if watcher is None:
+            return super().build_computation(message, transaction)
+        watcher.transaction_begins(transaction)
+        computation = super().build_computation(message, transaction)
+        watcher.transaction_ended(computation)
+        return computation
+
+    def build_evm_message(self, transaction: SignedTransactionAPI) -> MessageAPI:
+        """Take a transaction's fees and nonce from its sender; return the message that it is."""
+        return evm_message(self, transaction)
+
+
+class PragueAgentTransactionExecutor(AgentTransactionExecutor, PragueTransactionExecutor):
+    """The transaction rules of Prague, with those that py-evm leaves out.
+
+    An account that delegates to a precompile has no code to run (EIP-7702). py-evm follows that for
+    calls; for transactions it would run the code that genesis puts at 0x19. A gas limit below what
+    calldata costs at least makes a transaction invalid (EIP-7623).
+    """
+
+    def validate_transaction(self, transaction: SignedTransactionAPI) -> None:
+        """Refuse a transaction that no block may hold.
+
+        Raises: ValidationError: says why.
+        """
+        super().validate_transaction(transaction)
+        least = floor_gas(transaction)
+        if transaction.gas < least:
+            raise ValidationError(
+                f"insufficient gas for floor data gas cost: gas {transaction.gas}, "
+                f"minimum needed {least}"
+            )
+
+    def get_code_at_address(self, code_address: Address) -> tuple[bytes, Address | None]:
+        """Return the code a transaction to `code_address` runs, and its delegate if it has one."""
+        code, delegate = super().get_code_at_address(code_address)
+        if delegate is not None and delegate in self.vm_state.computation_class.get_precompiles():
+            return b"", delegate
+        return code, delegate

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pyevm_agents.bench.inference.fits import predicted_seconds, terms
+from pyevm_agents.bench.inference.runner import probes
+from pyevm_agents.bench.measurement.results import TERMS, Probe, Term
+from pyevm_agents.bench.measurement.rounds import Setting
+
+if TYPE_CHECKING:
+    from pyevm_agents.models import LlamaModel
+
+
+@dataclass
+class Told:
+    """What an observer heard."""
+
+    steps: int = 0
+    details: list[str] = field(default_factory=list)
+
+    def part(self, title: str, steps: int) -> None:
+        assert title == "Inference"
+        self.steps = steps
+
+    def step(self, detail: str) -> None:
+        self.details.append(detail)
+
+
+@pytest.fixture(scope="module")
+def told() -> Told:
+    return Told()
+
+
+@pytest.fixture(scope="module")
+def measured(llama: LlamaModel, told: Told) -> tuple[Probe, ...]:
+    setting = Setting(model=llama, observer=told, is_quick=True)
+    return probes(setting, beside={"beside": lambda: 0.25}, longest_tokens=64, rounds=1)
+
+
+def test_every_step_is_told(measured: tuple[Probe, ...], told: Told) -> None:
+    assert told.steps == len(told.details) == len(measured) + 1
+    assert len(set(told.details)) == len(told.details)
+
+
+def test_what_is_held_against_it_is_timed_beside_it(
+    measured: tuple[Probe, ...], told: Told
+) -> None:
+    assert told.details[0] == "beside"
+    assert all(0.25 not in probe.seconds for probe in measured)
+
+
+def test_probes_count_what_was_in_them(measured: tuple[Probe, ...]) -> None:
+    assert {probe.term for probe in measured} == set(TERMS)
+    assert all(len(probe.seconds) == 1 and probe.seconds[0] > 0 for probe in measured)
+    cold = [probe for probe in measured if probe.term == "cold"]
+    assert [probe.usage.cold_tokens for probe in cold] == [16, 32, 64]
+    said = Counter((probe.term, probe.detail) for probe in measured)
+    assert said["warm", "kept"] == said["warm", "restored"] == 2
+    sampled = next(probe for probe in measured if probe.term == "sampled")
+    assert sampled.usage.output_tokens == 17
+    assert sampled.usage.forced_tokens == 0
+    forced = [probe.usage for probe in measured if probe.term == "forced"]
+    assert all(one.forced_tokens >= one.output_tokens - 3 for one in forced)
+    lists = next(probe for probe in measured if probe.detail == "arrays")
+    assert (lists.usage.calls, lists.usage.tools, lists.usage.parameters) == (1, 8, 32)
+    read = max((probe for probe in measured if probe.term == "read"), key=lambda it: it.usage.tools)
+    assert read.usage.tools == 64
+
+
+def test_terms_are_fitted_to_what_was_measured(measured: tuple[Probe, ...]) -> None:
+    found: dict[str, Term] = {term.name: term for term in terms(measured)}
+    # A token that is sampled takes milliseconds; a busy machine may hide it, or make it many.
+    assert found["sampled"].ns.high > 1e6
+    assert found["sampled"].ns.middle < 1e9
+    assert found["cold"].ns_at_most.high > 1e5
+    cold = max((probe for probe in measured if probe.term == "cold"), key=lambda it: it.seconds)
+    assert predicted_seconds(cold.usage, found.values()) > 0

@@ -1,0 +1,150 @@
+"""Pages: whole, well-formed, from nowhere else, whatever was measured."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from pyevm_agents.bench.measurement.results import Interval
+from pyevm_agents.bench.report.chapters import document
+from pyevm_agents.bench.report.compare import compare
+from pyevm_agents.bench.report.html import as_html, write_html
+from pyevm_agents.bench.report.plots import PLOTS, as_file, drawn
+from pyevm_agents.bench.report.plots.axes import apart
+from tests.pyevm_agents.bench import made_up
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyevm_agents.bench.measurement.results import Report
+
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+NAMESPACES = {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+DEGENERATE = made_up.degenerate()
+
+
+class Page(HTMLParser):
+    """A page whose elements are in each other, none left open, each name given once."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.names: list[str] = []
+        self.links: list[str] = []
+        self.words: list[str] = []
+        self.counts: dict[str, int] = {}
+        self.feed(text)
+        self.close()
+        assert self.open == []
+        assert len(self.names) == len(set(self.names))
+        assert {link[1:] for link in self.links if link.startswith("#")} <= set(self.names)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.counts[tag] = self.counts.get(tag, 0) + 1
+        self._note(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.counts[tag] = self.counts.get(tag, 0) + 1
+        self._note(attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    def _note(self, attrs: list[tuple[str, str | None]]) -> None:
+        told = dict(attrs)
+        assert not any(name.startswith("on") for name in told)
+        self.names += [str(told["id"])] if "id" in told else []
+        self.links += [
+            str(told[name]) for name in ("href", "src", "xlink:href", "srcset") if name in told
+        ]
+
+
+def assert_alone(text: str) -> None:
+    """Check that a page asks nobody for anything."""
+    assert set(re.findall(r"https?://[^\"'\s<)]+", text)) <= NAMESPACES
+    assert not re.search(r"<script|<link|<iframe|@import|url\((?!#)", text)
+
+
+@pytest.fixture(scope="module")
+def plots() -> dict[str, str]:
+    """Return all plots of a full report."""
+    return drawn(made_up.report(), PLOTS)
+
+
+def test_a_full_report_is_one_page(plots: dict[str, str]) -> None:
+    report = made_up.report()
+    old = replace(report, machine=replace(report.machine, processor="another"))
+    text = as_html(document(report, compare(old, report)), plots, plots)
+    page = Page(text)
+    assert_alone(text)
+    assert page.counts["svg"] == 2 * len(PLOTS)
+    assert page.counts["caption"] == page.counts["table"] >= 14
+    assert text.count('role="img" aria-label="') == 2 * len(PLOTS)
+    assert "Not the same: processor." in text
+    assert text.count("var(--blue)") > 10  # The page's own colours, light or dark.
+
+
+@pytest.mark.parametrize("kind", DEGENERATE)
+def test_a_page_of_what_there_is(kind: str, plots: dict[str, str]) -> None:
+    text = as_html(document(DEGENERATE[kind]), plots, plots)
+    page = Page(text)
+    assert_alone(text)
+    words = " ".join(page.words)
+    assert "nan" not in re.findall(r"[a-z]+", words)
+    assert "None" not in words
+    assert "What does inference cost in gas?" in words
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        ("bare", ["gas_time"]),
+        ("endless", ["prices", "attacks"]),
+        ("nothing", [name for name in PLOTS if name not in {"prices", "attacks"}]),
+        ("one sample", ["marginal", "residuals", "attacks"]),
+        ("strange words", ["runs"]),
+    ],
+)
+def test_plots_of_what_there_is(kind: str, names: list[str]) -> None:
+    report: Report = DEGENERATE[kind]
+    for svg in drawn(report, names, is_narrow=True).values():
+        ET.fromstring(as_file(svg))  # noqa: S314 - our own
+
+
+def test_a_price_that_may_be_nothing_reaches_out_of_the_plot() -> None:
+    full = made_up.report()
+    little = (("erc20", Interval(middle=0, low=0, high=1_420)),)
+    few = replace(full, prices=(replace(full.prices[0], parity_gas=little),))
+    none = replace(full, prices=(replace(full.prices[0], parity_gas=()),))
+    bars = [
+        drawn(report, ["prices"])["prices"].count("stroke-width: 1.4") for report in (few, none)
+    ]
+    assert bars[0] > bars[1]
+
+
+def test_models_have_their_own_ticks_where_there_is_room() -> None:
+    assert apart([142e6, 494e6, 1.54e9]) == [142e6, 494e6, 1.54e9]
+    assert apart([142e6, 150e6, 1.54e9]) == [142e6, 1.54e9]
+    assert apart([142e6]) == [142e6]
+    assert apart([0.0]) == []
+
+
+def test_plots_are_the_same_each_time(plots: dict[str, str]) -> None:
+    assert drawn(made_up.report(), ["runs"])["runs"] == plots["runs"]
+
+
+def test_a_page_is_written(tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    write_html(file, made_up.bare_report())
+    Page(file.read_text())
+    assert [*tmp_path.iterdir()] == [file]

@@ -1,0 +1,94 @@
+"""Runs do what they are made to show, whatever a model thinks; their parts add up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from precompiles.gas import Schedule
+from precompiles.grammar import agent_grammar
+from precompiles.language_model import GenerationRequest, Segment
+from pyevm_agents.bench.measurement.dictated import OwnAnswer, dictated_grammar
+from pyevm_agents.bench.measurement.rounds import Setting
+from pyevm_agents.bench.pricing.pricing import Prices, gas_of
+from pyevm_agents.bench.runs import runner as bench_runs
+from pyevm_agents.bench.runs.runner import ANSWER_LINE, RunBench, fitted_characters, runs
+from pyevm_agents.devnet.chain import model_profile
+
+if TYPE_CHECKING:
+    from pyevm_agents.models import LlamaModel
+
+
+class Quiet:
+    """An observer that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+        self.told: list[str] = []
+
+    def part(self, title: str, steps: int) -> None:
+        assert title == "Runs"
+        self.steps = steps
+
+    def step(self, detail: str) -> None:
+        self.told.append(detail)
+
+
+def setting(llama: LlamaModel) -> Setting:
+    return Setting(model=llama, observer=Quiet(), is_quick=True)
+
+
+def test_the_length_of_an_answer_follows_from_its_tokens(
+    llama: LlamaModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench_runs, "LONG_ANSWER_TOKENS", 12)
+    monkeypatch.setattr(bench_runs, "THOUGHT_TOKENS", 5)
+    tokens = llama.tokenize((Segment(text="Question: Who are you?\nThought:"),))
+    request = GenerationRequest(
+        segments=(), prompt_tokens=tokens, grammar=agent_grammar([], []), max_tokens=400
+    )
+    characters = fitted_characters(llama, request)
+    grammar = dictated_grammar(OwnAnswer(characters=characters), request)
+    said = llama.generate(replace(request, grammar=grammar))
+    assert said.is_complete
+    thought, _, words = said.text.partition(ANSWER_LINE)
+    assert len(words) == characters
+    whole = len(llama.tokenize((Segment(text=said.text),)))
+    before = len(llama.tokenize((Segment(text=thought + ANSWER_LINE),)))
+    assert abs(whole - before - 12) <= 2
+
+
+@pytest.mark.slow
+def test_every_run_is_measured_and_priced(
+    llama: LlamaModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench_runs, "LONG_ANSWER_TOKENS", 20)
+    profile = model_profile(llama.profile_facts)
+    prices = [Prices(name="default", schedule=Schedule(), profile=profile)]
+    its = setting(llama)
+    done = {run.name: run for run in runs(its, prices)}
+    assert isinstance(its.observer, Quiet)
+    assert its.observer.steps == len(its.observer.told) == 3
+    assert {name: run.usage.calls for name, run in done.items()} == {
+        "wallet": 4,
+        "nested": 6,
+        "long-answer": 1,
+    }
+    assert (done["wallet"].usage.tools, done["nested"].usage.tools) == (16, 6)
+    assert done["long-answer"].title == (
+        f"One long answer: {done['long-answer'].usage.output_tokens} tokens with its thought"
+    )
+    for run in done.values():
+        (cost,) = run.costs
+        assert cost.gas == gas_of(run.usage, Schedule(), profile)
+        (seconds,) = run.seconds
+        parts = run.prompt_seconds.middle + run.output_seconds.middle
+        assert 0 < run.evm_seconds.middle < parts < seconds
+        assert run.predicted_seconds is None
+
+
+def test_what_was_not_measured_has_no_result(llama: LlamaModel) -> None:
+    with pytest.raises(ValueError, match="the run 'nested' was not measured"):
+        RunBench(setting(llama)).result("nested", ())

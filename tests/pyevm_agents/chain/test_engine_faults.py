@@ -1,0 +1,182 @@
+"""A chain on the real model: the engine dies, the asker leaves, and the chain goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as WaitedLongEnough
+from typing import TYPE_CHECKING
+
+import pytest
+from eth_typing import Address
+
+from pyevm_agents.chain import Call
+from pyevm_agents.contracts import artifact
+from pyevm_agents.devnet.chain import DEVELOPMENT_KEY, development_chain
+from pyevm_agents.devnet.wallet_demo import WalletDemo
+from pyevm_agents.errors import EngineFault
+from pyevm_agents.models import LlamaModel, Progress
+from pyevm_agents.models.engine_messages import Request
+from pyevm_agents.models.llama import child_process
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from precompiles.language_model import Generation, GenerationRequest
+
+OWNER = Address(DEVELOPMENT_KEY.public_key.to_canonical_address())
+INSTRUCTION = "Deposit 10 USDC into the pool"
+
+
+class Counting(LlamaModel):
+    """The real model, which counts its inferences and tells who listens."""
+
+    def __init__(self) -> None:
+        self.inferences = 0
+        self.listen: Callable[[Progress], None] = lambda _: None
+        super().__init__(threads=2, progress=self.hear)
+
+    def hear(self, progress: Progress) -> None:
+        self.listen(progress)
+
+    def generate(self, request: GenerationRequest) -> Generation:
+        self.inferences += 1
+        return super().generate(request)
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[Counting]:
+    with Counting() as model:
+        yield model
+
+
+@pytest.fixture
+def wallet(model: Counting) -> WalletDemo:
+    """A chain of its own, which remembers nothing yet."""
+    model.listen = lambda _: None
+    model.inferences = 0
+    return WalletDemo(development_chain(model, model.profile_facts))
+
+
+def instruct(wallet: WalletDemo) -> Call:
+    data = artifact("WalletAgent").call("instruct", INSTRUCTION)
+    return Call(to=wallet.agent, sender=OWNER, data=data)
+
+
+@pytest.mark.slow
+def test_an_abort_in_a_transaction_is_a_fault_that_no_block_holds(
+    model: Counting, wallet: WalletDemo
+) -> None:
+    undisturbed = WalletDemo(development_chain(model, model.profile_facts))
+    expected = undisturbed.run(INSTRUCTION)
+    head, balances = wallet.chain.head, wallet.balances()
+    killed: list[int] = []
+
+    def abort_in_the_second_step(progress: Progress) -> None:
+        pid = model.engine.process_id
+        if progress.phase == "output" and progress.done >= 5 and model.inferences == 4 and pid:
+            if not killed:
+                os.kill(pid, signal.SIGABRT)
+            killed.append(pid)
+
+    model.inferences = 2
+    model.listen = abort_in_the_second_step
+    with pytest.raises(EngineFault, match=r"was ended by SIGABRT .* while it was generating"):
+        wallet.run(INSTRUCTION)
+    assert killed
+    assert wallet.chain.head == head
+    assert wallet.balances() == balances
+
+    model.listen = lambda _: None
+    run = wallet.run(INSTRUCTION)
+    assert model.engine.process_id not in {None, killed[0]}
+    assert run == expected
+    assert run.is_success
+    assert model.inferences == 2 + 2 + 1  # Step one was remembered.
+
+
+def test_an_assertion_of_llama_cpp_is_a_fault_and_the_next_call_works(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(child_process, "WORKER_MODULE", "tests.asserting_worker")
+    with LlamaModel(threads=1) as model:
+        expected = model.engine.ask(Request(operation="logits", tokens=[5, 6]))
+        first = model.engine.process_id
+        with pytest.raises(
+            EngineFault, match=r"was ended by SIGABRT \(an assertion.*Its last words: .*GGML_ASSERT"
+        ):
+            model.engine.ask(Request(operation="oversized"))
+        assert model.engine.ask(Request(operation="logits", tokens=[5, 6])) == expected
+        assert model.engine.process_id != first
+
+
+def test_a_caller_that_left_finds_its_generation_finished(
+    model: Counting, wallet: WalletDemo
+) -> None:
+    has_begun = threading.Event()
+    model.listen = lambda _: has_begun.set()
+    call = instruct(wallet)
+    with ThreadPoolExecutor() as threads:
+        asked = threads.submit(wallet.chain.call, call)
+        assert has_begun.wait(30)
+        with pytest.raises(WaitedLongEnough):  # The client hangs up.
+            asked.result(timeout=0.01)
+        asked.cancel()
+        asked.result(timeout=60)
+    count = model.inferences
+    assert wallet.chain.call(call).output == asked.result().output
+    assert model.inferences == count == 2
+
+
+def test_a_client_whose_socket_breaks_cancels_nothing(model: Counting, wallet: WalletDemo) -> None:
+    def hang_up(_progress: Progress) -> None:
+        raise BrokenPipeError("the client hung up")
+
+    model.listen = hang_up
+    call = instruct(wallet)
+    with pytest.warns(RuntimeWarning, match="BrokenPipeError"):
+        output = wallet.chain.call(call).output
+    assert wallet.chain.call(call).output == output
+    assert model.inferences == 2
+
+
+def test_a_retry_while_the_first_call_runs_gets_the_same(
+    model: Counting, wallet: WalletDemo
+) -> None:
+    has_begun = threading.Event()
+    model.listen = lambda _: has_begun.set()
+    call = instruct(wallet)
+    with ThreadPoolExecutor() as threads:
+        first = threads.submit(wallet.chain.call, call)
+        assert has_begun.wait(30)
+        retry = threads.submit(wallet.chain.call, call)
+        assert first.result(60).output == retry.result(60).output
+    count = model.inferences
+    assert wallet.chain.call(call).output == first.result().output
+    assert model.inferences == count
+
+
+def test_other_threads_run_during_a_generation(model: Counting, wallet: WalletDemo) -> None:
+    ticks: list[float] = []
+    is_done = threading.Event()
+
+    def tick() -> None:
+        while not is_done.wait(0.001):
+            ticks.append(time.monotonic())
+
+    thread = threading.Thread(target=tick)
+    spans: list[tuple[str, float]] = []
+    model.listen = lambda progress: spans.append((progress.phase, time.monotonic()))
+    thread.start()
+    try:
+        assert wallet.run(INSTRUCTION).is_success
+    finally:
+        is_done.set()
+        thread.join()
+    begin = next(when for phase, when in spans if phase == "prompt")
+    end = next(when for phase, when in spans if phase == "output")
+    during = [when for when in ticks if begin < when < end]
+    assert len(during) > 20 * (end - begin), f"{len(during)} ticks in {end - begin:.2f} s"

@@ -1,0 +1,83 @@
+"""Rows in a folder: whole writes whenever their process ends, one process at a time."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pyevm_agents.chain.lmdb import LmdbRows
+from pyevm_agents.errors import ConfigError, EngineFault
+from tests.counting_writer import PARTS
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.parametrize("times", [5, pytest.param(60, marks=pytest.mark.slow)])
+def test_a_killed_writer_leaves_whole_writes_and_all_that_it_acknowledged(
+    tmp_path: Path, times: int
+) -> None:
+    chance = random.Random(times)  # noqa: S311 - moments to kill at
+    before = 0
+    for _ in range(times):
+        command = [sys.executable, "-m", "tests.counting_writer", str(tmp_path)]
+        writer = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        assert writer.stdout is not None
+        assert int(writer.stdout.readline()) > before
+        time.sleep(chance.random() * 0.1)
+        assert writer.poll() is None, "the writer failed"
+        writer.kill()
+        said, _ = writer.communicate()
+        rows = LmdbRows(tmp_path)
+        found = {rows.get(part) for part in PARTS}
+        rows.close()
+        assert len(found) == 1, "a half-written commit"
+        (value,) = found
+        assert value is not None
+        before = int(value)
+        whole = [int(line) for line in said.splitlines(keepends=True) if line.endswith("\n")]
+        assert before >= max(whole, default=0), "an acknowledged commit is gone"
+
+
+def test_rows_are_there_when_they_are_opened_again(tmp_path: Path) -> None:
+    rows = LmdbRows(tmp_path / "new" / "folder")
+    rows.write({b"a": b"1", b"b": b"2"})
+    rows.write({b"a": None, b"b": b"3", b"never": None})
+    rows.close()
+    rows.close()
+    again = LmdbRows(tmp_path / "new" / "folder")
+    assert (again.get(b"a"), again.get(b"b"), again.get(b"never")) == (None, b"3", None)
+    again.close()
+
+
+def test_a_write_that_fails_writes_nothing(tmp_path: Path) -> None:
+    rows = LmdbRows(tmp_path)
+    with pytest.raises(EngineFault, match=f"the chain in {tmp_path} can't be written"):
+        rows.write({b"a": b"1", b"k" * 10_000: b"a key that is too long"})
+    assert rows.get(b"a") is None
+    rows.close()
+
+
+def test_one_process_has_a_folder_at_a_time(tmp_path: Path) -> None:
+    rows = LmdbRows(tmp_path)
+    with pytest.raises(ConfigError, match=f"another process has the chain in {tmp_path}"):
+        LmdbRows(tmp_path)
+    rows.close()
+    LmdbRows(tmp_path).close()
+
+
+def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(ConfigError, match="can't be used: File exists"):
+        LmdbRows(tmp_path / "file")
+
+
+def test_a_file_that_is_no_database_is_refused_and_the_folder_free_again(tmp_path: Path) -> None:
+    (tmp_path / "data.mdb").write_bytes(b"something else" * 1_000)
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="holds no chain that can be read"):
+            LmdbRows(tmp_path)

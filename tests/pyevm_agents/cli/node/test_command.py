@@ -1,0 +1,448 @@
+"""The node as a process: it answers, outlives a kill, stops when told, and says what is wrong."""
+
+from __future__ import annotations
+
+import fcntl
+import itertools
+import json
+import os
+import pty
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import termios
+import time
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+from eth_abi import encode
+
+from pyevm_agents.cli.app import main
+from pyevm_agents.contracts import artifact
+from pyevm_agents.server import Server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FIRST, SECOND = (
+    "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266",
+    "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+)
+
+
+class Running:
+    """A node's process, and what it is asked."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        assert process.stdout is not None
+        self.said: dict[str, Any] = json.loads(process.stdout.readline())
+
+    def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - whatever it answers
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        request = urllib.request.Request(self.said["url"], json.dumps(body).encode())  # noqa: S310 - a loopback address
+        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 - as above
+            return json.load(answer)
+
+    def result(self, method: str, *params: object) -> Any:  # noqa: ANN401 - whatever it answers
+        answer = self.ask(method, *params)
+        assert "result" in answer, answer
+        return answer["result"]
+
+    def send(self, value: int = 1) -> str:
+        sent = {"from": FIRST, "to": SECOND, "value": hex(value), "gas": "0x5208"}
+        return str(self.result("eth_sendTransaction", sent))
+
+
+@contextmanager
+def node(*options: str) -> Iterator[Running]:
+    command = [sys.executable, "-m", "pyevm_agents", "node", "--port", "0", "--json-logs", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as it:
+        try:
+            yield Running(it)
+        finally:
+            it.kill()
+
+
+def is_taken(port: int) -> bool:
+    """Whether somebody listens there."""
+    with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port), 30):
+        return True
+    return False
+
+
+def test_it_is_what_tools_expect_of_a_local_node() -> None:
+    with node("--no-model") as running:
+        assert running.said["chainId"] == 31_337
+        assert running.result("eth_chainId") == hex(31_337)
+        assert running.result("eth_accounts")[:2] == [FIRST, SECOND]
+        assert int(running.result("eth_getBalance", FIRST), 16) == 10_000 * 10**18
+        receipt = running.result("eth_getTransactionReceipt", running.send())
+        assert (receipt["status"], receipt["blockNumber"]) == ("0x1", "0x1")
+        assert running.ask("eth_nothing")["error"]["code"] == -32601
+
+
+def test_salted_contracts_find_their_deployer() -> None:
+    deployer = "0x4e59b44847b379578588920ca78fbf26c0b4956c"
+    salt, creation = "07" * 32, "6001600c60003960016000f300"  # A contract whose code is STOP.
+    with node("--no-model") as running:
+        made = running.result("eth_call", {"to": deployer, "data": "0x" + salt + creation})
+        sent = {"from": FIRST, "to": deployer, "data": "0x" + salt + creation}
+        running.result("eth_sendTransaction", sent)
+        assert running.result("eth_getCode", made) == "0x00"
+
+
+def test_hashes_of_blocks_long_ago_are_in_the_history_contract() -> None:
+    """EIP-2935: BLOCKHASH reaches 256 blocks back, the contract 8,191."""
+    history = "0x0000f90827f1c53a10cb7a02335b175320002935"
+    with node("--no-model") as running:
+        running.result("anvil_mine", hex(300))
+        asked = running.result("eth_call", {"to": history, "data": f"0x{5:064x}"})
+        assert asked == running.result("eth_getBlockByNumber", "0x5", False)["hash"]  # noqa: FBT003 - JSON-RPC has places
+        assert (
+            running.ask("eth_call", {"to": history, "data": f"0x{400:064x}"})["error"]["code"] == 3
+        )
+
+
+def test_an_earlier_fork_goes_on_as_what_it_is(tmp_path: Path) -> None:
+    history = "0x0000f90827f1c53a10cb7a02335b175320002935"
+    for number in range(2):
+        with node("--no-model", "--hardfork", "Cancun", "--state-dir", str(tmp_path)) as running:
+            assert running.said["fork"] == "cancun"
+            assert running.result("eth_blockNumber") == hex(number)
+            assert running.result("eth_getCode", history) == "0x"
+            running.result("eth_getTransactionReceipt", running.send())
+    told = CliRunner().invoke(main, ["node", "--no-model", "--state-dir", str(tmp_path)])
+    assert 'fork is "cancun" there and "prague" here' in told.output
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_it_without_a_word(number: signal.Signals) -> None:
+    with node("--no-model") as running:
+        running.process.send_signal(number)
+        _, said = running.process.communicate(timeout=30)
+        assert (running.process.returncode, said) == (0, "")
+
+
+def test_a_killed_node_goes_on_where_it_stood(tmp_path: Path) -> None:
+    options = ("--no-model", "--state-dir", str(tmp_path))
+    with node(*options) as running:
+        sent = [running.send(n) for n in range(1, 4)]
+        os.kill(running.process.pid, signal.SIGKILL)
+        running.process.wait()
+    with node(*options) as running:
+        assert running.result("eth_blockNumber") == "0x3"
+        for transaction_hash in sent:
+            assert running.result("eth_getTransactionByHash", transaction_hash)["from"] == FIRST
+        assert int(running.result("eth_getTransactionCount", FIRST), 16) == 3
+        running.send()
+        assert running.result("eth_blockNumber") == "0x4"
+
+
+def test_a_killed_node_that_keeps_nothing_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with node("--no-model") as running:
+        for n in range(1, 4):
+            running.send(n)
+        running.process.kill()
+        running.process.wait()
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_folder_has_one_node_and_one_configuration(tmp_path: Path) -> None:
+    options = ("--no-model", "--state-dir", str(tmp_path))
+    with node(*options):
+        command = [sys.executable, "-m", "pyevm_agents", "node", "--port", "0", *options]
+        other = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert other.returncode == 2
+        assert "another process has the chain" in other.stderr
+    runner = CliRunner()
+    told = runner.invoke(main, ["node", "--port", "0", "--chain-id", "5", *options])
+    assert told.exit_code == 2
+    assert "chain_id is 31337 there and 5 here" in told.output
+    told = runner.invoke(main, ["node", "--port", "0", "--balance", "5", *options])
+    assert told.exit_code == 2
+    assert "begins with block" in told.output
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--no-mining", "--block-time", "1"], "--no-mining and --block-time exclude each other"),
+        (["--mixed-mining"], "--mixed-mining needs --block-time"),
+        (["--store", "x", "--no-store"], "exclude each other"),
+        (["--accounts", "0"], "0 is not in the range"),
+        (["--mnemonic", "test test"], "is no mnemonic"),
+        (["--port", "70000"], "70000 is not in the range"),
+        (["--state-dir", "/dev/null/x"], "can't be used"),
+        (["--fork-name", "osaka"], "'osaka' is not one of 'cancun', 'prague', 'latest'"),
+        (["--load-state", "{empty}/none/x"], "can't be read: No such file"),
+        (["--dump-state", "{empty}/none/x"], "no state can be written to"),
+        (["--state", "x", "--dump-state", "y"], "--state and --dump-state exclude each other"),
+        (["--fixture", "nope"], "no chain 'nope': name one of nested, out_of_gas"),
+        (["--fixture", "wallet_agent", "--chain-id", "5"], "--fixture and --chain-id exclude"),
+        (["--schedule", "cold=5"], "--no-model and --schedule exclude"),
+        (["--schedule", "{empty}/none"], "/none: the file can't be read: No such file"),
+        (["--schedule", "output=0"], "output_token_gas is 0; choose from 1"),
+        (["--quiet", "--json-logs"], "--quiet and --json-logs exclude"),
+        (["--host", "1.2.3.4"], "does not have that address"),
+        (["--fork-url", "https://x"], "No option --fork-url: this node can't fork a remote"),
+        (["-f", "https://x"], "No option -f: this node can't fork a remote"),
+        (["--prune-history"], "No option --prune-history: history is kept on the disk"),
+        (["--chainid", "5"], "Did you mean"),
+        (["--derivation-path", "x"], "is no path such as m/44'/60'/0'/0"),
+        (["--init", "{empty}/none"], "can't be read: No such file"),
+    ],
+)
+def test_a_mistake_gets_one_clear_line(
+    options: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A node that should not have begun would run on.
+    monkeypatch.setattr(Server, "stopped", lambda _: pytest.fail("the mistake went unnoticed"))
+    options = [option.replace("{empty}", str(tmp_path)) for option in options]
+    if "--store" not in options:
+        options = ["--no-model", *options]
+    told = CliRunner().invoke(main, ["node", *options])
+    assert told.exit_code == 2
+    assert message in told.output
+    assert "Traceback" not in told.output
+
+
+def test_a_taken_port_is_told_with_what_to_do() -> None:
+    with node("--no-model") as running:
+        port = running.said["url"].rsplit(":", 1)[1]
+        told = CliRunner().invoke(main, ["node", "--no-model", "-p", port])
+    assert told.exit_code == 2
+    assert f"Can't listen on 127.0.0.1:{port}: the port is in use: stop what listens" in told.output
+
+
+def test_what_is_dumped_at_the_end_is_loaded_at_the_start(tmp_path: Path) -> None:
+    state = tmp_path / "state.json"
+    for sent in (1, 2):
+        with node("--no-model", "--state", str(state)) as running:
+            running.send(5)
+            assert running.result("eth_blockNumber") == hex(sent)
+            assert running.result("eth_getBalance", SECOND) == hex(10_000 * 10**18 + 5 * sent)
+            running.process.send_signal(signal.SIGINT)
+            said, _ = running.process.communicate(timeout=30)
+            assert running.process.returncode == 0
+        notes = [json.loads(line) for line in said.splitlines()][-2:]
+        assert notes[0]["text"].startswith(f"State written to {state}, ")
+        assert notes[1] == {"event": "note", "text": "Stopped."}
+    assert [file.name for file in tmp_path.iterdir()] == ["state.json"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"{", "is no JSON"),
+        (b"[]", "is an object of JSON"),
+        (b'{"format": "geth"}', "its format is 'geth'"),
+        (b'{"block": {"number": 5}, "accounts": {}}', "block.number is 5"),
+        (b"\x1f\x8bxx", "cut off or damaged"),
+    ],
+)
+def test_what_is_no_state_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+    file = tmp_path / "state.json"
+    file.write_bytes(content)
+    command = ["node", "--no-model", "-p", "0", "--load-state", str(file)]
+    told = CliRunner().invoke(main, command)
+    assert told.exit_code == 2
+    assert message in told.output
+    assert file.read_bytes() == content
+
+
+def test_no_state_is_loaded_into_a_chain_that_has_begun(tmp_path: Path) -> None:
+    folder = ("--no-model", "--state-dir", str(tmp_path / "chain"))
+    with node(*folder, "--dump-state", str(tmp_path)) as running:
+        running.send()
+        running.process.send_signal(signal.SIGTERM)
+        running.process.communicate(timeout=30)
+    command = ["node", *folder, "-p", "0", "--load-state", str(tmp_path / "state.json")]
+    told = CliRunner().invoke(main, command)
+    assert told.exit_code == 2
+    assert "is at block 1, no dump can be loaded" in " ".join(told.output.split())
+
+
+def instruction(to: str, text: str) -> dict[str, str]:
+    data = artifact("WalletAgent").call("instruct", text)
+    return {"from": FIRST, "to": to, "data": "0x" + data.hex()}
+
+
+def test_a_fixture_says_what_it_recorded_and_nothing_else() -> None:
+    with node("--fixture", "wallet_agent", "--no-model", "--accounts", "2") as running:
+        (agent,) = running.said["agents"]
+        assert running.said["block"] == 2
+        assert running.result("eth_getBalance", SECOND) == hex(10_000 * 10**18)
+        recorded = instruction(agent, "Deposit 10 USDC into the pool")
+        sent = running.result("eth_sendTransaction", recorded)
+        (first, last) = running.result("agent_traceTransaction", sent)["steps"]
+        assert (first["action"], last["action"]) == ("DeployTool", None)
+        error = running.ask("eth_call", instruction(agent, "Sing a song"))["error"]
+        assert (error["code"], error["data"]) == (-32002, [{"retry": False}])
+        assert "the record has no" in error["message"]
+        error = running.ask("agent_setScript", [{"answer": "No."}])["error"]
+        assert "runs without a model" in error["message"]
+
+
+def test_a_model_says_what_a_fixture_did_not_and_its_steps_are_logged() -> None:
+    """With the real model, its steps told while it works, and given up at the second signal."""
+    with node("--fixture", "wallet_agent", "--no-store") as running:
+        (agent,) = running.said["agents"]
+        assert running.result("agent_setScript", [{"answer": "Mocked."}])
+        assert running.result("agent_clearScript") is True
+        asked = instruction(agent, "Withdraw 5 DAI")
+        running.result("eth_call", asked)
+        stdout = running.process.stdout
+        assert stdout is not None
+        lines = (json.loads(line) for line in stdout)
+        steps = [one for one in itertools.takewhile(_is_not_answered, lines) if "kind" in one]
+        kinds = [one["kind"] for one in steps]
+        assert kinds[0] == "start"
+        assert kinds.index("reading") < kinds.index("writing") < kinds.index("tool")
+        assert kinds[-2:] == ["answer", "end"]
+        assert {one["source"] for one in steps} == {"call"}
+        port = int(running.said["url"].rsplit(":", 1)[1])
+        with ThreadPoolExecutor() as threads:
+            withdraw = instruction(agent, "Withdraw 7 DAI")
+            threads.submit(running.ask, "eth_sendTransaction", withdraw)
+            next(one for one in lines if one.get("kind") == "writing")
+            running.process.send_signal(signal.SIGINT)
+            while is_taken(port):
+                time.sleep(0.01)
+            running.process.send_signal(signal.SIGINT)
+            said, wrong = running.process.communicate(timeout=30)
+        assert (running.process.returncode, wrong) == (0, "")
+        assert json.loads(said.splitlines()[-1])["text"] == "Stopped."
+
+
+def _is_not_answered(line: dict[str, object]) -> bool:
+    return line.get("method") != "eth_call"
+
+
+def test_prices_are_those_of_the_schedule(tmp_path: Path) -> None:
+    file = tmp_path / "prices.json"
+    file.write_text('{"coldPromptTokenGas": 600, "warm": 10}')
+    with node("--schedule", str(file)) as running:
+        (model,) = running.result("agent_models")
+        told = (
+            model["coldPromptTokenGas"],
+            model["warmPromptTokenGas"],
+            model["outputTokenGas"],
+        )
+        assert told == (600, 10, 10_000)
+
+
+SCHEDULE = {
+    "schedule": {"executor_base_gas": 31, "input_byte_gas": 37, "tool_gas": 41},
+    "models": {"llama_model_3": {"cold_prompt_token_gas": 230, "output_token_gas": 29}},
+    "made": {"by": "a test"},
+}
+EXECUTOR = "0x0000000000000000000000000000000000000019"
+
+
+def test_a_chain_under_a_schedules_file_is_kept_with_it(tmp_path: Path) -> None:
+    file, folder = tmp_path / "schedule.json", ("--state-dir", str(tmp_path / "chain"))
+    file.write_text(json.dumps(SCHEDULE))
+    with node("--schedule", str(file), *folder) as running:
+        told = running.result("agent_schedule")
+        assert told["gas"] == {
+            "EXECUTOR_BASE_GAS": 31,
+            "INPUT_BYTE_GAS": 37,
+            "METADATA_READ_GAS": 2_000_000,
+            "TOOL_GAS": 41,
+            "PARAMETER_GAS": 2_000,
+        }
+        assert running.result("agent_setScript", [{"answer": "Done."}])
+        types = ["string", "string", "address[]", "string[]", "string[]", "string"]
+        data = bytes.fromhex("7e636a24") + encode(types, ["default", "Be kind.", [], [], [], "Hi"])
+        asked = {"from": FIRST, "to": EXECUTOR, "data": "0x" + data.hex()}
+        cost = running.result("agent_estimate", asked)
+        sent = running.result("eth_sendTransaction", asked)
+        receipt = running.result("eth_getTransactionReceipt", sent)
+        assert int(receipt["gasUsed"], 16) == cost["gasUsed"]
+        intrinsic = 21_000 + sum(16 if byte else 4 for byte in data)
+        assert cost["gasUsed"] == (
+            intrinsic + 31 + 37 * len(data) + 230 * cost["coldTokens"] + 29 * cost["outputTokens"]
+        )
+    with node(*folder) as running:  # Nobody says it again: the chain knows.
+        assert running.result("agent_schedule") == told
+        assert running.result("eth_blockNumber") == "0x1"
+    command = ["node", "-p", "0", "--schedule", "output=7", *folder]
+    other = CliRunner().invoke(main, command)
+    assert other.exit_code == 2
+    said = "cold_prompt_token_gas of model smollm2-135m-react is 230 there and 6000 here"
+    assert said in other.output
+
+
+def test_a_schedule_that_is_not_for_the_model_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "schedule.json"
+    file.write_text('{"models": {"gpt": {"output_token_gas": 7}}}')
+    told = CliRunner().invoke(main, ["node", "-p", "0", "--schedule", str(file)])
+    assert told.exit_code == 2
+    assert 'models["gpt"]: the chain has no such model; it has smollm2-135m-react' in told.output
+
+
+def test_a_quiet_node_prints_nothing() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "pyevm_agents", "node", "-p", str(port), "--no-model", "-q"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as it:
+        while not is_taken(port):
+            assert it.poll() is None
+            time.sleep(0.05)
+        it.send_signal(signal.SIGTERM)
+        assert it.communicate(timeout=30) == (b"", b"")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_banner_fits_a_terminal(width: int) -> None:
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+    command = [sys.executable, "-m", "pyevm_agents", "node", "-p", "0", "--no-model"]
+    environment = os.environ | {"TERM": "xterm-256color"}
+    with subprocess.Popen(
+        command, stdin=follower, stdout=follower, stderr=follower, env=environment
+    ) as it:
+        os.close(follower)
+        said = b""
+        while b"Listening on" not in said:
+            said += os.read(leader, 65_536)
+        it.send_signal(signal.SIGINT)
+        with suppress(OSError):  # Linux: the other end is closed.
+            while more := os.read(leader, 65_536):
+                said += more
+    os.close(leader)
+    lines = re.sub(r"\x1b\[[0-9;]*[mK]", "", said.decode()).split("\r\n")
+    assert it.returncode == 0
+    assert max(map(len, lines)) <= 80
+    assert lines[-2].strip() == "Stopped."
+    assert "  (0) 0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266  10,000 ETH" in lines
+
+
+def test_genesis_comes_from_a_file_and_options_say_more(tmp_path: Path) -> None:
+    file = tmp_path / "genesis.json"
+    rich = {"balance": "0x7", "code": "0x602a5f5260205ff3"}
+    alloc = {"57" * 20: rich, SECOND: {"balance": "1"}}
+    rules = {"config": {"chainId": 5}, "timestamp": "0x6a000000", "gasLimit": "0x989680"}
+    file.write_text(json.dumps({**rules, "alloc": alloc}))
+    options = ("--init", str(file), "--chain-id", "9", "--derivation-path", "m/44'/60'/0'/0/")
+    with node("--no-model", *options) as running:
+        assert running.result("eth_chainId") == "0x9"
+        genesis = running.result("eth_getBlockByNumber", "0x0")
+        assert (genesis["timestamp"], genesis["gasLimit"]) == ("0x6a000000", "0x989680")
+        balances = [running.result("eth_getBalance", one) for one in (FIRST, SECOND)]
+        assert balances == [hex(10_000 * 10**18), "0x1"]
+        called = running.result("eth_call", {"to": "0x" + "57" * 20})
+        assert int(called, 16) == 42

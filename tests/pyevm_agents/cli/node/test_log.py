@@ -1,0 +1,216 @@
+"""What a node's log writes, and in which order."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from eth_abi import encode
+from eth_utils import keccak
+from rich.console import Console
+
+from pyevm_agents.cli import paper
+from pyevm_agents.cli.node import log
+from pyevm_agents.cli.node.log import NodeLog
+from pyevm_agents.cli.paper import Paper
+from pyevm_agents.errors import EngineFault
+from pyevm_agents.rpc.dispatcher import Dispatcher
+from pyevm_agents.rpc.session import Session
+from pyevm_agents.tracing.console_log import CONSOLE_ADDRESS
+from tests.pyevm_agents.cli.agent_node import FIRST, AgentNode
+from tests.serving import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from precompiles.language_model import GenerationRequest
+
+PRINTING = {
+    "from": FIRST,
+    "to": "0x" + CONSOLE_ADDRESS.hex(),
+    "data": "0x"
+    + (
+        keccak(text="log(string,uint256)")[:4] + encode(["string", "uint256"], ["got %s\x1b[2J", 7])
+    ).hex(),
+}
+
+
+class Written:
+    """A node, its log, and a client of it."""
+
+    def __init__(self, *, is_json: bool = False) -> None:
+        self.agents = AgentNode()
+        self.log = NodeLog(self.agents.node, Paper(), is_json=is_json)
+        self._dispatcher = Dispatcher(self.agents.service, watch=self.log.answered)
+
+    def ask(self, method: str, *params: object) -> None:
+        begun = self._dispatcher.begin(message(method, *params), Session("test"))
+        if callable(begun):
+            begun()
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> Iterator[Written]:
+    monkeypatch.setattr(log, "HELD_SECONDS", 600.0)
+    it = Written()
+    yield it
+    it.log.close()
+    it.agents.node.close()
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Return what was written, without the times of requests."""
+    return [line[14:] for line in capsys.readouterr().out.splitlines()]
+
+
+def test_what_belongs_to_a_request_stands_below_it(
+    written: Written, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written.ask("eth_call", PRINTING)
+    written.ask("eth_chainId")
+    written.ask("eth_sendTransaction", PRINTING)
+    written.ask("eth_nothing\x1b[31m")
+    written.log.close()
+    first = written.agents.node.chain.head.block_number
+    unknown = "eth_nothing\\u001b[31m"
+    assert lines(capsys) == [
+        "eth_call",
+        "console.log  got 7\\u001b[2J",
+        "eth_chainId",
+        "eth_sendTransaction",
+        "0x" + written.agents.node.chain.block(first).transactions[0].hash.hex(),
+        f"block {first}, 22,830 gas",
+        "console.log  got 7\\u001b[2J",
+        f"{unknown}  -32601  the method {unknown} does not exist/is not available",
+    ]
+
+
+def test_a_failed_and_a_creating_transaction_say_so(
+    written: Written, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written.ask("eth_sendTransaction", {"from": FIRST, "data": "0x5f5ffd", "gas": hex(99_999)})
+    written.ask("eth_sendTransaction", {"from": FIRST, "data": "0xfe", "gas": hex(99_999)})
+    written.ask("eth_sendTransaction", {"from": FIRST, "data": "0x60015ff3"})
+    written.log.close()
+    told = "\n".join(lines(capsys))
+    assert "reverted: no reason given" in told
+    assert "reverted: Invalid opcode 0xfe" in told
+    assert "gas, created 0x" in told
+
+
+def test_an_agents_steps_are_written_with_its_transaction_below(
+    written: Written, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written.ask("eth_call", written.agents.instruction())
+    written.ask("eth_sendTransaction", written.agents.instruction())
+    written.log.close()
+    told = lines(capsys)
+    usdc = written.agents.instruction()["to"]
+    assert told[0].startswith("call 1  DeployTool {")
+    assert told[1:3] == ["call 2  Done.", "eth_call"]
+    names = [line.split()[:2] for line in told[3:-3]]
+    assert names == [
+        ["1", "agent"],
+        ["1", "thought"],
+        ["1", "action"],
+        ["1", "input"],
+        ["1", "observation"],
+        ["2", "agent"],
+        ["2", "thought"],
+        ["2", "answer"],
+    ]
+    assert told[3].lower().startswith(f"1 agent       {usdc} reads")
+    assert told[-3] == "eth_sendTransaction"
+    assert told[-1].startswith("block ")
+
+
+def test_a_fault_is_written(written: Written, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(_request: GenerationRequest) -> str:
+        raise EngineFault("The engine died")
+
+    written.agents.node.chain.models["bytes"].own._script = fail  # type: ignore[attr-defined]  # noqa: SLF001
+    written.ask("eth_sendTransaction", written.agents.instruction())
+    written.log.close()
+    assert lines(capsys)[1:] == [
+        "1 fault       The engine died",
+        "eth_sendTransaction  -32002  The engine died",
+    ]
+
+
+def test_nothing_is_written_where_no_log_is_wanted(
+    written: Written, capsys: pytest.CaptureFixture[str]
+) -> None:
+    off = False
+    written.agents.ask("hardhat_setLoggingEnabled", off)
+    written.ask("eth_sendTransaction", written.agents.instruction())
+    written.ask("eth_call", PRINTING)
+    written.agents.ask("anvil_setLoggingEnabled", not off)
+    written.ask("eth_chainId")
+    written.log.close()
+    assert lines(capsys) == ["eth_chainId"]
+
+
+def test_a_block_that_nobody_asked_for_is_written_after_a_while(
+    written: Written, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "HELD_SECONDS", 0.01)
+    written.agents.ask("eth_sendTransaction", {"from": FIRST, "to": FIRST, "value": "0x1"})
+    written.agents.ask("eth_call", PRINTING)
+    told: list[str] = []
+    end = time.monotonic() + 10
+    while len(told) < 3 and time.monotonic() < end:
+        told += lines(capsys)
+        time.sleep(0.01)
+    assert told[1].endswith("21,000 gas")
+    assert told[2] == "console.log  got 7\\u001b[2J"
+
+
+def test_json_is_an_object_a_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "HELD_SECONDS", 600.0)
+    written = Written(is_json=True)
+    written.ask("eth_call", PRINTING)
+    written.ask("eth_sendTransaction", written.agents.instruction())
+    written.agents.ask("eth_sendTransaction", {"from": FIRST, "to": FIRST})
+    written.log.say("It ends.")
+    written.log.close()
+    written.agents.node.close()
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (told[0]["event"], told[0]["method"]) == ("request", "eth_call")
+    assert told[0]["console"] == ["got 7\\u001b[2J"]
+    steps = [one for one in told if one["event"] == "step"]
+    assert [one["kind"] for one in steps] == [
+        "start",
+        "tool",
+        "observation",
+        "start",
+        "answer",
+        "end",
+    ]
+    mined, _ = (one for one in told if one["event"] == "transaction")
+    assert (mined["isSuccess"], mined["hash"]) == (True, steps[0]["transactionHash"])
+    assert told[-1] == {"event": "note", "text": "It ends."}
+
+
+def test_a_terminal_has_a_line_that_changes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        paper, "out", Console(force_terminal=True, width=40, _environ={"TERM": "xterm"})
+    )
+    page = Paper()
+    page.live("reading " + "漢" * 40)
+    page.write([page.paint("done", "red"), page.paint("", "red")])
+    page.live("")
+    page.write(["end"])
+    shown = "reading " + "漢" * 15 + "…"
+    assert capsys.readouterr().out.split("\r\x1b[2K") == [
+        "",
+        shown,
+        f"\x1b[31mdone\x1b[0m\n\n{shown}",
+        "",
+        "end\n",
+    ]

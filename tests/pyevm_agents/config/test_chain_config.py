@@ -1,0 +1,187 @@
+"""What a chain is: checked at construction, one canonical form, one digest."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from precompiles.gas import Schedule
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.errors import ConfigError
+from tests.byte_model import PROFILE
+
+PRICES = [
+    "executor_base_gas",
+    "input_byte_gas",
+    "metadata_read_gas",
+    "tool_gas",
+    "parameter_gas",
+]
+PLAIN_DIGEST = "fcb1cf2443a3f6b5714bc19e5ece98629f15154af9871b4d6c3ed0c832eb4a4c"
+BYTES_DIGEST = "1d4dc714b1a6a9c1626590f6e6ce983236674aeb5dcd43af393559b0e8df320f"
+
+
+def test_the_canonical_form_is_sorted_and_without_white_space() -> None:
+    text = ChainConfig(models=(PROFILE,)).to_json()
+    form = json.loads(text)
+    assert text == json.dumps(form, sort_keys=True, separators=(",", ":"))
+    assert form["models"][0]["digest"] == "0x" + "00" * 31 + "07"
+    assert form["limits"]["MAX_CALLDATA_BYTES"] == 65_536
+    assert form["schedule"] == {
+        "EXECUTOR_BASE_GAS": 3_000,
+        "INPUT_BYTE_GAS": 16,
+        "METADATA_READ_GAS": 2_000_000,
+        "PARAMETER_GAS": 2_000,
+        "TOOL_GAS": 5_000,
+    }
+
+
+def test_the_digest_of_a_chain_with_the_default_schedule_is_what_it_was() -> None:
+    # Written down before a chain had a schedule of its own.
+    assert ChainConfig().digest.hex() == PLAIN_DIGEST
+    assert ChainConfig(models=(PROFILE,)).digest.hex() == BYTES_DIGEST
+
+
+def test_the_digest_changes_with_every_part() -> None:
+    config = ChainConfig(models=(PROFILE,))
+    others = [
+        replace(config, chain_id=1),
+        replace(config, block_gas_limit=30_000_001),
+        replace(config, base_fee_wei=0),
+        replace(config, genesis_timestamp_seconds=1),
+        replace(config, profile_fingerprint="other"),
+        replace(config, models=(replace(PROFILE, output_token_gas=9_999),)),
+        replace(config, models=(replace(PROFILE, chat_suffix="x"),)),
+        replace(config, models=(replace(PROFILE, digest=bytes(32)),)),
+        *(replace(config, schedule=Schedule(**{price: 7})) for price in PRICES),
+    ]
+    digests = {config.digest, *(other.digest for other in others)}
+    assert len(digests) == 1 + len(others)
+    assert len(config.digest) == 32
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        pytest.param({"chain_id": 0}, "chain id 0: choose one from 1", id="chain id 0"),
+        pytest.param({"chain_id": 2**63}, "chain id 9223372036854775808", id="chain id 2^63"),
+        pytest.param({"base_fee_wei": -1}, "neither can be negative", id="base fee"),
+        pytest.param({"models": (PROFILE, PROFILE)}, "two models are called", id="one name twice"),
+        pytest.param({"fork": "osaka"}, "fork 'osaka': this version knows", id="fork"),
+        pytest.param(
+            {"base_fee_wei": 1.5}, "base_fee_wei is 1.5: must be a whole", id="half a wei"
+        ),
+        pytest.param({"profile_fingerprint": 5}, "fingerprint is 5: must be a text", id="number"),
+        pytest.param({"block_gas_limit": 4_999}, "gas limit 4999: at least", id="gas limit"),
+        pytest.param(
+            {"schedule": Schedule(tool_gas=1.5)},  # type: ignore[arg-type]
+            "tool_gas is 1.5: must be a whole number",
+            id="half a gas a tool",
+        ),
+        pytest.param(
+            {"schedule": {"tool_gas": 7}},
+            "schedule is a dict: must be a `precompiles.gas.Schedule`",
+            id="no schedule",
+        ),
+        pytest.param(
+            {"schedule": Schedule(tool_gas=True)},
+            "tool_gas is True: must be a whole number",
+            id="a truth for a price",
+        ),
+    ],
+)
+def test_refuses_what_no_chain_can_be(fields: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        ChainConfig(**fields)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("price", PRICES)
+@pytest.mark.parametrize("gas", [-1, 0, 2**63])
+def test_refuses_what_no_price_can_be(price: str, gas: int) -> None:
+    with pytest.raises(ConfigError, match=f"schedule: {price} is {gas}; choose from 1 to 2"):
+        ChainConfig(schedule=Schedule(**{price: gas}))
+
+
+@pytest.mark.parametrize("price", PRICES)
+@pytest.mark.parametrize("gas", [1, 2**63 - 1])
+def test_takes_the_least_and_the_dearest_price(price: str, gas: int) -> None:
+    config = ChainConfig(models=(PROFILE,), schedule=Schedule(**{price: gas}))
+    assert ChainConfig.from_json(config.to_json()) == config
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        pytest.param({"name": ""}, "model name ''", id="no name"),
+        pytest.param({"name": "0xab"}, "model name '0xab'", id="0x name"),
+        pytest.param({"aliases": ("a b",)}, "model name 'a b'", id="alias with a space"),
+        pytest.param({"digest": b"\x01"}, "digest of 1 bytes", id="short digest"),
+        pytest.param({"max_output_tokens": 200_000}, "do not fit", id="output fills context"),
+        pytest.param({"output_token_gas": 1.5}, "must be a whole number", id="half a gas"),
+        pytest.param({"output_token_gas": 0}, "each at least 1 gas", id="free output"),
+        pytest.param({"output_token_gas": -1}, "each at least 1 gas", id="paid output"),
+        pytest.param({"output_token_gas": 2**63}, "at most 2.63 - 1", id="output beyond 64 bits"),
+        pytest.param({"warm_prompt_token_gas": 6_001}, "warm at most cold", id="warm over cold"),
+    ],
+)
+def test_refuses_what_no_model_can_be(fields: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        ChainConfig(models=(replace(PROFILE, **fields),))  # type: ignore[arg-type]
+
+
+def test_a_configuration_is_read_from_its_own_form() -> None:
+    config = ChainConfig(models=(PROFILE,), chain_id=7, profile_fingerprint='{"canary":""}')
+    assert ChainConfig.from_json(config.to_json()) == config
+
+
+GAS = st.integers(1, 2**63 - 1)
+
+
+@given(
+    schedule=st.builds(Schedule, **dict.fromkeys(PRICES, GAS)),
+    tokens=st.tuples(GAS, GAS, GAS).filter(lambda prices: prices[1] <= prices[0]),
+)
+def test_a_configuration_of_any_prices_is_read_from_its_own_form(
+    schedule: Schedule, tokens: tuple[int, int, int]
+) -> None:
+    cold, warm, output = tokens
+    model = replace(
+        PROFILE, cold_prompt_token_gas=cold, warm_prompt_token_gas=warm, output_token_gas=output
+    )
+    config = ChainConfig(models=(model,), schedule=schedule)
+    again = ChainConfig.from_json(config.to_json())
+    assert again == config
+    assert again.schedule == schedule
+    assert again.digest == config.digest
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"MAX_TOOLS":64', '"MAX_TOOLS":65', "the chain has MAX_TOOLS = 65, this version 64"),
+        ('"TOOL_GAS":5000', '"TOOL_GAS":0', "schedule: tool_gas is 0; choose from 1"),
+        ('"TOOL_GAS":5000', '"TOOL_GAS":5e3', "tool_gas is 5000.0: must be a whole number"),
+        ('"TOOL_GAS":5000', '"TOOL_GAS":null', "tool_gas is None: must be a whole number"),
+        ('"TOOL_GAS"', '"TOOLS_GAS"', "the chain has TOOLS_GAS = 5000, this version no such"),
+        ('"TOOL_GAS"', '"tool_gas"', "the chain has tool_gas = 5000, this version no such"),
+        (',"TOOL_GAS":5000', "", "schedule is not as `ChainConfig.to_json` writes it"),
+        ('"schedule":{', '"schedule":5,"x":{', "no configuration of a chain: AttributeError"),
+        ('"chain_id":31337', '"chain_id":0', "chain id 0: choose one from 1"),
+        ('"chain_id":31337', '"chain_id": 31337', "its spelling is not as `ChainConfig"),
+        ('"digest":"0x0', '"digest":"0', "models is not as `ChainConfig.to_json` writes it"),
+        ('"limits"', '"limit"', "no configuration of a chain: KeyError"),
+        ('"aliases":[', '"aliases":5,"x":[', "no configuration of a chain: TypeError"),
+        ('"digest":"0x', '"digest":"xyz', "no configuration of a chain: ValueError"),
+        ("{", "[", "no configuration of a chain: JSONDecodeError"),
+        ("{", '{"x":' + "[" * 100_000, "its JSON is more than 64 levels deep"),
+    ],
+)
+def test_what_is_no_configuration_is_refused(old: str, new: str, message: str) -> None:
+    text = ChainConfig(models=(PROFILE,)).to_json()
+    assert old in text
+    with pytest.raises(ConfigError, match=message):
+        ChainConfig.from_json(text.replace(old, new, 1))

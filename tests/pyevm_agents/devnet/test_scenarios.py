@@ -1,0 +1,142 @@
+"""The chains of `chain_fixtures/`: they replay, recompute equal, and show what they say they show.
+
+No text and no gas of a model is written here: `make fixtures` may change them all.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pyevm_agents.config.schedule_file import ScheduleFile
+from pyevm_agents.devnet.chain import DEFAULT_MODEL_NAME
+from pyevm_agents.devnet.scenarios import SCENARIOS, record_scenario
+from pyevm_agents.errors import ConfigError, FixtureError
+from pyevm_agents.models import ScriptedModel, answer
+from pyevm_agents.models.gguf.files import (
+    adapted_digest,
+    default_adapter_path,
+    default_model_path,
+    digest,
+)
+from pyevm_agents.recordings import Replay, open_chain, read_fixture
+
+if TYPE_CHECKING:
+    from pyevm_agents.models import LlamaModel, Vocabulary
+    from pyevm_agents.recordings import Fixture
+
+FOLDER = Path(__file__).resolve().parents[3] / "chain_fixtures"
+MAX_FILE_BYTES = 400_000
+
+
+def shipped(name: str) -> Fixture:
+    return read_fixture(FOLDER / f"{name}.json")
+
+
+def test_every_scenario_is_shipped_and_nothing_else() -> None:
+    assert {file.stem for file in FOLDER.glob("*.json")} == set(SCENARIOS)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_shipped_chain_replays_without_a_model(name: str) -> None:
+    fixture = shipped(name)
+    assert fixture.name == name
+    assert fixture.config.models[0].name == DEFAULT_MODEL_NAME
+    adapter = default_adapter_path()
+    assert adapter is not None
+    wanted = adapted_digest(digest(default_model_path()), digest(adapter, role="adapter"))
+    assert fixture.config.models[0].digest == wanted
+    chain = open_chain(fixture)
+    assert chain.head.hash == fixture.blocks[-1].block.hash
+    assert (FOLDER / f"{name}.json").stat().st_size < MAX_FILE_BYTES
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rollback",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in SCENARIOS if n != "rollback"),
+    ],
+)
+def test_a_shipped_chain_is_computed_again_byte_for_byte(name: str, llama: LlamaModel) -> None:
+    fixture = shipped(name)
+    blocks = list(Replay(fixture, {DEFAULT_MODEL_NAME: llama}).blocks())
+    assert sum(block.steps for block in blocks) == len(fixture.steps) > 0
+
+
+def test_the_wallets_runs_succeed_and_use_tools() -> None:
+    fixture = shipped("wallet")
+    assert all(t.is_success for block in fixture.blocks for t in block.transactions)
+    assert len(fixture.steps) > len(fixture.blocks)
+
+
+def test_the_nested_agent_speaks_between_the_outer_ones_words() -> None:
+    fixture = shipped("nested")
+    prompts = ["".join(s.text for s in step.exchange.segments) for step in fixture.steps]
+    is_outer = ["You ask other agents" in prompt for prompt in prompts]
+    assert is_outer[0]
+    assert is_outer[-1]
+    assert not all(is_outer)
+
+
+def test_after_the_rollback_only_the_senders_account_differs() -> None:
+    fixture = shipped("rollback")
+    assert [t.is_success for block in fixture.blocks for t in block.transactions] == [False]
+    changed = {a for a in fixture.post if fixture.post[a] != fixture.pre.get(a)}
+    sender = fixture.blocks[0].transactions[0].sender
+    assert changed <= {sender, fixture.blocks[0].block.header.coinbase}
+
+
+def test_the_last_words_of_the_gas_are_cut() -> None:
+    fixture = shipped("out-of-gas")
+    assert [t.is_success for block in fixture.blocks for t in block.transactions] == [False]
+    last = fixture.steps[-1].exchange
+    assert last.generation is not None
+    assert last.max_tokens is not None
+    assert not last.generation.is_complete
+    assert len(last.generation.tokens) == last.max_tokens
+    assert last.max_tokens < fixture.config.models[0].max_output_tokens
+    assert all(
+        s.exchange.generation and s.exchange.generation.is_complete for s in fixture.steps[:-1]
+    )
+
+
+def test_a_model_that_does_something_else_is_not_recorded(vocabulary: Vocabulary) -> None:
+    model = ScriptedModel(lambda _: answer("I would rather not."), vocabulary=vocabulary)
+    facts = vocabulary.profile_facts
+    for name in ("nested", "rollback", "out-of-gas"):
+        with pytest.raises(FixtureError, match="not the scenario: "):
+            record_scenario(name, model, facts, source="")
+    assert len(record_scenario("wallet", model, facts, source="Scripted.").steps) == 2
+    with pytest.raises(ConfigError, match="no scenario 'other'; there are wallet, nested"):
+        record_scenario("other", model, facts, source="")
+
+
+def test_a_scenario_is_recorded_under_a_schedule(vocabulary: Vocabulary) -> None:
+    model = ScriptedModel(lambda _: answer("I would rather not."), vocabulary=vocabulary)
+    facts = vocabulary.profile_facts
+    schedule = ScheduleFile(schedule={"tool_gas": 41}, models={"*": {"output_token_gas": 29}})
+    plain, priced = (
+        record_scenario("wallet", model, facts, source="Scripted.", schedule=one)
+        for one in (None, schedule)
+    )
+    assert priced.config == schedule.applied_to(plain.config)
+    used = [one.blocks[0].block.header.gas_used for one in (plain, priced)]
+    assert used[1] < used[0]
+    Replay(priced).finish()
+
+
+def test_a_scenario_without_the_gas_for_it_says_so(vocabulary: Vocabulary) -> None:
+    model = ScriptedModel(lambda _: answer("I would rather not."), vocabulary=vocabulary)
+    facts = vocabulary.profile_facts
+    dear = ScheduleFile(schedule={}, models={"*": {"cold_prompt_token_gas": 600_000}})
+    for name in SCENARIOS:
+        with pytest.raises(FixtureError, match=r"ran out of gas, of which .* or more gas"):
+            record_scenario(name, model, facts, source="", schedule=dear)
+    rich = record_scenario(
+        "wallet", model, facts, source="Scripted.", schedule=dear, block_gas_limit=10**9
+    )
+    assert rich.config.block_gas_limit == 10**9
+    Replay(rich).finish()

@@ -1,0 +1,117 @@
+"""Chat templates of every make are cut at the same places."""
+
+from __future__ import annotations
+
+import pytest
+
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models.decoding.chat_template import PLAIN, ChatPieces, chat_pieces
+
+CHATML = (
+    "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}"
+    "{{ '<|im_start|>system\nYou are helpful<|im_end|>\n' }}{% endif %}"
+    "{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n' }}"
+    "{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+
+
+def test_no_template_is_two_paragraphs() -> None:
+    assert chat_pieces(None) == chat_pieces("") == PLAIN
+
+
+def test_chatml_without_its_default_system_message() -> None:
+    assert chat_pieces(CHATML) == ChatPieces(
+        prefix="<|im_start|>system\n",
+        middle="<|im_end|>\n<|im_start|>user\n",
+        suffix="<|im_end|>\n<|im_start|>assistant\n",
+    )
+
+
+REFUSES_SYSTEM = (
+    "{{ bos_token }}{% if messages[0]['role'] == 'system' %}"
+    "{{ raise_exception('System role not supported') }}{% endif %}"
+    "{% for m in messages %}{{ '<turn>' + m['role'] + '\n' + m['content'] | trim + '<end>\n' }}"
+    "{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<turn>model\n' }}{% endif %}"
+)
+
+
+def test_a_template_that_refuses_a_system_message_gets_it_in_front_of_the_question() -> None:
+    assert chat_pieces(REFUSES_SYSTEM, bos_text="<s>") == ChatPieces(
+        prefix="<s><turn>user\n", middle="\n\n", suffix="<end>\n<turn>model\n"
+    )
+
+
+def test_a_template_that_drops_a_system_message_gets_it_in_front_of_the_question() -> None:
+    template = "{% for m in messages if m.role == 'user' %}Q: {{ m.content }}{% endfor %} A:"
+    assert chat_pieces(template) == ChatPieces(prefix="Q: ", middle="\n\n", suffix=" A:")
+
+
+def test_a_template_that_puts_both_in_one_turn() -> None:
+    template = (
+        "{{ bos_token }}[INST] {% if messages[0].role == 'system' %}"
+        "<<SYS>>\n{{ messages[0].content }}\n<</SYS>>\n\n"
+        "{% endif %}{{ messages[-1].content.strip() }} [/INST]"
+    )
+    assert chat_pieces(template, bos_text="<s>", adds_bos=True) == ChatPieces(
+        prefix="[INST] <<SYS>>\n", middle="\n<</SYS>>\n\n", suffix=" [/INST]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("adds_bos", "prefix"), [(True, "<turn>user\n"), (False, "<s><turn>user\n")]
+)
+def test_the_beginning_token_comes_once(*, adds_bos: bool, prefix: str) -> None:
+    assert chat_pieces(REFUSES_SYSTEM, bos_text="<s>", adds_bos=adds_bos).prefix == prefix
+
+
+def test_only_the_first_of_two_beginnings_goes() -> None:
+    template = "<s><s>{{ messages[0].content }}|{{ messages[1].content }}|"
+    assert chat_pieces(template, bos_text="<s>", adds_bos=True).prefix == "<s>"
+
+
+@pytest.mark.parametrize("change", ["trim", "upper", "lower", "capitalize", "title", "string"])
+def test_filters_that_leave_the_sentinels_are_harmless(change: str) -> None:
+    template = f"{{% for m in messages %}}<{{{{ m.content | {change} }}}}>{{% endfor %}}"
+    assert chat_pieces(template) == ChatPieces(prefix="<", middle="><", suffix=">")
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        (
+            "{% for m in messages %}{{ m.content | reverse }}{% endfor %}",
+            "0 times in place of once",
+        ),
+        ("{{ messages[-1].content }}{{ messages[-1].content }}", "2 times in place of once"),
+        ("nothing", "0 times in place of once"),
+        ("{% for m in messages %}", "does not render"),
+        ("{{ messages[7].content.x }}", "does not render"),
+        ("{{ 1 // 0 }}", "does not render: ZeroDivisionError"),
+        ("{{ raise_exception('never') }}", "does not render: never"),
+        ("{{ strftime_now('%d') }}{{ messages[0].content }}", "'strftime_now' is undefined"),
+        ("{{ ''.__class__.__mro__ }}", "does not render"),
+        ("{% for x in range(10000000) %}{% endfor %}", "does not render"),
+        ("x" * 300_000, "has 300000 bytes"),
+    ],
+)
+def test_a_template_that_can_not_be_cut_says_why(template: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        chat_pieces(template)
+
+
+def test_a_template_may_ask_whether_there_is_a_clock() -> None:
+    template = (
+        "{% if strftime_now is defined %}{{ strftime_now('%d') }}{% else %}26 Jul 2024{% endif %}"
+        "{{ messages[0].content }}/{{ messages[1].content }}"
+    )
+    assert chat_pieces(template).prefix == "26 Jul 2024"
+
+
+def test_blocks_leave_no_blanks_and_loops_may_break() -> None:
+    template = (
+        "{% for m in messages %}\n    {% if loop.index > 2 %}\n{% break %}\n    {% endif %}\n"
+        "[{{ m.content }}]\n{% endfor %}\n"
+    )
+    assert chat_pieces(template) == ChatPieces(prefix="[", middle="]\n[", suffix="]\n")

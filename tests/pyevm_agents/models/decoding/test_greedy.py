@@ -1,0 +1,33 @@
+"""A choice among nothing; choices among something are in `test_token_walk.py`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pyevm_agents.errors import GrammarError
+from pyevm_agents.models.decoding.greedy import choose
+from pyevm_agents.models.decoding.ranking import Ranking
+
+
+class Nowhere:
+    """A walk that nothing goes on."""
+
+    def __init__(self) -> None:
+        self.tokens: list[int] = []
+
+    def allows(self, _token: int) -> bool:
+        return False
+
+    def bitmask(self) -> bytes:
+        return bytes(8)
+
+
+def test_nothing_allowed_is_the_grammars_error() -> None:
+    with pytest.raises(GrammarError, match="admits no token"):
+        choose(
+            Nowhere(),  # type: ignore[arg-type]
+            Ranking(64, [5]),
+            np.zeros(64, dtype=np.float32),
+            None,
+        )

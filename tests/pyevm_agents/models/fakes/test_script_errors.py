@@ -1,0 +1,231 @@
+"""Why a step can't be said: a reason for each that the grammar refuses, and for no other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from eth_typing import Address
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from precompiles.abi import ParamDescription, ParamType, ToolUse
+from precompiles.address_handles import AddressBook
+from precompiles.grammar import agent_grammar
+from precompiles.language_model import GenerationRequest, Segment
+from precompiles.react import GrammarViolationError, parse
+from precompiles.tool_metadata import Tool
+from pyevm_agents.models import again, answer, unchecked, use
+from pyevm_agents.models.fakes.script_errors import SHOWN_LINES, offer, reasons
+from pyevm_agents.models.fakes.script_steps import render
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyevm_agents.models.fakes.script_steps import Step
+
+USDC = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
+OTHER = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512"
+UNKNOWN = "0x3333333333333333333333333333333333333333"
+BOOK = AddressBook(f"USDC = {USDC}", [OTHER])
+NOBODY = AddressBook("", [])
+
+
+def tool(name: str, *parameters: tuple[str, ParamType]) -> Tool:
+    return Tool(
+        address=Address(bytes(20)),
+        name=name,
+        description="",
+        parameters=tuple(
+            ParamDescription(param_type=param_type, name=parameter, description="")
+            for parameter, param_type in parameters
+        ),
+    )
+
+
+DEPLOY = tool("DeployTool", ("asset", ParamType.ADDRESS), ("amount", ParamType.UINT))
+EVERY_TYPE = tool("Every", *((kind.name, kind) for kind in ParamType))
+TOOLS = (DEPLOY, tool("WaitTool"), EVERY_TYPE)
+ORDER = [parameter.name for parameter in EVERY_TYPE.parameters]
+
+
+def request(
+    tools: Sequence[Tool] = TOOLS, book: AddressBook = BOOK, *, prompt: str = ""
+) -> GenerationRequest:
+    return GenerationRequest(
+        segments=(Segment(text=prompt), Segment(text="Thought:")),
+        prompt_tokens=(),
+        grammar=agent_grammar(tools, [handle for handle, _ in book.handles]),
+        max_tokens=1,
+        handles=book.handles,
+    )
+
+
+def is_admitted(step: Step, order: Sequence[str] = ()) -> bool:
+    try:
+        parse(render(step, BOOK.handles, order=order), TOOLS, BOOK)
+    except GrammarViolationError:
+        return False
+    return True
+
+
+TEXTS = st.one_of(
+    st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=8),
+    st.sampled_from(["0x", "0X1", "a\nb", "\t", "\x07", "\u2028", f"to {USDC}", f"x{UNKNOWN}"]),
+    st.sampled_from([1_024, 1_025]).map(lambda count: "x" * count),
+    st.sampled_from([1_024, 1_025]).map(lambda count: "\n" * count),
+)
+ADDRESSES = st.sampled_from([USDC, OTHER.lower(), "USDC", "addr1", UNKNOWN, "addr2", "0x", ""])
+NUMBERS = st.one_of(
+    st.integers(-2, 2),
+    st.sampled_from([2**256 - 1, 2**256, 2**255 - 1, 2**255, -(2**255), -(2**255) - 1]),
+)
+ITEMS: st.SearchStrategy[Any] = st.one_of(TEXTS, ADDRESSES, NUMBERS, st.booleans())
+RIGHT: dict[ParamType, st.SearchStrategy[Any]] = {
+    ParamType.STRING: TEXTS,
+    ParamType.ADDRESS: ADDRESSES,
+    ParamType.BOOL: st.booleans(),
+    ParamType.INT: NUMBERS,
+    ParamType.UINT: NUMBERS,
+}
+
+
+def values(param_type: ParamType) -> st.SearchStrategy[Any]:
+    """Return values of which many are right for a parameter."""
+    if param_type < ParamType.STRING_ARRAY:
+        return st.one_of(RIGHT[param_type], ITEMS, st.lists(ITEMS, max_size=1))
+    item = RIGHT[ParamType(param_type - ParamType.STRING_ARRAY)]
+    return st.one_of(
+        st.lists(item, max_size=3),
+        st.sampled_from([64, 65]).flatmap(lambda n: item.map(lambda one: [one] * n)),
+        st.lists(ITEMS, max_size=2),
+        ITEMS,
+    )
+
+
+SOUND = {
+    "STRING": "s",
+    "ADDRESS": USDC,
+    "BOOL": True,
+    "INT": -1,
+    "UINT": 1,
+    "STRING_ARRAY": ["s"],
+    "ADDRESS_ARRAY": [],
+    "BOOL_ARRAY": [False],
+    "INT_ARRAY": [],
+    "UINT_ARRAY": [0],
+}
+
+
+@given(data=st.data(), param_type=st.sampled_from(ParamType))
+def test_a_value_has_a_reason_where_it_is_refused(
+    data: st.DataObject, param_type: ParamType
+) -> None:
+    value = data.draw(values(param_type))
+    step = use("Every", None, {**SOUND, param_type.name: value})
+    assert (not reasons(step, request())) == is_admitted(step, ORDER), reasons(step, request())
+
+
+@given(arguments=st.dictionaries(st.sampled_from([*ORDER, "MORE"]), st.just(1)))
+def test_missing_and_unknown_arguments_have_reasons(arguments: dict[str, object]) -> None:
+    given_values = {name: SOUND.get(name, 1) for name in arguments}
+    step = use("Every", None, given_values)
+    found = "; ".join(reasons(step, request()))
+    assert ("has no parameter 'MORE'" in found) == ("MORE" in arguments)
+    for name in ORDER:
+        assert (f"the argument '{name}' is missing" in found) == (name not in arguments)
+
+
+@given(
+    thought=st.one_of(TEXTS, st.sampled_from(["x" * 240, "x" * 241, " x"])),
+    text=st.one_of(TEXTS, st.just(" x")),
+)
+@example(thought="ok", text=f"{UNKNOWN}")
+@example(thought="ok", text="x\n")
+@example(thought="\t", text="x\n\n")
+def test_thoughts_and_answers_have_a_reason_where_they_are_refused(thought: str, text: str) -> None:
+    step = answer(text, thought=thought)
+    assert (not reasons(step, request())) == is_admitted(step)
+    waiting = use("WaitTool", thought)
+    assert (not reasons(waiting, request())) == is_admitted(waiting)
+
+
+@given(given_order=st.permutations(ORDER))
+def test_a_tools_arguments_may_come_in_any_order(given_order: list[str]) -> None:
+    step = use("Every", None, {name: SOUND[name] for name in given_order})
+    assert reasons(step, request()) == ()
+    meant = parse(render(step, BOOK.handles, order=ORDER), TOOLS, BOOK)
+    assert isinstance(meant, ToolUse)
+    assert list(meant.values) == [SOUND[name] for name in ORDER]
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        (use("DeployTol"), "there is no tool 'DeployTol'; did you mean 'DeployTool'?"),
+        (use("Burn"), "there is no tool 'Burn'"),
+        (
+            use("DeployTool", amout=1, asset="USDC"),
+            (
+                "DeployTool has no parameter 'amout'; did you mean 'amount'?; "
+                "the argument 'amount' is missing: positive integer"
+            ),
+        ),
+        (
+            use("DeployTool", asset=UNKNOWN, amount=-1),
+            (
+                f"asset={UNKNOWN} is no address that the agent knows: the base prompt, the prompt "
+                "or a tool's result must have shown it; "
+                "amount=-1 is no positive integer: 0 to 2**256 - 1"
+            ),
+        ),
+        (use("DeployTool", asset="pool", amount=True), "asset='pool' is no address"),
+        (use("DeployTool", asset="USDC", amount=True), "amount=True is no positive integer"),
+        (use("DeployTool", asset="USDC", amount="1"), "amount='1' is no positive integer"),
+        (again(answer("")), "the answer is empty"),
+        (answer("a\nb"), "the answer holds a line break or another control character"),
+        (answer(f"to {UNKNOWN}"), f"the answer says {UNKNOWN!r}: a model can't write 0x"),
+        (answer("x" * 1_025), "the answer has 1,025 characters, at most 1,024"),
+    ],
+)
+def test_reasons_are_told_in_the_tools_words(step: Step, told: str) -> None:
+    assert "; ".join(reasons(step, request())).startswith(told)
+
+
+def test_a_tool_that_no_address_can_fill_is_told_from_one_that_is_not_there() -> None:
+    shown = request(book=NOBODY, prompt="tools:\n- DeployTool: deposits\n")
+    assert reasons(use("DeployTool"), shown) == (
+        "DeployTool takes an address, and the prompt names none",
+    )
+
+
+@pytest.mark.parametrize("step", [" Thought\nFinal Answer: x", unchecked("?")])
+def test_texts_have_no_reasons(step: Step) -> None:
+    assert reasons(step, request()) == ()
+
+
+def test_an_offer_has_tools_and_addresses() -> None:
+    assert offer(request((DEPLOY, tool("WaitTool")))) == (
+        "It could have said:\n"
+        "  DeployTool(asset: address, amount: positive integer)\n"
+        "  WaitTool()\n"
+        "  or a final answer\n"
+        "with these addresses, which the prompt names:\n"
+        f"  USDC = {USDC}\n"
+        f"  addr1 = {OTHER}"
+    )
+    assert offer(request((), NOBODY)) == (
+        "It could have said:\n  a final answer\nand no address: the prompt names none"
+    )
+
+
+def test_a_long_offer_is_cut() -> None:
+    many = [tool(f"tool {n}") for n in range(64)]
+    assert offer(request(many, NOBODY)).count("\n") == SHOWN_LINES + 3
+    assert f"  and {64 - SHOWN_LINES} more" in offer(request(many))
+
+
+def test_another_grammar_has_no_offer() -> None:
+    other = GenerationRequest(segments=(), prompt_tokens=(), grammar="start: A", max_tokens=1)
+    assert offer(other) == ""
+    assert reasons(use("Tool"), other) == ()

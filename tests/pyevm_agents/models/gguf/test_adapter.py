@@ -1,0 +1,221 @@
+"""What is no LoRA adapter, and what llama.cpp would abort over, is refused before it is loaded."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from benchmarks.adapters import adapter_bytes
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.models import NO_ADAPTER, LlamaModel
+from pyevm_agents.models.gguf import files
+from pyevm_agents.models.gguf.adapter import adapter_path, check_files, read_adapter
+from pyevm_agents.models.gguf.files import adapted_digest, default_adapter_path, default_model_path
+from pyevm_agents.models.llama.child_process import OWN_VARIABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+ROOT = Path(__file__).parents[4]
+MATRIX = "blk.0.attn_q.weight"
+
+
+def pair(
+    name: str = MATRIX, down: tuple[int, ...] = (4, 576), up: tuple[int, ...] = (576, 4)
+) -> dict[str, NDArray[np.float32]]:
+    """Return an adapter's two tensors for a matrix of the default model."""
+    chance = np.random.default_rng(5)
+    return {
+        f"{name}.lora_{side}": chance.standard_normal(shape, dtype=np.float32)
+        for side, shape in (("a", down), ("b", up))
+    }
+
+
+def refusal(path: Path, content: bytes) -> str:
+    path.write_bytes(content)
+    with pytest.raises(ConfigError) as caught:
+        LlamaModel(adapter=path)
+    message = str(caught.value)
+    assert f"The adapter file {path} ({len(content):,} bytes)" in message
+    return message
+
+
+def test_an_adapter_says_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "mine.gguf"
+    path.write_bytes(adapter_bytes(pair()))
+    found = read_adapter(path)
+    assert (found.path, found.name, found.architecture) == (path, "mine", "llama")
+    path.write_bytes(adapter_bytes(pair(), changes={"general.name": "Agent"}))
+    assert read_adapter(path).name == "Agent"
+    with pytest.raises(ConfigError, match=r"mine.gguf .* is for the architecture llama, and the "):
+        found.require_architecture("qwen3")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"general.type": "model"}, "is no adapter: its general.type is 'model'; name a model"),
+        ({"general.type": None}, "is no adapter: its general.type is ''; name a model"),
+        ({"general.type": 3}, "is no adapter: its general.type is ''; name a model"),
+        ({"adapter.type": "control_vector"}, "adapter of the type 'control_vector'; supported is"),
+        ({"adapter.type": 1}, "adapter of the type ''; supported is a LoRA"),
+        ({"adapter.alora.invocation_tokens": 1}, "adapter of the type 'activated LoRA'"),
+        ({"general.architecture": None}, "does not name its architecture; convert it again"),
+        ({"general.architecture": 1}, "does not name its architecture; convert it again"),
+        ({"adapter.lora.alpha": None}, "has None as its adapter.lora.alpha, which must be"),
+        ({"adapter.lora.alpha": 16}, "has 16 as its adapter.lora.alpha, which must be a float32"),
+        ({"adapter.lora.alpha": "16"}, "has 16 as its adapter.lora.alpha, which must be a float32"),
+        ({"adapter.lora.alpha": 0.0}, "has 0.0 as its adapter.lora.alpha"),
+        ({"adapter.lora.alpha": float("nan")}, "has nan as its adapter.lora.alpha"),
+    ],
+)
+def test_entries_that_are_no_loras(
+    tmp_path: Path, changes: Mapping[str, object], message: str
+) -> None:
+    assert message in refusal(tmp_path / "it.gguf", adapter_bytes(pair(), changes=changes))
+
+
+@pytest.mark.parametrize(
+    ("tensors", "message"),
+    [
+        ({}, "has no tensors, so it changes nothing; leave it out"),
+        (pair("token_embd.weight"), "'token_embd.weight.lora_a', which llama.cpp does not apply"),
+        (pair("blk.0.attn_norm.weight"), "which llama.cpp does not apply; adapt linear layers"),
+        (pair("blk.0.ffn_norm.bias"), "which llama.cpp does not apply; adapt linear layers"),
+        ({"blk.0.attn_norm.weight": np.zeros(576, dtype=np.float32)}, "does not apply"),
+        (pair(down=(2, 4, 576)), "of the shape (576, 4, 2); supported are matrices, so no experts"),
+        (pair(down=(576,)), "of the shape (576,); supported are matrices"),
+        (pair(up=(576, 5)), "has no lora_a and lora_b of one rank for 'blk.0.attn_q.weight'"),
+        (
+            {f"{MATRIX}.lora_a": np.zeros((4, 576), dtype=np.float32)},
+            "has no lora_a and lora_b of one rank",
+        ),
+        (pair(down=(0, 576), up=(576, 0)), "of the shape (576, 0); supported are matrices"),
+    ],
+)
+def test_tensors_that_llama_cpp_would_not_apply(
+    tmp_path: Path, tensors: Mapping[str, NDArray[np.float32]], message: str
+) -> None:
+    assert message in refusal(tmp_path / "it.gguf", adapter_bytes(tensors))
+
+
+def test_numbers_of_another_type(tmp_path: Path) -> None:
+    content = bytearray(adapter_bytes(pair(), kind="F32"))
+    name = f"{MATRIX}.lora_b".encode()
+    at = content.index(name) + len(name) + 4 + 2 * 8
+    content[at] = 12  # Q4_K
+    message = refusal(tmp_path / "it.gguf", bytes(content))
+    assert f"of ggml's type 12 in '{MATRIX}.lora_b'; convert it to F32, F16, Q8_0" in message
+
+
+@pytest.mark.parametrize("size_bytes", [0, 3, 20, 60, 200])
+def test_an_adapter_cut_short(tmp_path: Path, size_bytes: int) -> None:
+    message = refusal(tmp_path / "it.gguf", adapter_bytes(pair())[:size_bytes])
+    assert "download it again" in message or "is not GGUF" in message
+
+
+def test_a_missing_adapter_and_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"There is no adapter file .*absent.gguf; check --ad"):
+        LlamaModel(adapter=tmp_path / "absent.gguf")
+    with pytest.raises(ConfigError, match=r"The adapter .* is a directory"):
+        LlamaModel(adapter=str(tmp_path))
+    with pytest.raises(ConfigError, match="path '' names no file; name one, or leave it out"):
+        LlamaModel(adapter="")
+
+
+def test_a_model_is_no_adapter_and_an_adapter_no_model(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"is no adapter: its general.type is 'model'"):
+        LlamaModel(adapter=default_model_path())
+    path = tmp_path / "adapter.gguf"
+    path.write_bytes(adapter_bytes(pair()))
+    with pytest.raises(
+        ConfigError, match=r"The model file .*adapter.gguf .*is an adapter, .*--model, .*--adapter"
+    ):
+        LlamaModel(path)
+    check_files(default_model_path(), path)
+    check_files(default_model_path(), None)
+
+
+def test_who_asks_for_nothing_gets_what_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "DEFAULT_ADAPTER", tmp_path / "default.gguf")
+    assert default_adapter_path() is None
+    assert adapter_path(None, is_default_model=True) is None
+    path = tmp_path / "default.gguf"
+    path.write_bytes(adapter_bytes(pair()))
+    assert adapter_path(None, is_default_model=True) == default_adapter_path() == path
+    assert adapter_path(None, is_default_model=False) is None
+    assert adapter_path(NO_ADAPTER, is_default_model=True) is None
+    assert adapter_path("/a/b.gguf", is_default_model=False) == Path("/a/b.gguf")
+
+
+def test_the_digest_is_that_of_both_digests() -> None:
+    assert adapted_digest(bytes(32), bytes([1]) * 32).hex() == (
+        "5c85955f709283ecce2b74f1b1552918819f390911816e7bb466805a38ab87f3"
+    )
+
+
+def damaged(seed: int) -> bytes:
+    """Return an adapter with a few bytes of its front changed."""
+    chance = random.Random(seed)  # noqa: S311 - a seed, so that a failure comes again
+    content = bytearray(adapter_bytes(pair() | pair("blk.29.attn_q.weight")))
+    for _ in range(chance.randint(1, 3)):
+        position = chance.randrange(24, 500)
+        content[position] = chance.choice((0, 1, 2, 8, 255, content[position] ^ 1))
+    return bytes(content)
+
+
+def test_no_damage_that_passes_aborts_llama_cpp(tmp_path: Path) -> None:
+    for seed in range(300):
+        (tmp_path / f"{seed:03}.gguf").write_bytes(damaged(seed))
+    code = f"""
+        import ctypes, llama_cpp
+        from pathlib import Path
+        from pyevm_agents.errors import ConfigError
+        from pyevm_agents.models.gguf.adapter import read_adapter
+        from pyevm_agents.models.llama.context import Context
+        from pyevm_agents.models.gguf.files import default_model_path
+        from pyevm_agents.models.llama.bindings import Llama
+
+        llama = Llama(str(default_model_path()), vocabulary_only=False)
+        refused = failed = applied = 0
+        for path in sorted(Path({str(tmp_path)!r}).glob("*.gguf")):
+            print(path.name, flush=True)
+            try:
+                adapter = read_adapter(path)
+            except ConfigError:
+                refused += 1
+                continue
+            try:
+                llama.adapter = llama._adapted(adapter)
+            except ConfigError:
+                failed += 1
+                continue
+            context = Context(llama, threads=1, context_tokens=32)
+            context.evaluate([5, 6])
+            llama_cpp.llama_free(context._context)
+            llama_cpp.llama_adapter_lora_free(llama.adapter)
+            applied += 1
+        assert refused > 50 and failed > 5 and applied > 5, (refused, failed, applied)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        cwd=ROOT,
+        env={**os.environ, **OWN_VARIABLES, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-200:] + done.stderr[-2000:]

@@ -1,0 +1,64 @@
+"""Writers killed at any moment leave a file that is whole, and rows that are true."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pyevm_agents.models import Store
+from pyevm_agents.models.store.statistics import census
+from pyevm_agents.models.store.store import MIN_MAX_BYTES
+from tests.stored_generations import generation, question, sound
+
+ROOT = Path(__file__).resolve().parents[4]
+
+
+def kill_writers(path: Path, times: int, max_bytes: int) -> None:
+    """Have four processes write, and kill one after the other."""
+    chance = random.Random(7)  # noqa: S311 - moments to kill at
+
+    def start() -> subprocess.Popen[str]:
+        seed = str(chance.randrange(10**9))
+        command = [sys.executable, "-m", "tests.stored_generations", str(path), seed]
+        return subprocess.Popen(
+            [*command, str(max_bytes)], cwd=ROOT, stdout=subprocess.PIPE, text=True
+        )
+
+    writers = [start() for _ in range(4)]
+    for _ in range(times):
+        writer = writers.pop(0)
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+        time.sleep(chance.random() * 0.2)
+        assert writer.poll() is None, "a writer failed"
+        writer.kill()
+        writer.communicate()
+        writers.append(start())
+    for writer in writers:
+        writer.kill()
+        writer.communicate()
+
+
+@pytest.mark.parametrize(
+    ("times", "max_bytes"),
+    [
+        pytest.param(12, MIN_MAX_BYTES, id="evicting"),
+        pytest.param(6, 1 << 28, id="roomy", marks=pytest.mark.slow),
+        pytest.param(300, MIN_MAX_BYTES, id="long", marks=pytest.mark.slow),
+    ],
+)
+def test_killed_writers_leave_a_sound_store(tmp_path: Path, times: int, max_bytes: int) -> None:
+    path = tmp_path / "store.sqlite3"
+    kill_writers(path, times, max_bytes)
+    with Store(path, max_bytes=max_bytes) as store:
+        assert sound(store)
+        assert census(store).complete > 0
+        store.put(question(1), generation(1))
+        assert store.get(question(1).key()) == generation(1)
+        assert store.trouble is None
+    assert path.stat().st_size <= max_bytes

@@ -1,0 +1,74 @@
+"""What fits into the next block; drafts of it are tested where they are seen, in `rpc`."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyevm_agents.chain import Chain
+from pyevm_agents.chain.transactions import BLOB_TYPE, DYNAMIC_FEE_TYPE, blobs_of
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.node.clock import Settings
+from pyevm_agents.node.drafts import Upcoming
+from pyevm_agents.node.txpool import Waiting
+from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, transaction
+
+HEADER = Chain(ChainConfig()).next_header()
+GAS_LIMIT, MAX_BLOBS = 200_000, 3
+
+ready = st.lists(
+    st.tuples(
+        st.integers(0, len(ADDRESSES) - 1),
+        st.integers(21_000, 120_000),
+        st.integers(0, 2),
+    ),
+    max_size=12,
+)
+
+
+def upcoming(told: list[tuple[int, int, int]]) -> Upcoming:
+    nonces = dict.fromkeys(range(len(ADDRESSES)), 0)
+    waiting: list[Waiting] = []
+    for sender, gas, count in told:
+        blobs = {"blob_hashes": (b"\x01" * 32,) * count, "max_blob_fee_wei": GWEI} if count else {}
+        kind = BLOB_TYPE if count else DYNAMIC_FEE_TYPE
+        one = transaction(sender, nonces[sender], gas=gas, kind=kind, **blobs)
+        nonces[sender] += 1
+        waiting.append(Waiting(transaction=one, sender=ADDRESSES[sender], arrival=len(waiting)))
+    header = HEADER.copy(gas_limit=GAS_LIMIT)
+    return Upcoming(header=header, max_blobs=MAX_BLOBS, clock=Settings(), ready=tuple(waiting))
+
+
+@settings(max_examples=30)
+@given(told=ready, data=st.data())
+def test_what_fits_is_in_order_and_within_the_limits(
+    told: list[tuple[int, int, int]], data: st.DataObject
+) -> None:
+    block = upcoming(told)
+    hashes = [one.transaction.hash for one in block.ready]
+    without = data.draw(st.sets(st.sampled_from(hashes))) if hashes else set()
+    fitting = block.fitting(without)
+    chosen = [one.hash for one in fitting]
+    assert chosen == [one for one in hashes if one in chosen]
+    assert not without.intersection(chosen)
+    assert sum(one.gas for one in fitting) <= GAS_LIMIT
+    assert sum(map(blobs_of, fitting)) <= MAX_BLOBS
+    for sender in ADDRESSES:
+        nonces = [one.nonce for one in fitting if one.sender == sender]
+        assert nonces == [*range(len(nonces))]
+
+
+@settings(max_examples=30)
+@given(told=ready)
+def test_what_is_left_out_does_not_fit(told: list[tuple[int, int, int]]) -> None:
+    block = upcoming(told)
+    gas, count = GAS_LIMIT, MAX_BLOBS
+    out: set[bytes] = set()
+    for one in block.ready:
+        wants = one.transaction.gas <= gas and blobs_of(one.transaction) <= count
+        is_in = wants and one.sender not in out
+        assert (one.transaction in block.fitting()) == is_in
+        if is_in:
+            gas, count = gas - one.transaction.gas, count - blobs_of(one.transaction)
+        else:
+            out.add(one.sender)

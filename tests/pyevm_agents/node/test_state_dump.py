@@ -1,0 +1,94 @@
+"""All of a node in one object, and back; anvil's dumps too."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.errors import ConfigError
+from pyevm_agents.node import Keys, Node
+from pyevm_agents.node.state_dump import MAX_FILLED_BLOCKS, dump, load
+from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, KEYS, NOBODY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+START = ChainConfig().genesis_timestamp_seconds
+
+ANVILS = {
+    "block": {
+        "number": "0x2",
+        "beneficiary": "0x0000000000000000000000000000000000000000",
+        "timestamp": hex(START + 500),
+        "gas_limit": 30_000_000,
+        "basefee": 875_629_517,
+    },
+    "accounts": {
+        "0x5fbdb2315678afecb367f032d93f642f64180aa3": {
+            "nonce": 1,
+            "balance": "0x5",
+            "code": "0x01",
+            "storage": {f"0x{1:064x}": f"0x{42:064x}"},
+        }
+    },
+    "best_block_number": 2,
+    "blocks": [],
+    "transactions": [],
+    "historical_states": None,
+}
+"""As anvil 1.7.1 writes it with --dump-state, shortened."""
+
+
+@pytest.fixture
+def node() -> Iterator[Node]:
+    accounts = {one: GenesisAccount(balance_wei=10**20) for one in ADDRESSES}
+    it = Node(Chain(ChainConfig(), accounts=accounts), now=lambda: START + 9.0, keys=Keys(KEYS))
+    yield it
+    it.close()
+
+
+def test_a_dump_is_loaded_into_another_node(node: Node) -> None:
+    node.modify(lambda state: state.set_balance(NOBODY, 5))
+    node.mine(START + 1_000)
+    form = json.loads(json.dumps(dump(node)))
+    other = Node(Chain(ChainConfig()), now=lambda: START + 9.0)
+    load(other, form)
+    assert other.chain.head.block_number == 1
+    assert other.chain.head.timestamp == START + 1_000
+    assert dump(other) == form
+    other.close()
+
+
+def test_a_dump_of_anvils_is_loaded(node: Node) -> None:
+    load(node, ANVILS)
+    head = node.chain.head
+    assert (head.block_number, head.timestamp) == (2, START + 500)
+    address = bytes.fromhex("5fbdb2315678afecb367f032d93f642f64180aa3")
+    account = node.chain.account(address, [1])  # type: ignore[arg-type]
+    assert account == GenesisAccount(balance_wei=5, nonce=1, code=b"\x01", storage={1: 42})
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        (None, "is an object of JSON"),
+        ({}, "its format is None"),
+        ({"format": "x"}, "its format is 'x'"),
+        (ANVILS | {"block": {"number": "0x2"}}, "block.timestamp is None"),
+        (ANVILS | {"block": {"number": "two", "timestamp": "0x1"}}, "block.number is 'two'"),
+        (
+            ANVILS | {"block": {"number": hex(MAX_FILLED_BLOCKS + 1), "timestamp": "0x1"}},
+            "start nearer",
+        ),
+        (ANVILS | {"accounts": {"0x12": {}}}, "not as a dump has them"),
+    ],
+)
+def test_what_is_no_dump_is_refused(node: Node, form: object, message: str) -> None:
+    before = dump(node)
+    with pytest.raises(ConfigError, match=message):
+        load(node, form)
+    assert dump(node) == before

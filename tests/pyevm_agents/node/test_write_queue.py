@@ -1,0 +1,116 @@
+"""Whose turn it is: one after another, at once only where nothing else is under way."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pyevm_agents.node.write_queue import BusyError, Turns
+from pyevm_agents.vm.deep_threads import stacks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def turns() -> Iterator[Turns]:
+    turns = Turns()
+    yield turns
+    turns.close()
+
+
+def test_what_is_asked_for_is_done_in_order_in_one_thread(turns: Turns) -> None:
+    done: list[int] = []
+    futures = [turns.do(lambda i=i: done.append(i) or threading.get_ident()) for i in range(50)]  # type: ignore[misc,func-returns-value]
+    assert len({future.result(60) for future in futures}) == 1
+    assert done == [*range(50)]
+
+
+def test_at_once_is_in_the_thread_that_asks(turns: Turns) -> None:
+    assert turns.do_at_once(threading.get_ident) == threading.get_ident()
+
+
+def test_at_once_is_refused_while_something_is_under_way(turns: Turns) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def long() -> None:
+        begun.set()
+        assert may_end.wait(60)
+
+    ends = turns.do(long)
+    assert begun.wait(60)
+    with pytest.raises(BusyError):
+        turns.do_at_once(int)
+    may_end.set()
+    ends.result(60)
+    turns.do(int).result(60)
+    while True:  # The last one's turn ends a moment after its result is there.
+        try:
+            assert turns.do_at_once(int) == 0
+        except BusyError:
+            continue
+        break
+
+
+def test_at_once_is_refused_to_what_it_does_itself(turns: Turns) -> None:
+    def nested() -> None:
+        turns.do_at_once(int)
+
+    with pytest.raises(BusyError):
+        turns.do_at_once(nested)
+
+
+def test_what_fails_gives_the_turn_back(turns: Turns) -> None:
+    def fail() -> None:
+        raise ValueError("no")
+
+    for _ in range(3):
+        with pytest.raises(ValueError, match="no"):
+            turns.do_at_once(fail)
+        with pytest.raises(ValueError, match="no"):
+            turns.do(fail).result(60)
+
+
+def test_nothing_is_done_after_the_end(turns: Turns) -> None:
+    turns.close()
+    with pytest.raises(BusyError):
+        turns.do_at_once(int)
+    with pytest.raises(RuntimeError):
+        turns.do(int)
+
+
+def test_no_two_things_happen_at_a_time(turns: Turns) -> None:
+    inside, seen = 0, 0
+
+    def work() -> None:
+        nonlocal inside, seen
+        inside += 1
+        seen = max(seen, inside)
+        for _ in range(1_000):
+            pass
+        inside -= 1
+
+    def ask(_: int) -> None:
+        for _ in range(100):
+            try:
+                turns.do_at_once(work)
+            except BusyError:
+                turns.do(work).result(60)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(ask, range(4)))
+    assert (inside, seen) == (0, 1)
+
+
+def test_its_thread_starts_when_no_other_one_with_a_stack_of_its_own_does() -> None:
+    made: list[Turns] = []
+    maker = threading.Thread(target=lambda: made.append(Turns()))
+    with stacks_of(64 * 2**20):
+        maker.start()
+        maker.join(0.2)
+        assert not made
+    maker.join(60)
+    made[0].close()

@@ -1,0 +1,48 @@
+"""Work that is waited for only so long."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+import pytest
+
+from pyevm_agents.rpc.methods.patience import done_within
+
+
+def test_what_is_done_in_time_is_returned_or_raised() -> None:
+    assert done_within(60, lambda: 5) == 5
+    with pytest.raises(ZeroDivisionError):
+        done_within(60, lambda: 1 // 0)
+    with pytest.raises(TimeoutError, match="its own"):
+        done_within(60, lambda: _raise(TimeoutError("its own")))
+
+
+def test_what_takes_longer_goes_on() -> None:
+    may_end, has_ended = threading.Event(), threading.Event()
+
+    def work() -> bool:
+        assert may_end.wait(60)
+        has_ended.set()
+        return True
+
+    assert done_within(0.01, work) is None
+    assert not has_ended.is_set()
+    may_end.set()
+    assert has_ended.wait(60)
+
+
+def test_there_is_room_for_deep_calls() -> None:
+    def deep(levels: int) -> int:
+        return 0 if not levels else 1 + max(deep(levels - 1) for _ in range(1))
+
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(100_000)
+    try:
+        assert done_within(60, lambda: deep(1_000)) == 1_000
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _raise(error: Exception) -> None:
+    raise error

@@ -1,0 +1,78 @@
+"""Mined transactions once more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from eth_utils import to_hex
+
+from pyevm_agents.chain import Record
+from pyevm_agents.rpc.context import Rpc
+from pyevm_agents.rpc.errors import RpcError
+from pyevm_agents.rpc.filters import Events
+from pyevm_agents.rpc.replay import kept_logs, mined, parity, place, traced, traced_at
+from tests.pyevm_agents.rpc.contracts_to_trace import CODES, COUNTER, send
+from tests.pyevm_agents.tracing.assembler import asm, calling
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyevm_agents.tracing import FlatCallTracer, Place
+    from tests.pyevm_agents.rpc.served import Served
+
+    Serve = Callable[..., Served]
+
+LOGGER, UNDOER = bytes.fromhex("a3" * 20), bytes.fromhex("a4" * 20)
+LOG = "PUSH0 PUSH0 LOG0"
+LOGS = {
+    LOGGER: asm(f"{LOG} {LOG}"),
+    # Calls who logs, logs itself, and reverts.
+    UNDOER: asm(calling("CALL", LOGGER) + f" POP {LOG} PUSH0 PUSH0 REVERT"),
+}
+
+
+@pytest.fixture
+def served(serve: Serve) -> Served:
+    """Return a node whose first block has four transactions, with 2, 0, 0 and 2 logs."""
+    served = serve(codes={**CODES, **LOGS}, is_automatic=False)
+    for to in (to_hex(LOGGER), COUNTER, to_hex(UNDOER), to_hex(LOGGER)):
+        send(served, to)
+    served.ask("evm_mine")
+    return served
+
+
+def rpc_and_record(served: Served) -> tuple[Rpc, Record]:
+    rpc = Rpc(node=served.node, events=Events(served.node))
+    return rpc, rpc.node.chain.record(rpc.node.chain.head)
+
+
+def test_tracers_know_where_they_are_and_how_many_logs_come_before(served: Served) -> None:
+    rpc, record = rpc_and_record(served)
+    made: list[tuple[Place, int]] = []
+
+    def make(at: Place, logs_before: int) -> FlatCallTracer:
+        made.append((at, logs_before))
+        return parity(at, logs_before)
+
+    tracers = traced(rpc, record, make)
+    assert [at for at, _ in made] == [place(record, index) for index in range(4)]
+    assert [before for _, before in made] == [0, 2, 2, 2]
+    for index, tracer in enumerate(tracers):
+        assert traced_at(rpc, record, index, parity).result() == tracer.result()
+    chosen = traced(rpc, record, parity, [3, 1, 3])
+    assert [one.result() for one in chosen] == [tracers[1].result(), tracers[3].result()]
+    assert traced(rpc, record, parity, []) == []
+
+
+def test_logs_that_were_not_undone_are_counted_without_receipts(served: Served) -> None:
+    rpc, record = rpc_and_record(served)
+    assert [len(receipt.logs) for receipt in record.receipts] == [2, 0, 0, 2]
+    assert kept_logs(rpc, Record(block=record.block, receipts=())) == [2, 0, 0, 2]
+
+
+def test_a_transaction_is_found_where_it_is(served: Served) -> None:
+    rpc, record = rpc_and_record(served)
+    assert mined(rpc, record.block.transactions[2].hash) == (record, 2)
+    with pytest.raises(RpcError, match="transaction not found"):
+        mined(rpc, b"\x11" * 32)

@@ -1,0 +1,102 @@
+"""Who is answered."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyevm_agents.server.origin_checks import Access
+
+LOCAL = Access(bound_host="127.0.0.1")
+OPEN = Access(bound_host="0.0.0.0")  # noqa: S104 - nothing is bound
+NAMED = Access(
+    bound_host="Node.Example.",
+    allowed_hosts=frozenset({"Dev.Example:8545", "fe80::1"}),
+    allowed_origins=frozenset({"https://App.example/", "http://10.0.0.1:3000"}),
+)
+ANY = Access(
+    bound_host="127.0.0.1", allowed_hosts=frozenset({"*"}), allowed_origins=frozenset({"*"})
+)
+
+LOOPBACK = ["localhost", "LocalHost:8545", "app.localhost", "localhost.:1"]
+LOOPBACK += ["127.0.0.1:8545", "127.9.9.9", "[::1]", "[::1]:8545"]
+STRANGE = ["", ":", "[", "]", "[::1", "evil.example", "127.0.0.1.evil.example", "localhost.evil:1"]
+
+
+@pytest.mark.parametrize("access", [LOCAL, OPEN, NAMED, ANY])
+@pytest.mark.parametrize("host", LOOPBACK)
+def test_this_machine_is_answered(access: Access, host: str) -> None:
+    assert access.refusal(host, None) is None
+
+
+@pytest.mark.parametrize("access", [LOCAL, OPEN, NAMED])
+@pytest.mark.parametrize("host", [host for host in STRANGE if host != "[::1"])
+def test_other_names_are_refused(access: Access, host: str) -> None:
+    reason = access.refusal(host, None)
+    assert reason is not None
+    assert reason.startswith(f"Host {host!r} is not this server's. If you trust it, allow the host")
+    assert ANY.refusal(host, None) is None
+
+
+@pytest.mark.parametrize("host", ["192.0.2.7", "192.0.2.7:8545", "[2001:db8::1]:8545"])
+def test_numbers_are_answered_where_the_network_may_ask(host: str) -> None:
+    assert LOCAL.refusal(host, None) is not None
+    assert OPEN.refusal(host, None) is None
+    assert NAMED.refusal(host, None) is None
+
+
+@pytest.mark.parametrize("host", ["node.example", "NODE.example.:1", "dev.example", "[fe80::1]:80"])
+def test_names_that_were_allowed(host: str) -> None:
+    assert NAMED.refusal(host, None) is None
+    assert LOCAL.refusal(host, None) is not None
+
+
+def test_no_host_is_refused() -> None:
+    assert LOCAL.refusal(None, None) is not None
+    assert ANY.refusal(None, None) is None
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:1", "chrome-extension://abc"],
+)
+def test_own_pages_and_wallets_may_ask(origin: str) -> None:
+    assert LOCAL.refusal("localhost", origin) is None
+    assert not LOCAL.shares_with(origin)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        *("null", "", "https://evil.example", "http://localhost.evil.example", "http://["),
+        *("http://evil.example/localhost", "http://localhost@evil.example", "file://", "localhost"),
+    ],
+)
+def test_other_pages_may_not(origin: str) -> None:
+    assert LOCAL.refusal("localhost", origin) is not None
+    assert not LOCAL.shares_with(origin)
+    assert ANY.refusal("localhost", origin) is None
+    assert ANY.shares_with(origin)
+
+
+def test_what_no_header_can_repeat_is_refused() -> None:
+    assert ANY.refusal("localhost", "https://\udc99") is not None
+    assert not ANY.shares_with("https://ü")
+
+
+def test_pages_that_were_allowed() -> None:
+    for origin in ("https://app.example", "HTTPS://APP.example", "http://10.0.0.1:3000"):
+        assert NAMED.refusal("localhost", origin) is None
+        assert NAMED.shares_with(origin)
+    for origin in ("http://app.example", "https://app.example:444", "http://10.0.0.1"):
+        assert NAMED.refusal("localhost", origin) is not None
+    assert NAMED.refusal("localhost", "http://node.example:3000") is None
+    assert not NAMED.shares_with(None)
+
+
+@given(st.none() | st.text(), st.none() | st.text())
+def test_any_header_is_judged(host: str | None, origin: str | None) -> None:
+    for access in (LOCAL, OPEN, NAMED):
+        access.refusal(host, origin)
+        assert not (access.shares_with(origin) and access.refusal("localhost", origin))

@@ -1,0 +1,97 @@
+"""Calls 1,024 deep: on every Python, in a node's threads, and by way of fresh ones."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from eth_typing import Address
+
+from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.config import ChainConfig
+from pyevm_agents.errors import EngineFault
+from pyevm_agents.node import Node
+from pyevm_agents.rpc.dispatcher import Dispatcher, Work
+from pyevm_agents.rpc.methods.registry import node_service
+from pyevm_agents.rpc.session import Session
+from pyevm_agents.vm import stack_depth
+from pyevm_agents.vm.stack_depth import at_depth
+from tests.pyevm_agents.tracing.assembler import asm
+from tests.serving import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DEEP = Address(b"\xca" * 20)
+COUNTS = asm(
+    "0x20 PUSH0 PUSH0 PUSH0 PUSH0 ADDRESS GAS CALL POP "
+    "PUSH0 MLOAD 0x01 ADD PUSH0 MSTORE 0x20 PUSH0 RETURN"
+)
+"""Calls itself; returns one more than what that returned."""
+
+DEPTHS = 1_025
+"""0 to the EVM's limit."""
+
+
+@pytest.fixture
+def dispatcher() -> Iterator[Dispatcher]:
+    accounts = {DEEP: GenesisAccount(code=COUNTS, nonce=1)}
+    node = Node(Chain(ChainConfig(block_gas_limit=2**50), accounts=accounts), now=lambda: 2e9)
+    yield Dispatcher(node_service(node, send_seconds=60))
+    node.close()
+
+
+@pytest.fixture
+def _in_fresh_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do as on CPython 3.12."""
+    monkeypatch.setattr(stack_depth, "IS_BOUNDED", True)
+
+
+def asked(dispatcher: Dispatcher) -> bytes:
+    call = {"to": "0x" + DEEP.hex(), "gas": hex(2**49)}
+    work = dispatcher.begin(message("eth_call", call, "latest"), Session("test"))
+    assert isinstance(work, Work)
+    answers: list[bytes | None] = []
+    thread = threading.Thread(target=lambda: answers.append(work()))
+    thread.start()
+    thread.join()
+    assert answers[0] is not None
+    return answers[0]
+
+
+def test_the_deepest_call_is_answered(dispatcher: Dispatcher) -> None:
+    assert f'"result":"0x{DEPTHS:064x}"'.encode() in asked(dispatcher)
+
+
+@pytest.mark.usefixtures("_in_fresh_threads")
+def test_fresh_threads_take_over_on_the_way(dispatcher: Dispatcher) -> None:
+    assert f'"result":"0x{DEPTHS:064x}"'.encode() in asked(dispatcher)
+
+
+@pytest.mark.usefixtures("_in_fresh_threads")
+def test_only_some_depths_have_a_thread_of_their_own() -> None:
+    here = threading.get_ident()
+    assert at_depth(255, threading.get_ident) == here
+    assert at_depth(256, threading.get_ident) != here
+    assert at_depth(257, threading.get_ident) == here
+
+
+@pytest.mark.usefixtures("_in_fresh_threads")
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
+def test_what_a_call_raises_reaches_its_caller(error: type[BaseException]) -> None:
+    def fail() -> None:
+        raise error
+
+    with pytest.raises(error):
+        at_depth(512, fail)
+
+
+@pytest.mark.usefixtures("_in_fresh_threads")
+def test_a_system_without_threads_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(EngineFault, match="no thread can be started for a deep call"):
+        at_depth(256, int)
