@@ -1,12 +1,16 @@
-"""Files that are there whole or not at all, whatever happens while they are written."""
+"""Files that are there whole or not at all, whatever happens while they are written.
+
+Files that are written whole or not at all, and are known to be writable before the work.
+"""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from pyevm_agents.errors import ConfigError
+from pyevm_agents.errors import AgentsError, ConfigError
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -45,3 +49,50 @@ def replace_whole(path: Path, data: bytes) -> None:
     finally:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
+
+
+def require_file_place(path: Path) -> None:
+    """Refuse a place where no file can be written.
+
+    Raises: ConfigError.
+    """
+    if path.is_dir():
+        raise ConfigError(f"{path} is a folder; name a file in it")
+    if not is_stream(path):
+        _require_writable(path, Path(os.path.realpath(path)).parent)
+    elif not os.access(path, os.W_OK):
+        raise ConfigError(f"{path} can't be written; name another place")
+
+
+def require_folder_place(path: Path) -> None:
+    """Refuse a place where no folder is and none can be made.
+
+    Raises: ConfigError.
+    """
+    if path.exists() and not path.is_dir():
+        raise ConfigError(f"{path} is a file; name a folder")
+    _require_writable(path, path if path.is_dir() else path.parent)
+
+
+def write_output_file(path: Path, content: str | bytes) -> None:
+    """Write a file in the place of what is there.
+
+    Raises: AgentsError: it can't be written. What was there is there still.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        replace_whole(path, data)
+    except OSError as error:
+        raise AgentsError(
+            f"{path} could not be written: {error.strerror}; what was there is there still"
+        ) from error
+
+
+def _require_writable(path: Path, folder: Path) -> None:
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return
+    except OSError as error:
+        raise ConfigError(
+            f"{path} can't be written: {error.strerror}; name another place, or make its folder"
+        ) from error

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         Yardstick,
     )
     from pyevm_agents.bench.measurement.rounds import Setting
-    from pyevm_agents.bench.pricing.pricing import Prices
+    from pyevm_agents.bench.pricing.schedules import Prices
 
 PARTS = ("evm", "terms", "runs", "attacks", "growth", "sizes")
 """What can be asked for, in the order in which it is measured."""
@@ -225,13 +225,13 @@ class Whole:
     def schedules(self) -> tuple[Prices, ...]:
         """Return the schedules that runs and attacks are priced under: ours, and parity."""
         from pyevm_agents.bench.measurement.machine import model_of  # noqa: PLC0415 - when needed
-        from pyevm_agents.bench.pricing.own_schedules import own_schedules  # noqa: PLC0415 - as above
+        from pyevm_agents.bench.pricing.schedules import own_schedules  # noqa: PLC0415 - as above
 
         model = self.setting.model
         return own_schedules(model.profile_facts, model_of(model), self.terms, self.yardsticks)
 
     def _described(self) -> tuple[tuple[str, str], ...]:
-        from pyevm_agents.bench.pricing.own_schedules import described  # noqa: PLC0415 - when needed
+        from pyevm_agents.bench.pricing.schedules import described  # noqa: PLC0415 - when needed
 
         if not self.runs and not self.attacks:
             return ()

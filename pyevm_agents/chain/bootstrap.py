@@ -11,8 +11,8 @@ from eth_typing import BlockNumber
 
 from precompiles.executor import Executor
 from precompiles.language_model import Described
+from pyevm_agents.chain.database import CONFIG_KEY
 from pyevm_agents.chain.genesis import genesis_state
-from pyevm_agents.chain.row_keys import CONFIG_KEY
 from pyevm_agents.config import ChainConfig, check_fits
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.vm import RecordingObserver

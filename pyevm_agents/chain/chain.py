@@ -23,22 +23,23 @@ from pyevm_agents.agents.events import Steps
 from pyevm_agents.agents.trace import inferences, trace_agents
 from pyevm_agents.chain.block_rlp import decode_block, require_same
 from pyevm_agents.chain.bootstrap import begin, executor_of
-from pyevm_agents.chain.database import Database, MemoryRows
-from pyevm_agents.chain.draft_block import Draft, DraftedChain, SilentModel, vm_of
-from pyevm_agents.chain.genesis import genesis_header, with_executor
-from pyevm_agents.chain.inference_log import SaidModel, read, said_in
-from pyevm_agents.chain.reader import vm_class_of
-from pyevm_agents.chain.records import BlockSettings, MinedBlock, Record
-from pyevm_agents.chain.row_keys import (
+from pyevm_agents.chain.database import (
     HEAD_STATE_KEY,
+    Database,
+    MemoryRows,
     before_key,
     said_key,
     sender_key,
     trace_key,
 )
-from pyevm_agents.chain.senders import is_impersonated
+from pyevm_agents.chain.draft_block import Draft, DraftedChain, SilentModel, vm_of
+from pyevm_agents.chain.genesis import genesis_header, with_executor
+from pyevm_agents.chain.inference_log import SaidModel, read, said_in
+from pyevm_agents.chain.reader import vm_class_of
+from pyevm_agents.chain.records import BlockSettings, MinedBlock, Record
 from pyevm_agents.chain.simulator import ChainTrials
 from pyevm_agents.chain.trace_codec import encode_trace
+from pyevm_agents.chain.transactions import is_impersonated
 from pyevm_agents.state.dump import load_accounts
 from pyevm_agents.vm import FORKS, WatchedVM, agent_chain, foreign_chain
 

@@ -5,6 +5,8 @@ are of two kinds. Keys of 32 bytes name a content by its hash: once written they
 and going back leaves them. All other keys (which block is the head, where a transaction is) are
 few, and what they held is kept as long as a snapshot may want it back: taking a snapshot costs
 nothing, going back costs what has changed.
+
+Keys of the rows that a chain keeps beside py-evm's own.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from eth.db.backends.base import BaseDB
+from eth_utils import keccak
 
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
 
 HASH_BYTES = 32
 """Length of the keys that are hashes of what they name."""
@@ -179,3 +183,43 @@ class Database(BaseDB):
         self.discard()
         self._rows.write(changes)
         self._before = {one: it for one, it in self._before.items() if one < number}
+
+
+CONFIG_KEY = b"agents:config"
+"""Row of the configuration, as canonical JSON."""
+
+HEAD_STATE_KEY = b"agents:head-state"
+"""Row of the head's state root where somebody set accounts after it was mined."""
+
+
+def trace_key(transaction_hash: bytes) -> bytes:
+    """Return the key of a transaction's agent trace.
+
+    Earlier versions kept JSON under `agents:note:`, which nothing reads now.
+    """
+    return b"agents:trace:" + transaction_hash
+
+
+def before_key(block_hash: bytes) -> bytes:
+    """Return the key of the state root that a block began with, where it is not its parent's.
+
+    A block that was undone can be asked for still, so it is a key that going back leaves, as those
+    are that have the length of a hash.
+    """
+    return keccak(b"agents:before:" + block_hash)
+
+
+def said_key(block_hash: bytes) -> bytes:
+    """Return the key of what models said in a block.
+
+    Going back leaves it: see `before_key`.
+    """
+    return keccak(b"agents:said:" + block_hash)
+
+
+def sender_key(transaction_hash: bytes) -> bytes:
+    """Return the key of the sender of a transaction that has no signature of its own.
+
+    Going back leaves it: see `before_key`.
+    """
+    return keccak(b"agents:sender:" + transaction_hash)

@@ -14,11 +14,11 @@ from eth_typing import Address, BlockNumber, Hash32
 from eth_utils import ValidationError
 from lru import LRU
 
+from pyevm_agents.chain.database import HEAD_STATE_KEY, before_key, sender_key, trace_key
 from pyevm_agents.chain.genesis import GenesisAccount
 from pyevm_agents.chain.records import Record
-from pyevm_agents.chain.row_keys import HEAD_STATE_KEY, before_key, sender_key, trace_key
-from pyevm_agents.chain.senders import impersonate
 from pyevm_agents.chain.trace_codec import decode_trace
+from pyevm_agents.chain.transactions import impersonate
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.state.dump import dump_accounts
 from pyevm_agents.vm import FORKS, AgentState, AgentVM, WatchedVM

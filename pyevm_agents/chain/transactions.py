@@ -1,6 +1,12 @@
 """Transactions of all types: what sets them apart, how they are made, read, and signed.
 
 Source: EIP-2718 and EIP-2930 (type 1), EIP-1559 (2), EIP-4844 (3), EIP-7702 (4).
+
+Transactions whose sender is known without asking their signature.
+
+A transaction that this process signed was not altered since; one that it sends in the name of an
+account whose key nobody has (impersonation) has a signature of no meaning. Recovering a sender
+costs more than a plain transfer's execution.
 """
 
 from __future__ import annotations
@@ -11,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from eth.vm.forks.prague.transactions import PragueTransactionBuilder
 from eth_typing import Address
 
-from pyevm_agents.chain.senders import impersonate, vouch
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
 
     from eth.abc import SignedTransactionAPI
     from eth_keys.datatypes import PrivateKey
+
 
 LEGACY_TYPE, ACCESS_LIST_TYPE, DYNAMIC_FEE_TYPE, BLOB_TYPE, SET_CODE_TYPE = range(5)
 
@@ -214,3 +220,33 @@ def effective_gas_price(transaction: SignedTransactionAPI, base_fee_wei: int | N
 def legacy_v(transaction: Any) -> int:  # noqa: ANN401 - a field of one of py-evm's types alone
     """Return the `v` of a legacy transaction: parity, and the chain (EIP-155) or 27."""
     return int(transaction.v)
+
+
+def vouch(transaction: SignedTransactionAPI, sender: Address) -> SignedTransactionAPI:
+    """Take a transaction as one of `sender`'s, whatever its signature says; return it.
+
+    `sender` is an attribute that py-evm fills in when it is first asked for: it is filled in here.
+    """
+    vars(transaction)["sender"] = sender
+    for part in (transaction, getattr(transaction, "_inner", None)):
+        if part is not None:
+            vars(part)["check_signature_validity"] = _is_known
+    return transaction
+
+
+def impersonate(transaction: SignedTransactionAPI, sender: Address) -> SignedTransactionAPI:
+    """Take a transaction as one of `sender`'s although its signature is none of theirs; return it.
+
+    A block that holds it can't be checked by anybody else.
+    """
+    vars(transaction)["is_impersonated"] = True
+    return vouch(transaction, sender)
+
+
+def is_impersonated(transaction: SignedTransactionAPI) -> bool:
+    """Whether a transaction was sent without its sender's key."""
+    return "is_impersonated" in vars(transaction)
+
+
+def _is_known() -> None:
+    """Check nothing: the sender is known."""

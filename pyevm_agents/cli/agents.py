@@ -12,9 +12,8 @@ from rich.table import Table
 from pyevm_agents.cli.output import out, print_table
 from pyevm_agents.cli.rpc_client import Remote, json_option, print_json, rpc_option
 from pyevm_agents.display import counted, shown
-from pyevm_agents.rpc.codec import decode
+from pyevm_agents.rpc.codec import Limits, decode
 from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.limits import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

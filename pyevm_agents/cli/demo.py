@@ -15,11 +15,9 @@ from rich.table import Table
 from precompiles.escaping import escape_line
 from pyevm_agents.agents.trace import closest_step
 from pyevm_agents.cli.cache_folder import facts_folder
-from pyevm_agents.cli.margins import closest_decision
-from pyevm_agents.cli.output import Watch, out, print_table
-from pyevm_agents.cli.prices import gas_limit_option, schedule_option
+from pyevm_agents.cli.output import Watch, closest_decision, out, print_table
 from pyevm_agents.cli.record import described_file, require_place
-from pyevm_agents.cli.shared_options import adapter_option
+from pyevm_agents.cli.shared_options import adapter_option, gas_limit_option, schedule_option
 from pyevm_agents.cli.store import store_of_run, store_option
 from pyevm_agents.devnet.chain import development_chain
 from pyevm_agents.devnet.wallet_demo import (

@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING
 import click
 from rich.markup import escape
 
-from pyevm_agents.cli.given import is_given
 from pyevm_agents.cli.output import Watch, out
-from pyevm_agents.cli.prices import gas_limit_option, schedule_option
-from pyevm_agents.cli.shared_options import adapter_option, model_option
+from pyevm_agents.cli.shared_options import (
+    adapter_option,
+    gas_limit_option,
+    is_given,
+    model_option,
+    schedule_option,
+)
 from pyevm_agents.devnet.scenarios import SCENARIOS, record_scenario
 from pyevm_agents.display import counted
 from pyevm_agents.errors import ConfigError, FixtureError

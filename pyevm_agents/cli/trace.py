@@ -9,8 +9,7 @@ import click
 from rich.markup import escape
 
 from precompiles.language_model import Margin
-from pyevm_agents.cli.margins import closest_decision
-from pyevm_agents.cli.output import out
+from pyevm_agents.cli.output import closest_decision, out
 from pyevm_agents.cli.rpc_client import Remote, json_option, print_json, rpc_option
 from pyevm_agents.display import counted, shown
 

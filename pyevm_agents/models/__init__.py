@@ -3,6 +3,7 @@
 Nothing here imports llama_cpp: it lives in a child process (`worker.py`).
 """
 
+from pyevm_agents.models.engine_messages import Work
 from pyevm_agents.models.fakes.script_steps import (
     AnswerStep,
     RepeatedStep,
@@ -16,12 +17,11 @@ from pyevm_agents.models.fakes.script_steps import (
 from pyevm_agents.models.fakes.scripted import ScriptedModel
 from pyevm_agents.models.fakes.swappable import SwitchedModel
 from pyevm_agents.models.gguf.adapter import NO_ADAPTER, Adapter
+from pyevm_agents.models.llama.identity import ProfileFacts
 from pyevm_agents.models.llama.model import GgufModel, LlamaModel, Vocabulary
-from pyevm_agents.models.llama.profile_facts import ProfileFacts
 from pyevm_agents.models.progress import Progress
 from pyevm_agents.models.store.caching_model import RememberingModel
 from pyevm_agents.models.store.store import Store
-from pyevm_agents.models.work import Work
 
 __all__ = [
     "NO_ADAPTER",

@@ -1,13 +1,18 @@
-"""Messages between a model and the engine in its child process: a length, then JSON."""
+"""Messages between a model and the engine in its child process: a length, then JSON.
+
+What a generation cost.
+"""
 
 from __future__ import annotations
 
 import json
 import struct
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
     from typing import IO
+
 
 LENGTH = struct.Struct(">I")
 
@@ -56,7 +61,7 @@ class MarginMessage(TypedDict):
 
 
 class WorkMessage(TypedDict):
-    """What a generation had to evaluate; the fields are those of `work.Work`."""
+    """What a generation had to evaluate; the fields are those of `engine_messages.Work`."""
 
     evaluated_tokens: int
     reused_tokens: int
@@ -140,3 +145,17 @@ def read_reply(stream: IO[bytes]) -> Reply | None:
     body = _read(stream)
     reply: Reply | None = None if body is None else json.loads(body)
     return reply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a generation had to evaluate: time alone, which differs from host to host."""
+
+    evaluated_tokens: int
+    """Tokens of prompt and output that were decoded for it."""
+
+    reused_tokens: int
+    """Tokens of the prompt that earlier calls had evaluated already."""
+
+    restored_tokens: int
+    """Those among them that came back from a prefix set aside."""

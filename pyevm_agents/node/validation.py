@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING
 
 from eth_utils import ValidationError, to_checksum_address
 
-from pyevm_agents.chain.senders import is_impersonated
-from pyevm_agents.chain.transactions import BLOB_GAS, BLOB_TYPE, SET_CODE_TYPE, type_of
+from pyevm_agents.chain.transactions import (
+    BLOB_GAS,
+    BLOB_TYPE,
+    SET_CODE_TYPE,
+    is_impersonated,
+    type_of,
+)
 from pyevm_agents.node.txpool import PoolError
 from pyevm_agents.vm.transaction_executor import MAX_INITCODE_BYTES
 

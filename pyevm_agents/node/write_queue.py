@@ -6,7 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
-from pyevm_agents.vm.deep_threads import stacks_of
+from pyevm_agents.vm.stack_depth import stacks_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pyevm_agents.testing.costs import Cost
-    from pyevm_agents.testing.gas_snapshot import Comparison
+    from pyevm_agents.testing.gas_snapshot import Comparison, Cost
 
 COLLECTED = "agent_collected"
 """What a worker of xdist says at its end: all tests that it found."""
@@ -119,7 +118,7 @@ class Gas:
             if report.when == "call" and report.passed:
                 self._silent.add(report.nodeid)
             return
-        from pyevm_agents.testing.costs import Cost  # noqa: PLC0415 - see above
+        from pyevm_agents.testing.gas_snapshot import Cost  # noqa: PLC0415 - see above
 
         self._costs[report.nodeid] = Cost(**told)
         self._seconds[report.nodeid] = report.duration
@@ -167,8 +166,8 @@ class Gas:
 
     def _settle(self) -> None:
         """Compare with the snapshot, and write it if that is wanted."""
-        from pyevm_agents.testing.costs import NOTHING  # noqa: PLC0415 - see above
         from pyevm_agents.testing.gas_snapshot import (  # noqa: PLC0415 - see above
+            NOTHING,
             compare,
             read_snapshot,
             write_snapshot,

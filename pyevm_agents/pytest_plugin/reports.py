@@ -24,7 +24,7 @@ from pyevm_agents.pytest_plugin.tracebacks import (
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from pyevm_agents.testing.costs import Cost  # noqa: F401 - of what is stashed
+    from pyevm_agents.testing.gas_snapshot import Cost  # noqa: F401 - of what is stashed
     from pyevm_agents.testing.run_log import AgentRun, RunLog
 
 SECTION = "agent steps"

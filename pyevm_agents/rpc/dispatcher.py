@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from time import perf_counter  # noqa: TID251 - how long a request takes is shown, and no more
 from typing import TYPE_CHECKING, Protocol
 
-from pyevm_agents.rpc.codec import decode
+from pyevm_agents.rpc.codec import Limits, decode
 from pyevm_agents.rpc.errors import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -22,7 +22,6 @@ from pyevm_agents.rpc.errors import (
     RpcError,
     WouldWaitError,
 )
-from pyevm_agents.rpc.limits import Limits
 from pyevm_agents.rpc.request import Request, failure, read_request, success
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.failures import SERVER_ERROR
+from pyevm_agents.rpc.errors import SERVER_ERROR, RpcError
 from pyevm_agents.tracing import CallTree, FlatCallTracer, Place, selectively_traced_vm
 from pyevm_agents.tracing.flat_call_tracer import PARITY
 

@@ -9,8 +9,13 @@ from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.node import PoolError
 from pyevm_agents.node.errors import RequestError
 from pyevm_agents.rpc.block_ids import BlockNotFoundError
-from pyevm_agents.rpc.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
-from pyevm_agents.rpc.failures import SERVER_ERROR, request_refused
+from pyevm_agents.rpc.errors import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    SERVER_ERROR,
+    RpcError,
+    request_refused,
+)
 from pyevm_agents.rpc.recent_faults import Faults
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from eth_utils import ValidationError
 from pyevm_agents.chain.blob_sidecar import without_blobs
 from pyevm_agents.chain.calls import AccountOverride, BlockOverride
 from pyevm_agents.node.transaction_defaults import TransactionRequest
-from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
-from pyevm_agents.rpc.failures import words
+from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError, words
 from pyevm_agents.rpc.params import (
     address,
     data,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pyevm_agents.rpc.limits import Limits
+from pyevm_agents.rpc.codec import Limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc.errors import LIMIT_EXCEEDED, RpcError
-from pyevm_agents.vm.deep_threads import start_thread
+from pyevm_agents.vm.stack_depth import start_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,7 +1,7 @@
 """The state of accounts: its trie, and the database that py-evm's states execute on."""
 
+from pyevm_agents.state.account import StateCache
 from pyevm_agents.state.account_db import StateAccountDB
-from pyevm_agents.state.cache import StateCache
 from pyevm_agents.state.trie import list_root
 
 __all__ = ["StateAccountDB", "StateCache", "list_root"]

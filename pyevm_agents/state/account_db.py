@@ -18,8 +18,7 @@ from eth.vm.interrupt import MissingAccountTrieNode, MissingBytecode, MissingSto
 from eth_hash.auto import keccak
 from eth_typing import Hash32
 
-from pyevm_agents.state.account import Account
-from pyevm_agents.state.cache import StateCache
+from pyevm_agents.state.account import Account, StateCache
 from pyevm_agents.state.storage import Storage
 from pyevm_agents.state.trie import MissingNodeError, Trie
 

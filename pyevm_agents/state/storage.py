@@ -10,7 +10,7 @@ from pyevm_agents.state.trie import Trie
 if TYPE_CHECKING:
     from eth.abc import DatabaseAPI
 
-    from pyevm_agents.state.cache import StateCache
+    from pyevm_agents.state.account import StateCache
 
 
 class Storage:

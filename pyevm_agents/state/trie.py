@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from eth.constants import BLANK_ROOT_HASH
 from eth_hash.auto import keccak
 
-from pyevm_agents.state.account import encode_integer
-from pyevm_agents.state.cache import StateCache
+from pyevm_agents.state.account import StateCache, encode_integer
 from pyevm_agents.state.trie_nodes import (
     HASH_BYTES,
     HASH_PREFIX,

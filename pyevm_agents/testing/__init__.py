@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from pyevm_agents.models import ScriptedModel, again, answer, unchecked, use
     from pyevm_agents.models.fakes.adversary import AdversarialModel
     from pyevm_agents.testing.adversary_strategy import (
+        AdversarialMachine,
         Adversary,
         adversary,
         adversary_settings,
         saying,
     )
-    from pyevm_agents.testing.asking import agent_input
     from pyevm_agents.testing.assertions import assert_agent
     from pyevm_agents.testing.cassettes import cassette
     from pyevm_agents.testing.chain import AgentChain
     from pyevm_agents.testing.deployment import DeploymentError
+    from pyevm_agents.testing.inputs import agent_input
     from pyevm_agents.testing.model_stub import ModelOfTest
-    from pyevm_agents.testing.stateful import AdversarialMachine
     from pyevm_agents.testing.unittest_case import AgentTestCase
 
 HOMES = {
-    "AdversarialMachine": "pyevm_agents.testing.stateful",
+    "AdversarialMachine": "pyevm_agents.testing.adversary_strategy",
     "AdversarialModel": "pyevm_agents.models.fakes.adversary",
     "Adversary": "pyevm_agents.testing.adversary_strategy",
     "AgentChain": "pyevm_agents.testing.chain",
@@ -39,7 +39,7 @@ HOMES = {
     "ScriptedModel": "pyevm_agents.models",
     "adversary": "pyevm_agents.testing.adversary_strategy",
     "adversary_settings": "pyevm_agents.testing.adversary_strategy",
-    "agent_input": "pyevm_agents.testing.asking",
+    "agent_input": "pyevm_agents.testing.inputs",
     "again": "pyevm_agents.models",
     "answer": "pyevm_agents.models",
     "assert_agent": "pyevm_agents.testing.assertions",

@@ -15,21 +15,27 @@ from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
 
 from pyevm_agents.display import counted
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.testing.costs import cost_of
-from pyevm_agents.testing.differences import at_each, did, difference, differences
+from pyevm_agents.testing.gas_snapshot import cost_of
 from pyevm_agents.testing.inputs import tool_name, whole
-from pyevm_agents.testing.matching import address_of, is_text, told
+from pyevm_agents.testing.matching import (
+    address_of,
+    at_each,
+    did,
+    difference,
+    differences,
+    is_text,
+    run_about,
+    told,
+)
 from pyevm_agents.testing.reports import run_text
-from pyevm_agents.testing.subjects import run_about
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from pyevm_agents.agents.trace import AgentStep
     from pyevm_agents.testing.chain import AgentChain
-    from pyevm_agents.testing.matching import Expected, ExpectedText
+    from pyevm_agents.testing.matching import Expected, ExpectedText, Subject
     from pyevm_agents.testing.run_log import AgentRun
-    from pyevm_agents.testing.subjects import Subject
 
 Part: TypeAlias = Literal["gas", "evm", "prompt", "output"]
 """What gas was paid for: all of it, or one part."""

@@ -29,13 +29,10 @@ from pyevm_agents.node.clock import MAX_TIMESTAMP_SECONDS
 from pyevm_agents.node.listeners import Watcher
 from pyevm_agents.rpc.methods.registry import node_service
 from pyevm_agents.rpc.session import Session
-from pyevm_agents.testing.addresses import canonical
 from pyevm_agents.testing.artifacts import Artifacts
-from pyevm_agents.testing.asking import agent_input
 from pyevm_agents.testing.deployment import creation_transaction, deployed_address
 from pyevm_agents.testing.genesis_template import prepared, told_schedule
-from pyevm_agents.testing.hashes import hash_of
-from pyevm_agents.testing.inputs import known, shown, text, whole
+from pyevm_agents.testing.inputs import agent_input, canonical, hash_of, known, shown, text, whole
 from pyevm_agents.testing.model_stub import ModelOfTest
 from pyevm_agents.testing.run_log import keep_runs, log
 
@@ -49,8 +46,8 @@ if TYPE_CHECKING:
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.rpc.web3_provider import AgentProvider
-    from pyevm_agents.testing.addresses import AddressLike
     from pyevm_agents.testing.genesis_template import Prepared
+    from pyevm_agents.testing.inputs import AddressLike
 
 T = TypeVar("T")
 

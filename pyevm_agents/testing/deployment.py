@@ -9,13 +9,13 @@ from eth_utils import to_checksum_address
 
 from pyevm_agents.agents.revert_reasons import explain
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.testing.addresses import canonical
+from pyevm_agents.testing.inputs import canonical
 
 if TYPE_CHECKING:
     from eth.abc import ComputationAPI
     from eth_typing import ChecksumAddress
 
-    from pyevm_agents.testing.addresses import AddressLike
+    from pyevm_agents.testing.inputs import AddressLike
 
 
 class DeploymentError(AgentsError):

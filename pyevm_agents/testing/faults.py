@@ -29,8 +29,6 @@ from pyevm_agents.contracts import artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import again, answer
 from pyevm_agents.testing import inputs
-from pyevm_agents.testing.addresses import canonical
-from pyevm_agents.testing.asking import agent_input
 from pyevm_agents.testing.hostile_tool import (
     NOBODY,
     Fault,
@@ -39,15 +37,15 @@ from pyevm_agents.testing.hostile_tool import (
     take_away,
     tool_address,
 )
-from pyevm_agents.testing.inputs import shown
+from pyevm_agents.testing.inputs import agent_input, canonical, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pyevm_agents.models import AnswerStep, RepeatedStep
     from pyevm_agents.models.fakes.script_steps import Step
-    from pyevm_agents.testing.addresses import AddressLike
     from pyevm_agents.testing.chain import AgentChain
+    from pyevm_agents.testing.inputs import AddressLike
 
 __all__ = [
     "INJECTIONS",

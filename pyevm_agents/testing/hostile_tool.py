@@ -18,14 +18,13 @@ from pyevm_agents.chain import Call
 from pyevm_agents.contracts import artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.fakes.script_steps import STEP_TYPES
-from pyevm_agents.testing.addresses import canonical
-from pyevm_agents.testing.inputs import shown, whole
+from pyevm_agents.testing.inputs import canonical, shown, whole
 
 if TYPE_CHECKING:
     from eth.abc import StateAPI
 
-    from pyevm_agents.testing.addresses import AddressLike
     from pyevm_agents.testing.chain import AgentChain
+    from pyevm_agents.testing.inputs import AddressLike
 
 USES_SLOT = int.from_bytes(keccak(b"pyevm-agents.HostileTool.uses"))
 """Where `HostileTool.sol` counts the uses of a tool, in the tool's own storage."""

@@ -1,14 +1,32 @@
-"""What tests hand in, looked at where they do: else it fails somewhere deep, or not at all."""
+"""What tests hand in, looked at where they do: else it fails somewhere deep, or not at all.
+
+Addresses as tests have them: text, bytes, or a contract.
+
+Hashes of transactions as tests have them: text, bytes, or web3.py's own.
+
+A question as agents of the ERC take it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from eth_abi import encode
+from eth_typing import Address
+from eth_utils import (
+    is_0x_prefixed,
+    is_checksum_address,
+    is_checksum_formatted_address,
+    is_hex_address,
+    to_canonical_address,
+)
 
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
 
 SHOWN_CHARACTERS = 160
 
@@ -78,3 +96,61 @@ def shown(value: object) -> str:
 
 def _said(call: str, value: object) -> str:
     return call.replace("…", shown(value))
+
+
+ADDRESS_BYTES = 20
+
+AddressLike: TypeAlias = "str | bytes | object"
+"""Hexadecimal text, 20 bytes, or something with an `address`, such as a contract of web3.py."""
+
+
+def canonical(value: AddressLike) -> Address:
+    """Return the 20 bytes of an address.
+
+    Raises: ConfigError: it is none, or its checksum does not fit.
+    """
+    told = getattr(value, "address", value)
+    if isinstance(told, bytes) and len(told) == ADDRESS_BYTES:
+        return Address(told)
+    if not isinstance(told, str) or not is_0x_prefixed(told) or not is_hex_address(told):
+        raise ConfigError(
+            f"{value!r} is no address: give 0x and 40 hexadecimal digits, 20 bytes, or a contract"
+        )
+    if is_checksum_formatted_address(told) and not is_checksum_address(told):
+        raise ConfigError(
+            f"the checksum of {told} does not fit: a digit is wrong, or write it in lower case"
+        )
+    return Address(to_canonical_address(told))
+
+
+HASH_BYTES = 32
+
+
+def hash_of(given: bytes | str | Mapping[str, object]) -> bytes:
+    """Return the 32 bytes of a transaction's hash, which a receipt has, too.
+
+    Raises: ConfigError: it is none.
+    """
+    told: Any = given.get("transactionHash") if isinstance(given, Mapping) else given
+    try:
+        data = bytes.fromhex(told.removeprefix("0x")) if isinstance(told, str) else bytes(told)
+    except (TypeError, ValueError):
+        data = b""
+    if len(data) != HASH_BYTES:
+        raise ConfigError(
+            f"{shown(given)} is no hash of a transaction: give 0x and 64 hexadecimal digits, "
+            "32 bytes, or a receipt"
+        )
+    return data
+
+
+PARAM_TYPE_STRING = 0
+"""Source: the ERC's `ParamType`."""
+
+AgentInput: TypeAlias = "tuple[list[tuple[int, bytes]], bytes]"
+
+
+def agent_input(question: str) -> AgentInput:
+    """Return the `Input` of an agent's `run` that asks a question."""
+    encoded = encode(["string"], [question])
+    return ([(PARAM_TYPE_STRING, encoded)], encoded)

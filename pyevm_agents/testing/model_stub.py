@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyevm_agents.errors import ConfigError, EngineFault, ScriptError
 from pyevm_agents.models import ScriptedModel, unchecked
-from pyevm_agents.models.fakes.prompts import asked
+from pyevm_agents.models.fakes.parsed_request import asked
 from pyevm_agents.models.fakes.recorded import RecordedModel, RecordingModel
 from pyevm_agents.models.fakes.scripted import circumstances, where
 from pyevm_agents.testing.prompt_rules import Patterns
@@ -114,7 +114,7 @@ class ModelOfTest:
     def respond(self, function: Callable[[GenerationRequest], Step]) -> None:
         """Say what a function returns for each request.
 
-        `prompts.asked(request)` has the question, the number of the step and
+        `parsed_request.asked(request)` has the question, the number of the step and
         what the last tool answered. What it raises fails the test.
 
         Raises:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyevm_agents.display import counted
 from pyevm_agents.errors import ConfigError, ScriptError
 from pyevm_agents.models import RepeatedStep
-from pyevm_agents.models.fakes.prompts import Asked, asked
+from pyevm_agents.models.fakes.parsed_request import Asked, asked
 from pyevm_agents.models.fakes.script_steps import described
 from pyevm_agents.models.fakes.scripted import circumstances, require_script, where
 

@@ -16,7 +16,7 @@ from pyevm_agents.agents.events import RunEnded, RunFaulted, StepSaid, ToolRetur
 from pyevm_agents.agents.revert_reasons import why_failed
 from pyevm_agents.agents.trace import AgentStep, agent_steps
 from pyevm_agents.node.listeners import Watcher
-from pyevm_agents.testing.costs import NOTHING, cost_of, sum_of
+from pyevm_agents.testing.gas_snapshot import NOTHING, cost_of, sum_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyevm_agents.agents.events import Event, Purpose
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.node import Node
-    from pyevm_agents.testing.costs import Cost
+    from pyevm_agents.testing.gas_snapshot import Cost
 
 KEPT_RUNS = 64
 """The latest ones; a test of Hypothesis makes thousands."""

@@ -16,7 +16,7 @@ from web3.exceptions import ContractLogicError, Web3RPCError
 from web3.middleware.buffered_gas_estimate import BufferedGasEstimateMiddleware
 
 from pyevm_agents.agents.revert_reasons import NO_REASON, why_failed
-from pyevm_agents.rpc.failures import execution_failed
+from pyevm_agents.rpc.errors import execution_failed
 from pyevm_agents.rpc.web3_provider import AgentProvider
 
 if TYPE_CHECKING:

@@ -7,12 +7,17 @@ bound, and that of 3.13 is beyond what the EVM asks for. What all calls did toge
 loop here; py-evm does it by recursion.
 
 Source: CPython, `C_RECURSION_LIMIT` in Include/cpython/pystate.h.
+
+Threads with stacks deep enough for the EVM: py-evm calls itself for each nested call.
+
+A thread gets the stack size that holds in the process when it starts, so threads start one by one.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
+from contextlib import contextmanager
 from contextvars import copy_context
 from typing import TYPE_CHECKING, TypeVar
 
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from eth.abc import ComputationAPI
+
 
 ComputationT = TypeVar("ComputationT", bound="ComputationAPI")
 T = TypeVar("T")
@@ -98,3 +104,26 @@ def touched_accounts(computation: ComputationAPI) -> set[Address]:
         touched |= named & {RIPEMD160_ADDRESS} if is_undone else named
         pending += [(child, is_undone) for child in one.children]
     return touched
+
+
+_starting = threading.Lock()
+
+
+@contextmanager
+def stacks_of(stack_bytes: int) -> Iterator[None]:
+    """Give threads that are started meanwhile a stack of this size; nobody else starts one deep."""
+    with _starting:
+        before = threading.stack_size(stack_bytes)
+        try:
+            yield
+        finally:
+            threading.stack_size(before)
+
+
+def start_thread(run: Callable[[], object], *, name: str, stack_bytes: int) -> None:
+    """Start a thread that Python does not wait for when it exits.
+
+    Raises: RuntimeError: the system gives no thread.
+    """
+    with stacks_of(stack_bytes):
+        threading.Thread(target=run, name=name, daemon=True).start()

@@ -22,8 +22,7 @@ from eth_utils import to_canonical_address, to_hex
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.node import Keys, Mining, Node
-from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.failures import EXECUTION_REVERTED
+from pyevm_agents.rpc.errors import EXECUTION_REVERTED, RpcError
 from pyevm_agents.rpc.methods.registry import node_service
 from pyevm_agents.rpc.session import Session
 

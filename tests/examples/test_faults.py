@@ -12,7 +12,7 @@ import pytest
 from web3.exceptions import ContractCustomError, ContractLogicError, Web3RPCError
 from web3.logs import DISCARD
 
-from pyevm_agents.models.fakes.prompts import asked
+from pyevm_agents.models.fakes.parsed_request import asked
 from pyevm_agents.testing import AgentChain, ModelOfTest, answer, faults, use
 
 if TYPE_CHECKING:

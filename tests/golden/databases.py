@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from eth_utils import to_hex
 
 from precompiles.language_model import Generation, Margin
-from pyevm_agents.chain import Chain, GenesisAccount, row_keys
+from pyevm_agents.chain import Chain, GenesisAccount
+from pyevm_agents.chain import database as row_keys
 from pyevm_agents.chain.database import HASH_BYTES, MemoryRows
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.models.store import database

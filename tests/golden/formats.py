@@ -23,7 +23,7 @@ from pyevm_agents.recordings import codec, read_fixture
 from pyevm_agents.recordings.export import Replay, json_form, recorded_steps
 from pyevm_agents.recordings.export_solidity import solidity_form
 from pyevm_agents.testing import cassette_file, gas_snapshot
-from pyevm_agents.testing.costs import NOTHING
+from pyevm_agents.testing.gas_snapshot import NOTHING
 from tests.golden.chains import FINGERPRINT, FIXTURES
 from tests.golden.json_values import Json, digest_of, structure_of
 from tests.pyevm_agents.cli.agent_node import AgentNode

@@ -17,7 +17,7 @@ from pyevm_agents import config, models, testing
 from pyevm_agents.pytest_plugin import cassettes, gas_snapshot, plugin, reports
 from pyevm_agents.rpc import web3_provider
 from pyevm_agents.testing import faults
-from pyevm_agents.testing.costs import NOTHING
+from pyevm_agents.testing.gas_snapshot import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -20,7 +20,8 @@ from pyevm_agents.errors import EngineFault
 from pyevm_agents.models import ScriptedModel, SwitchedModel, answer
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
 from pyevm_agents.node.keys import derived_keys
-from pyevm_agents.rpc import errors, failures
+from pyevm_agents.rpc import errors
+from pyevm_agents.rpc import errors as failures
 from pyevm_agents.rpc.errors import RpcError
 from pyevm_agents.rpc.method_table import Optional
 from pyevm_agents.rpc.methods.registry import all_methods, node_service

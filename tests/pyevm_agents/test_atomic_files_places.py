@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pyevm_agents.atomic_files import require_file_place, require_folder_place, write_output_file
 from pyevm_agents.errors import AgentsError, ConfigError
-from pyevm_agents.whole_files import require_file_place, require_folder_place, write_output_file
 
 if TYPE_CHECKING:
     from pathlib import Path

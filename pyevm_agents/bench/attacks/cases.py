@@ -17,8 +17,7 @@ from precompiles.abi import (
     ParamType,
     decode_request,
 )
-from pyevm_agents.bench.attacks.attack_code import ExecutorCall, calldata
-from pyevm_agents.bench.attacks.case import BEFORE_END, AttackCase
+from pyevm_agents.bench.attacks.case import BEFORE_END, AttackCase, ExecutorCall, calldata
 from pyevm_agents.bench.attacks.slow_texts import UNITS, filled, worst_unit
 from pyevm_agents.bench.measurement.tool_contracts import tool_code
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from eth_typing import Address
 
 from precompiles.language_model import Generation, GenerationRequest
-from pyevm_agents.bench.attacks.attack_code import attacker_code
-from pyevm_agents.bench.attacks.case import BEFORE_END, Target
+from pyevm_agents.bench.attacks.case import BEFORE_END, Target, attacker_code
 from pyevm_agents.bench.attacks.cases import cases
 from pyevm_agents.bench.measurement.intervals import interval, scaled
 from pyevm_agents.bench.measurement.models import get_ready
@@ -25,7 +24,7 @@ from pyevm_agents.bench.measurement.usage import (
     executor_calls,
     tokens_of,
 )
-from pyevm_agents.bench.pricing.pricing import compute_costs, with_evm_gas
+from pyevm_agents.bench.pricing.schedules import compute_costs, with_evm_gas
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.devnet.chain import (
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from precompiles.language_model import LanguageModel, Segment
     from pyevm_agents.bench.attacks.case import AttackCase
     from pyevm_agents.bench.measurement.rounds import Setting
-    from pyevm_agents.bench.pricing.pricing import Prices
+    from pyevm_agents.bench.pricing.schedules import Prices
     from pyevm_agents.devnet.chain import Sent
     from pyevm_agents.models import LlamaModel
 

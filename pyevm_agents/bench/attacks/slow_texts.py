@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.bench.attacks.attack_code import calldata
+from pyevm_agents.bench.attacks.case import calldata
 from pyevm_agents.bench.measurement.rounds import timed
 
 if TYPE_CHECKING:

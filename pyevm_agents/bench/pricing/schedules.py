@@ -3,11 +3,19 @@
 None of them came with a measurement. What each asks is known from its source; what its work takes
 here is computed from the fitted terms, for this model on this machine: not as long as the model
 that its authors had in mind takes, but by how much one gas buys more of one thing than of another.
+
+Schedules that runs and attacks are priced under: the default one, parity with each reference.
+
+What a transaction costs under any of our schedules: counts times prices, and the EVM's own gas.
+
+The executor charges nothing else, so this equals what a chain charges that asks as much for a
+metadata read at most. Tests hold it against chains: runs, and every attack, which is aimed anew
+there where its gas is to end. Refunds stay what they were: a schedule changes no storage.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +23,11 @@ import numpy as np
 from precompiles.spec import DEFAULT_MAX_OUTPUT_TOKENS
 from pyevm_agents.bench.inference.fits import coefficients, longest_measured
 from pyevm_agents.bench.measurement.fit_result import NS
-from pyevm_agents.bench.measurement.results import BLOCK_GAS, Cost, Published
-from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT
+from pyevm_agents.bench.measurement.results import BLOCK_GAS, REFERENCES, Cost, Published
+from pyevm_agents.bench.pricing.parity import parity_schedule
+from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT, ChainConfig
+from pyevm_agents.config.schedule_file import ScheduleFile
+from pyevm_agents.devnet.chain import model_profile
 from pyevm_agents.display import counted
 
 if TYPE_CHECKING:
@@ -29,6 +40,13 @@ if TYPE_CHECKING:
 
     Counts = NDArray[np.int64]
     Asked = Callable[[Model, Counts, Counts, Counts, Counts], Counts]
+    from collections.abc import Iterable
+
+    from precompiles.gas import Schedule
+    from precompiles.language_model import ModelProfile
+    from pyevm_agents.bench.measurement.results import Model, Yardstick
+    from pyevm_agents.models import ProfileFacts
+
 
 METIS_TOKEN_GAS = 100
 HANZO_CALL_GAS, HANZO_PROMPT_BYTE_GAS = 120_000, 30
@@ -189,3 +207,88 @@ def call_seconds(
     read = of["cold"]["b"] * prompt + of["cold"]["c"] * prompt.astype(np.float64) ** 2
     said = (output - 1) * (of["sampled"]["a"] + of["sampled"]["b"] * (prompt + output / 2))
     return np.asarray(sum(of["call"].values()) + read + said, dtype=np.float64)
+
+
+DEFAULT = "default"
+
+
+def own_schedules(
+    facts: ProfileFacts, model: Model, terms: Sequence[Term], yardsticks: Sequence[Yardstick]
+) -> tuple[Prices, ...]:
+    """Return the default schedule, and those at parity where terms and yardsticks are known."""
+    config = ChainConfig(models=(model_profile(facts),), profile_fingerprint=facts.fingerprint)
+    told = {DEFAULT: ScheduleFile()}
+    if terms and yardsticks:
+        for reference in REFERENCES:
+            told[f"parity-{reference}"] = parity_schedule(terms, yardsticks, reference, model)
+    applied = {name: file.applied_to(config) for name, file in told.items()}
+    return tuple(
+        Prices(name=name, schedule=rules.schedule, profile=rules.models[0])
+        for name, rules in applied.items()
+    )
+
+
+def described(prices: Prices) -> str:
+    """Return what a schedule asks, in words."""
+    profile = prices.profile
+    tokens = (
+        f"{profile.cold_prompt_token_gas:,} a cold token, {profile.warm_prompt_token_gas:,} a warm "
+        f"one, {profile.output_token_gas:,} an output token"
+    )
+    others = (
+        f"{gas:,} {name.removesuffix('_gas').replace('_', ' ')}"
+        for name, gas in asdict(prices.schedule).items()
+    )
+    return f"{tokens}; {', '.join(others)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """A schedule with a model's prices of tokens, under the name that a report gives them."""
+
+    name: str
+    schedule: Schedule
+    profile: ModelProfile
+
+    def cost(self, usage: Usage) -> Cost:
+        """Return what a transaction costs."""
+        return Cost(schedule=self.name, gas=gas_of(usage, self.schedule, self.profile))
+
+
+def executor_gas(usage: Usage, schedule: Schedule, profile: ModelProfile) -> int:
+    """Return what the executor charges for its own terms."""
+    return (
+        usage.calls * schedule.executor_base_gas
+        + usage.input_bytes * schedule.input_byte_gas
+        + schedule.grammar_gas(usage.tools, usage.parameters)
+        + usage.cold_tokens * profile.cold_prompt_token_gas
+        + usage.warm_tokens * profile.warm_prompt_token_gas
+        + usage.output_tokens * profile.output_token_gas
+    )
+
+
+def gas_of(usage: Usage, schedule: Schedule, profile: ModelProfile) -> int:
+    """Return what a transaction costs: the EVM's gas, and the executor's."""
+    return usage.evm_gas + executor_gas(usage, schedule, profile)
+
+
+def with_evm_gas(usage: Usage, gas_used: int, schedule: Schedule, profile: ModelProfile) -> Usage:
+    """Return the counts of a transaction with the gas that the executor did not charge for them.
+
+    Input:
+        gas_used: of the receipt, on a chain with that schedule.
+
+    Raises: ValueError: it is less than the executor's own terms cost.
+    """
+    evm_gas = gas_used - executor_gas(usage, schedule, profile)
+    if evm_gas < 0:
+        raise ValueError(
+            f"{gas_used} gas were used, {-evm_gas} less than the executor charges for {usage}; "
+            "pass the schedule and the prices of the chain that it ran on"
+        )
+    return replace(usage, evm_gas=evm_gas)
+
+
+def compute_costs(usage: Usage, prices: Iterable[Prices]) -> tuple[Cost, ...]:
+    """Return what a transaction costs under each schedule."""
+    return tuple(each.cost(usage) for each in prices)

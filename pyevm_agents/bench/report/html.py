@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from jinja2 import Environment, StrictUndefined
 
+from pyevm_agents.atomic_files import write_output_file
 from pyevm_agents.bench.report.chapters import document
 from pyevm_agents.bench.report.document import Picture, Strong, Table
 from pyevm_agents.bench.report.plots import as_inline, css_of, drawn
-from pyevm_agents.whole_files import write_output_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pyevm_agents.atomic_files import write_output_file
 from pyevm_agents.bench.report.chapters import document
 from pyevm_agents.bench.report.document import Picture, Strong
 from pyevm_agents.bench.report.plots import as_file, drawn
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.whole_files import write_output_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

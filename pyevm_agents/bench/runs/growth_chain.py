@@ -15,9 +15,9 @@ from eth_utils import to_checksum_address
 
 from precompiles.abi import ParamType
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.bench.measurement.dictated import DictatedModel, OwnAnswer
+from pyevm_agents.bench.measurement.models import DictatedModel, OwnAnswer
 from pyevm_agents.bench.measurement.usage import tokens_of
-from pyevm_agents.bench.pricing.pricing import with_evm_gas
+from pyevm_agents.bench.pricing.schedules import with_evm_gas
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.contracts import artifact
@@ -30,8 +30,7 @@ from pyevm_agents.devnet.chain import (
     model_profile,
 )
 from pyevm_agents.models import use
-from pyevm_agents.models.fakes.parsed_request import AdmittedParameter, admitted
-from pyevm_agents.models.fakes.prompts import asked
+from pyevm_agents.models.fakes.parsed_request import AdmittedParameter, admitted, asked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from precompiles.language_model import GenerationRequest, ModelProfile
-    from pyevm_agents.bench.measurement.dictated import Dictation
+    from pyevm_agents.bench.measurement.models import Dictation
     from pyevm_agents.bench.measurement.usage import Usage
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.models import LlamaModel

@@ -13,20 +13,24 @@ from eth_abi import encode
 
 from precompiles.abi import ParamType
 from precompiles.spec import EXECUTOR_ADDRESS, MAX_TEXT_CHARACTERS
-from pyevm_agents.bench.measurement.dictated import DictatedModel, OwnAnswer, dictated_grammar
 from pyevm_agents.bench.measurement.intervals import interval
-from pyevm_agents.bench.measurement.models import StopwatchModel, get_ready
+from pyevm_agents.bench.measurement.models import (
+    DictatedModel,
+    OwnAnswer,
+    StopwatchModel,
+    dictated_grammar,
+    get_ready,
+)
 from pyevm_agents.bench.measurement.results import Run
 from pyevm_agents.bench.measurement.rounds import clocked
 from pyevm_agents.bench.measurement.usage import tokens_of
-from pyevm_agents.bench.pricing.pricing import compute_costs, with_evm_gas
+from pyevm_agents.bench.pricing.schedules import compute_costs, with_evm_gas
 from pyevm_agents.contracts import artifact
 from pyevm_agents.devnet.chain import ALIASES, Account, funded_chain, model_profile
 from pyevm_agents.devnet.wallet_demo import WalletDemo
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import use
-from pyevm_agents.models.fakes.parsed_request import admitted
-from pyevm_agents.models.fakes.prompts import asked
+from pyevm_agents.models.fakes.parsed_request import admitted, asked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,10 +38,10 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from precompiles.language_model import GenerationRequest
-    from pyevm_agents.bench.measurement.dictated import Dictation
+    from pyevm_agents.bench.measurement.models import Dictation
     from pyevm_agents.bench.measurement.rounds import Setting
     from pyevm_agents.bench.measurement.usage import Usage
-    from pyevm_agents.bench.pricing.pricing import Prices
+    from pyevm_agents.bench.pricing.schedules import Prices
     from pyevm_agents.chain import Chain
     from pyevm_agents.devnet.chain import Sent
     from pyevm_agents.models import LlamaModel

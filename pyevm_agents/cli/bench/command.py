@@ -23,9 +23,8 @@ from pyevm_agents.bench.suite import PARTS, Whole, parts_of, require_extras
 from pyevm_agents.cli.bench.outputs import Outputs
 from pyevm_agents.cli.bench.progress import BenchProgress
 from pyevm_agents.cli.bench.summary import print_comparison, print_summary
-from pyevm_agents.cli.given import is_given
 from pyevm_agents.cli.output import Watch, err, out
-from pyevm_agents.cli.shared_options import adapter_option, model_option
+from pyevm_agents.cli.shared_options import adapter_option, is_given, model_option
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pyevm_agents.atomic_files import require_file_place, require_folder_place, write_output_file
 from pyevm_agents.bench.measurement.results_json import to_json
 from pyevm_agents.bench.report.compare import compare
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.whole_files import require_file_place, require_folder_place, write_output_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -14,14 +14,12 @@ import click
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.cli.cache_folder import facts_folder
-from pyevm_agents.cli.given import is_given
 from pyevm_agents.cli.node.chain import WEI, Beginning, Begun, Rules
 from pyevm_agents.cli.node.genesis_file import GenesisFile, read_genesis
 from pyevm_agents.cli.node.run import NodeRun, Output
 from pyevm_agents.cli.node.state_file import read_state, require_writable
 from pyevm_agents.cli.node.unsupported_options import NodeCommand
-from pyevm_agents.cli.prices import schedule_option
-from pyevm_agents.cli.shared_options import adapter_option
+from pyevm_agents.cli.shared_options import adapter_option, is_given, schedule_option
 from pyevm_agents.cli.store import store_of_run, store_option
 from pyevm_agents.config import (
     DEFAULT_BASE_FEE_WEI,

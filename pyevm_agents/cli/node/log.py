@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyevm_agents.agents.events import Event
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.cli.node.log_format import MinedTransaction
-    from pyevm_agents.cli.paper import Paper
+    from pyevm_agents.cli.output import Paper
     from pyevm_agents.node import Node
 
 log = logging.getLogger(__name__)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.agents.events import Event, Place
     from pyevm_agents.chain import MinedBlock
-    from pyevm_agents.cli.paper import Paper
+    from pyevm_agents.cli.output import Paper
     from pyevm_agents.rpc.dispatcher import Answered
 
 INDENT = " " * 14

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Self
 from pyevm_agents.cli.node.banner import print_banner, write_banner
 from pyevm_agents.cli.node.log import NodeLog
 from pyevm_agents.cli.node.state_file import write_state
-from pyevm_agents.cli.output import Watch, loading_line
-from pyevm_agents.cli.paper import Paper
+from pyevm_agents.cli.output import Paper, Watch, loading_line
 from pyevm_agents.node.state_dump import dump
 from pyevm_agents.rpc.methods.registry import node_service
 from pyevm_agents.server import Server

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pyevm_agents.models.decoding.ranking import Candidate, Ranking
-    from pyevm_agents.models.decoding.token_walk import Walk
+    from pyevm_agents.models.decoding.token_walk import Candidate, Ranking, Walk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,7 @@ from precompiles.language_model import Margin
 from pyevm_agents.errors import EngineFault, ScriptError
 from pyevm_agents.models.decoding.canonical_tokens import CanonicalText, TextVocabulary
 from pyevm_agents.models.decoding.greedy import Closest, choose
-from pyevm_agents.models.decoding.ranking import Ranking, mask_of
-from pyevm_agents.models.decoding.token_walk import Walk, require_sound
+from pyevm_agents.models.decoding.token_walk import Ranking, Walk, mask_of, require_sound
 from pyevm_agents.models.decoding.tokenizer import TokenKind, tokens_of_data
 
 if TYPE_CHECKING:

@@ -14,15 +14,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from pyevm_agents.models.fakes.parsed_request import Admitted, admitted
-from pyevm_agents.models.fakes.prompts import asked
+from pyevm_agents.models.fakes.parsed_request import Admitted, admitted, asked
 from pyevm_agents.models.fakes.script_steps import Step, answer
 from pyevm_agents.models.fakes.scripted import ScriptedModel
 
 if TYPE_CHECKING:
     from precompiles.language_model import Generation, GenerationRequest, Segment
+    from pyevm_agents.models.llama.identity import ProfileFacts
     from pyevm_agents.models.llama.model import GgufModel
-    from pyevm_agents.models.llama.profile_facts import ProfileFacts
 
 _NUMBER = re.compile(r"(?<![\w.,])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?![\w]|[.,]\d)", re.ASCII)
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from precompiles.abi import ParamType
 from precompiles.escaping import ADDRESS, CONTROL_CLASS
 from precompiles.spec import MAX_ARRAY_ITEMS, MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
-from pyevm_agents.models.fakes.parsed_request import admitted_or_none
-from pyevm_agents.models.fakes.prompts import asked
+from pyevm_agents.models.fakes.parsed_request import admitted_or_none, asked
 from pyevm_agents.models.fakes.script_steps import AnswerStep, RepeatedStep, ToolStep, with_handles
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from precompiles.language_model import Generation, Segment
 from pyevm_agents.display import counted
 from pyevm_agents.errors import ConfigError, ScriptError
 from pyevm_agents.models.closeable import Closing
-from pyevm_agents.models.fakes.parsed_request import INTEGER_TYPES, admitted_or_none
-from pyevm_agents.models.fakes.prompts import asked
+from pyevm_agents.models.fakes.parsed_request import INTEGER_TYPES, admitted_or_none, asked
 from pyevm_agents.models.fakes.script_errors import offer, reasons
 from pyevm_agents.models.fakes.script_steps import (
     STEP_TYPES,
@@ -43,9 +42,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from precompiles.language_model import GenerationRequest
-    from pyevm_agents.models.fakes.parsed_request import AdmittedTool
-    from pyevm_agents.models.fakes.prompts import Asked
-    from pyevm_agents.models.llama.profile_facts import ProfileFacts
+    from pyevm_agents.models.fakes.parsed_request import AdmittedTool, Asked
+    from pyevm_agents.models.llama.identity import ProfileFacts
 
 __all__ = [
     "AnswerStep",

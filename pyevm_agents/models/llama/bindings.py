@@ -20,7 +20,7 @@ from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.models.decoding.tokenizer import TokenKind
 from pyevm_agents.models.gguf.load_errors import described, reason
 from pyevm_agents.models.llama.build_profile import engine_name
-from pyevm_agents.models.llama.repacking import WeightKind, is_repacked
+from pyevm_agents.models.llama.cpu import WeightKind, is_repacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable

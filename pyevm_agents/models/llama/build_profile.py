@@ -24,7 +24,7 @@ HOW_TO_REBUILD = (
 )
 
 DECODING_RULES = 1
-"""Version of the decoding rules: the next token (`token_walk.py`, `ranking.py`), and those of a
+"""Version of the decoding rules: the next token (`token_walk.py`), and those of a
 text (`tokenizer.py`). A part of the fingerprint, to be raised with each change: stored
 generations of other rules are not to be found."""
 
@@ -44,7 +44,7 @@ INSTRUCTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """Profile to the instruction sets its build must have."""
 
 COMPILED_IN: Mapping[str, str] = MappingProxyType(
-    {"REPACK": "some weights are laid out anew, see `repacking.py` (GGML_CPU_REPACK=ON)"}
+    {"REPACK": "some weights are laid out anew, see `cpu.py` (GGML_CPU_REPACK=ON)"}
 )
 """Code that every build must have: what it is for, with the flag that adds it."""
 

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 from precompiles.language_model import Generation, GenerationRequest, Margin, Segment
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.closeable import Closing
-from pyevm_agents.models.engine_messages import Reply, Request
+from pyevm_agents.models.engine_messages import Reply, Request, Work
 from pyevm_agents.models.gguf.adapter import adapter_path, check_files
 from pyevm_agents.models.gguf.files import default_model_path, model_path
 from pyevm_agents.models.llama.cpu import checked_threads
 from pyevm_agents.models.llama.engine import Engine, EngineOptions
-from pyevm_agents.models.llama.identity import FactsFolder
-from pyevm_agents.models.llama.profile_facts import ProfileFacts, profile_facts
+from pyevm_agents.models.llama.identity import FactsFolder, ProfileFacts, profile_facts
 from pyevm_agents.models.progress import Listener, Progress
-from pyevm_agents.models.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable

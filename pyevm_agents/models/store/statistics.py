@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models.store import store_rows
+from pyevm_agents.models.store import rows
 from pyevm_agents.models.store.rows import (
     DamagedRowError,
     Question,
@@ -33,7 +33,7 @@ WHERE digest = ? AND fingerprint = ? ORDER BY key
 """
 
 ENTRY = f"""
-SELECT profiles.digest, fingerprint, source, {store_rows.FIELDS}
+SELECT profiles.digest, fingerprint, source, {rows.FIELDS}
 FROM generations
 LEFT JOIN profiles ON profiles.id = generations.profile
 LEFT JOIN grammars ON grammars.id = generations.grammar
@@ -106,13 +106,13 @@ def census(store: Store) -> Census:
     connection = _connection(store)
     with store.lock:
         try:
-            page_bytes = store_rows.pragma(connection, "page_size")
+            page_bytes = rows.pragma(connection, "page_size")
             oldest, newest = connection.execute(
                 "SELECT min(written_us), max(written_us) FROM generations"
             ).fetchone()
             return Census(
-                file_bytes=store_rows.pragma(connection, "page_count") * page_bytes,
-                free_bytes=store_rows.pragma(connection, "freelist_count") * page_bytes,
+                file_bytes=rows.pragma(connection, "page_count") * page_bytes,
+                free_bytes=rows.pragma(connection, "freelist_count") * page_bytes,
                 profiles=tuple(
                     ProfileCount(
                         digest=row[0], fingerprint=row[1], complete=row[2], incomplete=row[3]

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.closeable import Closing
 from pyevm_agents.models.fork_safety import keep_over_forks
-from pyevm_agents.models.store import database, store_rows
+from pyevm_agents.models.store import database, rows
 from pyevm_agents.models.store.database import is_damage
 from pyevm_agents.models.store.rows import DamagedRowError, encode
 
@@ -133,10 +133,10 @@ class Store(Closing):
             if self.connection is None:
                 return None
             try:
-                return store_rows.find(self.connection, key)
+                return rows.find(self.connection, key)
             except DamagedRowError:
                 self._tally("damaged")
-                self._write(lambda connection: store_rows.remove(connection, key))
+                self._write(lambda connection: rows.remove(connection, key))
             except sqlite3.Error as error:
                 self._complain("can't be read", error)
             return None
@@ -155,14 +155,14 @@ class Store(Closing):
 
         def insert(connection: sqlite3.Connection) -> None:
             if not self._is_outdone(connection, key, generation):
-                store_rows.insert(connection, key, question, fields)
+                rows.insert(connection, key, question, fields)
 
         self._write(insert)
 
     def used(self, key: bytes) -> None:
         """Note a hit: the generation under this key is now the last to go."""
         with self.lock:
-            self._unwritten.uses[key] = store_rows.now_us()
+            self._unwritten.uses[key] = rows.now_us()
             self.count("hits")
 
     def count(self, event: Event) -> None:
@@ -188,7 +188,7 @@ class Store(Closing):
 
         def empty(connection: sqlite3.Connection) -> None:
             nonlocal removed
-            removed = store_rows.empty(connection)
+            removed = rows.empty(connection)
 
         with self.lock:
             self._unwritten = _Unwritten()
@@ -251,8 +251,8 @@ class Store(Closing):
                 connection.execute("BEGIN IMMEDIATE")
                 work(connection)
                 self._keep_bound(connection)
-                store_rows.save_uses(connection, self._unwritten.uses)
-                store_rows.save_counts(connection, self._unwritten.counts)
+                rows.save_uses(connection, self._unwritten.uses)
+                rows.save_counts(connection, self._unwritten.counts)
                 connection.execute("COMMIT")
             except BaseException as error:
                 with suppress(sqlite3.Error):
@@ -266,17 +266,17 @@ class Store(Closing):
             return True
 
     def _keep_bound(self, connection: sqlite3.Connection) -> None:
-        excess = store_rows.excess_pages(connection, self.max_bytes)
+        excess = rows.excess_pages(connection, self.max_bytes)
         if excess > 0:
-            store_rows.save_uses(connection, self._unwritten.uses)
-            self._tally("evicted", store_rows.shrink(connection, excess))
+            rows.save_uses(connection, self._unwritten.uses)
+            self._tally("evicted", rows.shrink(connection, excess))
 
     def _is_outdone(
         self, connection: sqlite3.Connection, key: bytes, generation: Generation
     ) -> bool:
         """Return whether another process has stored as much meanwhile."""
         try:
-            known = store_rows.find(connection, key)
+            known = rows.find(connection, key)
         except DamagedRowError:
             return False
         if known is None:

@@ -18,8 +18,7 @@ from pyevm_agents.node.gas_estimator import estimate_gas
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.agent_serializers import trace_json
 from pyevm_agents.rpc.block_views import next_view
-from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
-from pyevm_agents.rpc.failures import SERVER_ERROR, execution_failed
+from pyevm_agents.rpc.errors import INVALID_PARAMS, SERVER_ERROR, RpcError, execution_failed
 from pyevm_agents.rpc.method_table import Table, optional
 from pyevm_agents.rpc.params import BlockId, block, hash32, invalid, listed, mapping, text
 from pyevm_agents.rpc.transaction_params import asked

@@ -1,4 +1,10 @@
-"""`anvil_*` and `hardhat_*` that drop, undo, dump and load; `evm.py` has what sets and mines."""
+"""`anvil_*` and `hardhat_*` that drop, undo, dump and load; `evm.py` has what sets and mines.
+
+`anvil_*` and `hardhat_*` that give accounts ether, tokens and allowances.
+
+Where a token keeps a balance is found by asking it: a call of `balanceOf` tells which slots it
+reads, and the right one is that whose value is the answer.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +16,9 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import orjson
-from eth_utils import ValidationError
+from eth_utils import ValidationError, keccak
 
+from pyevm_agents.chain.calls import AccountOverride, Call
 from pyevm_agents.node.state_dump import dump, load
 from pyevm_agents.node.transaction_defaults import (
     fill_transaction,
@@ -20,8 +27,7 @@ from pyevm_agents.node.transaction_defaults import (
     suggest_gas_price,
 )
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
-from pyevm_agents.rpc.failures import SERVER_ERROR
+from pyevm_agents.rpc.errors import INVALID_PARAMS, SERVER_ERROR, RpcError
 from pyevm_agents.rpc.method_table import Table, optional
 from pyevm_agents.rpc.methods.net import client_version
 from pyevm_agents.rpc.params import (
@@ -33,6 +39,7 @@ from pyevm_agents.rpc.params import (
     invalid,
     listed,
     mapping,
+    quantity,
     seconds,
     uint64,
 )
@@ -40,12 +47,14 @@ from pyevm_agents.rpc.transaction_params import asked, decode_transaction
 from pyevm_agents.rpc.unsupported import NO_FORK
 
 if TYPE_CHECKING:
-    from eth.abc import SignedTransactionAPI
+    from eth.abc import SignedTransactionAPI, StateAPI
     from eth_typing import Address
 
+    from pyevm_agents.chain import Chain
     from pyevm_agents.node.transaction_defaults import TransactionRequest
     from pyevm_agents.rpc.context import Rpc
     from pyevm_agents.rpc.serializers import Json
+
 
 METHODS = Table()
 
@@ -271,3 +280,78 @@ def metadata(rpc: Rpc) -> Json:
 def set_logging_enabled(rpc: Rpc, enabled: bool) -> None:  # noqa: FBT001 - JSON-RPC has places
     """Write a log of requests and transactions, or not."""
     rpc.node.is_logging = enabled
+
+
+BALANCE_OF = keccak(b"balanceOf(address)")[:4]
+ALLOWANCE = keccak(b"allowance(address,address)")[:4]
+
+PROBE = 0x1D0_5EED_0F_A_51_07
+"""A balance that no token answers by chance."""
+
+
+@METHODS.method("anvil_addBalance", "hardhat_addBalance", "tenderly_addBalance", address, quantity)
+def add_balance(rpc: Rpc, account: Address, balance: int) -> None:
+    """Give an account so much more, in wei."""
+
+    def change(state: StateAPI) -> None:
+        most = 2**256 - 1
+        state.set_balance(account, min(state.get_balance(account) + balance, most))
+
+    rpc.change(lambda: rpc.node.modify(change))
+
+
+@METHODS.method(
+    "anvil_dealERC20",
+    "hardhat_dealERC20",
+    "anvil_setERC20Balance",
+    "hardhat_setERC20Balance",
+    address,
+    address,
+    quantity,
+)
+def deal_erc20(rpc: Rpc, account: Address, token: Address, balance: int) -> None:
+    """Give an account its balance of a token."""
+    asks = BALANCE_OF + _word(account)
+    _set_answer(rpc, Call(to=token, data=asks), balance, "ERC20 balance")
+
+
+@METHODS.method("anvil_setERC20Allowance", address, address, address, quantity)
+def set_erc20_allowance(
+    rpc: Rpc, owner: Address, spender: Address, token: Address, amount: int
+) -> None:
+    """Let somebody spend so much of an account's token."""
+    asks = ALLOWANCE + _word(owner) + _word(spender)
+    _set_answer(rpc, Call(to=token, data=asks), amount, "ERC20 allowance")
+
+
+def _word(account: Address) -> bytes:
+    return account.rjust(32, b"\0")
+
+
+def _set_answer(rpc: Rpc, call: Call, value: int, what: str) -> None:
+    """Set the slot that a call of a token answers with."""
+
+    def work() -> None:
+        token = call.to
+        assert token is not None  # noqa: S101 - whom is asked
+        slot = _slot_of(rpc.node.chain, call, token)
+        if slot is None:
+            raise RpcError(
+                SERVER_ERROR,
+                f"Unable to set {what}, no slot found: {serializers.data(token)} answers with none "
+                "of its slots as it is",
+            )
+        rpc.node.modify(lambda state: state.set_storage(token, slot, value))
+
+    rpc.node.do(work).result()
+
+
+def _slot_of(chain: Chain, call: Call, token: Address) -> int | None:
+    try:
+        for slot in sorted(chain.slots_of_call(call, token)):
+            told = {token: AccountOverride(storage_diff={slot: PROBE})}
+            if chain.call(call, overrides=told).output == PROBE.to_bytes(32, "big"):
+                return slot
+    except ValidationError:
+        return None
+    return None

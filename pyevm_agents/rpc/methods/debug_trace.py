@@ -14,8 +14,7 @@ from pyevm_agents.errors import BlockError
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.block_ids import BlockNotFoundError
 from pyevm_agents.rpc.block_views import view_of
-from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
-from pyevm_agents.rpc.failures import SERVER_ERROR
+from pyevm_agents.rpc.errors import INVALID_PARAMS, SERVER_ERROR, RpcError
 from pyevm_agents.rpc.method_table import Table, optional
 from pyevm_agents.rpc.methods.eth_state import record_of
 from pyevm_agents.rpc.params import LATEST, BlockId, anything, block, data, hash32

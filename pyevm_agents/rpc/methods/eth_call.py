@@ -1,21 +1,29 @@
-"""`eth_call` and `eth_estimateGas`."""
+"""`eth_call` and `eth_estimateGas`.
+
+Whether the sender of a call could pay for it: where a price is told, as geth asks.
+
+`eth_createAccessList`: what a transaction would touch, to be paid for in advance.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
-from eth_utils import ValidationError
+from eth.exceptions import Revert
+from eth_utils import ValidationError, to_checksum_address
 
+from pyevm_agents.node.gas_estimator import balance_of_sender
 from pyevm_agents.node.gas_estimator import estimate_gas as estimate_gas_limit
 from pyevm_agents.node.transaction_defaults import require_chain_id
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.block_views import next_view, view_of
-from pyevm_agents.rpc.errors import RpcError, WouldWaitError
-from pyevm_agents.rpc.failures import SERVER_ERROR, execution_failed
+from pyevm_agents.rpc.errors import SERVER_ERROR, RpcError, WouldWaitError, execution_failed
 from pyevm_agents.rpc.method_table import Table, optional
-from pyevm_agents.rpc.methods.eth_funds import require_funds
 from pyevm_agents.rpc.params import LATEST, BlockId, block
 from pyevm_agents.rpc.transaction_params import asked, block_override, overrides
+from pyevm_agents.tracing import AccessListTracer, traced_vm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +34,13 @@ if TYPE_CHECKING:
     from pyevm_agents.node.state_view import StateView
     from pyevm_agents.node.transaction_defaults import TransactionRequest
     from pyevm_agents.rpc.context import Rpc
+
+    Overrides = Mapping[Address, AccountOverride]
+    from eth.exceptions import VMError
+
+    from pyevm_agents.chain.calls import AccountOverride
+    from pyevm_agents.rpc.serializers import Json
+
 
 METHODS = Table()
 
@@ -99,3 +114,59 @@ def estimate_gas(
     at = next_view(rpc, block, transaction.sender, transaction.nonce)
     call = transaction.to_call()
     return hex(estimate_gas_limit(rpc.node, call, at, state_overrides, block_override))
+
+
+def require_funds(at: StateView, call: Call, overrides: Overrides) -> None:
+    """Refuse a call that its sender can't pay for.
+
+    Source: geth, core/state_transition.go, `buyGas`.
+    Raises: RpcError: it costs more than the sender has.
+    """
+    gas = int(at.header.gas_limit) if call.gas is None else call.gas
+    want = gas * call.gas_price_wei + call.value_wei
+    have = balance_of_sender(call, at, overrides) if want else 0
+    if have < want:
+        raise RpcError(
+            SERVER_ERROR,
+            "err: insufficient funds for gas * price + value: "
+            f"address {to_checksum_address(call.sender)} have {have} want {want} "
+            f"(supplied gas {gas})",
+        )
+
+
+MAX_ROUNDS = 100
+"""Executions until the list stays the same. It grows each time, so it seldom takes three."""
+
+
+@METHODS.method("eth_createAccessList", asked, optional(block), optional(overrides))
+def create_access_list(
+    rpc: Rpc,
+    transaction: TransactionRequest,
+    block: BlockId | None,
+    state_overrides: Mapping[Address, AccountOverride] | None,
+) -> Json:
+    """Return the accounts and slots that a transaction touches, and its gas with that list."""
+    at = next_view(rpc, block, transaction.sender, transaction.nonce)
+    call = transaction.to_call()
+    for _ in range(MAX_ROUNDS):
+        tracer = AccessListTracer(call.access_list)
+        try:
+            result = at.chain.call(
+                call,
+                header=at.header,
+                overrides=state_overrides,
+                trace=partial(traced_vm, tracer=tracer),
+            )
+        except ValidationError as error:
+            raise RpcError(SERVER_ERROR, f"err: {error}") from error
+        if tracer.access_list() == call.access_list:
+            break
+        call = replace(call, access_list=tracer.access_list())
+    form: Json = {"accessList": tracer.result(), "gasUsed": hex(result.gas_used)}
+    if result.error is not None:
+        form["error"] = _words(result.error)
+    return form
+
+
+def _words(error: VMError) -> str:
+    return "execution reverted" if isinstance(error, Revert) else str(error)

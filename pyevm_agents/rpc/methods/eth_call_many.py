@@ -13,7 +13,7 @@ from eth_utils import ValidationError
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.block_views import view_of
 from pyevm_agents.rpc.call_sequence import Sequence
-from pyevm_agents.rpc.failures import execution_failed
+from pyevm_agents.rpc.errors import execution_failed
 from pyevm_agents.rpc.method_table import Table, optional
 from pyevm_agents.rpc.params import LATEST, BlockId, block, invalid, listed, mapping
 from pyevm_agents.rpc.transaction_params import asked, block_override, overrides

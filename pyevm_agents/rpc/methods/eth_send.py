@@ -1,24 +1,43 @@
-"""`eth_*` that send."""
+"""`eth_*` that send.
+
+`eth_*` that send a transaction and wait for its receipt.
+
+Source: EIP-7966.
+
+Work that a request waits for only so long.
+"""
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as TooLate
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from time import monotonic  # noqa: TID251 - how long a client waits; no block depends on it
+from typing import TYPE_CHECKING, TypeVar
 
+from pyevm_agents.node.listeners import Watcher
 from pyevm_agents.node.transaction_defaults import (
     choose_gas_limit,
     prepare_transaction,
     resolve_signer,
 )
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.method_table import Table
-from pyevm_agents.rpc.methods.patience import done_within
-from pyevm_agents.rpc.params import data
+from pyevm_agents.rpc.errors import RpcError
+from pyevm_agents.rpc.method_table import Table, optional
+from pyevm_agents.rpc.methods.eth_state import get_transaction_receipt
+from pyevm_agents.rpc.params import data, seconds
 from pyevm_agents.rpc.transaction_params import asked, decode_transaction
+from pyevm_agents.vm.stack_depth import start_thread
 
 if TYPE_CHECKING:
-    from pyevm_agents.node.transaction_defaults import TransactionRequest
+    from collections.abc import Callable
+
+    from pyevm_agents.chain import MinedBlock
+    from pyevm_agents.node.transaction_defaults import TransactionFactory, TransactionRequest
     from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.serializers import Json
+
 
 METHODS = Table()
 
@@ -45,3 +64,87 @@ def send_raw_transaction(rpc: Rpc, transaction: bytes) -> str:
     """Send a transaction that was signed elsewhere; return its hash."""
     signed = decode_transaction(transaction, rpc.node.chain.transaction_builder)
     return serializers.data(rpc.send(lambda: signed))
+
+
+DEFAULT_MILLISECONDS, MAX_MILLISECONDS = 20_000, 60_000
+"""How long the receipt is waited for. Source: geth's defaults."""
+
+NO_RECEIPT_YET = 4
+"""The transaction was taken, and is in no block so far."""
+
+
+@METHODS.method("eth_sendRawTransactionSync", data, optional(seconds))
+def send_raw_transaction_sync(
+    rpc: Rpc, transaction: bytes, timeout_milliseconds: int | None
+) -> Json:
+    """Send a transaction that was signed elsewhere; return its receipt."""
+    signed = decode_transaction(transaction, rpc.node.chain.transaction_builder)
+    return _receipt(rpc, lambda: signed, timeout_milliseconds)
+
+
+@METHODS.method("eth_sendTransactionSync", asked, optional(seconds))
+def send_transaction_sync(
+    rpc: Rpc, transaction: TransactionRequest, timeout_milliseconds: int | None
+) -> Json:
+    """Sign a transaction, or send it for an impersonated account; return its receipt."""
+    sender = resolve_signer(rpc.node, transaction)
+    make = prepare_transaction(rpc.node, transaction, sender)
+    return _receipt(rpc, make, timeout_milliseconds)
+
+
+def _receipt(rpc: Rpc, make: TransactionFactory, milliseconds: int | None) -> Json:
+    """Send a transaction, and wait for a block that holds it."""
+    end = monotonic() + min(milliseconds or DEFAULT_MILLISECONDS, MAX_MILLISECONDS) / 1_000
+    sent = rpc.node.send(make)
+    transaction = sent.transaction
+    is_mined = threading.Event()
+
+    def look(mined: MinedBlock) -> None:
+        if any(one.hash == transaction.hash for one in mined.block.transactions):
+            is_mined.set()
+
+    forget = rpc.node.watchers.add(Watcher(mined=look))
+    try:
+        sent.wait(max(end - monotonic(), 0))
+        # It may have been mined before somebody watched.
+        receipt = get_transaction_receipt(rpc, transaction.hash)
+        if receipt is None and is_mined.wait(max(end - monotonic(), 0)):
+            receipt = get_transaction_receipt(rpc, transaction.hash)
+    finally:
+        forget()
+    if receipt is None:
+        raise RpcError(
+            NO_RECEIPT_YET,
+            "the transaction was taken and is in no block yet: ask eth_getTransactionReceipt for "
+            f"{serializers.data(transaction.hash)}",
+            serializers.data(transaction.hash),
+        )
+    return receipt
+
+
+T = TypeVar("T")
+
+STACK_BYTES = 256 * 2**20
+"""As the server's threads have: see there."""
+
+
+def done_within(seconds: float, work: Callable[[], T]) -> T | None:
+    """Return what work returns, or raise what it raises; None where it takes longer.
+
+    It goes on then, and what the model says is remembered.
+    """
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - who waits is to raise it
+            future.set_exception(error)
+
+    start_thread(run, name="pyevm-agents-patience", stack_bytes=STACK_BYTES)
+    try:
+        return future.result(seconds)
+    except TooLate:
+        if future.done():
+            raise
+        return None

@@ -10,8 +10,7 @@ from eth.vm.forks.shanghai.withdrawals import Withdrawal
 from pyevm_agents.chain import Record
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.block_views import made_view
-from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
-from pyevm_agents.rpc.failures import SERVER_ERROR, reason
+from pyevm_agents.rpc.errors import INVALID_PARAMS, SERVER_ERROR, RpcError, reason
 from pyevm_agents.rpc.method_table import Table, optional
 from pyevm_agents.rpc.params import (
     LATEST,

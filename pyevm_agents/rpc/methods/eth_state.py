@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.block_ids import BlockNotFoundError, header_of
 from pyevm_agents.rpc.block_views import view_of
-from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.failures import SERVER_ERROR
+from pyevm_agents.rpc.errors import SERVER_ERROR, RpcError
 from pyevm_agents.rpc.method_table import Table, optional
 from pyevm_agents.rpc.params import LATEST, BlockId, address, block, boolean, hash32, slot, uint64
 from pyevm_agents.rpc.recent_faults import fault_told

@@ -11,7 +11,7 @@ from pyevm_agents.chain import Record
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.node import Mining
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.failures import reason
+from pyevm_agents.rpc.errors import reason
 from pyevm_agents.rpc.method_table import Table, optional
 from pyevm_agents.rpc.params import (
     address,

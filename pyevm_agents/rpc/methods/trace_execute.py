@@ -24,8 +24,7 @@ from pyevm_agents.chain.transactions import (
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.block_views import next_view, view_of
 from pyevm_agents.rpc.call_sequence import Sequence
-from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.failures import SERVER_ERROR
+from pyevm_agents.rpc.errors import SERVER_ERROR, RpcError
 from pyevm_agents.rpc.method_table import Table, optional
 from pyevm_agents.rpc.methods.eth_state import record_of
 from pyevm_agents.rpc.params import LATEST, BlockId, block, data, hash32, invalid, listed

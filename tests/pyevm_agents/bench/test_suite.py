@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pyevm_agents.bench.measurement.results import Run, Yardstick
-    from pyevm_agents.bench.pricing.pricing import Prices
+    from pyevm_agents.bench.pricing.schedules import Prices
 
 FULL = made_up.report()
 OWN = ("default", "parity-ecrecover", "parity-erc20", "parity-worst")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from precompiles.language_model import Margin
 from pyevm_agents.agents.trace import AgentTrace, InferenceUsage, TracedStep, Words, trace_agents
-from pyevm_agents.chain.row_keys import trace_key
+from pyevm_agents.chain.database import trace_key
 from pyevm_agents.chain.trace_codec import VERSION, decode_trace, encode_trace
 from pyevm_agents.errors import EngineFault
 from tests.test_agents import Wallet, answer, instruct, use

@@ -9,15 +9,16 @@ from eth_keys.datatypes import PrivateKey
 from eth_keys.exceptions import BadSignature
 
 from pyevm_agents.chain import Chain, GenesisAccount
-from pyevm_agents.chain.senders import is_impersonated, vouch
 from pyevm_agents.chain.transactions import (
     ACCESS_LIST_TYPE,
     BLOB_TYPE,
     DYNAMIC_FEE_TYPE,
     LEGACY_TYPE,
     Fields,
+    is_impersonated,
     send_as,
     sign,
+    vouch,
 )
 from pyevm_agents.config import ChainConfig
 from tests.conftest import OWNER, OWNER_KEY, STRANGER

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from precompiles.language_model import Margin
-from pyevm_agents.cli.margins import closest_decision
+from pyevm_agents.cli.output import closest_decision
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from precompiles.gas import Schedule
-from pyevm_agents.cli.prices import chosen_schedule
+from pyevm_agents.cli.shared_options import chosen_schedule
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.config.schedule_file import SHORT_NAMES, ScheduleFile
 from tests.byte_model import PROFILE

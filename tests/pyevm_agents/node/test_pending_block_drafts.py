@@ -9,7 +9,7 @@ from pyevm_agents.chain import Chain
 from pyevm_agents.chain.transactions import BLOB_TYPE, DYNAMIC_FEE_TYPE, blobs_of
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.node.clock import Settings
-from pyevm_agents.node.drafts import Upcoming
+from pyevm_agents.node.pending_block import Upcoming
 from pyevm_agents.node.txpool import Waiting
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, transaction
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth.constants import ZERO_ADDRESS
 
-from pyevm_agents.chain.senders import is_impersonated
 from pyevm_agents.chain.transactions import (
     ACCESS_LIST_TYPE,
     BLOB_TYPE,
     DYNAMIC_FEE_TYPE,
     LEGACY_TYPE,
     SET_CODE_TYPE,
+    is_impersonated,
 )
 from pyevm_agents.node import Keys
 from pyevm_agents.node.errors import ChainIdError, ExecutionFailedError, SignerError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pyevm_agents.node.write_queue import BusyError, Turns
-from pyevm_agents.vm.deep_threads import stacks_of
+from pyevm_agents.vm.stack_depth import stacks_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ from eth_typing import Address
 
 from precompiles.language_model import Margin
 from pyevm_agents.agents.trace import AgentTrace, InferenceUsage, TracedStep, Words
-from pyevm_agents.chain.row_keys import trace_key
+from pyevm_agents.chain.database import trace_key
 from pyevm_agents.recordings import Replay, read_fixture
 from pyevm_agents.rpc.agent_serializers import trace_json
 from tests.pyevm_agents.rpc.methods.test_agent import Bench, bench

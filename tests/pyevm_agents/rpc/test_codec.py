@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyevm_agents.rpc.codec import decode, encode
+from pyevm_agents.rpc.codec import Limits, decode, encode
 from pyevm_agents.rpc.errors import INVALID_REQUEST, PARSE_ERROR, RpcError
-from pyevm_agents.rpc.limits import Limits
 
 LIMITS = Limits()
 
@@ -155,7 +154,7 @@ def test_nesting_does_not_end_the_process() -> None:
 import sys, threading
 from pyevm_agents.rpc.codec import decode
 from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.limits import Limits
+from pyevm_agents.rpc.codec import Limits
 sys.setrecursionlimit(12_288)
 threading.stack_size(512 * 1024)
 def read():

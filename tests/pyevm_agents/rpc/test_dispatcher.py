@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pyevm_agents.rpc.codec import Limits
 from pyevm_agents.rpc.dispatcher import INLINE_BYTES, INLINE_REQUESTS, Answered, Dispatcher, Work
 from pyevm_agents.rpc.errors import (
     INTERNAL_ERROR,
@@ -19,7 +20,6 @@ from pyevm_agents.rpc.errors import (
     PARSE_ERROR,
     RpcError,
 )
-from pyevm_agents.rpc.limits import Limits
 from pyevm_agents.rpc.session import Session
 from tests.echo_service import EchoService
 

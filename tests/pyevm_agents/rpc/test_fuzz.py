@@ -12,7 +12,7 @@ import pytest
 from pyevm_agents.node import Mining, state_dump
 from pyevm_agents.rpc.dispatcher import Dispatcher, Work
 from pyevm_agents.rpc.errors import INTERNAL_ERROR
-from pyevm_agents.rpc.methods import eth_sync, evm
+from pyevm_agents.rpc.methods import eth_send, evm
 from pyevm_agents.rpc.methods.registry import all_methods
 from pyevm_agents.rpc.session import Session
 from tests.thinking_node import ThinkingNode
@@ -226,7 +226,7 @@ class Fuzz:
 def test_no_answer_is_a_bug(turns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evm, "MAX_MINED_BLOCKS", 8)
     monkeypatch.setattr(state_dump, "MAX_FILLED_BLOCKS", 8)
-    monkeypatch.setattr(eth_sync, "MAX_MILLISECONDS", 20)
+    monkeypatch.setattr(eth_send, "MAX_MILLISECONDS", 20)
     fuzz = Fuzz(turns)
     for turn in range(turns):
         if turn % TURNS_OF_A_NODE == 0:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pyevm_agents.chain import Draft
 from pyevm_agents.node import Mining
-from pyevm_agents.node.drafts import GAS_OF_A_SECOND, Drafts, Upcoming
+from pyevm_agents.node.pending_block import GAS_OF_A_SECOND, Drafts, Upcoming
 from pyevm_agents.rpc.errors import WouldWaitError
 from pyevm_agents.rpc.session import Session
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, NOBODY

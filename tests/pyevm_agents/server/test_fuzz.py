@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyevm_agents.rpc.codec import Limits
 from pyevm_agents.rpc.errors import INTERNAL_ERROR
-from pyevm_agents.rpc.limits import Limits
 from pyevm_agents.server import Server, ServerOptions
 from tests.echo_service import EchoService
 from tests.serving import message

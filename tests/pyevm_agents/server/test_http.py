@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import aiohttp
 import pytest
 
+from pyevm_agents.rpc.codec import Limits
 from pyevm_agents.rpc.errors import INVALID_REQUEST, LIMIT_EXCEEDED, PARSE_ERROR
-from pyevm_agents.rpc.limits import Limits
 from pyevm_agents.server import Server, ServerOptions
 from tests.echo_service import EchoService
 from tests.serving import Served, message, serve, until

@@ -12,8 +12,8 @@ import aiohttp
 import pytest
 from aiohttp import WSMsgType
 
+from pyevm_agents.rpc.codec import Limits
 from pyevm_agents.rpc.errors import LIMIT_EXCEEDED, METHOD_NOT_FOUND, PARSE_ERROR
-from pyevm_agents.rpc.limits import Limits
 from pyevm_agents.server import ServerOptions
 from tests.serving import Connection, Served, message, serve, until, websocket
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eth_hash.auto import keccak
 
-from pyevm_agents.state.cache import NODES, StateCache
+from pyevm_agents.state.account import NODES, StateCache
 from pyevm_agents.state.trie_nodes import Leaf
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.testing.arguments import bound
+from pyevm_agents.testing.compiled_contract import bound
 
 TOKEN = [
     {"name": "owner_", "type": "address", "internalType": "contract Owner"},

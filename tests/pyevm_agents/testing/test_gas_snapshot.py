@@ -9,8 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.testing.costs import NOTHING, Cost
-from pyevm_agents.testing.gas_snapshot import compare, read_snapshot, table, write_snapshot
+from pyevm_agents.testing.gas_snapshot import (
+    NOTHING,
+    Cost,
+    compare,
+    read_snapshot,
+    table,
+    write_snapshot,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import astuple
 
-from pyevm_agents.testing.costs import NOTHING, Cost, cost_of, sum_of
+from pyevm_agents.testing.gas_snapshot import NOTHING, Cost, cost_of, sum_of
 from tests.pyevm_agents.testing.sample_runs import NESTED
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.testing.addresses import canonical
+from pyevm_agents.testing.inputs import canonical
 
 
 @dataclass

@@ -6,7 +6,7 @@ from eth_abi import decode
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyevm_agents.testing.asking import agent_input
+from pyevm_agents.testing.inputs import agent_input
 
 
 @given(st.text(st.characters(codec="utf-8")))

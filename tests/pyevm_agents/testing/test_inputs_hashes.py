@@ -6,7 +6,7 @@ import pytest
 from hexbytes import HexBytes
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.testing.hashes import hash_of
+from pyevm_agents.testing.inputs import hash_of
 
 HASH = bytes(range(32))
 

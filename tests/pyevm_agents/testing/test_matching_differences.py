@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pyevm_agents.testing.differences import at_each, did, difference, differences
+from pyevm_agents.testing.matching import at_each, did, difference, differences
 from tests.pyevm_agents.testing.sample_runs import ASSET, answered, used
 
 if TYPE_CHECKING:

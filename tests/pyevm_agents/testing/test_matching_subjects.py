@@ -8,7 +8,7 @@ import pytest
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.testing.chain import AgentChain
-from pyevm_agents.testing.subjects import run_about
+from pyevm_agents.testing.matching import run_about
 from tests.pyevm_agents.testing.agents import clerk
 from tests.pyevm_agents.testing.byte_answers import five
 from tests.pyevm_agents.testing.sample_runs import NESTED, RUN

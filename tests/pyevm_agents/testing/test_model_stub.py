@@ -18,12 +18,12 @@ from web3.exceptions import ContractCustomError, Web3RPCError
 from pyevm_agents.chain import Chain
 from pyevm_agents.errors import ConfigError, EngineFault, RecordError, ScriptError
 from pyevm_agents.models import again, answer, unchecked, use
-from pyevm_agents.models.fakes.prompts import asked
+from pyevm_agents.models.fakes.parsed_request import asked
 from pyevm_agents.models.fakes.recorded import RecordingModel
 from pyevm_agents.recordings.bundled import shipped_fixture
 from pyevm_agents.rpc.web3_provider import AgentProvider
-from pyevm_agents.testing.asking import agent_input
 from pyevm_agents.testing.genesis_template import prepared
+from pyevm_agents.testing.inputs import agent_input
 from pyevm_agents.testing.model_stub import ModelOfTest
 from tests.pyevm_agents.testing.agents import EXECUTOR, clerk
 

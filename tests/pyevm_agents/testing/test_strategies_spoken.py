@@ -8,7 +8,7 @@ from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from precompiles.escaping import CONTROL_CLASS
-from pyevm_agents.testing.spoken import Texts
+from pyevm_agents.testing.strategies import Texts
 
 MOST = 60
 FREE = re.compile(rf"(?![^{CONTROL_CLASS}]*0[xX])[^ {CONTROL_CLASS}][^{CONTROL_CLASS}]*")

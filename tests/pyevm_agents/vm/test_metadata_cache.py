@@ -16,7 +16,7 @@ from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.chain import Chain
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.models import answer, use
-from pyevm_agents.testing.asking import agent_input
+from pyevm_agents.testing.inputs import agent_input
 from pyevm_agents.vm import AgentComputation, metadata_cache
 from pyevm_agents.vm.metadata_cache import PURE
 from pyevm_agents.vm.opcodes import PRAGUE_OPCODES

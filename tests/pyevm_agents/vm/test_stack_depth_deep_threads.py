@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from pyevm_agents.vm.deep_threads import stacks_of, start_thread
+from pyevm_agents.vm.stack_depth import stacks_of, start_thread
 
 
 def test_the_size_holds_for_one_thread_alone() -> None:

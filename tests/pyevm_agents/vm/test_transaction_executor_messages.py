@@ -17,7 +17,7 @@ from pyevm_agents.chain.transactions import (
     Fields,
     sign,
 )
-from pyevm_agents.vm.messages import evm_message
+from pyevm_agents.vm.transaction_executor import evm_message
 from tests.conftest import OWNER, OWNER_KEY
 from tests.pyevm_agents.tracing.assembler import asm
 

@@ -14,14 +14,20 @@ from precompiles.abi import ParamDescription, ParamType
 from precompiles.gas import Schedule
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.bench.attacks import cases as attack_cases
-from pyevm_agents.bench.attacks.attack_code import ExecutorCall, attacker_code, calldata
-from pyevm_agents.bench.attacks.case import BEFORE_END, AttackCase, Target
+from pyevm_agents.bench.attacks.case import (
+    BEFORE_END,
+    AttackCase,
+    ExecutorCall,
+    Target,
+    attacker_code,
+    calldata,
+)
 from pyevm_agents.bench.attacks.cases import MAKERS, cases
 from pyevm_agents.bench.attacks.runner import Aimed, SilentModel, aimed, attacks, outcome
 from pyevm_agents.bench.measurement.rounds import Setting
 from pyevm_agents.bench.measurement.tool_contracts import tool_code
 from pyevm_agents.bench.measurement.usage import Usage, executor_calls, tokens_of
-from pyevm_agents.bench.pricing.pricing import Prices, gas_of, with_evm_gas
+from pyevm_agents.bench.pricing.schedules import Prices, gas_of, with_evm_gas
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.config.schedule_file import ScheduleFile, read_schedule
 from pyevm_agents.devnet.chain import model_profile

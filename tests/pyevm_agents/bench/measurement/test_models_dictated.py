@@ -14,12 +14,12 @@ from precompiles.grammar import agent_grammar
 from precompiles.language_model import GenerationRequest, Segment
 from precompiles.react import parse
 from precompiles.tool_metadata import Tool
-from pyevm_agents.bench.measurement.dictated import DictatedModel, OwnAnswer, dictated_grammar
+from pyevm_agents.bench.measurement.models import DictatedModel, OwnAnswer, dictated_grammar
 from pyevm_agents.errors import ConfigError, ScriptError
 from pyevm_agents.models import answer, use
 
 if TYPE_CHECKING:
-    from pyevm_agents.bench.measurement.dictated import Dictation
+    from pyevm_agents.bench.measurement.models import Dictation
     from pyevm_agents.models import LlamaModel, Vocabulary
 
 ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"

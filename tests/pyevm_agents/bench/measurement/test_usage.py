@@ -12,7 +12,7 @@ from precompiles.abi import ParamDescription, ParamType
 from precompiles.errors import REFUSALS
 from precompiles.gas import Schedule
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.bench.attacks.attack_code import calldata
+from pyevm_agents.bench.attacks.case import calldata
 from pyevm_agents.bench.measurement.tool_contracts import answering_code, tool_code
 from pyevm_agents.bench.measurement.usage import (
     REFUSED_LATE,
@@ -21,7 +21,7 @@ from pyevm_agents.bench.measurement.usage import (
     executor_calls,
     tokens_of,
 )
-from pyevm_agents.bench.pricing.pricing import with_evm_gas
+from pyevm_agents.bench.pricing.schedules import with_evm_gas
 from pyevm_agents.chain import Call
 from tests.byte_model import PROFILE
 from tests.conftest import OWNER

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from precompiles.gas import Schedule
 from pyevm_agents.bench.measurement.results import Cost
 from pyevm_agents.bench.measurement.usage import Usage, tokens_of
-from pyevm_agents.bench.pricing.pricing import (
+from pyevm_agents.bench.pricing.schedules import (
     Prices,
     compute_costs,
     executor_gas,

@@ -10,9 +10,9 @@ import pytest
 from precompiles.gas import Schedule
 from precompiles.grammar import agent_grammar
 from precompiles.language_model import GenerationRequest, Segment
-from pyevm_agents.bench.measurement.dictated import OwnAnswer, dictated_grammar
+from pyevm_agents.bench.measurement.models import OwnAnswer, dictated_grammar
 from pyevm_agents.bench.measurement.rounds import Setting
-from pyevm_agents.bench.pricing.pricing import Prices, gas_of
+from pyevm_agents.bench.pricing.schedules import Prices, gas_of
 from pyevm_agents.bench.runs import runner as bench_runs
 from pyevm_agents.bench.runs.runner import ANSWER_LINE, RunBench, fitted_characters, runs
 from pyevm_agents.devnet.chain import model_profile

@@ -119,7 +119,7 @@ def test_a_file_that_cant_be_written_takes_no_summary_away(
     def full_disk(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("pyevm_agents.whole_files.replace_whole", full_disk)
+    monkeypatch.setattr("pyevm_agents.atomic_files.replace_whole", full_disk)
     done = bench("--from", told, "--json", tmp_path / "kept.json")
     assert done.exit_code == 1
     assert "a cold prompt token" in done.output

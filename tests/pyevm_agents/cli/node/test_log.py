@@ -11,10 +11,10 @@ from eth_abi import encode
 from eth_utils import keccak
 from rich.console import Console
 
-from pyevm_agents.cli import paper
+from pyevm_agents.cli import output
 from pyevm_agents.cli.node import log
 from pyevm_agents.cli.node.log import NodeLog
-from pyevm_agents.cli.paper import Paper
+from pyevm_agents.cli.output import Paper
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.rpc.dispatcher import Dispatcher
 from pyevm_agents.rpc.session import Session
@@ -199,7 +199,7 @@ def test_a_terminal_has_a_line_that_changes(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        paper, "out", Console(force_terminal=True, width=40, _environ={"TERM": "xterm"})
+        output, "out", Console(force_terminal=True, width=40, _environ={"TERM": "xterm"})
     )
     page = Paper()
     page.live("reading " + "漢" * 40)

@@ -7,7 +7,7 @@ import pytest
 
 from pyevm_agents.errors import GrammarError
 from pyevm_agents.models.decoding.greedy import choose
-from pyevm_agents.models.decoding.ranking import Ranking
+from pyevm_agents.models.decoding.token_walk import Ranking
 
 
 class Nowhere:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.errors import EngineFault
-from pyevm_agents.models.decoding.ranking import Ranking, mask_of
+from pyevm_agents.models.decoding.token_walk import Ranking, mask_of
 
 SIZE = 40
 ENDS = [38, 5]

@@ -15,7 +15,7 @@ from precompiles.escaping import escape_line
 from precompiles.grammar import agent_grammar
 from precompiles.language_model import GenerationRequest, Segment
 from precompiles.react import build_prompt, past_steps
-from pyevm_agents.models.fakes.prompts import asked
+from pyevm_agents.models.fakes.parsed_request import asked
 from tests.byte_model import PROFILE
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel, Vocabulary
 from pyevm_agents.models.engine_messages import Request
 from pyevm_agents.models.gguf.files import HEADER, default_model_path
-from pyevm_agents.models.llama.repacking import LEFT_ALONE, WeightKind, is_repacked
+from pyevm_agents.models.llama.cpu import LEFT_ALONE, WeightKind, is_repacked
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.models import NO_ADAPTER, Vocabulary
 from pyevm_agents.models.gguf.files import default_model_path
-from pyevm_agents.models.llama.profile_facts import profile_facts
+from pyevm_agents.models.llama.identity import profile_facts
 
 if TYPE_CHECKING:
     from pyevm_agents.models import LlamaModel

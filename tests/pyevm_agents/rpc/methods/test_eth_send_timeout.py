@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from pyevm_agents.rpc.methods.patience import done_within
+from pyevm_agents.rpc.methods.eth_send import done_within
 
 
 def test_what_is_done_in_time_is_returned_or_raised() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pyevm_agents.rpc.methods import ots_search
+from pyevm_agents.rpc.methods import ots
 from tests.pyevm_agents.rpc.contracts_to_trace import CALLER, CODES, COUNTER, OTHER, SENDER, send
 from tests.pyevm_agents.rpc.served import RefusedError
 
@@ -91,7 +91,7 @@ def test_who_is_called_inside_is_found_too(served: Served) -> None:
 def test_a_search_that_is_too_long_ends_and_goes_on_where_it_was(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ots_search, "MAX_EXECUTED", 2)
+    monkeypatch.setattr(ots, "MAX_EXECUTED", 2)
     with pytest.raises(RefusedError, match="in blocks 11 to 8; ask again, from block 8 on") as it:
         served.ask(BEFORE, STRANGER, 0, 25)
     assert it.value.code == -32005
@@ -104,7 +104,7 @@ def test_a_search_that_is_too_long_ends_and_goes_on_where_it_was(
 def test_a_search_looks_at_so_many_blocks_and_no_more(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ots_search, "MAX_LOOKED_AT", 3)
+    monkeypatch.setattr(ots, "MAX_LOOKED_AT", 3)
     with pytest.raises(RefusedError, match="in blocks 11 to 9; ask again, from block 9 on"):
         served.ask(BEFORE, STRANGER, 0, 25)
     page = served.ask(BEFORE, SENDER, 0, 25)
@@ -115,7 +115,7 @@ def test_a_search_looks_at_so_many_blocks_and_no_more(
 def test_what_a_search_found_until_it_ended_is_a_page(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ots_search, "MAX_EXECUTED", 2)
+    monkeypatch.setattr(ots, "MAX_EXECUTED", 2)
     page = served.ask(BEFORE, SENDER, 0, 25)
     assert places(page) == ALL[:4]
     assert page["lastPage"] is False
