@@ -28,7 +28,7 @@ from rich.table import Table
 
 from benchmarks.adapters import LINEAR_LAYERS, write_random_adapter
 from benchmarks.yardstick import Yardstick
-from pyevm_agents.models.gguf.files import default_adapter_path, default_model_path
+from pyevm_agents.models.gguf.files import find_default_adapter, find_default_model
 from pyevm_agents.models.llama.child_process import OWN_VARIABLES
 
 ATTENTION = ("attn_q", "attn_k", "attn_v", "attn_output")
@@ -99,7 +99,7 @@ def measure(adapters: dict[str, Path | None], rounds: int) -> list[Cost]:
     with Yardstick(variables=OWN_VARIABLES) as yardstick:
         found = yardstick.ask(
             job="adapters",
-            path=str(default_model_path()),
+            path=str(find_default_model()),
             adapters=["" if path is None else str(path) for path in adapters.values()],
             threads=os.cpu_count() or 1,
             context_tokens=CONTEXT_TOKENS,
@@ -159,12 +159,12 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         adapters: dict[str, Path | None] = {"none": None}
-        own = options.adapter or default_adapter_path()
+        own = options.adapter or find_default_adapter()
         if own is not None:
             adapters[own.name] = own
         for number, form in enumerate(FORMS):
             adapters[form.name] = write_random_adapter(
-                default_model_path(),
+                find_default_model(),
                 Path(folder, f"{number}.gguf"),
                 kind=form.kind,
                 rank=form.rank,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pyevm_agents.models.gguf.header import FLOAT32, STRING, read_front
+from pyevm_agents.models.gguf.header import FLOAT32, STRING, read_header
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,7 @@ def write_random_adapter(  # noqa: PLR0913 - each by name, with its default
         return target
     chance = np.random.default_rng(SEED)
     tensors: dict[str, NDArray[np.float32]] = {}
-    for base in read_front(like).tensors:
+    for base in read_header(like).tensors:
         if not base.name.startswith("blk."):
             continue
         _, layer, part, _ = base.name.split(".")

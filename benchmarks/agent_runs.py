@@ -13,9 +13,9 @@ from eth_abi.exceptions import DecodingError
 from precompiles.abi import ToolUse
 from precompiles.react import GrammarViolationError
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.agents.revert_reasons import explain
-from pyevm_agents.agents.trace import agent_steps
-from pyevm_agents.contracts import artifact
+from pyevm_agents.agents.revert_reasons import decode_revert
+from pyevm_agents.agents.trace import extract_agent_steps
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import ALIASES
 from pyevm_agents.errors import GrammarError
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from pyevm_agents.agents.trace import AgentStep
-    from pyevm_agents.devnet.chain import Account
+    from pyevm_agents.devnet.chain import DevelopmentAccount
 
 MAX_ITERATIONS = 8
 """How often an agent asks its model: four steps, an answer, and three times too many."""
@@ -74,25 +74,29 @@ class AgentRun:
         return self.failure is None
 
 
-def deploy_agent(account: Account, base_prompt: str, tools: Sequence[Address]) -> Address:
+def deploy_agent(
+    account: DevelopmentAccount, base_prompt: str, tools: Sequence[Address]
+) -> Address:
     """Deploy a `SimpleAgent`.
 
     Raises: VMError: it does not fit into a block.
     """
     texts = ("Agent", "Does what it is asked", "what to do", base_prompt)
-    creation = artifact("SimpleAgent").creation(
+    creation = load_artifact("SimpleAgent").encode_creation(
         EXECUTOR_ADDRESS, ALIASES[0], *texts, list(tools), MAX_ITERATIONS
     )
     return account.deploy(creation)
 
 
-def run_agent(account: Account, agent: Address, question: str) -> AgentRun:
+def run_agent(account: DevelopmentAccount, agent: Address, question: str) -> AgentRun:
     """Ask an agent in one transaction with all the gas of a block.
 
     Raises: EngineFault: the model failed.
     """
     prompt = encode(["string"], [question])
-    data = artifact("SimpleAgent").call("run", ([(STRING_TYPE, prompt)], prompt), bytes(20))
+    data = load_artifact("SimpleAgent").encode_call(
+        "run", ([(STRING_TYPE, prompt)], prompt), bytes(20)
+    )
     start = time.perf_counter()
     try:
         sent = account.send(agent, data)
@@ -102,7 +106,7 @@ def run_agent(account: Account, agent: Address, question: str) -> AgentRun:
     computation = sent.computation
     failure = answer = None
     if sent.is_success:
-        _, answer = artifact("SimpleAgent").result("run", computation.output)
+        _, answer = load_artifact("SimpleAgent").decode_result("run", computation.output)
     else:
         failure = _failure(computation)
     return AgentRun(
@@ -121,7 +125,7 @@ def _failure(computation: ComputationAPI) -> str:
         inner = inner.children[-1]
     if isinstance(inner.error, OutOfGas):
         return f"out of gas: {inner.error}"
-    return explain(computation.output)
+    return decode_revert(computation.output)
 
 
 def _without_words(error: Exception, seconds: float) -> AgentRun:
@@ -134,7 +138,7 @@ def _without_words(error: Exception, seconds: float) -> AgentRun:
 def _uses(computation: ComputationAPI) -> Iterator[Use]:
     """Yield the tools' uses of a run, each with the call that its contract got."""
     calls = [child for child in computation.children if child.msg.to != EXECUTOR_ADDRESS]
-    steps = [step for step in agent_steps(computation) if step.action is not None]
+    steps = [step for step in extract_agent_steps(computation) if step.action is not None]
     # The gas may end between a step and its call.
     for step, call in zip(steps, calls, strict=False):
         arguments = _arguments(bytes(call.msg.data))

@@ -15,9 +15,9 @@ from eth_typing import Address
 
 from precompiles.abi import IterationRequest, ParamDescription, ParamType
 from precompiles.address_handles import AddressBook
-from precompiles.grammar import agent_grammar
+from precompiles.grammar import build_grammar
 from precompiles.language_model import GenerationRequest, Segment
-from precompiles.react import Step, build_prompt
+from precompiles.react import HistoryStep, build_prompt
 from precompiles.tool_metadata import Tool
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def case(model: LanguageModel, profile: ModelProfile, seed: int, number: int) ->
         steps = _steps(chance) if kind == "agent" else ()
         book = AddressBook(beginning, [tail])
         segments = build_prompt(iteration, steps, tools, book, profile)
-        grammar = agent_grammar(tools, [handle for handle, _ in book.handles])
+        grammar = build_grammar(tools, [handle for handle, _ in book.handles])
     else:
         segments = (Segment(text=beginning), Segment(text="\n" + tail + ":"))
         grammar = GRAMMARS[kind]
@@ -125,10 +125,10 @@ def _words(chance: random.Random, low: int, high: int) -> str:
     return " ".join(chance.choices(WORDS, k=chance.randint(low, high)))
 
 
-def _steps(chance: random.Random) -> tuple[Step, ...]:
+def _steps(chance: random.Random) -> tuple[HistoryStep, ...]:
     """Return a history of up to two steps, as its text comes back from a contract."""
     return tuple(
-        Step(
+        HistoryStep(
             reasoning=(
                 f"Thought: {' '.join(chance.choices(('pay', 'look', 'once', 'more'), k=3))}\n"
                 f'Action: Look\nAction Input: {{"what": "{chance.randrange(1000)}"}}'

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from precompiles.abi import ParamDescription, ParamType
-from precompiles.grammar import agent_grammar
+from precompiles.grammar import build_grammar
 from precompiles.spec import (
     DEFAULT_MAX_OUTPUT_TOKENS,
     MAX_ADDRESSES,
@@ -31,9 +31,9 @@ from precompiles.spec import (
     MAX_TOOLS,
 )
 from precompiles.tool_metadata import Tool
-from pyevm_agents.models.decoding.guided import Guide
-from pyevm_agents.models.decoding.tokenizer import SpecialCutter
-from pyevm_agents.models.gguf.files import default_model_path
+from pyevm_agents.models.decoding.guided import GuidedDecoder
+from pyevm_agents.models.decoding.tokenizer import SpecialTokenSplitter
+from pyevm_agents.models.gguf.files import find_default_model
 from pyevm_agents.models.llama.bindings import Llama
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def cases() -> list[Case]:
     typed = tool(
         "Tool", *(ParamDescription(param_type=kind, name="it", description="") for kind in kinds)
     )
-    grammar = agent_grammar([typed], handles)
+    grammar = build_grammar([typed], handles)
     uses = "start: " + " ".join(["use"] * TOKENS)
 
     def begun(start: str, grammar: str = grammar) -> str:
@@ -126,25 +126,25 @@ def cases() -> list[Case]:
 
 def with_tools(names: Sequence[str]) -> str:
     """Return the grammar of tools without parameters."""
-    return agent_grammar([tool(f"T{name}") for name in names], [])
+    return build_grammar([tool(f"T{name}") for name in names], [])
 
 
-def default_guide() -> Guide:
+def default_guide() -> GuidedDecoder:
     """Return grammars over the default model's vocabulary, with llguidance's tables of it made."""
-    llama = Llama(str(default_model_path()), vocabulary_only=True)
-    guide = Guide(llama, SpecialCutter(llama.special_spellings()))
-    guide.start("start: TEXT\nTEXT: /.+/")
+    llama = Llama(str(find_default_model()), vocabulary_only=True)
+    guide = GuidedDecoder(llama, SpecialTokenSplitter(llama.special_spellings()))
+    guide.compile_grammar("start: TEXT\nTEXT: /.+/")
     return guide
 
 
-def measure(guide: Guide, case: Case) -> tuple[float, list[float]]:
+def measure(guide: GuidedDecoder, case: Case) -> tuple[float, list[float]]:
     """Return the milliseconds of a compilation, and of each choice but the last."""
     favourite = None
     if case.favourite:
-        (favourite,) = guide.vocabulary.tokens_of(case.favourite, parse_special=False)
+        (favourite,) = guide.vocabulary.tokenize(case.favourite, parse_special=False)
     made_up = MadeUp(guide.vocabulary.vocabulary_tokens, favourite)
     started = time.perf_counter()
-    guide.start(case.grammar)
+    guide.compile_grammar(case.grammar)
     compiling = time.perf_counter() - started
     guide.generate(made_up, [], case.grammar, TOKENS)
     return 1_000 * compiling, (1_000 * np.diff(made_up.asked_s)).tolist()

@@ -17,7 +17,12 @@ from precompiles.abi import RUN_NEXT_ITERATION_SELECTOR
 from precompiles.language_model import Generation, GenerationRequest
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.chain import Call
-from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, Account, funded_chain, model_profile
+from pyevm_agents.devnet.chain import (
+    DEVELOPMENT_ADDRESS,
+    DevelopmentAccount,
+    build_model_profile,
+    create_funded_chain,
+)
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.models import LlamaModel
 from pyevm_agents.models.fakes.recorded import Exchange, RecordingModel
@@ -50,7 +55,7 @@ class Bench:
         self._seen: list[Exchange] = []
         self.profile = soak_profile(self.model.profile_facts)
         recording = RecordingModel(self.model, name=self.profile.name, log=self._seen)
-        self.chain = funded_chain(recording, self.model.profile_facts, self.profile)
+        self.chain = create_funded_chain(recording, self.model.profile_facts, self.profile)
 
     def __enter__(self) -> Self:
         """Return the bench itself."""
@@ -115,7 +120,7 @@ class Bench:
 
     def reverted(self, it: Case, _chance: random.Random) -> list[Pair]:
         """Mine it in a block, go back to before that, and mine it again."""
-        data, account = _call(it).data, Account(self.chain)
+        data, account = _call(it).data, DevelopmentAccount(self.chain)
 
         def mine_twice() -> None:
             for _ in range(2):
@@ -166,7 +171,7 @@ PLAIN = {
 
 def soak_profile(facts: ProfileFacts) -> ModelProfile:
     """Return the model's profile with the soak's limit of output tokens."""
-    return replace(model_profile(facts), max_output_tokens=MAX_OUTPUT_TOKENS)
+    return replace(build_model_profile(facts), max_output_tokens=MAX_OUTPUT_TOKENS)
 
 
 def _call(it: Case) -> Call:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchmarks.random_choice import random_model
-from pyevm_agents.devnet.chain import funded_chain, model_profile
+from pyevm_agents.devnet.chain import build_model_profile, create_funded_chain
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import NO_ADAPTER, LlamaModel, ScriptedModel, Vocabulary, answer, use
 
@@ -103,7 +103,7 @@ def contender(name: str, settings: Settings) -> Iterator[Contender]:
 
 def _on_chain(name: str, model: LlamaModel | ScriptedModel) -> Contender:
     facts = model.profile_facts
-    chain = funded_chain(model, facts, model_profile(facts))
+    chain = create_funded_chain(model, facts, build_model_profile(facts))
     return Contender(name=name, chain=chain, digest=facts.digest)
 
 

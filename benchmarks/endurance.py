@@ -34,10 +34,10 @@ from benchmarks.bytecode import bytecode_kept
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
-from pyevm_agents.node.keys import derived_keys
-from pyevm_agents.rpc.methods.registry import node_service
+from pyevm_agents.node.keys import derive_keys
+from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
 
 if TYPE_CHECKING:
@@ -78,13 +78,13 @@ class Load:
 
     def __init__(self, folder: Path) -> None:
         """Begin a chain in a folder, as the command `node` would."""
-        keys = Keys(derived_keys(DEFAULT_MNEMONIC, 10))
+        keys = Keys(derive_keys(DEFAULT_MNEMONIC, 10))
         accounts = {one: GenesisAccount(balance_wei=10_000 * ETHER) for one in keys.addresses}
         config = ChainConfig(genesis_timestamp_seconds=int(time.time()))
         self._rows = LmdbRows(folder)
         chain = Chain(config, accounts=accounts, rows=self._rows)
         self.node = Node(chain, now=time.time, keys=keys)
-        self._service = node_service(self.node)
+        self._service = build_node_service(self.node)
         self._told = 0
         self._session = Session("benchmark", self._tell)
         self._chance = random.Random(5)  # noqa: S311 - the same load each time
@@ -100,7 +100,7 @@ class Load:
 
     def begin(self) -> None:
         """Deploy a token, and open filters and subscriptions."""
-        creation = artifact("DemoToken").creation(*TOKEN_ARGUMENTS)
+        creation = load_artifact("DemoToken").encode_creation(*TOKEN_ARGUMENTS)
         made = self._send({"data": "0x" + creation.hex(), "gas": hex(3_000_000)})
         self._token = str(self.ask("eth_getTransactionReceipt", made)["contractAddress"])
         for _ in range(10):
@@ -137,7 +137,7 @@ class Load:
         self.ask("eth_getTransactionByHash", self._chance.choice(self._hashes))
         first = max(0, int(old, 16) - 10)
         self.ask("eth_getLogs", {"fromBlock": hex(first), "toBlock": old})
-        data = "0x" + artifact("DemoToken").call("balanceOf", self._fresh(number)).hex()
+        data = "0x" + load_artifact("DemoToken").encode_call("balanceOf", self._fresh(number)).hex()
         self.ask("eth_call", {"to": self._token, "data": data}, "latest")
         self.ask("eth_estimateGas", {"to": self._fresh(-number), "value": "0x1"})
         self.ask("eth_feeHistory", "0x10", "latest", [50.0])
@@ -146,7 +146,7 @@ class Load:
         return self._send({"to": self._fresh(number), "value": hex(number % 1_000 + 1000)})
 
     def _transfer_tokens(self, number: int) -> str:
-        data = artifact("DemoToken").call("transfer", self._fresh(number), number)
+        data = load_artifact("DemoToken").encode_call("transfer", self._fresh(number), number)
         return self._send({"to": self._token, "data": "0x" + data.hex(), "gas": hex(100_000)})
 
     def _send(self, told: dict[str, str]) -> str:

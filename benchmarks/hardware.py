@@ -28,7 +28,7 @@ from rich.table import Table
 
 from benchmarks.builds import DEFAULT_WORK, VARIANTS, BuildError, libraries
 from benchmarks.probes import Setting, running_probe
-from pyevm_agents.models.gguf.files import default_model_path
+from pyevm_agents.models.gguf.files import find_default_model
 
 if TYPE_CHECKING:
     from benchmarks.probes import RunningProbe
@@ -173,7 +173,7 @@ def main() -> None:
     parser.add_argument("--text", type=Path, help="write the table to this file as well")
     options = parser.parse_args()
 
-    model = options.model or default_model_path()
+    model = options.model or find_default_model()
     missing: dict[str, str] = {}
     followed: dict[str, list[Followed]] = {}
     with ExitStack() as stack:

@@ -46,7 +46,11 @@ from benchmarks.wallet import (
     try_out,
 )
 from benchmarks.yardstick import Yardstick
-from pyevm_agents.devnet.chain import development_chain, funded_chain, model_profile
+from pyevm_agents.devnet.chain import (
+    build_model_profile,
+    create_development_chain,
+    create_funded_chain,
+)
 from pyevm_agents.models import NO_ADAPTER, LlamaModel, Store
 from pyevm_agents.models.fakes.recorded import Exchange, RecordedModel, RecordingModel
 from pyevm_agents.models.llama.build_profile import BATCH_TOKENS
@@ -95,7 +99,7 @@ class Stage:
         self.facts = model.profile_facts
         self.wallet = four_step_wallet(plain_chain(model, self.facts))
         self.calls = [*executor_calls(try_out(self.wallet, INSTRUCTION).computation)]
-        recording = RecordingModel(model, name=model_profile(self.facts).name)
+        recording = RecordingModel(model, name=build_model_profile(self.facts).name)
         try_out(four_step_wallet(plain_chain(recording, self.facts)), INSTRUCTION)
         self.exchanges = recording.exchanges
         self.asked = [Asked.of(said) for said in self.exchanges if said.generation is not None]
@@ -173,7 +177,7 @@ def warm_store(stage: Stage, store: Store) -> list[Figure]:
     """Time the run with its generations stored against one whose model only reads a record."""
     record = RecordedModel(stage.exchanges, facts=None)
     alone = four_step_wallet(plain_chain(record, stage.facts))
-    stored = four_step_wallet(development_chain(stage.model, stage.facts, store=store))
+    stored = four_step_wallet(create_development_chain(stage.model, stage.facts, store=store))
     try_out(stored, INSTRUCTION)
     warm, evm = [], []
     for _ in range(4 * stage.rounds):
@@ -219,7 +223,7 @@ def prefix(stage: Stage) -> list[Figure]:
     reused = []
     for call in stage.calls:
         stage.wallet.chain.call(call)
-        work = stage.model.last_work
+        work = stage.model.last_stats
         reused.append(0 if work is None else work.reused_tokens)
     could = sum(len(it.prompt_tokens) + len(it.output_tokens) for it in stage.asked[:-1])
     return [
@@ -236,7 +240,7 @@ def prefix(stage: Stage) -> list[Figure]:
 
 def plain_chain(model: LanguageModel, facts: ProfileFacts) -> Chain:
     """Return a development chain that remembers no generation."""
-    return funded_chain(model, facts, model_profile(facts))
+    return create_funded_chain(model, facts, build_model_profile(facts))
 
 
 def seconds(work: Callable[[], object]) -> float:

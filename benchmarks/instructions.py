@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from pyevm_agents.devnet.chain import development_chain
+from pyevm_agents.devnet.chain import create_development_chain
 from pyevm_agents.devnet.wallet_demo import WalletDemo
 from pyevm_agents.models import LlamaModel
 
@@ -133,7 +133,7 @@ def main() -> None:
     table = Table("instructions", "kind", "first tool", "its arguments", "stopped", "all right")
     rows = []
     with LlamaModel(options.model, adapter=options.adapter, threads=options.threads) as model:
-        wallet = WalletDemo(development_chain(model, model.profile_facts))
+        wallet = WalletDemo(create_development_chain(model, model.profile_facts))
         set_balances(wallet)
         for name in chosen:
             results = []
@@ -154,7 +154,7 @@ def set_balances(wallet: WalletDemo) -> None:
     """Move tokens until the pool holds `BALANCES`."""
     for symbol, whole in BALANCES.items():
         unit = wallet.unit[symbol]
-        change = whole * unit - wallet.balances()["pool"][symbol]
+        change = whole * unit - wallet.read_balances()["pool"][symbol]
         wallet.move(symbol, change)
 
 

@@ -31,7 +31,7 @@ from benchmarks.builds import DEFAULT_WORK, OURS, VARIANTS, BuildError, librarie
 from benchmarks.probes import ProbeError, Setting, is_repacked, running_probe, speed_of
 from benchmarks.shapes import REFERENCE, UNIFIED
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models.gguf.files import default_adapter_path, default_model_path
+from pyevm_agents.models.gguf.files import find_default_adapter, find_default_model
 from pyevm_agents.models.llama.build_profile import check_build, parse_build
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def model_file(quantisation: str, folder: Path, *, layers: int) -> Path:
     """Return a model's file, made in a process of its own if it is not there."""
     quantisation = quantisation.partition(ADAPTED)[0]
     if quantisation == AS_IT_IS:
-        return default_model_path()
+        return find_default_model()
     is_random = quantisation.startswith(RANDOM)
     kind = quantisation.removeprefix(RANDOM).strip()
     kept = "" if is_random or not layers else f"-{layers}"
@@ -174,7 +174,7 @@ def model_file(quantisation: str, folder: Path, *, layers: int) -> Path:
         "m.quantise(source, Path(target), kind, layers=int(layers))\n"
     )
     source = str(folder / "random-F16.gguf") if is_random else ""
-    arguments = [str(default_model_path()), str(target), kind, str(0 if is_random else layers)]
+    arguments = [str(find_default_model()), str(target), kind, str(0 if is_random else layers)]
     subprocess.run(
         [sys.executable, "-c", script, *arguments, source],
         check=True,
@@ -189,7 +189,7 @@ def adapter_file(quantisation: str, folder: Path) -> Path | None:
     base, adapted, kind = quantisation.partition(ADAPTED)
     if not adapted:
         return None
-    installed = default_adapter_path()
+    installed = find_default_adapter()
     if not kind and installed is not None:
         return installed
     return write_random_adapter(

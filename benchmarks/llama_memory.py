@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import llama_cpp
 import numpy as np
 
-from pyevm_agents.models.llama.canary import logits_digest
+from pyevm_agents.models.llama.canary import compute_logits_digest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -148,7 +148,7 @@ class Memory:
 
     def digest(self) -> str:
         """Return a short digest of the last logits."""
-        return logits_digest(self.logits())[:16]
+        return compute_logits_digest(self.logits())[:16]
 
     def save(self, sequence: int = 0) -> bytes:
         """Return a sequence's state."""

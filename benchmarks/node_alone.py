@@ -14,7 +14,7 @@ from eth_typing import BlockNumber
 from eth_utils import to_canonical_address
 
 from benchmarks.node_asks import ACCOUNTS, CHAIN_ID, DEPLOY_GAS, Ask
-from pyevm_agents.chain.genesis import GenesisAccount, genesis_state
+from pyevm_agents.chain.genesis import GenesisAccount, build_genesis_state
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,9 @@ class PyEvmAlone:
             "nonce": bytes(8),
             "base_fee_per_gas": 10**9,
         }
-        self._chain: Any = chain_class.from_genesis(AtomicDB(), header, genesis_state(accounts))
+        self._chain: Any = chain_class.from_genesis(
+            AtomicDB(), header, build_genesis_state(accounts)
+        )
         self._answers: dict[str, Callable[..., None]] = {
             "eth_sendRawTransaction": self._send,
             "eth_call": self._call,

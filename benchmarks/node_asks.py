@@ -13,16 +13,16 @@ from eth_typing import Address
 from eth_utils import keccak, to_checksum_address
 from rlp import encode
 
-from pyevm_agents.chain.transactions import DYNAMIC_FEE_TYPE, Fields, sign
-from pyevm_agents.cli.hash_backend import choose_fastest
-from pyevm_agents.contracts import artifact
+from pyevm_agents.chain.transactions import DYNAMIC_FEE_TYPE, TransactionFields, sign
+from pyevm_agents.cli.hash_backend import choose_hash_backend
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.node import DEFAULT_MNEMONIC
-from pyevm_agents.node.keys import derived_keys
+from pyevm_agents.node.keys import derive_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-choose_fastest()  # As the node does: py-evm alone is to have the same.
+choose_hash_backend()  # As the node does: py-evm alone is to have the same.
 
 CHAIN_ID = 31_337
 SENDERS = 4
@@ -39,8 +39,8 @@ ESTIMATE = "eth_estimateGas ERC-20"
 SNAPSHOT = "snapshot + revert"
 KINDS = (TRANSFER, TOKEN_TRANSFER, CALL, ESTIMATE, SNAPSHOT)
 
-TOKEN = artifact("DemoToken")
-KEYS = derived_keys(DEFAULT_MNEMONIC, SENDERS)
+TOKEN = load_artifact("DemoToken")
+KEYS = derive_keys(DEFAULT_MNEMONIC, SENDERS)
 ACCOUNTS = [Address(key.public_key.to_canonical_address()) for key in KEYS]
 TOKEN_ADDRESS = Address(keccak(encode([ACCOUNTS[0], b""]))[-20:])
 """The first contract of the first account."""
@@ -65,7 +65,7 @@ class Asks:
 
     def setting_up(self) -> list[Ask]:
         """Deploy the token, and give each sender of it."""
-        creation = TOKEN.creation("Demo", "DEMO", 18, SUPPLY)
+        creation = TOKEN.encode_creation("Demo", "DEMO", 18, SUPPLY)
         deployment = self._raw(0, to=None, data=creation, gas=DEPLOY_GAS)
         return [deployment, *(self._token_transfer(0, to, SHARE) for to in ACCOUNTS[1:])]
 
@@ -94,17 +94,17 @@ class Asks:
         return {
             "from": to_checksum_address(ACCOUNTS[sender]),
             "to": to_checksum_address(TOKEN_ADDRESS),
-            "data": "0x" + TOKEN.call(function, *arguments).hex(),
+            "data": "0x" + TOKEN.encode_call(function, *arguments).hex(),
         }
 
     def _token_transfer(self, sender: int, to: Address, amount: int) -> Ask:
-        data = TOKEN.call("transfer", to, amount)
+        data = TOKEN.encode_call("transfer", to, amount)
         return self._raw(sender, to=TOKEN_ADDRESS, data=data, gas=TOKEN_GAS)
 
     def _raw(
         self, sender: int, *, to: Address | None, gas: int, value_wei: int = 0, data: bytes = b""
     ) -> Ask:
-        fields = Fields(
+        fields = TransactionFields(
             kind=DYNAMIC_FEE_TYPE,
             nonce=self._nonces[sender],
             gas=gas,

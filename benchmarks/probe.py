@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.llama_memory import Memory, Model, drop_log
 from benchmarks.shapes import examine, fresh
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models.llama.canary import canary
+from pyevm_agents.models.llama.canary import compute_canary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -97,7 +97,7 @@ class Probe:
         """Say whether the product's canary sees that this setting is not invariant."""
         started = time.perf_counter()
         try:
-            digest = canary(self._model, CanaryContext(self._memory))  # type: ignore[arg-type]
+            digest = compute_canary(self._model, CanaryContext(self._memory))  # type: ignore[arg-type]
         except ConfigError as error:
             return {"refused": str(error), "seconds": time.perf_counter() - started}
         return {"digest": digest, "seconds": time.perf_counter() - started}

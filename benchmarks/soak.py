@@ -130,7 +130,7 @@ class Soak:
     def _refer(self, bench: Bench, number: int) -> None:
         it = case(bench.model, bench.profile, self.options.seed, number)
         started = time.perf_counter()
-        generation = bench.model.reference(it.request)
+        generation = bench.model.generate_reference(it.request)
         row = {
             "case": number,
             "kind": it.kind,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from eth_utils import function_signature_to_4byte_selector
 
 from precompiles.abi import ParamDescription, ParamType
-from pyevm_agents.contracts import artifact
-from pyevm_agents.devnet.chain import Account
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.devnet.chain import DevelopmentAccount
 
 if TYPE_CHECKING:
     from eth_typing import Address
@@ -134,19 +134,23 @@ class SwapContracts:
     def __init__(self, chain: Chain) -> None:
         """Deploy everything onto a chain whose development account has ether."""
         self._chain = chain
-        self._account = Account(chain)
+        self._account = DevelopmentAccount(chain)
         self.addresses = self._deploy_contracts()
         self.tools = tuple(self._deploy_tool(function) for function in FUNCTIONS)
 
     def _deploy_contracts(self) -> dict[str, Address]:
         deploy = self._account.deploy
-        token = deploy(artifact("DemoToken").creation("Tether USD", "USDT", 6, 10**30))
-        weth = deploy(artifact("DemoToken").creation("Wrapped BNB", "WBNB", 18, 10**30))
-        pool = self._deploy_with(POOL_BNB, artifact("SwapPool").creation(token, weth))
-        account = self._deploy_with(WALLET_BNB, artifact("TradingAccount").creation(pool))
-        switch = deploy(artifact("OwnedSwitch").creation(SOMEBODY))
+        token = deploy(load_artifact("DemoToken").encode_creation("Tether USD", "USDT", 6, 10**30))
+        weth = deploy(load_artifact("DemoToken").encode_creation("Wrapped BNB", "WBNB", 18, 10**30))
+        pool = self._deploy_with(POOL_BNB, load_artifact("SwapPool").encode_creation(token, weth))
+        account = self._deploy_with(
+            WALLET_BNB, load_artifact("TradingAccount").encode_creation(pool)
+        )
+        switch = deploy(load_artifact("OwnedSwitch").encode_creation(SOMEBODY))
         for holder, amount in ((pool, POOL_USDT), (account, WALLET_USDT)):
-            sent = self._account.send(token, artifact("DemoToken").call("transfer", holder, amount))
+            sent = self._account.send(
+                token, load_artifact("DemoToken").encode_call("transfer", holder, amount)
+            )
             sent.computation.raise_if_error()
         return {"token": token, "weth": weth, "pool": pool, "account": account, "switch": switch}
 
@@ -157,13 +161,13 @@ class SwapContracts:
 
     def _deploy_tool(self, function: Function) -> Address:
         converter = (
-            self._account.deploy(artifact(function.converter).creation())
+            self._account.deploy(load_artifact(function.converter).encode_creation())
             if function.converter
             else ZERO
         )
         parameters = [(int(it.param_type), it.name, it.description) for it in function.parameters]
         tool = self._account.deploy(
-            artifact("SimpleSmartContractTool").creation(
+            load_artifact("SimpleSmartContractTool").encode_creation(
                 function.name,
                 function.description,
                 self.addresses[function.contract],
@@ -174,7 +178,7 @@ class SwapContracts:
                 converter,
             )
         )
-        add = artifact("TradingAccount").call("addTool", tool)
+        add = load_artifact("TradingAccount").encode_call("addTool", tool)
         self._account.send(self.addresses["account"], add).computation.raise_if_error()
         return tool
 
@@ -191,9 +195,9 @@ class SwapContracts:
         )
 
     def _read(self, contract: str, place: str, function: str, *arguments: object) -> int:
-        abi = artifact(contract)
-        output = self._account.read(self.addresses[place], abi.call(function, *arguments))
-        return int(abi.result(function, output))
+        abi = load_artifact(contract)
+        output = self._account.read(self.addresses[place], abi.encode_call(function, *arguments))
+        return int(abi.decode_result(function, output))
 
 
 def given_for(amount_in: int, reserve_in: int, reserve_out: int) -> int:

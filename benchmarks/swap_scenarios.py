@@ -28,7 +28,7 @@ from benchmarks.swap_contracts import (
     given_for,
 )
 from benchmarks.task_marks import has_found_out
-from pyevm_agents.devnet.chain import Account
+from pyevm_agents.devnet.chain import DevelopmentAccount
 from training.tasks import Task, TaskStep, TaskTool
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class SwapBench:
     def __init__(self, chain: Chain) -> None:
         """Deploy everything onto a chain whose development account has ether."""
         self._chain = chain
-        self._account = Account(chain)
+        self._account = DevelopmentAccount(chain)
         self._contracts = SwapContracts(chain)
         self._names = {
             name: to_checksum_address(it) for name, it in self._contracts.addresses.items()

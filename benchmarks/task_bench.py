@@ -12,8 +12,8 @@ from eth_abi import encode
 from eth_utils import keccak, to_canonical_address
 
 from benchmarks.agent_runs import deploy_agent, run_agent
-from pyevm_agents.contracts import artifact
-from pyevm_agents.devnet.chain import Account
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.devnet.chain import DevelopmentAccount
 
 if TYPE_CHECKING:
     from eth_typing import Address
@@ -43,8 +43,8 @@ class TaskBench:
     def __init__(self, chain: Chain) -> None:
         """Deploy the ledger onto a chain whose development account has ether."""
         self._chain = chain
-        self._account = Account(chain)
-        self._ledger = self._account.deploy(artifact("Ledger").creation())
+        self._account = DevelopmentAccount(chain)
+        self._ledger = self._account.deploy(load_artifact("Ledger").encode_creation())
 
     def run(self, task: Task) -> TaskRun:
         """Deploy a task's agent with its tools, ask it, read the ledger, and undo everything.
@@ -68,7 +68,7 @@ class TaskBench:
             if step.tool == tool.name
         ]
         return self._account.deploy(
-            artifact("ScriptedTool").creation(
+            load_artifact("ScriptedTool").encode_creation(
                 tool.name,
                 tool.description,
                 parameters,
@@ -79,12 +79,12 @@ class TaskBench:
         )
 
     def _written(self, tools: dict[Address, str]) -> tuple[Done, ...]:
-        contract = artifact("Ledger")
-        output = self._account.read(self._ledger, contract.call("entries"))
+        contract = load_artifact("Ledger")
+        output = self._account.read(self._ledger, contract.encode_call("entries"))
         by_address: dict[bytes, str] = {bytes(address): name for address, name in tools.items()}
         return tuple(
             (by_address[to_canonical_address(tool)], bytes(arguments_hash))
-            for tool, arguments_hash in contract.result("entries", output)
+            for tool, arguments_hash in contract.decode_result("entries", output)
         )
 
 

@@ -40,7 +40,7 @@ from benchmarks.testkit_cases import (
     write_suite,
 )
 from benchmarks.testkit_start import ROOT, run_suite
-from pyevm_agents.testing.genesis_template import Prepared
+from pyevm_agents.testing.genesis_template import GenesisTemplate
 
 SET_UP_BAR_SECONDS = 0.010
 SCRIPTED_BAR_SECONDS = 0.200
@@ -81,7 +81,7 @@ def measure(options: argparse.Namespace, found: Found, console: Console) -> None
     wanted = options.only or PARTS
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        beginning = Prepared(kept_facts=folder / "facts")
+        beginning = GenesisTemplate(kept_facts=folder / "facts")
         _ = beginning.config  # Learns the facts once; a project's runs have them in pytest's cache.
         if "chains" in wanted:
             in_process(beginning, options.rounds, found, console)
@@ -96,7 +96,7 @@ def measure(options: argparse.Namespace, found: Found, console: Console) -> None
             suites(folder / "suite", options, found, console)
 
 
-def hunts(beginning: Prepared, seeds: int, found: Found, console: Console) -> None:
+def hunts(beginning: GenesisTemplate, seeds: int, found: Found, console: Console) -> None:
     """Let the adversary look for what breaks the example, from so many seeds."""
     console.print("adversary")
     made = []
@@ -116,7 +116,7 @@ def hunts(beginning: Prepared, seeds: int, found: Found, console: Console) -> No
     )
 
 
-def in_process(beginning: Prepared, rounds: int, found: Found, console: Console) -> None:
+def in_process(beginning: GenesisTemplate, rounds: int, found: Found, console: Console) -> None:
     """Measure a chain's set-up, and a run of five steps with its EVM's part."""
     console.print("chains")
     found.take("set-up and teardown of a chain, first", [set_up(beginning)])

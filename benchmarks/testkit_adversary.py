@@ -14,7 +14,7 @@ from tests.examples.test_adversary_wallet import never_loses_more_than_its_limit
 
 if TYPE_CHECKING:
     from pyevm_agents.testing import Adversary
-    from pyevm_agents.testing.genesis_template import Prepared
+    from pyevm_agents.testing.genesis_template import GenesisTemplate
 
 MAX_EXAMPLES = 1_000
 """As in the example's own test."""
@@ -57,7 +57,7 @@ class Hunt:
         )
 
 
-def hunt(beginning: Prepared, number: int) -> Hunt:
+def hunt(beginning: GenesisTemplate, number: int) -> Hunt:
     """Let the adversary look for what breaks the unguarded wallet, as its test does."""
     examples, found_at, last = 0, None, None
     with AgentChain(beginning) as chain:

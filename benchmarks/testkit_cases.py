@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from pyevm_agents.models import SwitchedModel, answer, use
+from pyevm_agents.models import SwappableModel, answer, use
 from pyevm_agents.testing import AgentChain
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from precompiles.language_model import Generation, GenerationRequest, LanguageModel, Segment
     from pyevm_agents.models.fakes.scripted import AnswerStep, ToolStep
-    from pyevm_agents.testing.genesis_template import Prepared
+    from pyevm_agents.testing.genesis_template import GenesisTemplate
 
 EXECUTOR = "0x0000000000000000000000000000000000000019"
 TOOLS = ("CounterTool", "EchoTool", "TokenInfoTool")
@@ -43,7 +43,7 @@ class StoredModel:
         return self._said[key]
 
 
-def set_up(beginning: Prepared) -> float:
+def set_up(beginning: GenesisTemplate) -> float:
     """Make a chain with web3.py on it and close it; return how long it took."""
     begun = time.perf_counter()
     with AgentChain(beginning) as chain:
@@ -54,7 +54,7 @@ def set_up(beginning: Prepared) -> float:
 class FiveSteps:
     """A chain with an agent of three tools, asked for five steps."""
 
-    def __init__(self, beginning: Prepared) -> None:
+    def __init__(self, beginning: GenesisTemplate) -> None:
         """Deploy it."""
         self.chain = AgentChain(beginning)
         tools = [self.chain.deploy(name) for name in TOOLS]
@@ -79,11 +79,11 @@ class FiveSteps:
     def stored(self, words: str, repeats: int) -> list[float]:
         """Run it by a script, and then with every answer known: return how long these took."""
         (switch,) = self.chain.chain.models.values()
-        assert isinstance(switch, SwitchedModel)  # noqa: S101 - as an AgentChain has it
+        assert isinstance(switch, SwappableModel)  # noqa: S101 - as an AgentChain has it
         self._begin_anew()
         stored = StoredModel(self.chain.model)
-        own, switch.own = switch.own, stored
-        switch.switch(None)
+        own, switch.original = switch.original, stored
+        switch.swap(None)
         try:
             self._timed(script(words))
             times = []
@@ -91,8 +91,8 @@ class FiveSteps:
                 self._begin_anew()
                 times.append(self._timed(()))
         finally:
-            switch.own = own
-            switch.switch(None)
+            switch.original = own
+            switch.swap(None)
         return times
 
     def _begin_anew(self) -> None:

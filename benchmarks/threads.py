@@ -23,7 +23,7 @@ from pathlib import Path
 
 from precompiles.language_model import GenerationRequest, Segment
 from pyevm_agents.models import LlamaModel
-from pyevm_agents.models.engine_messages import Request
+from pyevm_agents.models.engine_messages import EngineRequest
 
 PROMPT = (
     "The chain asks its model to think about what to do with a hundred dollars of stable value. "
@@ -114,10 +114,10 @@ def read_few(path: Path | None, *, threads: int, rounds: int) -> dict[int, float
     with LlamaModel(path, threads=threads) as model:
         for _ in range(rounds):
             for few in FEW_TOKENS:
-                model.engine.ask(Request(operation="logits", tokens=before))
+                model.engine.ask(EngineRequest(operation="logits", tokens=before))
                 new = [chance.randrange(FIRST_TOKEN, LAST_TOKEN) for _ in range(few)]
                 started = time.perf_counter()
-                model.engine.ask(Request(operation="logits", tokens=[*before, *new]))
+                model.engine.ask(EngineRequest(operation="logits", tokens=[*before, *new]))
                 seconds[few].append(time.perf_counter() - started)
     return {few: round(statistics.median(each) * 1000, 1) for few, each in seconds.items()}
 

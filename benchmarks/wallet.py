@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.chain import Call
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
 from pyevm_agents.devnet.wallet_demo import WalletDemo
 
@@ -67,7 +67,7 @@ def try_out(wallet: WalletDemo, instruction: str) -> CallResult:
 
     Raises: VMError: it reverts.
     """
-    data = artifact("WalletAgent").call("instruct", instruction)
+    data = load_artifact("WalletAgent").encode_call("instruct", instruction)
     result = wallet.chain.call(Call(to=wallet.agent, sender=DEVELOPMENT_ADDRESS, data=data))
     if result.error is not None:
         raise result.error

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import llama_cpp
 
-from pyevm_agents.models.decoding.guided import Guide
-from pyevm_agents.models.decoding.tokenizer import SpecialCutter
+from pyevm_agents.models.decoding.guided import GuidedDecoder
+from pyevm_agents.models.decoding.tokenizer import SpecialTokenSplitter
 from pyevm_agents.models.gguf.adapter import read_adapter
 from pyevm_agents.models.llama.bindings import Llama
 from pyevm_agents.models.llama.build_profile import BATCH_TOKENS
-from pyevm_agents.models.llama.context import Context
+from pyevm_agents.models.llama.context import LlamaContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ Job = dict[str, Any]
 class Timed:
     """An evaluator that says how long it took, and which pieces it was given."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: LlamaContext) -> None:
         """Pass on to a context."""
         self.context = context
         self.seconds = 0.0
@@ -54,17 +54,19 @@ class Timed:
 
 
 @cache
-def loaded(path: str, adapter: str, threads: int, context_tokens: int) -> tuple[Llama, Context]:
+def loaded(
+    path: str, adapter: str, threads: int, context_tokens: int
+) -> tuple[Llama, LlamaContext]:
     """Load a model with our own settings, once; an empty text is no adapter."""
     llama = Llama(
         path,
         vocabulary_only=False,
         adapter=read_adapter(Path(adapter)) if adapter else None,
     )
-    return llama, Context(llama, threads=threads, context_tokens=context_tokens)
+    return llama, LlamaContext(llama, threads=threads, context_tokens=context_tokens)
 
 
-def settled(job: Job) -> tuple[Llama, Context]:
+def settled(job: Job) -> tuple[Llama, LlamaContext]:
     """Return what a job names, loaded."""
     return loaded(job["path"], job["adapter"], job["threads"], job["context_tokens"])
 
@@ -81,13 +83,13 @@ def grammar(job: Job) -> Job:
     Compiling the grammar, once a generation, is told apart from what each token takes.
     """
     llama, context = settled(job)
-    guide = Guide(llama, SpecialCutter(llama.special_spellings()))
+    guide = GuidedDecoder(llama, SpecialTokenSplitter(llama.special_spellings()))
     rounds = []
     for number in range(job["rounds"] + 1):
         for asked in job["requests"]:
             timed = Timed(context)
             started = time.perf_counter()
-            guide.start(asked["grammar"])
+            guide.compile_grammar(asked["grammar"])
             compiling = time.perf_counter() - started
             started = time.perf_counter()
             output = guide.generate(timed, asked["prompt"], asked["grammar"], asked["max_tokens"])

@@ -150,12 +150,12 @@ def decode_request(calldata: bytes) -> IterationRequest:
         raise Refusal("MalformedCalldata", str(error)) from error
     model_id, base_prompt, tools, agent_reasoning, tool_results, prompt = values
     return IterationRequest(
-        model_id=_text("modelId", model_id),
-        base_prompt=_text("basePrompt", base_prompt),
+        model_id=_decode_text("modelId", model_id),
+        base_prompt=_decode_text("basePrompt", base_prompt),
         tools=tuple(Address(to_canonical_address(tool)) for tool in tools),
-        agent_reasoning=tuple(_text("agentReasoning", entry) for entry in agent_reasoning),
-        tool_results=tuple(_text("toolResults", entry) for entry in tool_results),
-        prompt=_text("prompt", prompt),
+        agent_reasoning=tuple(_decode_text("agentReasoning", entry) for entry in agent_reasoning),
+        tool_results=tuple(_decode_text("toolResults", entry) for entry in tool_results),
+        prompt=_decode_text("prompt", prompt),
     )
 
 
@@ -211,7 +211,7 @@ def decode_bounded(types: tuple[str, ...], data: bytes) -> tuple[Any, ...]:
 
     Raises: MalformedAbiError: not the ABI of `types`, or parts of it used more than once.
     """
-    _Measure(data).tuple_at(0, types)
+    _SizeMeter(data).measure_tuple(0, types)
     try:
         return decode(types, data)
     except DecodingError as error:
@@ -219,43 +219,43 @@ def decode_bounded(types: tuple[str, ...], data: bytes) -> tuple[Any, ...]:
         raise MalformedAbiError("a value does not fit its ABI type") from error
 
 
-class _Measure:
+class _SizeMeter:
     """Adds up the bytes that decoding would produce, and stops where they exceed the input."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._left_bytes = len(data)
 
-    def tuple_at(self, base: int, types: tuple[str, ...]) -> None:
+    def measure_tuple(self, base: int, types: tuple[str, ...]) -> None:
         """Measure a tuple whose head starts at `base`."""
         for index, abi_type in enumerate(types):
-            self._value_at(base, base + index * _WORD_BYTES, abi_type)
+            self._measure_value(base, base + index * _WORD_BYTES, abi_type)
 
-    def _value_at(self, base: int, head: int, abi_type: str) -> None:
-        word = self._word(head)
+    def _measure_value(self, base: int, head: int, abi_type: str) -> None:
+        word = self._read_word(head)
         self._take(_WORD_BYTES)
         if not _is_dynamic(abi_type):
             return
         start = base + word
         if abi_type.endswith("[]"):
-            self._array_at(start, abi_type[:-2])
+            self._measure_array(start, abi_type[:-2])
         elif abi_type == "bytes":
-            size_bytes = self._word(start)
+            size_bytes = self._read_word(start)
             self._take(_WORD_BYTES + -(-size_bytes // _WORD_BYTES) * _WORD_BYTES)
         else:
-            self.tuple_at(start, _members(abi_type))
+            self.measure_tuple(start, _split_members(abi_type))
 
-    def _array_at(self, start: int, item_type: str) -> None:
-        count = self._word(start)
+    def _measure_array(self, start: int, item_type: str) -> None:
+        count = self._read_word(start)
         self._take(_WORD_BYTES)
         first = start + _WORD_BYTES
         if count * _WORD_BYTES > self._left_bytes:
             raise MalformedAbiError(
                 f"an array of {count} items does not fit in {len(self._data)} bytes"
             )
-        self.tuple_at(first, (item_type,) * count)
+        self.measure_tuple(first, (item_type,) * count)
 
-    def _word(self, at: int) -> int:
+    def _read_word(self, at: int) -> int:
         if at + _WORD_BYTES > len(self._data):
             raise MalformedAbiError(f"reads past the end: byte {at} of {len(self._data)}")
         return int.from_bytes(self._data[at : at + _WORD_BYTES], "big")
@@ -271,7 +271,7 @@ def _is_dynamic(abi_type: str) -> bool:
     return abi_type.endswith(("[]", ")")) or abi_type == "bytes"
 
 
-def _members(tuple_type: str) -> tuple[str, ...]:
+def _split_members(tuple_type: str) -> tuple[str, ...]:
     members, depth, start = [], 0, 1
     for position, character in enumerate(tuple_type):
         depth += {"(": 1, ")": -1}.get(character, 0)
@@ -281,7 +281,7 @@ def _members(tuple_type: str) -> tuple[str, ...]:
     return tuple(members)
 
 
-def _text(field: str, value: bytes) -> str:
+def _decode_text(field: str, value: bytes) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError as error:

@@ -36,8 +36,8 @@ class AddressBook:
 
     def __init__(self, base_prompt: str, others: Iterable[str]) -> None:
         """Collect the addresses of the base prompt, and of the other texts in their order."""
-        addresses = _first_addresses((base_prompt, *others))
-        names = _named_by(base_prompt)
+        addresses = _collect_addresses((base_prompt, *others))
+        names = _parse_definitions(base_prompt)
         taken = set(names.values())
         self._handles: dict[str, str] = {}
         number = 0
@@ -56,14 +56,14 @@ class AddressBook:
         """(handle, checksummed address) of each address, in order of first appearance."""
         return tuple(self._addresses.items())
 
-    def address(self, handle: str) -> str:
+    def resolve(self, handle: str) -> str:
         """Return the checksummed address behind a handle."""
         return self._addresses[handle]
 
     def intern(self, text: str) -> str:
         """Put handles in place of the addresses in a text."""
 
-        def handle(match: re.Match[str]) -> str:
+        def replace_address(match: re.Match[str]) -> str:
             # Looked up by value first: a checksum costs 20 times as much, a text may have 1,500.
             spelled = match[0]
             address = self._checksummed.get(spelled.lower())
@@ -71,18 +71,18 @@ class AddressBook:
                 return spelled
             return self._handles[address]
 
-        return ADDRESS.sub(handle, text)
+        return ADDRESS.sub(replace_address, text)
 
     def intern_base_prompt(self, text: str) -> str:
         """Put handles in place of addresses; a line that only names an address keeps its name."""
 
-        def line(text: str) -> str:
+        def intern_line(text: str) -> str:
             definition = _DEFINITION.fullmatch(text)
             if definition and self.intern(definition[2]) == definition[1]:
                 return definition[1]
             return self.intern(text)
 
-        return "\n".join(map(line, text.split("\n")))
+        return "\n".join(map(intern_line, text.split("\n")))
 
     def expand(self, text: str) -> str:
         """Put checksummed addresses in place of the handles in a text of the model's.
@@ -92,12 +92,12 @@ class AddressBook:
         return _WORD.sub(lambda match: self._addresses.get(match[0], match[0]), text)
 
 
-def _first_addresses(texts: Iterable[str]) -> dict[str, None]:
+def _collect_addresses(texts: Iterable[str]) -> dict[str, None]:
     """Return the checksummed addresses of texts in order of appearance, those that get handles."""
     addresses: dict[str, None] = {}
     for text in texts:
         for match in ADDRESS.finditer(text):
-            address = _checked(match[0])
+            address = _normalize_address(match[0])
             if address is not None:
                 addresses[address] = None
                 if len(addresses) == MAX_ADDRESSES:
@@ -105,22 +105,22 @@ def _first_addresses(texts: Iterable[str]) -> dict[str, None]:
     return addresses
 
 
-def _checked(text: str) -> str | None:
+def _normalize_address(text: str) -> str | None:
     """Return the checksummed form of an address, None where its own checksum fails."""
-    checksummed = _checksummed(text)
+    checksummed = _to_checksum(text)
     if is_checksum_formatted_address(text) and text != checksummed:
         return None
     return checksummed
 
 
-def _checksummed(text: str) -> str:
+def _to_checksum(text: str) -> str:
     """Return the EIP-55 form of an address, some ten times as fast as `to_checksum_address`."""
     digits = text[2:].lower()
     pairs = zip(digits, keccak(text=digits).hex(), strict=False)
     return "0x" + "".join(digit.upper() if nibble > "7" else digit for digit, nibble in pairs)
 
 
-def _named_by(base_prompt: str) -> dict[str, str]:
+def _parse_definitions(base_prompt: str) -> dict[str, str]:
     """Return the name of each address that a line `NAME = 0x…` of the base prompt names."""
     names: dict[str, str] = {}
     taken: set[str] = set()
@@ -128,7 +128,7 @@ def _named_by(base_prompt: str) -> dict[str, str]:
         definition = _DEFINITION.fullmatch(line)
         if definition is None or len(definition[1]) > MAX_HANDLE_CHARACTERS:
             continue
-        name, address = definition[1], _checked(definition[2])
+        name, address = definition[1], _normalize_address(definition[2])
         if address is None or name in taken or not _NAME.fullmatch(name):
             continue
         taken.add(name)

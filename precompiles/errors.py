@@ -56,10 +56,10 @@ class Refusal(Exception):  # noqa: N818 - an answer to the caller, not an error 
     def encode(self) -> bytes:
         """Return the revert data: 4 bytes of selector and the arguments."""
         types = REFUSALS[self.name]
-        return error_selector(self.name) + _encoded(types, self.arguments)
+        return error_selector(self.name) + _encode_arguments(types, self.arguments)
 
 
-def _encoded(types: tuple[str, ...], arguments: tuple[int | str | bytes, ...]) -> bytes:
+def _encode_arguments(types: tuple[str, ...], arguments: tuple[int | str | bytes, ...]) -> bytes:
     """Return ABI-encoded arguments.
 
     Numbers alone need no library: a call that is refused for its size pays nothing but the CALL,

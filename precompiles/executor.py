@@ -18,9 +18,9 @@ from precompiles.abi import decode_request, encode_result
 from precompiles.address_handles import AddressBook
 from precompiles.errors import Refusal
 from precompiles.gas import DEFAULT_SCHEDULE
-from precompiles.grammar import agent_grammar
+from precompiles.grammar import build_grammar
 from precompiles.language_model import GenerationRequest
-from precompiles.react import build_prompt, parse, past_steps
+from precompiles.react import build_prompt, parse, parse_history
 from precompiles.spec import EXECUTOR_ADDRESS, MAX_CALLDATA_BYTES, MAX_TOOLS
 from precompiles.tool_metadata import is_reading_metadata, read_tools
 from precompiles.warm_prefixes import WarmPrompt
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI
 
     from precompiles.abi import FinalAnswer, IterationRequest, ToolUse
-    from precompiles.gas import Schedule
+    from precompiles.gas import GasSchedule
     from precompiles.language_model import Generation, LanguageModel, Margin, ModelProfile, Segment
     from precompiles.tool_metadata import Tool
 
@@ -119,7 +119,7 @@ class Executor:
         self,
         models: Sequence[tuple[ModelProfile, LanguageModel]],
         *,
-        schedule: Schedule = DEFAULT_SCHEDULE,
+        schedule: GasSchedule = DEFAULT_SCHEDULE,
         observer: ExecutorObserver | None = None,
     ) -> None:
         """Serve `models`, each under its name, its aliases and its `0x` SHA-256 digest.
@@ -142,7 +142,7 @@ class Executor:
 
         Input:  calldata of `runNextIteration`, see `precompiles.abi.decode_request`.
         Output: an `AgentIterationResult`, see `precompiles.abi.encode_result`.
-        Gas:    `Schedule.calldata_gas`, metadata reads, `Schedule.grammar_gas`, prompt tokens at
+        Gas:    `calldata_gas` of the schedule, metadata reads, its `grammar_gas`, prompt tokens at
                 the model's cold and warm prices, output tokens at its output price.
         Raises: Revert with a typed error (`errors.REFUSALS`); OutOfGas; whatever a faulty host
                 raises, which is no VMError.
@@ -158,15 +158,15 @@ class Executor:
         # DECODE
         _check_call(computation)
         request = self._decode_calldata(computation)
-        profile, model = self._model(request.model_id)
-        steps = past_steps(request)
+        profile, model = self._find_model(request.model_id)
+        steps = parse_history(request)
         if len(request.tools) > MAX_TOOLS:
             raise Refusal("TooManyTools", len(request.tools), MAX_TOOLS)
         tools = read_tools(computation, request.tools, self._schedule)
 
         # GAS
         self._charge_grammar(computation, tools)
-        book = _address_book(request)
+        book = _build_address_book(request)
         segments = build_prompt(request, steps, tools, book, profile)
         prompt_tokens = model.tokenize(segments)
         _check_context(profile, len(prompt_tokens))
@@ -177,7 +177,7 @@ class Executor:
         generation_request = GenerationRequest(
             segments=segments,
             prompt_tokens=prompt_tokens,
-            grammar=agent_grammar(tools, [handle for handle, _ in book.handles]),
+            grammar=build_grammar(tools, [handle for handle, _ in book.handles]),
             max_tokens=profile.max_output_tokens,
             handles=book.handles,
         )
@@ -227,7 +227,7 @@ class Executor:
             raise Refusal("OutputTooLong", profile.max_output_tokens)
         return generation
 
-    def _model(self, model_id: str) -> tuple[ModelProfile, LanguageModel]:
+    def _find_model(self, model_id: str) -> tuple[ModelProfile, LanguageModel]:
         if model_id not in self._models:
             raise Refusal("UnknownModel", model_id)
         return self._models[model_id]
@@ -246,7 +246,7 @@ def _check_call(computation: ComputationAPI) -> None:
         raise Refusal("ReentrantMetadata")
 
 
-def _address_book(request: IterationRequest) -> AddressBook:
+def _build_address_book(request: IterationRequest) -> AddressBook:
     return AddressBook(request.base_prompt, [request.prompt, *request.tool_results])
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Schedule:
+class GasSchedule:
     """The prices of the executor's own work, in gas."""
 
     executor_base_gas: int = 3_000
@@ -44,5 +44,5 @@ class Schedule:
         return self.tool_gas * tool_count + self.parameter_gas * parameter_count
 
 
-DEFAULT_SCHEDULE = Schedule()
+DEFAULT_SCHEDULE = GasSchedule()
 """What a chain charges that says nothing else."""

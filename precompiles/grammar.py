@@ -40,7 +40,7 @@ _ITEM_RULE = {
 }
 
 
-def agent_grammar(tools: Sequence[Tool], handles: Sequence[str]) -> str:
+def build_grammar(tools: Sequence[Tool], handles: Sequence[str]) -> str:
     """Return the grammar of one step of an agent.
 
     Input:  the agent's tools, and the handles of the addresses its prompt names. A tool with an
@@ -53,11 +53,13 @@ def agent_grammar(tools: Sequence[Tool], handles: Sequence[str]) -> str:
     if usable:
         rules.append('use: "Action: " (' + " | ".join(f"tool{i}" for i in range(len(usable))) + ")")
     rules += [
-        f"tool{index}: {_call(tool, has_handles=bool(handles))}"
+        f"tool{index}: {_build_call_rule(tool, has_handles=bool(handles))}"
         for index, tool in enumerate(usable)
     ]
     if handles:
-        rules.append("address: " + " | ".join(_literal(json.dumps(handle)) for handle in handles))
+        rules.append(
+            "address: " + " | ".join(_quote_literal(json.dumps(handle)) for handle in handles)
+        )
     spoken = {_ITEM_RULE[parameter.param_type] for tool in usable for parameter in tool.parameters}
     spoken |= {"THOUGHT", "ANSWER"}
     rules += [f"{name}: {body}" for name, body in _TERMINALS.items() if name in spoken]
@@ -68,17 +70,17 @@ def _needs_address(tool: Tool) -> bool:
     return any(parameter.param_type is ParamType.ADDRESS for parameter in tool.parameters)
 
 
-def _call(tool: Tool, *, has_handles: bool) -> str:
+def _build_call_rule(tool: Tool, *, has_handles: bool) -> str:
     parts: list[str] = []
     literal = f"{tool.name}\nAction Input: {{"
     for index, parameter in enumerate(tool.parameters):
         literal += ", " * (index > 0) + json.dumps(parameter.name, ensure_ascii=False) + ": "
-        parts += [_literal(literal), _value(parameter, has_handles=has_handles)]
+        parts += [_quote_literal(literal), _build_value_rule(parameter, has_handles=has_handles)]
         literal = ""
-    return " ".join([*parts, _literal(literal + "}")])
+    return " ".join([*parts, _quote_literal(literal + "}")])
 
 
-def _value(parameter: ParamDescription, *, has_handles: bool) -> str:
+def _build_value_rule(parameter: ParamDescription, *, has_handles: bool) -> str:
     item = _ITEM_RULE[parameter.param_type]
     if parameter.param_type < ParamType.STRING_ARRAY:
         return item
@@ -87,16 +89,16 @@ def _value(parameter: ParamDescription, *, has_handles: bool) -> str:
     return f'"[" ({item} (", " {item}){{0,{MAX_ARRAY_ITEMS - 1}}})? "]"'
 
 
-def _literal(text: str) -> str:
+def _quote_literal(text: str) -> str:
     """Write a text as a Lark string: JSON's escapes, but for control characters."""
     return json.dumps(text, ensure_ascii=False)
 
 
-def _digits(count: int) -> str:
+def _build_digits_pattern(count: int) -> str:
     return f"[0-9]{{{count}}}" if count else ""
 
 
-def _up_to(maximum: int) -> str:
+def _build_range_pattern(maximum: int) -> str:
     """Return a regular expression of the decimals from 1 to `maximum`, without leading zeros."""
     digits = str(maximum)
     branches = [f"[1-9][0-9]{{0,{len(digits) - 2}}}"]
@@ -104,7 +106,9 @@ def _up_to(maximum: int) -> str:
         lowest = "1" if position == 0 else "0"
         if digit > lowest:
             below = f"[{lowest}-{int(digit) - 1}]"
-            branches.append(digits[:position] + below + _digits(len(digits) - position - 1))
+            branches.append(
+                digits[:position] + below + _build_digits_pattern(len(digits) - position - 1)
+            )
     return "|".join([*branches, digits])
 
 
@@ -116,6 +120,6 @@ _TERMINALS = {
     "ANSWER": f"/{_FREE_FIRST}{_FREE}{{0,{MAX_TEXT_CHARACTERS - 1}}}/ & {_NO_HEX}",
     "STRING": f'/"{_STRING_CHARACTER}{{0,{MAX_TEXT_CHARACTERS}}}"/ & {_NO_HEX}',
     "BOOL": "/true|false/",
-    "UINT": f"/0|{_up_to(2**256 - 1)}/",
-    "INT": f"/0|{_up_to(2**255 - 1)}|-({_up_to(2**255)})/",
+    "UINT": f"/0|{_build_range_pattern(2**256 - 1)}/",
+    "INT": f"/0|{_build_range_pattern(2**255 - 1)}|-({_build_range_pattern(2**255)})/",
 }

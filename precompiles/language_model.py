@@ -145,7 +145,7 @@ class ModelProfile:
     """Price of an output token."""
 
 
-class Facts(Protocol):
+class ModelIdentity(Protocol):
     """What a language model's file and engine say of themselves."""
 
     @property
@@ -162,9 +162,9 @@ class Facts(Protocol):
 
 
 @runtime_checkable
-class Described(Protocol):
+class HasProfile(Protocol):
     """A language model that can be held against a chain's configuration."""
 
     @property
-    def profile_facts(self) -> Facts | None:
+    def profile_facts(self) -> ModelIdentity | None:
         """What it says of itself; None where it knows nothing."""

@@ -76,14 +76,14 @@ class GrammarViolationError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class HistoryStep:
     """One finished step: what the model said, and what came of it."""
 
     reasoning: str
     observation: str
 
 
-def past_steps(request: IterationRequest) -> tuple[Step, ...]:
+def parse_history(request: IterationRequest) -> tuple[HistoryStep, ...]:
     """Return the steps of a run so far, without the empty tail of the history arrays.
 
     Raises: Refusal: HistoryLengthMismatch, MalformedHistory (an empty reasoning before the last
@@ -92,7 +92,9 @@ def past_steps(request: IterationRequest) -> tuple[Step, ...]:
     reasonings, results = request.agent_reasoning, request.tool_results
     if len(reasonings) != len(results):
         raise Refusal("HistoryLengthMismatch", len(reasonings), len(results))
-    steps = [Step(reasoning=r, observation=o) for r, o in zip(reasonings, results, strict=True)]
+    steps = [
+        HistoryStep(reasoning=r, observation=o) for r, o in zip(reasonings, results, strict=True)
+    ]
     while steps and not (steps[-1].reasoning or steps[-1].observation):
         steps.pop()
     for index, step in enumerate(steps):
@@ -106,7 +108,7 @@ def past_steps(request: IterationRequest) -> tuple[Step, ...]:
 
 def build_prompt(
     request: IterationRequest,
-    steps: Sequence[Step],
+    steps: Sequence[HistoryStep],
     tools: Sequence[Tool],
     book: AddressBook,
     profile: ModelProfile,
@@ -119,7 +121,7 @@ def build_prompt(
     opening = AddressBook(request.base_prompt, [request.prompt])
     # Handles first: an escape ends in a letter or digit, which would hide the address behind it.
     base_prompt = escape_lines(opening.intern_base_prompt(request.base_prompt))
-    system = f"{_instructions(tools, opening)}\n\n{base_prompt}".rstrip("\n")
+    system = f"{_build_instructions(tools, opening)}\n\n{base_prompt}".rstrip("\n")
     segments = [
         Segment(text=profile.chat_prefix, is_template=True),
         Segment(text=system),
@@ -143,15 +145,15 @@ def parse(text: str, tools: Sequence[Tool], book: AddressBook) -> ToolUse | Fina
     """
     match = _OUTPUT.fullmatch(text)
     if match is None:
-        raise GrammarViolationError(f"not a thought with an action or an answer: {_quoted(text)}")
+        raise GrammarViolationError(f"not a thought with an action or an answer: {_quote(text)}")
     if match["answer"] is not None:
         return FinalAnswer(answer=book.expand(match["answer"]))
     tool = next((tool for tool in tools if tool.name == match["name"]), None)
     if tool is None:
-        raise GrammarViolationError(f"not one of the tools: {_quoted(match['name'])}")
+        raise GrammarViolationError(f"not one of the tools: {_quote(match['name'])}")
     if _NESTED.search(_STRINGS.sub("", match["arguments"])):
         # No parameter has it, and to read it 100,000 levels deep would end the process.
-        raise GrammarViolationError(f"lists in lists for {tool.name}: {_quoted(text)}")
+        raise GrammarViolationError(f"lists in lists for {tool.name}: {_quote(text)}")
     try:
         arguments = json.loads(match["arguments"])
         names = [parameter.name for parameter in tool.parameters]
@@ -161,14 +163,14 @@ def parse(text: str, tools: Sequence[Tool], book: AddressBook) -> ToolUse | Fina
             or json.dumps(arguments, ensure_ascii=False) != match["arguments"]
         ):
             raise GrammarViolationError(
-                f"not the parameters of {tool.name}: {_quoted(match['arguments'])}"
+                f"not the parameters of {tool.name}: {_quote(match['arguments'])}"
             )
         values = tuple(
-            _value(parameter.param_type, value, book)
+            _convert_value(parameter.param_type, value, book)
             for parameter, value in zip(tool.parameters, arguments.values(), strict=True)
         )
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise GrammarViolationError(f"not arguments of {tool.name}: {_quoted(text)}") from error
+        raise GrammarViolationError(f"not arguments of {tool.name}: {_quote(text)}") from error
     return ToolUse(
         tool=Address(tool.address),
         param_types=tuple(parameter.param_type for parameter in tool.parameters),
@@ -181,17 +183,17 @@ def parse(text: str, tools: Sequence[Tool], book: AddressBook) -> ToolUse | Fina
     )
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Return a text's beginning: what breaks the rules may be of any length."""
     return repr(text if len(text) <= QUOTED_CHARACTERS else text[:QUOTED_CHARACTERS] + "…")
 
 
-def thought_of(text: str) -> str:
+def extract_thought(text: str) -> str:
     """Return the thought that a model's text begins with."""
     return text.split("\n", 1)[0].strip()
 
 
-def _instructions(tools: Sequence[Tool], book: AddressBook) -> str:
+def _build_instructions(tools: Sequence[Tool], book: AddressBook) -> str:
     start = "Answer the user's questions as best you can."
     if not tools:
         return f"{start}\n\n{_FORMAT_WITHOUT_TOOLS}"
@@ -215,35 +217,35 @@ def _describe_parameter(parameter: ParamDescription, book: AddressBook) -> str:
     return f"{name} ({parameter.param_type.words}): {description}"
 
 
-def _value(param_type: ParamType, value: object, book: AddressBook) -> Value:
+def _convert_value(param_type: ParamType, value: object, book: AddressBook) -> Value:
     if param_type >= ParamType.STRING_ARRAY:
         item_type = ParamType(param_type - ParamType.STRING_ARRAY)
         if not isinstance(value, list):
             raise TypeError(f"not a list: {value!r}")
         if len(value) > MAX_ARRAY_ITEMS:
             raise ValueError(f"{len(value)} items, at most {MAX_ARRAY_ITEMS}")
-        return [_item(item_type, item, book) for item in value]  # type: ignore[return-value]
-    return _item(param_type, value, book)
+        return [_convert_item(item_type, item, book) for item in value]  # type: ignore[return-value]
+    return _convert_item(param_type, value, book)
 
 
-def _item(param_type: ParamType, value: object, book: AddressBook) -> str | bool | int:
+def _convert_item(param_type: ParamType, value: object, book: AddressBook) -> str | bool | int:
     if param_type is ParamType.ADDRESS:
-        return book.address(_typed(value, str))
+        return book.resolve(_require_type(value, str))
     if param_type is ParamType.STRING:
-        text = _typed(value, str)
+        text = _require_type(value, str)
         if len(text) > MAX_TEXT_CHARACTERS or "0x" in text or "0X" in text:
             raise ValueError(f"too long, or with 0x: {text!r}")
         return book.expand(text)
     if param_type is ParamType.BOOL:
-        return _typed(value, bool)
-    number = _typed(value, int)
+        return _require_type(value, bool)
+    number = _require_type(value, int)
     low, high = (0, 2**256) if param_type is ParamType.UINT else (-(2**255), 2**255)
     if not low <= number < high:
         raise ValueError(f"out of range: {number}")
     return number
 
 
-def _typed(value: object, kind: type[Kind]) -> Kind:
+def _require_type(value: object, kind: type[Kind]) -> Kind:
     # `True` is an `int` to isinstance, and must not become one here.
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
         raise TypeError(f"not a {kind.__name__}: {value!r}")

@@ -1,6 +1,6 @@
 """Every address and limit of the executor precompile, with its unit and its reason.
 
-Prices are a chain's own: those of the executor's work in its `gas.Schedule`, those of tokens
+Prices are a chain's own: those of the executor's work in its `gas.GasSchedule`, those of tokens
 in its models (`ModelProfile`), whose default ones are at the foot of this file. Gas is
 charged in this order, each before the work it pays for: base and calldata bytes, metadata reads,
 metadata bytes, tools and parameters, prompt tokens, output tokens.

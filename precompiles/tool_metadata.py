@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from eth.abc import ComputationAPI
 
-    from precompiles.gas import Schedule
+    from precompiles.gas import GasSchedule
 
     T = TypeVar("T")
 
@@ -64,11 +64,11 @@ class Tool:
 
 
 def read_tools(
-    computation: ComputationAPI, addresses: Sequence[Address], schedule: Schedule
+    computation: ComputationAPI, addresses: Sequence[Address], schedule: GasSchedule
 ) -> tuple[Tool, ...]:
     """Read the metadata of every tool, in order.
 
-    Gas:    per read: the account's access, what the tool burns, `Schedule.metadata_gas`.
+    Gas:    per read: the account's access, what the tool burns, `GasSchedule.metadata_gas`.
     Raises: Refusal: ToolWithoutCode, ToolMetadataFailed, ToolMetadataTooLarge,
             MalformedToolMetadata, DuplicateToolName, DuplicateParameterName, CallDepthExceeded.
             OutOfGas: a read fails with less than the schedule's `metadata_read_gas` to burn.
@@ -96,7 +96,7 @@ def _set_reading(computation: ComputationAPI, *, reading: bool) -> None:
     computation.state.set_transient_storage(EXECUTOR_ADDRESS, _READING_SLOT, flag)
 
 
-def _read_tool(computation: ComputationAPI, address: Address, schedule: Schedule) -> Tool:
+def _read_tool(computation: ComputationAPI, address: Address, schedule: GasSchedule) -> Tool:
     name = _read(computation, schedule, address, NAME_SELECTOR, decode_string)
     _check_name(address, NAME_SELECTOR, name)
     description = _read(computation, schedule, address, DESCRIPTION_SELECTOR, decode_string)
@@ -129,12 +129,12 @@ def _check_name(address: Address, selector: bytes, name: str) -> None:
 
 def _read(
     computation: ComputationAPI,
-    schedule: Schedule,
+    schedule: GasSchedule,
     address: Address,
     selector: bytes,
     decode: Callable[[bytes], T],
 ) -> T:
-    data = _static_call(computation, schedule.metadata_read_gas, address, selector)
+    data = _call_static(computation, schedule.metadata_read_gas, address, selector)
     computation.consume_gas(schedule.metadata_gas(len(data)), reason="Executor metadata bytes")
     try:
         return decode(data)
@@ -144,7 +144,7 @@ def _read(
         raise Refusal("MalformedToolMetadata", address, selector, "invalid UTF-8") from error
 
 
-def _static_call(
+def _call_static(
     computation: ComputationAPI, most_gas: int, address: Address, selector: bytes
 ) -> bytes:
     """Call a tool as `STATICCALL` would with at most `most_gas`, and return what it returns."""

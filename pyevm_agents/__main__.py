@@ -22,7 +22,7 @@ STDERR = 2
 def main() -> None:
     """Run the command line; Ctrl-C ends it with one line, whatever it is doing."""
     try:
-        _command_line()()
+        _import_command_line()()
     except (KeyboardInterrupt, RuntimeError) as error:
         if not is_interrupt(error):
             raise
@@ -30,7 +30,7 @@ def main() -> None:
         _stop()
 
 
-def _command_line() -> Callable[[], None]:
+def _import_command_line() -> Callable[[], None]:
     """Import the command line; Ctrl-C ends the process meanwhile.
 
     No exception does: in what is called when an object is gone, Python lets go of any.

@@ -13,13 +13,13 @@ from pathlib import Path
 from pyevm_agents.errors import AgentsError, ConfigError
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_atomically(path: Path, data: bytes) -> None:
     """Write a file; what was there before stays where that fails.
 
     Raises: ConfigError: the file can't be written.
     """
     try:
-        replace_whole(path, data)
+        replace_atomically(path, data)
     except OSError as error:
         raise ConfigError(f"{path}: can't be written: {error.strerror}") from error
 
@@ -29,8 +29,8 @@ def is_stream(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def replace_whole(path: Path, data: bytes) -> None:
-    """Write a file as `write_whole` does; a link leads to it, a device or a pipe is written to.
+def replace_atomically(path: Path, data: bytes) -> None:
+    """Write a file atomically; a link leads to it, a device or a pipe is written to.
 
     Raises: OSError: it can't be written.
     """
@@ -51,7 +51,7 @@ def replace_whole(path: Path, data: bytes) -> None:
             draft.unlink(missing_ok=True)
 
 
-def require_file_place(path: Path) -> None:
+def require_file_path(path: Path) -> None:
     """Refuse a place where no file can be written.
 
     Raises: ConfigError.
@@ -64,7 +64,7 @@ def require_file_place(path: Path) -> None:
         raise ConfigError(f"{path} can't be written; name another place")
 
 
-def require_folder_place(path: Path) -> None:
+def require_folder_path(path: Path) -> None:
     """Refuse a place where no folder is and none can be made.
 
     Raises: ConfigError.
@@ -81,7 +81,7 @@ def write_output_file(path: Path, content: str | bytes) -> None:
     """
     data = content.encode() if isinstance(content, str) else content
     try:
-        replace_whole(path, data)
+        replace_atomically(path, data)
     except OSError as error:
         raise AgentsError(
             f"{path} could not be written: {error.strerror}; what was there is there still"

@@ -39,7 +39,7 @@ class Artifact:
     bytecode: bytes
     """Creation code, without constructor arguments."""
 
-    def creation(self, *arguments: object) -> bytes:
+    def encode_creation(self, *arguments: object) -> bytes:
         """Return the data of the transaction that deploys the contract.
 
         Raises: ConfigError: the number or the types of arguments are not the constructor's.
@@ -48,22 +48,22 @@ class Artifact:
         types = get_abi_input_types(constructor) if constructor else []
         return self.bytecode + _encode(f"{self.name} constructor", types, arguments)
 
-    def call(self, function: str, *arguments: object) -> bytes:
+    def encode_call(self, function: str, *arguments: object) -> bytes:
         """Return the calldata of a function, given by its name.
 
         Raises: ConfigError: there is no such function, or it takes other arguments.
         """
-        abi = self._function(function, len(arguments))
+        abi = self._find_function(function, len(arguments))
         types = get_abi_input_types(abi)
         return function_abi_to_4byte_selector(abi) + _encode(function, types, arguments)
 
-    def result(self, function: str, output: bytes) -> Any:  # noqa: ANN401 - what Solidity returns
+    def decode_result(self, function: str, output: bytes) -> Any:  # noqa: ANN401 - what Solidity returns
         """Return what a function returned: its value, or a tuple where it has several."""
         abi = next(e for e in self.abi if e["type"] == "function" and e["name"] == function)
         values = decode(get_abi_output_types(abi), output)
         return values[0] if len(values) == 1 else values
 
-    def _function(self, name: str, argument_count: int) -> ABIFunction:
+    def _find_function(self, name: str, argument_count: int) -> ABIFunction:
         for element in self.abi:
             if element["type"] != "function" or element["name"] != name:
                 continue
@@ -73,14 +73,14 @@ class Artifact:
 
 
 @cache
-def artifact(name: str) -> Artifact:
+def load_artifact(name: str) -> Artifact:
     """Return a compiled contract of ours by its name, such as `WalletAgent`.
 
     Raises: ConfigError: there is no such contract; the message lists those there are.
     """
     file = _build_folder() / f"{name}.json"
     if not file.is_file():
-        raise ConfigError(f"no contract {name!r}; there are {', '.join(artifact_names())}")
+        raise ConfigError(f"no contract {name!r}; there are {', '.join(list_artifacts())}")
     form = json.loads(file.read_text())
     return Artifact(
         name=name,
@@ -89,7 +89,7 @@ def artifact(name: str) -> Artifact:
     )
 
 
-def artifact_names() -> tuple[str, ...]:
+def list_artifacts() -> tuple[str, ...]:
     """Return the names of all compiled contracts of ours, in order."""
     return tuple(sorted(file.name.removesuffix(".json") for file in _build_folder().iterdir()))
 
@@ -107,14 +107,15 @@ def _encode(what: str, types: Sequence[str], arguments: Sequence[object]) -> byt
         return encode(types, arguments)
     except (EncodingError, TypeError, ValueError, OverflowError) as error:
         raise ConfigError(
-            f"{what} takes ({', '.join(types)}), which {_shown(arguments)} is not: {error}"
+            f"{what} takes ({', '.join(types)}), "
+            f"which {_format_arguments(arguments)} is not: {error}"
         ) from error
 
 
-def _shown(arguments: Sequence[object]) -> str:
-    return _bounded(f"({', '.join(_bounded(repr(argument)) for argument in arguments)})")
+def _format_arguments(arguments: Sequence[object]) -> str:
+    return _truncate(f"({', '.join(_truncate(repr(argument)) for argument in arguments)})")
 
 
-def _bounded(text: str) -> str:
+def _truncate(text: str) -> str:
     """Return a text that fits into a message."""
     return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:MAX_SHOWN_CHARACTERS]}…"

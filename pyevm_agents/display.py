@@ -13,7 +13,7 @@ STEERING = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 """Characters that have no width or turn the direction of writing: a text could hide another."""
 
 
-def shown(text: str, max_characters: int = MAX_SHOWN_CHARACTERS) -> str:
+def sanitize(text: str, max_characters: int = MAX_SHOWN_CHARACTERS) -> str:
     """Return a stranger's text on one line, without what steers a terminal, and not too long."""
     text = STEERING.sub("", escape_line(text))
     if len(text) > max_characters:
@@ -21,6 +21,6 @@ def shown(text: str, max_characters: int = MAX_SHOWN_CHARACTERS) -> str:
     return text
 
 
-def counted(count: int, thing: str) -> str:
+def pluralize(count: int, thing: str) -> str:
     """Return a number of things in words."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"

@@ -9,14 +9,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyevm_agents.rpc.method_table import Optional
-from pyevm_agents.rpc.methods.registry import all_methods
-from pyevm_agents.rpc.unsupported import ABSENT
+from pyevm_agents.rpc.method_table import OptionalParam
+from pyevm_agents.rpc.methods.registry import collect_methods
+from pyevm_agents.rpc.unsupported import UNSUPPORTED_METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pyevm_agents.rpc.method_table import Method
+    from pyevm_agents.rpc.method_table import RpcMethod
 
 FILE = Path(__file__).parent.parent / "docs" / "methods.md"
 
@@ -44,17 +44,17 @@ Methods that other nodes have and this one has not. Each is answered with -32601
 
 def document() -> str:
     """Return the file's text."""
-    methods = all_methods()
+    methods = collect_methods()
     names = sorted(methods, key=_order)
     sections = (
         _section(namespace, (methods[name] for name in group))
         for namespace, group in groupby(names, _namespace)
     )
-    absent = (f"| `{name}` | {why} |\n" for name, why in sorted(ABSENT.items()))
+    absent = (f"| `{name}` | {why} |\n" for name, why in sorted(UNSUPPORTED_METHODS.items()))
     return HEAD + "".join(sections) + ABSENT_HEAD + "".join(absent)
 
 
-def _section(namespace: str, methods: Iterable[Method]) -> str:
+def _section(namespace: str, methods: Iterable[RpcMethod]) -> str:
     rows = "".join(
         f"| `{method.name}` | {_parameters(method)} | {_cell(method.description)} |\n"
         for method in methods
@@ -62,13 +62,13 @@ def _section(namespace: str, methods: Iterable[Method]) -> str:
     return f"## {namespace}\n\n| method | parameters | what it does |\n|---|---|---|\n{rows}\n"
 
 
-def _parameters(method: Method) -> str:
+def _parameters(method: RpcMethod) -> str:
     return ", ".join(_named(method)) or "none"
 
 
-def _named(method: Method) -> Iterator[str]:
+def _named(method: RpcMethod) -> Iterator[str]:
     for parameter, name in zip(method.parameters, method.names, strict=True):
-        yield f"`[{name}]`" if isinstance(parameter, Optional) else f"`{name}`"
+        yield f"`[{name}]`" if isinstance(parameter, OptionalParam) else f"`{name}`"
 
 
 def _cell(text: str) -> str:
@@ -87,4 +87,4 @@ def _order(name: str) -> tuple[int, str, str]:
 
 if __name__ == "__main__":
     FILE.write_text(document(), encoding="utf-8")
-    print(f"{FILE}: {len(all_methods())} methods, {len(ABSENT)} absent")
+    print(f"{FILE}: {len(collect_methods())} methods, {len(UNSUPPORTED_METHODS)} absent")

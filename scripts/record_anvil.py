@@ -60,7 +60,7 @@ def record(scenario: Scenario) -> dict[str, Any]:
     """Return anvil's answers of one scenario."""
     snapshot = ask("evm_snapshot")
     chain = scenario.chain()
-    header = chain.next_header()
+    header = chain.build_next_header()
     for address, account in scenario.all_accounts().items():
         name = "0x" + address.hex()
         ask("anvil_setBalance", name, hex(account.balance_wei))

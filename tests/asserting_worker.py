@@ -14,12 +14,12 @@ from pyevm_agents.models.llama import worker
 from pyevm_agents.models.llama.build_profile import BATCH_TOKENS
 
 if TYPE_CHECKING:
-    from pyevm_agents.models.engine_messages import Reply, Request
+    from pyevm_agents.models.engine_messages import EngineReply, EngineRequest
 
 
-def oversized(self: worker.Worker, _request: Request) -> Reply:
+def oversized(self: worker.EngineWorker, _request: EngineRequest) -> EngineReply:
     """Hand llama.cpp more tokens at once than its context was made for."""
-    context = self._evaluator()
+    context = self._require_context()
     context.forget()
     count = BATCH_TOKENS + 1
     batch = llama_cpp.llama_batch_init(count, 0, 1)

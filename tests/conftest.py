@@ -17,7 +17,7 @@ from hypothesis import settings
 from precompiles.gas import DEFAULT_SCHEDULE
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_FORK, ChainConfig
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.models import LlamaModel, Vocabulary
 from pyevm_agents.vm import AgentComputation
 from tests.byte_model import PROFILE, ByteModel
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from eth.abc import ComputationAPI, ReceiptAPI
 
-    from precompiles.gas import Schedule
+    from precompiles.gas import GasSchedule
     from precompiles.language_model import GenerationRequest, ModelProfile
 
 # A loaded machine makes single examples slow; pytest's own limit on a test's time is enough.
@@ -150,13 +150,13 @@ class Bench:
     ) -> tuple[ReceiptAPI, ComputationAPI]:
         sender = Address(key.public_key.to_canonical_address())
         call = Call(to=to, sender=sender, data=data, gas=gas, value_wei=value_wei)
-        unsigned = self.chain.unsigned_transaction(call)
+        unsigned = self.chain.build_unsigned_transaction(call)
         signed = unsigned.as_signed_transaction(key, chain_id=self.chain.config.chain_id)
         mined = self.chain.mine([signed])
         return mined.receipts[0], mined.computations[0]
 
     def deploy(self, name: str, *arguments: object) -> Address:
-        receipt, computation = self.send(None, artifact(name).creation(*arguments))
+        receipt, computation = self.send(None, load_artifact(name).encode_creation(*arguments))
         assert receipt.state_root == b"\x01", computation.error
         return computation.msg.storage_address
 
@@ -169,10 +169,10 @@ class Bench:
         return computation
 
     def read(self, name: str, address: Address, function: str, *arguments: object) -> Any:  # noqa: ANN401
-        contract = artifact(name)
-        computation = self.call(address, contract.call(function, *arguments))
+        contract = load_artifact(name)
+        computation = self.call(address, contract.encode_call(function, *arguments))
         computation.raise_if_error()
-        return contract.result(function, computation.output)
+        return contract.decode_result(function, computation.output)
 
 
 @pytest.fixture
@@ -183,7 +183,7 @@ def bench() -> Callable[..., Bench]:
         script: Iterable[str] | Callable[[GenerationRequest], str] = (),
         *,
         profile: ModelProfile = PROFILE,
-        schedule: Schedule = DEFAULT_SCHEDULE,
+        schedule: GasSchedule = DEFAULT_SCHEDULE,
         block_gas_limit: int = 30_000_000,
         codes: Mapping[Address, bytes] | None = None,
         fork: str = DEFAULT_FORK,

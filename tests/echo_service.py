@@ -6,7 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from pyevm_agents.rpc.errors import METHOD_NOT_FOUND, RpcError, WouldWaitError
+from pyevm_agents.rpc.errors import METHOD_NOT_FOUND, RpcError, WouldBlockError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +72,7 @@ class EchoService:
         self, method: str, params: Params, session: Session, *, may_wait: bool = True
     ) -> object:
         if method == "shy" and not may_wait:
-            raise WouldWaitError
+            raise WouldBlockError
         self.calls += 1
         known = self._methods.get(method)
         if known is None:

@@ -15,14 +15,14 @@ from pathlib import Path
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Mining, Node
-from pyevm_agents.node.keys import derived_keys
-from pyevm_agents.rpc.methods.registry import node_service
+from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, MiningMode, Node
+from pyevm_agents.node.keys import derive_keys
+from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.server import Server, ServerOptions
 from tests.byte_model import PROFILE, ByteModel
 
 ANSWER = " I know.\nFinal Answer: As you like."
-KEYS = Keys(derived_keys(DEFAULT_MNEMONIC, 5))
+KEYS = Keys(derive_keys(DEFAULT_MNEMONIC, 5))
 
 
 def kept_chain(folder: Path) -> Chain:
@@ -34,14 +34,14 @@ def kept_chain(folder: Path) -> Chain:
 
 
 async def serve(node: Node) -> None:
-    async with Server(node_service(node), ServerOptions(port=0)) as server:
+    async with Server(build_node_service(node), ServerOptions(port=0)) as server:
         print(server.url, flush=True)  # noqa: T201 - who started it reads it
-        await server.stopped()
+        await server.wait_stopped()
 
 
 def main() -> None:
     folder, automatic, interval = sys.argv[1:]
-    mining = Mining(is_automatic=automatic == "yes", interval_seconds=float(interval))
+    mining = MiningMode(is_automatic=automatic == "yes", interval_seconds=float(interval))
     asyncio.run(serve(Node(kept_chain(Path(folder)), now=time.time, keys=KEYS, mining=mining)))
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import aiohttp
 
-    from pyevm_agents.rpc.dispatcher import Watch
+    from pyevm_agents.rpc.dispatcher import RequestListener
 
     Talk = Callable[["Served"], Awaitable[None]]
 
@@ -120,7 +120,7 @@ class Served:
     @property
     def answering(self) -> int:
         """How many requests over HTTP the server has read and not answered."""
-        return len(self.server._handler.answering)  # noqa: SLF001 - nobody else asks
+        return len(self.server._handler.running_tasks)  # noqa: SLF001 - nobody else asks
 
     @property
     def is_stopping(self) -> bool:
@@ -142,7 +142,7 @@ def serve(
     talk: Talk,
     *,
     service: EchoService | None = None,
-    watch: Watch | None = None,
+    watch: RequestListener | None = None,
     options: ServerOptions | None = None,
 ) -> None:
     """Run a server for as long as a test talks to it."""
@@ -150,7 +150,7 @@ def serve(
 
 
 async def _serve(
-    talk: Talk, service: EchoService, watch: Watch | None, options: ServerOptions
+    talk: Talk, service: EchoService, watch: RequestListener | None, options: ServerOptions
 ) -> None:
     async with asyncio.timeout(TEST_SECONDS), Server(service, options, watch=watch) as server:
         served = Served(server, service)

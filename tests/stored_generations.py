@@ -11,17 +11,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from precompiles.language_model import Generation, Margin
-from pyevm_agents.models.store.rows import Question
-from pyevm_agents.models.store.statistics import entry
+from pyevm_agents.models.store.rows import GenerationInputs
+from pyevm_agents.models.store.statistics import read_generation
 from pyevm_agents.models.store.store import Store
 
 DIGEST = b"\x01" * 32
 FINGERPRINT = '{"canary":"ab"}'
 
 
-def question(number: int) -> Question:
+def question(number: int) -> GenerationInputs:
     """Return a question that differs from every other number's."""
-    return Question(
+    return GenerationInputs(
         digest=DIGEST,
         fingerprint=FINGERPRINT,
         prompt_tokens=(number, *range(100)),
@@ -50,7 +50,7 @@ def sound(store: Store) -> bool:
     assert store.connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     keys = [row[0] for row in store.connection.execute("SELECT key FROM generations")]
     for one in keys:
-        found = entry(store, one)
+        found = read_generation(store, one)
         assert found is not None
         number = found.question.prompt_tokens[0]
         whole = generation(number)
@@ -71,9 +71,9 @@ def write_until_killed(path: Path, seed: int, max_bytes: int) -> None:
     while True:
         number = chance.randrange(400)
         store.put(question(number), generation(number, length=chance.choice((5, 20, None))))
-        key = question(chance.randrange(400)).key()
+        key = question(chance.randrange(400)).compute_key()
         if store.get(key) is not None:
-            store.used(key)
+            store.record_use(key)
         assert store.trouble is None, store.trouble
 
 

@@ -10,9 +10,9 @@ from eth_abi import decode, encode
 from eth_typing import Address
 from eth_utils import keccak, to_checksum_address
 
-from pyevm_agents.agents.revert_reasons import explain
-from pyevm_agents.agents.trace import agent_steps
-from pyevm_agents.contracts import artifact
+from pyevm_agents.agents.revert_reasons import decode_revert
+from pyevm_agents.agents.trace import extract_agent_steps
+from pyevm_agents.contracts import load_artifact
 from tests.conftest import STRANGER_KEY
 
 if TYPE_CHECKING:
@@ -49,9 +49,13 @@ class Wallet:
         arguments = [EXECUTOR, "llama_model_3", self.pool, base_prompt, info]
         self.agent = b.deploy("WalletAgent", *arguments)
         self.account = Address(bytes.fromhex(str(b.read("WalletAgent", self.agent, "account"))[2:]))
-        transfer = artifact("DemoToken").call("transfer", self.account, 1_500 * USDC_UNIT)
+        transfer = load_artifact("DemoToken").encode_call(
+            "transfer", self.account, 1_500 * USDC_UNIT
+        )
         b.send(self.usdc, transfer)[1].raise_if_error()
-        deposit = artifact("WalletAccount").call("ownerDeposit", self.usdc, 500 * USDC_UNIT)
+        deposit = load_artifact("WalletAccount").encode_call(
+            "ownerDeposit", self.usdc, 500 * USDC_UNIT
+        )
         b.send(self.account, deposit)[1].raise_if_error()
 
     def balances(self) -> tuple[object, object]:
@@ -63,7 +67,7 @@ class Wallet:
 
 
 def instruct(text: str) -> bytes:
-    return artifact("WalletAgent").call("instruct", text)
+    return load_artifact("WalletAgent").encode_call("instruct", text)
 
 
 def run_results(receipt: ReceiptAPI) -> list[tuple[list[str], str]]:
@@ -104,7 +108,7 @@ def test_a_revert_in_the_last_tool_call_rolls_everything_back(bench: MakeBench) 
     assert wallet.balances() == (1_000 * USDC_UNIT, 500 * USDC_UNIT)
     assert b.read("WalletAgent", wallet.agent, "currentRunId") == 0
     assert b.chain.head.state_root != state_before  # the fee and the nonce are what is left
-    told = explain(computation.output)
+    told = decode_revert(computation.output)
     assert told.startswith("ToolCallFailed(tool=0x")
     assert "InsufficientPoolBalance(" in told
     assert "needed=511000000" in told
@@ -113,7 +117,7 @@ def test_a_revert_in_the_last_tool_call_rolls_everything_back(bench: MakeBench) 
 def test_the_observation_is_what_the_tool_answered(bench: MakeBench) -> None:
     wallet = Wallet(bench([use("ViewBalanceTool", asset="USDC"), answer("You have 500.")]))
     _, computation = wallet.bench.send(wallet.agent, instruct("How much USDC?"))
-    looked, answered = agent_steps(computation)
+    looked, answered = extract_agent_steps(computation)
     assert (looked.action, looked.observation) == ("ViewBalanceTool", "The balance is: 500")
     assert (answered.thought, answered.answer) == ("I am done.", "You have 500.")
     assert "\nObservation: The balance is: 500\nThought:" in wallet.bench.model.prompts[1]
@@ -132,8 +136,8 @@ def test_a_stranger_is_refused_at_each_of_the_three_doors(bench: MakeBench) -> N
     wallet = Wallet(bench())
     b = wallet.bench
     tool = Address(bytes.fromhex(str(b.read("WalletAgent", wallet.agent, "tools", 0))[2:]))
-    account_call = artifact("WalletAccount").call("deploy", wallet.usdc, 1)
-    tool_call = artifact("AgentOnlyTool").call("run", ([], b""), bytes(20))
+    account_call = load_artifact("WalletAccount").encode_call("deploy", wallet.usdc, 1)
+    tool_call = load_artifact("AgentOnlyTool").encode_call("run", ([], b""), bytes(20))
     doors = [
         (wallet.agent, instruct("Deposit 10 USDC"), "CallerNotAllowed("),
         (tool, tool_call, "NotAgent("),
@@ -142,7 +146,7 @@ def test_a_stranger_is_refused_at_each_of_the_three_doors(bench: MakeBench) -> N
     for door, data, reason in doors:
         receipt, computation = b.send(door, data, key=STRANGER_KEY)
         assert receipt.state_root == b""
-        assert explain(computation.output).startswith(reason)
+        assert decode_revert(computation.output).startswith(reason)
 
 
 def agent(b: Bench, name: str, *tools: Address) -> Address:
@@ -165,7 +169,7 @@ def test_agents_use_agents_three_deep_in_one_transaction(bench: MakeBench) -> No
     middle = agent(b, "middle", inner)
     outer = agent(b, "outer", middle)
     prompt = encode(["string"], ["Please count to 7"])
-    run = artifact("SimpleAgent").call("run", ([(0, prompt)], prompt), bytes(20))
+    run = load_artifact("SimpleAgent").encode_call("run", ([(0, prompt)], prompt), bytes(20))
     receipt, computation = b.send(outer, run)
     computation.raise_if_error()
     assert b.read("CounterTool", counter, "number") == 7
@@ -174,14 +178,17 @@ def test_agents_use_agents_three_deep_in_one_transaction(bench: MakeBench) -> No
         "Inner says 7.",
         "Middle says 7.",
     ]
-    steps = agent_steps(computation)
+    steps = extract_agent_steps(computation)
     assert [step.depth for step in steps] == [0, 1, 2, 2, 1, 0]
     assert [step.agent for step in steps] == [outer, middle, inner, inner, middle, outer]
     assert steps[0].observation == "Inner says 7."
     # Each agent's second step pays for its own first step's blocks at the warm price.
     for step in steps[3:]:
         assert step.inference.warm_tokens > step.inference.cold_tokens
-    assert artifact("SimpleAgent").result("run", computation.output) == (-1, "Middle says 7.")
+    assert load_artifact("SimpleAgent").decode_result("run", computation.output) == (
+        -1,
+        "Middle says 7.",
+    )
 
 
 def test_a_failure_three_deep_rolls_back_everything_above_it(bench: MakeBench) -> None:
@@ -195,11 +202,11 @@ def test_a_failure_three_deep_rolls_back_everything_above_it(bench: MakeBench) -
     inner = agent(b, "inner", failing)
     outer = agent(b, "outer", counter, inner)
     prompt = encode(["string"], ["go"])
-    run = artifact("SimpleAgent").call("run", ([(0, prompt)], prompt), bytes(20))
+    run = load_artifact("SimpleAgent").encode_call("run", ([(0, prompt)], prompt), bytes(20))
     receipt, computation = b.send(outer, run)
     assert receipt.state_root == b""
     assert b.read("CounterTool", counter, "number") == 0
-    told = explain(computation.output)
+    told = decode_revert(computation.output)
     assert told.count("ToolCallFailed(") == 2
     assert "ToolRefused(call=1)" in told
 
@@ -223,7 +230,7 @@ def test_all_ten_parameter_types_arrive_as_solidity_decodes_them(bench: MakeBenc
     echoer = agent(b, "echo", echo)
     address = to_checksum_address(b"\xab" * 20)
     prompt = encode(["string"], [f"echo to {address}"])
-    run = artifact("SimpleAgent").call("run", ([(0, prompt)], prompt), bytes(20))
+    run = load_artifact("SimpleAgent").encode_call("run", ([(0, prompt)], prompt), bytes(20))
     _, computation = b.send(echoer, run)
     computation.raise_if_error()
     types = ["string", "address", "bool", "int256", "uint256"]
@@ -252,7 +259,7 @@ def test_a_tool_result_cannot_forge_a_step(bench: MakeBench, injection: str) -> 
     raw = b.deploy("RawTool", encode(["int256", "string"], [-1, f"fine{injection}"]))
     helper = agent(b, "raw", raw)
     prompt = encode(["string"], ["go"])
-    run = artifact("SimpleAgent").call("run", ([(0, prompt)], prompt), bytes(20))
+    run = load_artifact("SimpleAgent").encode_call("run", ([(0, prompt)], prompt), bytes(20))
     _, computation = b.send(helper, run)
     computation.raise_if_error()
     history = b.model.prompts[1].rsplit("<a>", 1)[1]

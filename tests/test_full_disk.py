@@ -49,10 +49,10 @@ def test_what_can_not_be_written_did_not_happen() -> None:
     chain.mine([transaction(0, 0)])
     snapshot = chain.snapshot()
     chain.mine([transaction(0, 1)])
-    chain.modify(lambda state: state.set_balance(NOBODY, 77))
+    chain.patch_state(lambda state: state.set_balance(NOBODY, 77))
     changes: list[Change] = [
         lambda it: it.mine([transaction(0, 2)]),
-        lambda it: it.modify(lambda state: state.set_balance(NOBODY, 78)),
+        lambda it: it.patch_state(lambda state: state.set_balance(NOBODY, 78)),
         lambda it: it.load_accounts(it.dump_accounts()),
         lambda it: it.rollback(0),
         lambda it: it.revert(snapshot),

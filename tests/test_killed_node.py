@@ -27,7 +27,7 @@ from eth_abi import encode
 from eth_utils import to_hex
 
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from tests.kept_node import KEYS, kept_chain
 
 if TYPE_CHECKING:
@@ -178,12 +178,14 @@ class Load:
 
 
 PROMPT = encode(["string"], ["Hello."])
-RUN = to_hex(artifact("SimpleAgent").call("run", ([(0, PROMPT)], PROMPT), bytes(20)))
+RUN = to_hex(load_artifact("SimpleAgent").encode_call("run", ([(0, PROMPT)], PROMPT), bytes(20)))
 
 
 def deployed(ask: Ask) -> str:
     texts = ("agent", "An agent.", "what to do", "You are an agent.")
-    creation = artifact("SimpleAgent").creation(EXECUTOR_ADDRESS, "bytes", *texts, [], 3)
+    creation = load_artifact("SimpleAgent").encode_creation(
+        EXECUTOR_ADDRESS, "bytes", *texts, [], 3
+    )
     form = {"from": DEPLOYER, "data": to_hex(creation), "gas": hex(5_000_000)}
     made = ask("eth_sendTransaction", form)
     return str(ask("eth_getTransactionReceipt", made)["contractAddress"])
@@ -219,7 +221,7 @@ def check_folder(folder: Path, told: Told, checked: int) -> int:
 
 
 def check_block(chain: Chain, number: int, told: Told) -> None:
-    record = chain.record(chain.header(number))
+    record = chain.block_with_receipts(chain.header(number))
     block = record.block
     for index, transaction in enumerate(block.transactions):
         receipt, computation = chain.replay(record, index)

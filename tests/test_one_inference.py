@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from pyevm_agents.agents.trace import agent_steps
+from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Call
-from pyevm_agents.contracts import artifact
-from pyevm_agents.devnet.chain import development_chain
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.devnet.chain import create_development_chain
 from pyevm_agents.devnet.wallet_demo import DEFAULT_INSTRUCTION, WalletDemo
 from pyevm_agents.models import Store
 
@@ -45,9 +45,9 @@ class Counted:
 
 def everything(model: Counted, store: Store | None) -> tuple[int, list[str]]:
     """Call, estimate, send, trace, replay; return the steps and what each of them said."""
-    wallet = WalletDemo(development_chain(model, model.profile_facts, store=store))
+    wallet = WalletDemo(create_development_chain(model, model.profile_facts, store=store))
     chain = wallet.chain
-    data = artifact("WalletAgent").call("instruct", DEFAULT_INSTRUCTION)
+    data = load_artifact("WalletAgent").encode_call("instruct", DEFAULT_INSTRUCTION)
     call = Call(to=wallet.agent, sender=wallet._owner.address, data=data)  # noqa: SLF001
     called = chain.call(call)
     assert called.error is None
@@ -60,7 +60,11 @@ def everything(model: Counted, store: Store | None) -> tuple[int, list[str]]:
         texts.append([step.inference.text for step in run.steps])
         chain.revert(before)
         before = chain.snapshot()
-    assert texts[0] == texts[1] == [step.inference.text for step in agent_steps(called.computation)]
+    assert (
+        texts[0]
+        == texts[1]
+        == [step.inference.text for step in extract_agent_steps(called.computation)]
+    )
     return len(texts[0]), texts[0]
 
 
@@ -83,8 +87,8 @@ def test_one_inference_a_step_and_none_for_who_shares_the_store(
 
 def test_what_the_gas_cut_is_continued_when_there_is_more(llama: LlamaModel) -> None:
     model = Counted(llama)
-    wallet = WalletDemo(development_chain(model, model.profile_facts))
-    data = artifact("WalletAgent").call("instruct", DEFAULT_INSTRUCTION)
+    wallet = WalletDemo(create_development_chain(model, model.profile_facts))
+    data = load_artifact("WalletAgent").encode_call("instruct", DEFAULT_INSTRUCTION)
     call = Call(to=wallet.agent, sender=wallet._owner.address, data=data)  # noqa: SLF001
     for gas in range(3_500_000, 6_500_000, 80_000):  # A step's text takes some 250,000.
         outcome = wallet.chain.call(replace(call, gas=gas))
@@ -92,7 +96,7 @@ def test_what_the_gas_cut_is_continued_when_there_is_more(llama: LlamaModel) -> 
     assert model.resumed
     asked = [*model.generated, *model.resumed]
     prompts = {request.prompt_tokens for request in asked}
-    assert len(model.generated) == len(prompts) == len(agent_steps(outcome.computation))
+    assert len(model.generated) == len(prompts) == len(extract_agent_steps(outcome.computation))
     for prompt in prompts:
         limits = [request.max_tokens for request in asked if request.prompt_tokens == prompt]
         assert limits == sorted(set(limits))

@@ -12,10 +12,10 @@ from eth_utils import to_hex
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_FORK, ChainConfig
-from pyevm_agents.contracts import artifact
-from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Mining, Node
-from pyevm_agents.node.keys import derived_keys
-from pyevm_agents.rpc.methods.registry import node_service
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, MiningMode, Node
+from pyevm_agents.node.keys import derive_keys
+from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
 from tests.byte_model import PROFILE, ByteModel
 
@@ -53,20 +53,22 @@ class ThinkingNode:
         self,
         *,
         send_seconds: float = 2.0,
-        mining: Mining | None = None,
+        mining: MiningMode | None = None,
         fork: str = DEFAULT_FORK,
     ) -> None:
-        keys = Keys(derived_keys(DEFAULT_MNEMONIC, 3))
+        keys = Keys(derive_keys(DEFAULT_MNEMONIC, 3))
         accounts = {one: GenesisAccount(balance_wei=10_000 * ETHER) for one in keys.addresses}
         self.model = ThinkingModel()
         config = ChainConfig(models=(PROFILE,), fork=fork)
         chain = Chain(config, {PROFILE.name: self.model}, accounts=accounts)
         seconds = itertools.count(1_800_000_000)
         self.node = Node(chain, now=lambda: next(seconds), keys=keys, mining=mining)
-        self.service = node_service(self.node, send_seconds=send_seconds)
+        self.service = build_node_service(self.node, send_seconds=send_seconds)
         self.first, self.second, self.third = map(to_hex, keys.addresses)
         self._session = Session("test")
-        creation = artifact("SimpleAgent").creation(EXECUTOR_ADDRESS, "bytes", *TEXTS, [], 3)
+        creation = load_artifact("SimpleAgent").encode_creation(
+            EXECUTOR_ADDRESS, "bytes", *TEXTS, [], 3
+        )
         made = self.ask(
             "eth_sendTransaction",
             {"from": self.third, "data": to_hex(creation), "gas": hex(5_000_000)},
@@ -81,7 +83,7 @@ class ThinkingNode:
     def run(self) -> dict[str, str]:
         """What runs the agent, as a transaction or a call."""
         prompt = encode(["string"], ["Hello."])
-        data = artifact("SimpleAgent").call("run", ([(0, prompt)], prompt), bytes(20))
+        data = load_artifact("SimpleAgent").encode_call("run", ([(0, prompt)], prompt), bytes(20))
         return {
             "from": self.first,
             "to": self.agent,

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import track
 
 from precompiles.language_model import GenerationRequest
-from pyevm_agents.devnet.chain import model_profile
+from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.models import Vocabulary
 from training.runs import turns
 from training.sample import held_out, training_groups
@@ -53,7 +53,7 @@ class Spelling:
     def __init__(self, vocabulary: Vocabulary) -> None:
         """Take a vocabulary."""
         self.vocabulary = vocabulary
-        self.profile: ModelProfile = model_profile(vocabulary.profile_facts)
+        self.profile: ModelProfile = build_model_profile(vocabulary.profile_facts)
         self._known: dict[Segment, list[int]] = {}
 
     def row(self, task: Task) -> tuple[list[int], RequestRow]:
@@ -68,7 +68,7 @@ class Spelling:
             is_said = index >= SAID_FROM and (index - SAID_FROM) % 2 == 0
             tokens += said
             learn += [int(is_said)] * len(said)
-        answer = self.vocabulary.follow(
+        answer = self.vocabulary.encode_given_text(
             last.text,
             GenerationRequest(
                 segments=last.segments,

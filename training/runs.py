@@ -13,10 +13,10 @@ from eth_typing import Address
 
 from precompiles.abi import FinalAnswer, IterationRequest
 from precompiles.address_handles import AddressBook
-from precompiles.grammar import agent_grammar
-from precompiles.react import build_prompt, parse, past_steps
+from precompiles.grammar import build_grammar
+from precompiles.react import build_prompt, parse, parse_history
 from precompiles.tool_metadata import Tool
-from pyevm_agents.models.fakes.script_steps import AnswerStep, ToolStep, render
+from pyevm_agents.models.fakes.script_steps import AnswerStep, ToolStep, render_step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,15 +61,15 @@ def turns(task: Task, profile: ModelProfile) -> Iterator[Turn]:
             prompt=task.question,
         )
         book = AddressBook(request.base_prompt, [request.prompt, *results])
-        segments = build_prompt(request, past_steps(request), tools, book, profile)
+        segments = build_prompt(request, parse_history(request), tools, book, profile)
         if step is None:
-            said = render(AnswerStep(answer=task.answer, thought=task.thought), book.handles)
+            said = render_step(AnswerStep(answer=task.answer, thought=task.thought), book.handles)
         else:
-            said = render(
+            said = render_step(
                 ToolStep(tool=step.tool, thought=step.thought, arguments=step.arguments),
                 book.handles,
             )
-        grammar = agent_grammar(tools, [handle for handle, _ in book.handles])
+        grammar = build_grammar(tools, [handle for handle, _ in book.handles])
         yield Turn(segments=segments, grammar=grammar, text=said)
         meant = parse(said, tools, book)
         if step is None or isinstance(meant, FinalAnswer):

@@ -25,8 +25,8 @@ from eth_utils import ValidationError
 
 from precompiles.abi import ToolUse
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.agents.revert_reasons import why_failed
-from pyevm_agents.agents.trace import told_by_tool, words_of
+from pyevm_agents.agents.revert_reasons import explain_failure
+from pyevm_agents.agents.trace import decode_tool_result, extract_decision
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from precompiles.executor import Inference, PromptCharged
     from precompiles.language_model import Generation, GenerationRequest
-    from pyevm_agents.agents.trace import Words
+    from pyevm_agents.agents.trace import StepDecision
 
-    Listen = Callable[["Event"], None]
+    EventListener = Callable[["Event"], None]
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ gas, and what it asks the model for is known from then on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class StepLocation:
     """Which step of which agent in which transaction."""
 
     run: int
@@ -69,18 +69,18 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepBegan:
+class StepStarted:
     """A model is asked."""
 
-    place: Place
-    prompted: PromptCharged
+    location: StepLocation
+    charge: PromptCharged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepProgressed:
     """A model has read or written some more."""
 
-    place: Place
+    location: StepLocation
     is_writing: bool
     done: int
     total: int
@@ -91,11 +91,11 @@ class StepProgressed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepSaid:
+class StepDecided:
     """A model has decided: a tool that its agent calls next, or the final answer."""
 
-    place: Place
-    words: Words
+    location: StepLocation
+    decision: StepDecision
     inference: Inference
 
 
@@ -103,7 +103,7 @@ class StepSaid:
 class StepFailed:
     """A model was asked and its agent got no words: the gas ended, or a limit was reached."""
 
-    place: Place
+    location: StepLocation
     reason: str
 
 
@@ -111,7 +111,7 @@ class StepFailed:
 class ToolReturned:
     """A tool that a step chose has returned."""
 
-    place: Place
+    location: StepLocation
     observation: str | None
     """What it told; None where it reverted."""
 
@@ -120,7 +120,7 @@ class ToolReturned:
 class RunEnded:
     """A transaction with agents in it has come to its end."""
 
-    place: Place
+    location: StepLocation
     """Of its last step."""
 
     failure: str | None
@@ -131,12 +131,12 @@ class RunEnded:
 class RunFaulted:
     """The host failed: the transaction has no end, and no block holds it."""
 
-    place: Place
+    location: StepLocation
     reason: str
 
 
 Event: TypeAlias = (
-    StepBegan | StepProgressed | StepSaid | StepFailed | ToolReturned | RunEnded | RunFaulted
+    StepStarted | StepProgressed | StepDecided | StepFailed | ToolReturned | RunEnded | RunFaulted
 )
 
 
@@ -145,7 +145,7 @@ class _Agent:
     """A contract that has asked a model, as long as its call lasts."""
 
     call_depth: int
-    place: Place
+    location: StepLocation
     is_thinking: bool = True
     tool: Address | None = None
     """What it calls next."""
@@ -156,26 +156,26 @@ class _Run:
     purpose: Purpose
     number: int = 0
     transaction_hash: bytes | None = None
-    is_told: bool = False
-    last: Place | None = None
+    is_reported: bool = False
+    last: StepLocation | None = None
     """The latest step of the transaction that is executed now."""
 
     agents: list[_Agent] = field(default_factory=list)
     """Those whose calls last, the innermost last."""
 
 
-class Steps:
+class AgentEventBus:
     """Tells who listens of agents' steps. All of it may be used in any thread."""
 
     def __init__(self) -> None:
         """Begin with nobody who listens."""
         self._lock = threading.Lock()
-        self._listeners: tuple[Listen, ...] = ()
+        self._listeners: tuple[EventListener, ...] = ()
         self._numbers = itertools.count(1)
         self._here: ContextVar[_Run | None] = ContextVar("run", default=None)
         """A call that goes on in another thread takes it along: `pyevm_agents.vm.stack_depth`."""
 
-    def listen(self, listener: Listen) -> Callable[[], None]:
+    def listen(self, listener: EventListener) -> Callable[[], None]:
         """Tell somebody from now on; return what ends that, and again does nothing."""
         with self._lock:
             self._listeners = (*self._listeners, listener)
@@ -197,28 +197,28 @@ class Steps:
             raise  # It has ended, or no block may hold it: no fault of the host's.
         except Exception as error:
             if run.last is not None:
-                self._tell(RunFaulted(place=run.last, reason=str(error)))
+                self._emit(RunFaulted(location=run.last, reason=str(error)))
             raise
         finally:
             self._here.reset(before)
 
-    def progressed(self, *, is_writing: bool, done: int, total: int, text: str) -> None:
+    def on_progress(self, *, is_writing: bool, done: int, total: int, text: str) -> None:
         """Take note of how far a model is that was asked in this thread."""
         run = self._run
         if run is not None and run.agents and run.agents[-1].is_thinking:
-            place = run.agents[-1].place
-            self._tell(
+            place = run.agents[-1].location
+            self._emit(
                 StepProgressed(
-                    place=place, is_writing=is_writing, done=done, total=total, text=text
+                    location=place, is_writing=is_writing, done=done, total=total, text=text
                 )
             )
 
     # -- callbacks of the executor: `precompiles.executor.ExecutorObserver` -- #
 
     def on_prompt(self, computation: ComputationAPI, prompt: PromptCharged) -> None:
-        """Begin an agent's step: `StepBegan`."""
+        """Begin an agent's step: `StepStarted`."""
         run = self._run
-        if run is None or not run.is_told:
+        if run is None or not run.is_reported:
             return
         call_depth = computation.msg.depth - 1
         if not run.agents or run.agents[-1].call_depth < call_depth:
@@ -226,7 +226,7 @@ class Steps:
         else:
             depth = len(run.agents) - 1
             run.agents.pop()
-        run.last = Place(
+        run.last = StepLocation(
             run=run.number,
             purpose=run.purpose,
             transaction_hash=run.transaction_hash,
@@ -235,7 +235,7 @@ class Steps:
             agent=computation.msg.sender,
         )
         run.agents.append(_Agent(call_depth, run.last))
-        self._tell(StepBegan(place=run.last, prompted=prompt))
+        self._emit(StepStarted(location=run.last, charge=prompt))
 
     def on_generation(
         self, computation: ComputationAPI, request: GenerationRequest, generation: Generation
@@ -243,29 +243,33 @@ class Steps:
         """Do nothing: an output that isn't paid for is no event."""
 
     def on_result(self, computation: ComputationAPI, inference: Inference) -> None:  # noqa: ARG002 - the protocol's
-        """End an agent's step with its result: `StepSaid`."""
+        """End an agent's step with its result: `StepDecided`."""
         run = self._run
         if run is None or not run.agents or not run.agents[-1].is_thinking:
             return
         agent, result = run.agents[-1], inference.result
         agent.is_thinking = False
         agent.tool = result.tool if isinstance(result, ToolUse) else None
-        self._tell(StepSaid(place=agent.place, words=words_of(inference), inference=inference))
+        self._emit(
+            StepDecided(
+                location=agent.location, decision=extract_decision(inference), inference=inference
+            )
+        )
 
-    # -- what the VM tells: `pyevm_agents.vm.RunWatcher` -- #
+    # -- what the VM tells: `pyevm_agents.vm.ExecutionListener` -- #
 
-    def transaction_begins(self, transaction: SignedTransactionAPI) -> None:
+    def on_transaction_start(self, transaction: SignedTransactionAPI) -> None:
         """Take note that a transaction begins."""
         run = self._run
         if run is None:
             return
         is_repeated = run.purpose == "estimate" and run.number > 0
-        run.is_told = bool(self._listeners) and not is_repeated
+        run.is_reported = bool(self._listeners) and not is_repeated
         run.number = next(self._numbers)
         run.transaction_hash = transaction.hash if run.purpose == "block" else None
         run.last, run.agents = None, []
 
-    def call_returned(self, caller: ComputationAPI, call: ComputationAPI) -> None:
+    def on_call_end(self, caller: ComputationAPI, call: ComputationAPI) -> None:
         """Take note that a contract's call has returned to it."""
         run = self._run
         if run is None or not run.agents:
@@ -278,18 +282,18 @@ class Steps:
         agent = run.agents[-1]
         if agent.is_thinking:
             if call.msg.code_address == EXECUTOR_ADDRESS:
-                self._step_failed(run, agent, call)
+                self._on_step_failure(run, agent, call)
         elif agent.tool is not None and call.msg.to == agent.tool:
             agent.tool = None
-            self._tell(ToolReturned(place=agent.place, observation=told_by_tool(call)))
+            self._emit(ToolReturned(location=agent.location, observation=decode_tool_result(call)))
 
-    def transaction_ended(self, computation: ComputationAPI) -> None:
+    def on_transaction_end(self, computation: ComputationAPI) -> None:
         """Take note of how a transaction ended."""
         run = self._run
         if run is None or run.last is None:
             return
-        failure = why_failed(computation) if computation.is_error else None
-        self._tell(RunEnded(place=run.last, failure=failure))
+        failure = explain_failure(computation) if computation.is_error else None
+        self._emit(RunEnded(location=run.last, failure=failure))
         run.last, run.agents = None, []
 
     # -- inside -- #
@@ -298,13 +302,13 @@ class Steps:
     def _run(self) -> _Run | None:
         return self._here.get()
 
-    def _step_failed(self, run: _Run, agent: _Agent, call: ComputationAPI) -> None:
+    def _on_step_failure(self, run: _Run, agent: _Agent, call: ComputationAPI) -> None:
         agent.is_thinking = False
-        self._tell(StepFailed(place=agent.place, reason=why_failed(call)))
+        self._emit(StepFailed(location=agent.location, reason=explain_failure(call)))
         # `agent_traceTransaction` doesn't count it: the next one has its number.
-        run.last = replace(agent.place, step=agent.place.step - 1)
+        run.last = replace(agent.location, step=agent.location.step - 1)
 
-    def _tell(self, event: Event) -> None:
+    def _emit(self, event: Event) -> None:
         for listener in self._listeners:
             try:
                 listener(event)

@@ -15,7 +15,7 @@ from eth_utils import function_signature_to_4byte_selector, to_checksum_address
 from eth_utils.abi import get_abi_input_names, get_abi_input_types
 
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.contracts import artifact, artifact_names
+from pyevm_agents.contracts import list_artifacts, load_artifact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,13 +41,13 @@ NO_REASON = "no reason given"
 
 SOLIDITY_ERRORS = {"Error": ("string",), "Panic": ("uint256",)}
 
-Known: TypeAlias = "tuple[str, tuple[str, ...], tuple[str, ...]]"
+ErrorSignature: TypeAlias = "tuple[str, tuple[str, ...], tuple[str, ...]]"
 """An error: its name, and its arguments' names and types."""
 
-_learned: dict[bytes, Known] = {}
+_registered_errors: dict[bytes, ErrorSignature] = {}
 
 
-def explain(data: bytes) -> str:
+def decode_revert(data: bytes) -> str:
     """Return what revert data says, such as `ToolCallFailed(tool=0x…, reason=Undone(…))`.
 
     Data of no known error comes back as hexadecimal, none at all as `no reason given`.
@@ -55,7 +55,7 @@ def explain(data: bytes) -> str:
     if not data:
         return NO_REASON
     selector = bytes(data[:4])
-    known = _known_errors().get(selector) or _learned.get(selector)
+    known = _load_known_errors().get(selector) or _registered_errors.get(selector)
     if known is None:
         return "0x" + data.hex()
     name, names, types = known
@@ -64,7 +64,7 @@ def explain(data: bytes) -> str:
     except (DecodingError, UnicodeDecodeError, OverflowError):
         return "0x" + data.hex()
     if name == "Panic":
-        return f"Panic({_panic(values[0])})"
+        return f"Panic({_format_panic(values[0])})"
     shown = (
         f"{label}={_show(abi_type, value)}" if label else _show(abi_type, value)
         for label, abi_type, value in zip(names, types, values, strict=True)
@@ -72,7 +72,7 @@ def explain(data: bytes) -> str:
     return f"{name}({', '.join(shown)})"
 
 
-def why_failed(computation: ComputationAPI) -> str:
+def explain_failure(computation: ComputationAPI) -> str:
     """Return in words why a call failed.
 
     A contract whose own call ran out of gas reverts with what that returned: nothing. So of a
@@ -81,16 +81,16 @@ def why_failed(computation: ComputationAPI) -> str:
     error = computation.error
     if error.burns_gas:
         return str(error)
-    return explain_revert(bytes(computation.output), starved_call(computation))
+    return explain_revert(bytes(computation.output), find_starved_call(computation))
 
 
 def explain_revert(data: bytes, starved: str | None) -> str:
-    """Return what revert data says, and what `starved_call` says where the data gives no reason."""
-    told = explain(data)
+    """Return what revert data says; without a reason there, what `find_starved_call` says."""
+    told = decode_revert(data)
     return f"{told}; {starved}" if starved and NO_REASON in told else told
 
 
-def starved_call(computation: ComputationAPI) -> str | None:
+def find_starved_call(computation: ComputationAPI) -> str | None:
     """Say which call ran out of gas, at the end of calls that each failed with the next one.
 
     Output: None where none did, or where a call between them reverted for a reason of its own.
@@ -101,49 +101,50 @@ def starved_call(computation: ComputationAPI) -> str | None:
         if not computation.is_error or bytes(computation.output) not in output:
             return None
         if isinstance(computation.error, OutOfGas):
-            callee, gas = _callee(computation.msg.code_address), computation.msg.gas
+            callee, gas = _format_callee(computation.msg.code_address), computation.msg.gas
             return f"a call of {callee} ran out of gas, of which it had {gas:,}"
     return None
 
 
-def learn_errors(abi: Iterable[ABIElement]) -> None:
-    """Let `explain` know a contract's errors from now on, in all of this process."""
+def register_errors(abi: Iterable[ABIElement]) -> None:
+    """Let `decode_revert` know a contract's errors from now on, in all of this process."""
     for element in abi:
         if element["type"] == "error":
-            selector, error = _declared(element)
-            _learned[selector] = error
+            selector, error = _parse_error(element)
+            _registered_errors[selector] = error
 
 
-def _callee(address: Address) -> str:
+def _format_callee(address: Address) -> str:
     told = to_checksum_address(address)
     return f"the executor at {told}" if address == EXECUTOR_ADDRESS else told
 
 
 @cache
-def _known_errors() -> dict[bytes, Known]:
-    known: dict[bytes, Known] = {
-        _selector(name, types): (name, ("",), types) for name, types in SOLIDITY_ERRORS.items()
+def _load_known_errors() -> dict[bytes, ErrorSignature]:
+    known: dict[bytes, ErrorSignature] = {
+        _compute_selector(name, types): (name, ("",), types)
+        for name, types in SOLIDITY_ERRORS.items()
     }
-    for contract in artifact_names():
-        for element in artifact(contract).abi:
+    for contract in list_artifacts():
+        for element in load_artifact(contract).abi:
             if element["type"] == "error":
-                selector, error = _declared(element)
+                selector, error = _parse_error(element)
                 known[selector] = error
     return known
 
 
-def _declared(element: ABIError) -> tuple[bytes, Known]:
+def _parse_error(element: ABIError) -> tuple[bytes, ErrorSignature]:
     types = tuple(get_abi_input_types(element))
     names = tuple(name or "" for name in get_abi_input_names(element))
-    return _selector(element["name"], types), (element["name"], names, types)
+    return _compute_selector(element["name"], types), (element["name"], names, types)
 
 
 @cache
-def _selector(name: str, types: tuple[str, ...]) -> bytes:
+def _compute_selector(name: str, types: tuple[str, ...]) -> bytes:
     return function_signature_to_4byte_selector(f"{name}({','.join(types)})")
 
 
-def _panic(code: int) -> str:
+def _format_panic(code: int) -> str:
     return f"0x{code:02x}: {PANICS[code]}" if code in PANICS else f"0x{code:02x}"
 
 
@@ -151,5 +152,5 @@ def _show(abi_type: str, value: object) -> str:
     if abi_type == "address":
         return to_checksum_address(str(value))
     if isinstance(value, bytes):
-        return explain(value) if abi_type == "bytes" else "0x" + value.hex()
+        return decode_revert(value) if abi_type == "bytes" else "0x" + value.hex()
     return repr(value) if isinstance(value, str) else str(value)

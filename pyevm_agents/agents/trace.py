@@ -13,8 +13,8 @@ from eth_abi import decode
 from eth_abi.exceptions import DecodingError
 
 from precompiles.abi import FinalAnswer, ToolUse
-from precompiles.react import thought_of
-from pyevm_agents.agents.revert_reasons import why_failed
+from precompiles.react import extract_thought
+from pyevm_agents.agents.revert_reasons import explain_failure
 from pyevm_agents.vm import AgentComputation
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class AgentStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class StepDecision:
     """What a model said in a step: fields as `AgentStep` has them."""
 
     thought: str
@@ -99,7 +99,7 @@ class TracedStep:
     prompt: str
     """The prompt, with handles in place of addresses."""
 
-    words: Words
+    words: StepDecision
     observation: str | None
     """The tool's answer; None if it reverted, and for a final answer."""
 
@@ -140,24 +140,24 @@ class AgentTrace:
 class TimedModel(Protocol):
     """A language model that knows how long its answers took."""
 
-    def seconds_of(self, segments: tuple[Segment, ...]) -> float | None:
+    def get_seconds(self, segments: tuple[Segment, ...]) -> float | None:
         """Return the duration of the last answer to a prompt; None if it is unknown."""
 
 
-def words_of(inference: Inference) -> Words:
+def extract_decision(inference: Inference) -> StepDecision:
     """Return what a model said in a step."""
-    result, thought = inference.result, thought_of(inference.text)
+    result, thought = inference.result, extract_thought(inference.text)
     if isinstance(result, FinalAnswer):
-        return Words(thought=thought, answer=result.answer)
+        return StepDecision(thought=thought, answer=result.answer)
     _, action_line, input_line = result.agent_reasoning.split("\n")
-    return Words(
+    return StepDecision(
         thought=thought,
         action=action_line.removeprefix("Action: "),
         action_input=input_line.removeprefix("Action Input: "),
     )
 
 
-def told_by_tool(call: ComputationAPI) -> str | None:
+def decode_tool_result(call: ComputationAPI) -> str | None:
     """Return what the call of a tool told its agent; None where it reverted or told nothing."""
     if call.is_error:
         return None
@@ -168,29 +168,29 @@ def told_by_tool(call: ComputationAPI) -> str | None:
     return str(text)
 
 
-def closest_step(steps: Sequence[HasMargin]) -> int | None:
+def find_closest_step(steps: Sequence[HasMargin]) -> int | None:
     """Return the index of the step whose decision was the closest; the first one of equals."""
     gaps = [(step.margin.gap, index) for index, step in enumerate(steps) if step.margin is not None]
     return min(gaps)[1] if gaps else None
 
 
-def agent_steps(computation: ComputationAPI) -> tuple[AgentStep, ...]:
+def extract_agent_steps(computation: ComputationAPI) -> tuple[AgentStep, ...]:
     """Return the steps of all agents in a transaction, in order.
 
     A nested agent's steps stand after the step of the outer agent that used it.
     """
-    return tuple(_steps(computation, 0))
+    return tuple(_iter_steps(computation, 0))
 
 
-def inferences(computation: ComputationAPI) -> tuple[Inference, ...]:
+def extract_inferences(computation: ComputationAPI) -> tuple[Inference, ...]:
     """Return what every finished call of the executor in a transaction did, in order.
 
     That of a transaction to the executor itself too, which is no agent's step.
     """
-    own = _inference(computation)
+    own = _get_inference(computation)
     if own is not None:
         return (own,)
-    return tuple(step.inference for step in agent_steps(computation))
+    return tuple(step.inference for step in extract_agent_steps(computation))
 
 
 def trace_agents(
@@ -202,14 +202,14 @@ def trace_agents(
            duration of each generation.
     """
     return AgentTrace(
-        failure=why_failed(computation) if computation.is_error else None,
+        failure=explain_failure(computation) if computation.is_error else None,
         gas_used=gas_used,
-        usage=total_usage(inferences(computation)),
-        steps=tuple(_traced(step, models) for step in agent_steps(computation)),
+        usage=sum_usage(extract_inferences(computation)),
+        steps=tuple(_trace_step(step, models) for step in extract_agent_steps(computation)),
     )
 
 
-def total_usage(inferences: Iterable[Inference]) -> InferenceUsage:
+def sum_usage(inferences: Iterable[Inference]) -> InferenceUsage:
     """Return the tokens and gas of inferences together."""
     found = tuple(inferences)
     return InferenceUsage(
@@ -222,66 +222,68 @@ def total_usage(inferences: Iterable[Inference]) -> InferenceUsage:
     )
 
 
-def generation_seconds(inference: Inference, models: Mapping[str, LanguageModel]) -> float | None:
+def get_generation_seconds(
+    inference: Inference, models: Mapping[str, LanguageModel]
+) -> float | None:
     """Return the duration of the last answer to an inference's prompt; None if it is unknown."""
     model = models.get(inference.model)
-    return model.seconds_of(inference.segments) if isinstance(model, TimedModel) else None
+    return model.get_seconds(inference.segments) if isinstance(model, TimedModel) else None
 
 
-def _traced(step: AgentStep, models: Mapping[str, LanguageModel]) -> TracedStep:
+def _trace_step(step: AgentStep, models: Mapping[str, LanguageModel]) -> TracedStep:
     inference = step.inference
     return TracedStep(
         agent=step.agent,
         depth=step.depth,
         model=inference.model,
         prompt="".join(segment.text for segment in inference.segments),
-        words=Words(
+        words=StepDecision(
             thought=step.thought,
             action=step.action,
             action_input=step.action_input,
             answer=step.answer,
         ),
         observation=step.observation,
-        usage=total_usage([inference]),
+        usage=sum_usage([inference]),
         margin=step.margin,
-        seconds=generation_seconds(inference, models),
+        seconds=get_generation_seconds(inference, models),
     )
 
 
-def _steps(computation: ComputationAPI, depth: int) -> Iterator[AgentStep]:
+def _iter_steps(computation: ComputationAPI, depth: int) -> Iterator[AgentStep]:
     children = computation.children
-    is_agent = any(_inference(child) for child in children)
+    is_agent = any(_get_inference(child) for child in children)
     for index, child in enumerate(children):
-        inference = _inference(child)
+        inference = _get_inference(child)
         if inference is None:
-            yield from _steps(child, depth + is_agent)
+            yield from _iter_steps(child, depth + is_agent)
             continue
-        yield _step(computation, depth, inference, children[index:])
+        yield _build_step(computation, depth, inference, children[index:])
 
 
-def _step(
+def _build_step(
     computation: ComputationAPI,
     depth: int,
     inference: Inference,
     calls: Sequence[ComputationAPI],
 ) -> AgentStep:
     """Put a step together from the executor's call and the agent's later ones."""
-    words, result = words_of(inference), inference.result
-    used = _use_of_tool(result, calls[1:]) if isinstance(result, ToolUse) else None
+    words, result = extract_decision(inference), inference.result
+    used = _find_tool_call(result, calls[1:]) if isinstance(result, ToolUse) else None
     return AgentStep(
         agent=computation.msg.storage_address,
         depth=depth,
         thought=words.thought,
         action=words.action,
         action_input=words.action_input,
-        observation=None if used is None else told_by_tool(used),
+        observation=None if used is None else decode_tool_result(used),
         answer=words.answer,
         inference=inference,
         evm_gas=_evm_gas(calls[0]) + (0 if used is None else _evm_gas(used)),
     )
 
 
-def _use_of_tool(result: ToolUse, later: Sequence[ComputationAPI]) -> ComputationAPI | None:
+def _find_tool_call(result: ToolUse, later: Sequence[ComputationAPI]) -> ComputationAPI | None:
     """Return the first call of the tool after the step."""
     return next((one for one in later if one.msg.to == result.tool), None)
 
@@ -291,12 +293,12 @@ def _evm_gas(call: ComputationAPI) -> int:
     word_gas, pending = 0, [call]
     while pending:
         one = pending.pop()
-        inference = _inference(one)
+        inference = _get_inference(one)
         if inference is not None:
             word_gas += inference.prompt_gas + inference.output_gas
         pending += one.children
     return call.get_gas_used() - word_gas
 
 
-def _inference(computation: ComputationAPI) -> Inference | None:
+def _get_inference(computation: ComputationAPI) -> Inference | None:
     return computation.inference if isinstance(computation, AgentComputation) else None

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.measurement.results import (
         Attack,
         Growth,
+        ModelSize,
         Price,
         Probe,
-        Published,
         Run,
-        Size,
+        ScheduleAudit,
         Term,
         Yardstick,
     )
-    from pyevm_agents.bench.measurement.rounds import Setting
-    from pyevm_agents.bench.pricing.schedules import Prices
+    from pyevm_agents.bench.measurement.rounds import BenchSettings
+    from pyevm_agents.bench.pricing.schedules import NamedSchedule
 
 PARTS = ("evm", "terms", "runs", "attacks", "growth", "sizes")
 """What can be asked for, in the order in which it is measured."""
@@ -45,7 +45,7 @@ FULL_ALONE = {"growth": "a full run measures it", "sizes": "a full run measures 
 NO_ANVIL = "no program of that name on the PATH"
 
 
-def parts_of(*, only: Collection[str], is_quick: bool) -> dict[str, str]:
+def get_skip_reasons(*, only: Collection[str], is_quick: bool) -> dict[str, str]:
     """Return why each part is left out; an empty reason where it is not."""
     if only:
         return {part: "" if part in only else NOT_ASKED for part in PARTS}
@@ -66,15 +66,15 @@ def require_extras(reasons: Mapping[str, str]) -> None:
 
 
 @dataclass(slots=True, kw_only=True)
-class Whole:
+class BenchmarkSuite:
     """A run of all parts that were asked for, and what they found so far."""
 
-    setting: Setting
+    setting: BenchSettings
     command: str
     reasons: Mapping[str, str]
-    """Of `parts_of`."""
+    """Of `get_skip_reasons`."""
 
-    done: list[str] = field(default_factory=list)
+    finished_parts: list[str] = field(default_factory=list)
     """The parts that are finished."""
 
     evm: EvmBench | None = None
@@ -82,11 +82,11 @@ class Whole:
     probes: tuple[Probe, ...] = ()
     terms: tuple[Term, ...] = ()
     prices: tuple[Price, ...] = ()
-    published: tuple[Published, ...] = ()
+    published: tuple[ScheduleAudit, ...] = ()
     runs: tuple[Run, ...] = ()
     attacks: tuple[Attack, ...] = ()
     growth: tuple[Growth, ...] = ()
-    sizes: tuple[Size, ...] = ()
+    sizes: tuple[ModelSize, ...] = ()
     left_out: list[tuple[str, str]] = field(default_factory=list)
     started_s: float = field(default_factory=time.monotonic)
 
@@ -97,29 +97,31 @@ class Whole:
             is kept.
         """
         work: dict[str, Callable[[], None]] = {
-            "evm": self._evm,
-            "terms": self._terms,
-            "runs": self._runs,
-            "attacks": self._attacks,
-            "growth": self._growth,
-            "sizes": self._sizes,
+            "evm": self._measure_evm,
+            "terms": self._measure_terms,
+            "runs": self._measure_runs,
+            "attacks": self._measure_attacks,
+            "growth": self._measure_growth,
+            "sizes": self._measure_sizes,
         }
         for part in PARTS:
             if not self.reasons[part]:
                 self.setting.metronome.beat()
                 work[part]()
-                self.done.append(part)
+                self.finished_parts.append(part)
 
-    def report(self, *, why_ended: str = "") -> Report:
+    def build_report(self, *, why_ended: str = "") -> Report:
         """Return what was measured so far.
 
         Input: why the rest was not, where the run ended early.
         """
-        from pyevm_agents.bench.measurement.machine import machine, model_of  # noqa: PLC0415 - when needed
+        from pyevm_agents.bench.measurement.machine import describe_machine, describe_model  # noqa: PLC0415 - when needed
 
         left_out = [(part, why) for part, why in self.reasons.items() if why]
         asked = [part for part, why in self.reasons.items() if not why]
-        left_out += [(part, why_ended) for part in asked if part not in self.done and why_ended]
+        left_out += [
+            (part, why_ended) for part in asked if part not in self.finished_parts and why_ended
+        ]
         if not self.setting.metronome.beats_s:
             self.setting.metronome.beat()
         return Report(
@@ -128,15 +130,15 @@ class Whole:
             command=self.command,
             mode="quick" if self.setting.is_quick else "full",
             seconds=time.monotonic() - self.started_s,
-            machine=machine(),
-            noise=self.setting.metronome.noise(),
-            model=model_of(self.setting.model),
+            machine=describe_machine(),
+            noise=self.setting.metronome.compute_noise(),
+            model=describe_model(self.setting.model),
             yardsticks=self.yardsticks,
             left_out=(*left_out, *self.left_out),
             probes=self.probes,
             terms=self.terms,
             prices=self.prices,
-            schedules=self._described(),
+            schedules=self._describe_schedules(),
             published=self.published,
             runs=self.runs,
             attacks=self.attacks,
@@ -144,96 +146,100 @@ class Whole:
             sizes=self.sizes,
         )
 
-    def _evm(self) -> None:
+    def _measure_evm(self) -> None:
         from pyevm_agents.bench.evm import anvil  # noqa: PLC0415 - when its turn comes
         from pyevm_agents.bench.evm import runner as evm  # noqa: PLC0415 - as above
 
         self.evm = evm.EvmBench(self.setting)
         self.evm.measure()
-        self.yardsticks = self.evm.yardsticks()
+        self.yardsticks = self.evm.build_yardsticks()
         if self.setting.anvil is None:
             self.left_out.append(("anvil", NO_ANVIL))
             return
         try:
-            self.yardsticks += anvil.yardsticks(self.setting)
+            self.yardsticks += anvil.measure_yardsticks(self.setting)
         except anvil.AnvilError as error:
             self.left_out.append(("anvil", str(error)))
 
-    def _terms(self) -> None:
+    def _measure_terms(self) -> None:
         from pyevm_agents.bench.inference import fits  # noqa: PLC0415 - as above
         from pyevm_agents.bench.inference import runner as inference  # noqa: PLC0415 - as above
-        from pyevm_agents.bench.measurement.machine import model_of  # noqa: PLC0415 - when needed
+        from pyevm_agents.bench.measurement.machine import describe_model  # noqa: PLC0415 - when needed
         from pyevm_agents.bench.pricing import parity  # noqa: PLC0415 - as above
         from pyevm_agents.bench.pricing import schedules as published  # noqa: PLC0415 - as above
 
-        self.probes = inference.probes(self.setting, beside=self._references())
-        self.terms = fits.terms(self.probes)
+        self.probes = inference.measure_probes(self.setting, beside=self._make_reference_timers())
+        self.terms = fits.fit_terms(self.probes)
         if self.evm is not None:
             others = [one for one in self.yardsticks if one.vm != OWN_VM]
-            self.yardsticks = (*self.evm.yardsticks(), *others)
-        self.published = published.published(self.terms, model_of(self.setting.model))
+            self.yardsticks = (*self.evm.build_yardsticks(), *others)
+        self.published = published.audit_published_schedules(
+            self.terms, describe_model(self.setting.model)
+        )
         if self.yardsticks:
-            self.prices = parity.prices(self.terms, self.yardsticks)
+            self.prices = parity.compute_prices(self.terms, self.yardsticks)
 
-    def _references(self) -> dict[str, Callable[[], float]]:
+    def _make_reference_timers(self) -> dict[str, Callable[[], float]]:
         """Return what times the EVM's cases again that inference is held against."""
         from pyevm_agents.bench.pricing import parity  # noqa: PLC0415 - when needed
 
         if self.evm is None:
             return {}
-        found = (parity.reference(self.yardsticks, name) for name in REFERENCES)
-        return self.evm.timings(dict.fromkeys(one.name for one in found if one is not None))
+        found = (parity.find_reference(self.yardsticks, name) for name in REFERENCES)
+        return self.evm.make_timers(dict.fromkeys(one.name for one in found if one is not None))
 
-    def _runs(self) -> None:
-        from pyevm_agents.bench.measurement.machine import model_of  # noqa: PLC0415 - as above
+    def _measure_runs(self) -> None:
+        from pyevm_agents.bench.measurement.machine import describe_model  # noqa: PLC0415 - as above
         from pyevm_agents.bench.pricing import schedules as published  # noqa: PLC0415 - when its turn comes
-        from pyevm_agents.bench.runs.runner import runs  # noqa: PLC0415 - as above
+        from pyevm_agents.bench.runs.runner import measure_runs  # noqa: PLC0415 - as above
 
-        model = model_of(self.setting.model)
+        model = describe_model(self.setting.model)
         self.runs = tuple(
             replace(
                 run,
-                costs=run.costs + published.costs(run.usage, model),
-                predicted_seconds=self._predicted(run),
+                costs=run.costs + published.compute_published_costs(run.usage, model),
+                predicted_seconds=self._predict_seconds(run),
             )
-            for run in runs(self.setting, self.schedules())
+            for run in measure_runs(self.setting, self.build_schedules())
         )
 
-    def _predicted(self, run: Run) -> float | None:
+    def _predict_seconds(self, run: Run) -> float | None:
         """Return what a run should take: the EVM's part as measured, inference as fitted."""
-        from pyevm_agents.bench.inference.fits import predicted_seconds  # noqa: PLC0415 - when needed
+        from pyevm_agents.bench.inference.fits import predict_seconds  # noqa: PLC0415 - when needed
 
         if not self.terms:
             return None
-        return run.evm_seconds.middle + predicted_seconds(run.usage, self.terms)
+        return run.evm_seconds.middle + predict_seconds(run.usage, self.terms)
 
-    def _attacks(self) -> None:
-        from pyevm_agents.bench.attacks.runner import attacks  # noqa: PLC0415 - when its turn comes
+    def _measure_attacks(self) -> None:
+        from pyevm_agents.bench.attacks.runner import measure_attacks  # noqa: PLC0415 - when its turn comes
 
-        self.attacks = attacks(self.setting, self.schedules())
+        self.attacks = measure_attacks(self.setting, self.build_schedules())
 
-    def _growth(self) -> None:
-        from pyevm_agents.bench.runs.growth import growth  # noqa: PLC0415 - when its turn comes
+    def _measure_growth(self) -> None:
+        from pyevm_agents.bench.runs.growth import measure_growth  # noqa: PLC0415 - when its turn comes
 
-        self.growth = growth(self.setting)
+        self.growth = measure_growth(self.setting)
 
-    def _sizes(self) -> None:
-        from pyevm_agents.bench.runs.model_sizes import sizes  # noqa: PLC0415 - when its turn comes
+    def _measure_sizes(self) -> None:
+        from pyevm_agents.bench.runs.model_sizes import measure_sizes  # noqa: PLC0415 - when its turn comes
 
-        self.sizes = sizes(self.setting, self.yardsticks)
+        self.sizes = measure_sizes(self.setting, self.yardsticks)
 
-    def schedules(self) -> tuple[Prices, ...]:
+    def build_schedules(self) -> tuple[NamedSchedule, ...]:
         """Return the schedules that runs and attacks are priced under: ours, and parity."""
-        from pyevm_agents.bench.measurement.machine import model_of  # noqa: PLC0415 - when needed
-        from pyevm_agents.bench.pricing.schedules import own_schedules  # noqa: PLC0415 - as above
+        from pyevm_agents.bench.measurement.machine import describe_model  # noqa: PLC0415 - when needed
+        from pyevm_agents.bench.pricing.schedules import build_own_schedules  # noqa: PLC0415 - as above
 
         model = self.setting.model
-        return own_schedules(model.profile_facts, model_of(model), self.terms, self.yardsticks)
+        return build_own_schedules(
+            model.profile_facts, describe_model(model), self.terms, self.yardsticks
+        )
 
-    def _described(self) -> tuple[tuple[str, str], ...]:
-        from pyevm_agents.bench.pricing.schedules import described  # noqa: PLC0415 - when needed
+    def _describe_schedules(self) -> tuple[tuple[str, str], ...]:
+        from pyevm_agents.bench.pricing.schedules import describe_schedule  # noqa: PLC0415 - when needed
 
         if not self.runs and not self.attacks:
             return ()
-        own = tuple((one.name, described(one)) for one in self.schedules())
+        own = tuple((one.name, describe_schedule(one)) for one in self.build_schedules())
         return own + tuple((one.name, one.formula) for one in self.published)

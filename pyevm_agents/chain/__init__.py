@@ -7,27 +7,27 @@
 draft_block.py is what it would be behind a block that is only looked at.
 """
 
-from pyevm_agents.chain.bootstrap import kept_config
+from pyevm_agents.chain.bootstrap import read_chain_config
 from pyevm_agents.chain.calls import AccountOverride, Call, CallResult
 from pyevm_agents.chain.chain import Chain
-from pyevm_agents.chain.draft_block import Draft, DraftedChain, ModelNeededError
+from pyevm_agents.chain.draft_block import DraftBlock, DraftChain, ModelNeededError
 from pyevm_agents.chain.genesis import ForeignRules, GenesisAccount
-from pyevm_agents.chain.records import BlockSettings, MinedBlock, Record
-from pyevm_agents.chain.simulator import ChainTrials
+from pyevm_agents.chain.records import BlockRecord, BlockSettings, MinedBlock
+from pyevm_agents.chain.simulator import ChainSimulator
 
 __all__ = [
     "AccountOverride",
+    "BlockRecord",
     "BlockSettings",
     "Call",
     "CallResult",
     "Chain",
-    "ChainTrials",
-    "Draft",
-    "DraftedChain",
+    "ChainSimulator",
+    "DraftBlock",
+    "DraftChain",
     "ForeignRules",
     "GenesisAccount",
     "MinedBlock",
     "ModelNeededError",
-    "Record",
-    "kept_config",
+    "read_chain_config",
 ]

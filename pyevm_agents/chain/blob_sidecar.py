@@ -12,13 +12,13 @@ import rlp
 
 from pyevm_agents.chain.transactions import BLOB_TYPE
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.vm.kzg import CELLS, are_proved, versioned_hash
+from pyevm_agents.vm.kzg import CELLS, has_valid_proofs, kzg_to_versioned_hash
 
 BLOB_BYTES = 131_072
 PARTS, PARTS_WITH_VERSION = 4, 5
 
 
-def without_blobs(raw: bytes) -> bytes:
+def strip_blobs(raw: bytes) -> bytes:
     """Return a transaction as blocks hold it; all but blob transactions with blobs as they are.
 
     Raises: ConfigError: the blobs are not those that the transaction names, or not proved.
@@ -37,13 +37,13 @@ def without_blobs(raw: bytes) -> bytes:
     if not all(isinstance(one, bytes) for one in (*blobs, *commitments, *proofs)):
         return raw
     named = body[10] if len(body) > 10 else []  # noqa: PLR2004 - `blob_versioned_hashes`
-    _require_named(named, blobs, commitments)
-    _require_proved(blobs, commitments, proofs, a_blob=1 if len(parts) == PARTS else CELLS)
+    _require_matching_hashes(named, blobs, commitments)
+    _require_valid_proofs(blobs, commitments, proofs, a_blob=1 if len(parts) == PARTS else CELLS)
     return raw[:1] + bytes(rlp.encode(body))
 
 
-def _require_named(named: object, blobs: list[bytes], commitments: list[bytes]) -> None:
-    hashes = [versioned_hash(commitment) for commitment in commitments]
+def _require_matching_hashes(named: object, blobs: list[bytes], commitments: list[bytes]) -> None:
+    hashes = [kzg_to_versioned_hash(commitment) for commitment in commitments]
     if named != hashes or len(blobs) != len(hashes):
         raise ConfigError(
             f"blob transaction with {len(blobs)} blobs and {len(hashes)} commitments: they are not "
@@ -53,7 +53,7 @@ def _require_named(named: object, blobs: list[bytes], commitments: list[bytes]) 
         raise ConfigError(f"a blob has {BLOB_BYTES} bytes: {sorted({len(b) for b in blobs})}")
 
 
-def _require_proved(
+def _require_valid_proofs(
     blobs: list[bytes], commitments: list[bytes], proofs: list[bytes], *, a_blob: int
 ) -> None:
     if len(proofs) != a_blob * len(blobs):
@@ -61,5 +61,5 @@ def _require_proved(
             f"blob transaction with {len(proofs)} proofs for {len(blobs)} blobs: "
             f"{a_blob * len(blobs)} expected"
         )
-    if not are_proved(blobs, commitments, proofs):
+    if not has_valid_proofs(blobs, commitments, proofs):
         raise ConfigError("blob transaction whose proofs do not hold for its blobs")

@@ -22,7 +22,7 @@ def decode_block(encoded: bytes, block_class: type[BlockAPI] | None = None) -> B
     Raises: BlockError: it holds none, or in another encoding than RLP has for it.
     """
     try:
-        block: BlockAPI = rlp.decode(encoded, block_class or _class_of(encoded))
+        block: BlockAPI = rlp.decode(encoded, block_class or _find_block_class(encoded))
     except (rlp.exceptions.RLPException, ValidationError, ValueError, TypeError) as error:
         raise BlockError(f"{len(encoded)} bytes that are no block's RLP: {error}") from error
     if rlp.encode(block) != encoded:
@@ -30,7 +30,7 @@ def decode_block(encoded: bytes, block_class: type[BlockAPI] | None = None) -> B
     return block
 
 
-def _class_of(encoded: bytes) -> type[BlockAPI]:
+def _find_block_class(encoded: bytes) -> type[BlockAPI]:
     """Return the class of a block; the latest fork's where it looks like none.
 
     Raises: DecodingError: it is no RLP.
@@ -54,12 +54,12 @@ def require_same(stated: BlockAPI, computed: BlockAPI) -> None:
     for name, value in stated.header.as_dict().items():
         if fields[name] != value:
             raise BlockError(
-                f"block {stated.number}: {name} is {_shown(fields[name])}, "
-                f"its header says {_shown(value)}"
+                f"block {stated.number}: {name} is {_format_value(fields[name])}, "
+                f"its header says {_format_value(value)}"
             )
     if stated != computed:
         raise BlockError(f"block {stated.number}: its body is not what its header says")
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     return "0x" + value.hex() if isinstance(value, bytes) else str(value)

@@ -10,9 +10,9 @@ from eth.db.backends.memory import MemoryDB
 from eth_typing import BlockNumber
 
 from precompiles.executor import Executor
-from precompiles.language_model import Described
+from precompiles.language_model import HasProfile
 from pyevm_agents.chain.database import CONFIG_KEY
-from pyevm_agents.chain.genesis import genesis_state
+from pyevm_agents.chain.genesis import build_genesis_state
 from pyevm_agents.config import ChainConfig, check_fits
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.vm import RecordingObserver
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from precompiles.language_model import LanguageModel
-    from pyevm_agents.agents.events import Steps
+    from pyevm_agents.agents.events import AgentEventBus
     from pyevm_agents.chain.database import Database, Rows
     from pyevm_agents.chain.genesis import GenesisAccount
-    from pyevm_agents.vm import AgentChain
+    from pyevm_agents.vm import AgentMiningChain
 
 
-def begin(
+def setup_genesis(
     db: Database,
-    chain_class: type[AgentChain],
+    chain_class: type[AgentMiningChain],
     config: ChainConfig,
     header: Mapping[str, HeaderParams],
     accounts: Mapping[Address, GenesisAccount],
@@ -46,12 +46,12 @@ def begin(
         _require_config(db, config)
         _require_genesis(db, chain_class, header, accounts)
         return
-    chain_class.from_genesis(AtomicDB(db), dict(header), genesis_state(accounts))
+    chain_class.from_genesis(AtomicDB(db), dict(header), build_genesis_state(accounts))
     db[CONFIG_KEY] = config.to_json().encode()
     db.commit()
 
 
-def kept_config(rows: Rows) -> ChainConfig | None:
+def read_chain_config(rows: Rows) -> ChainConfig | None:
     """Return the configuration of the chain that rows hold; None where they hold none.
 
     Raises: ConfigError: it is one of another version.
@@ -60,8 +60,8 @@ def kept_config(rows: Rows) -> ChainConfig | None:
     return None if kept is None else ChainConfig.from_json(kept.decode())
 
 
-def executor_of(
-    config: ChainConfig, models: Mapping[str, LanguageModel], steps: Steps
+def build_executor(
+    config: ChainConfig, models: Mapping[str, LanguageModel], steps: AgentEventBus
 ) -> Executor | None:
     """Return the executor of a chain's models; None where it has none.
 
@@ -77,7 +77,7 @@ def executor_of(
         return None
     pairs = [(profile, models[profile.name]) for profile in config.models]
     for profile, model in pairs:
-        facts = model.profile_facts if isinstance(model, Described) else None
+        facts = model.profile_facts if isinstance(model, HasProfile) else None
         if facts is not None:
             check_fits(config, profile, facts)
     return Executor(pairs, schedule=config.schedule, observer=RecordingObserver(steps))
@@ -88,19 +88,19 @@ def _require_config(db: Database, config: ChainConfig) -> None:
     if stated != config.to_json():
         raise ConfigError(
             "the chain that is kept there has another configuration: "
-            f"{_difference(stated, config.to_json())}; start it with what it was made "
+            f"{_describe_difference(stated, config.to_json())}; start it with what it was made "
             "with, or keep a new chain elsewhere"
         )
 
 
 def _require_genesis(
     db: Database,
-    chain_class: type[AgentChain],
+    chain_class: type[AgentMiningChain],
     header: Mapping[str, HeaderParams],
     accounts: Mapping[Address, GenesisAccount],
 ) -> None:
     scratch = AtomicDB(MemoryDB())
-    chain_class.from_genesis(scratch, dict(header), genesis_state(accounts))
+    chain_class.from_genesis(scratch, dict(header), build_genesis_state(accounts))
     wanted = chain_class(scratch).get_canonical_head().hash
     kept = chain_class(AtomicDB(db)).get_canonical_block_hash(BlockNumber(0))
     if wanted != kept:
@@ -112,25 +112,25 @@ def _require_genesis(
         )
 
 
-def _difference(stated: str, own: str) -> str:
+def _describe_difference(stated: str, own: str) -> str:
     """Name the first entry in which two configurations differ; of models, what differs in them."""
     one, other = json.loads(stated), json.loads(own)
-    name = _first_that_differs(one, other)
+    name = _find_differing_key(one, other)
     if name != "models":
         return f"{name} is {json.dumps(one.get(name))} there and {json.dumps(other.get(name))} here"
-    there, here = _called(one["models"]), _called(other["models"])
+    there, here = _describe_models(one["models"]), _describe_models(other["models"])
     if there != here:
         return f"its models are {there} there and {here} here"
     model, same = next((a, b) for a, b in zip(one[name], other[name], strict=True) if a != b)
-    name = _first_that_differs(model, same)
+    name = _find_differing_key(model, same)
     told = f"{json.dumps(model.get(name))} there and {json.dumps(same.get(name))} here"
     return f"{name} of model {model['name']} is {told}"
 
 
-def _first_that_differs(one: Mapping[str, object], other: Mapping[str, object]) -> str:
+def _find_differing_key(one: Mapping[str, object], other: Mapping[str, object]) -> str:
     return next((n for n in sorted(one.keys() | other.keys()) if one.get(n) != other.get(n)), "")
 
 
-def _called(models: Sequence[Mapping[str, str]]) -> str:
+def _describe_models(models: Sequence[Mapping[str, str]]) -> str:
     """Return which models there are."""
     return ", ".join(f"{one['name']} {one['digest'][:18]}…" for one in models) or "none"

@@ -94,7 +94,7 @@ class BlockOverride:
 
     blob_base_fee_wei: int | None = None
 
-    def header(self, header: BlockHeaderAPI) -> BlockHeaderAPI:
+    def apply_to(self, header: BlockHeaderAPI) -> BlockHeaderAPI:
         """Return a header with what is told of it: the same one where nothing is."""
         fields: dict[str, object] = {
             "block_number": self.number,
@@ -108,7 +108,7 @@ class BlockOverride:
         return header.copy(**told) if told else header
 
 
-def override(state: StateAPI, accounts: Mapping[Address, AccountOverride]) -> None:
+def apply_overrides(state: StateAPI, accounts: Mapping[Address, AccountOverride]) -> None:
     """Make accounts what they are said to be."""
     for address, told in accounts.items():
         if told.balance_wei is not None:
@@ -144,7 +144,7 @@ class CallTransaction(SpoofTransaction):
         return CallTransaction(self.spoof_target, **{**self.overrides, **prices})
 
 
-def spoofed(
+def as_spoofed_transaction(
     call: Call, builder: type[TransactionBuilderAPI], *, nonce: int, gas: int
 ) -> SignedTransactionAPI:
     """Return a call as a transaction of its sender, without a signature and at no price."""

@@ -19,29 +19,29 @@ from eth.db.schema import SchemaV1
 from eth.rlp.sedes import chain_gaps
 from eth_typing import BlockNumber
 
-from pyevm_agents.agents.events import Steps
-from pyevm_agents.agents.trace import inferences, trace_agents
+from pyevm_agents.agents.events import AgentEventBus
+from pyevm_agents.agents.trace import extract_inferences, trace_agents
 from pyevm_agents.chain.block_rlp import decode_block, require_same
-from pyevm_agents.chain.bootstrap import begin, executor_of
+from pyevm_agents.chain.bootstrap import build_executor, setup_genesis
 from pyevm_agents.chain.database import (
     HEAD_STATE_KEY,
     Database,
     MemoryRows,
-    before_key,
-    said_key,
+    generations_key,
+    patched_root_key,
     sender_key,
     trace_key,
 )
-from pyevm_agents.chain.draft_block import Draft, DraftedChain, SilentModel, vm_of
-from pyevm_agents.chain.genesis import genesis_header, with_executor
-from pyevm_agents.chain.inference_log import SaidModel, read, said_in
-from pyevm_agents.chain.reader import vm_class_of
-from pyevm_agents.chain.records import BlockSettings, MinedBlock, Record
-from pyevm_agents.chain.simulator import ChainTrials
+from pyevm_agents.chain.draft_block import DraftBlock, DraftChain, UnavailableModel, get_watched_vm
+from pyevm_agents.chain.genesis import add_executor, build_genesis_header
+from pyevm_agents.chain.inference_log import ReplayModel, decode_generations, encode_generations
+from pyevm_agents.chain.reader import find_vm_class
+from pyevm_agents.chain.records import BlockRecord, BlockSettings, MinedBlock
+from pyevm_agents.chain.simulator import ChainSimulator
 from pyevm_agents.chain.trace_codec import encode_trace
 from pyevm_agents.chain.transactions import is_impersonated
 from pyevm_agents.state.dump import load_accounts
-from pyevm_agents.vm import FORKS, WatchedVM, agent_chain, foreign_chain
+from pyevm_agents.vm import FORKS, WatchedVM, build_chain_class, build_foreign_chain_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -61,11 +61,11 @@ if TYPE_CHECKING:
     from pyevm_agents.chain.database import Rows
     from pyevm_agents.chain.genesis import ForeignRules, GenesisAccount
     from pyevm_agents.config import ChainConfig
-    from pyevm_agents.vm import AgentChain
-    from pyevm_agents.vm.vm import Watch
+    from pyevm_agents.vm import AgentMiningChain
+    from pyevm_agents.vm.vm import OnTransaction
 
 
-class Chain(ChainTrials):
+class Chain(ChainSimulator):
     """A chain under one `ChainConfig`, with the executor precompile where it has models."""
 
     def __init__(  # noqa: PLR0913 - each is told by its name
@@ -89,22 +89,22 @@ class Chain(ChainTrials):
                 rows hold a chain of another configuration or genesis.
         """
         self.models: Mapping[str, LanguageModel] = dict(models or {})
-        self.genesis_accounts = with_executor(config, accounts or {})
-        self.steps = Steps()
+        self.genesis_accounts = add_executor(config, accounts or {})
+        self.agent_events = AgentEventBus()
         """Tells of agents' steps as they happen."""
 
-        executor = executor_of(config, self.models, self.steps)
+        executor = build_executor(config, self.models, self.agent_events)
         if foreign is None:
-            header = genesis_header(config)
-            chain_class = agent_chain(
-                executor, config.chain_id, self.steps, fork=FORKS[config.fork]
+            header = build_genesis_header(config)
+            chain_class = build_chain_class(
+                executor, config.chain_id, self.agent_events, fork=FORKS[config.fork]
             )
         else:
             header = dict(foreign.genesis_header)
-            chain_class = foreign_chain(foreign.forks, config.chain_id)
+            chain_class = build_foreign_chain_class(foreign.forks, config.chain_id)
         db = Database(rows if rows is not None else MemoryRows())
         if not are_own_rows:
-            begin(db, chain_class, config, header, self.genesis_accounts)
+            setup_genesis(db, chain_class, config, header, self.genesis_accounts)
         super().__init__(config, chain_class, db)
 
     # -- writing -- #
@@ -123,61 +123,67 @@ class Chain(ChainTrials):
         Raises: ValidationError: a transaction that no block may hold. EngineFault: the host
                 failed. The chain is as before in both cases.
         """
-        header = self.next_header(settings or BlockSettings(timestamp_seconds=timestamp_seconds))
-        with self._or_nothing():
-            mined = self._make(vm_of(self._chain, header), transactions)
+        header = self.build_next_header(
+            settings or BlockSettings(timestamp_seconds=timestamp_seconds)
+        )
+        with self._discard_on_error():
+            mined = self._make_block(get_watched_vm(self._chain, header), transactions)
             self._persist(mined)
         return mined
 
-    def draft(
+    def draft_block(
         self,
         transactions: Sequence[SignedTransactionAPI],
         header: BlockHeaderAPI,
         *,
-        watch: Watch | None = None,
-    ) -> DraftedChain:
+        watch: OnTransaction | None = None,
+    ) -> DraftChain:
         """Make a block as `mine` does, and keep nothing. Any thread may, also while one is mined.
 
-        Input:  the transactions; a header of `next_header`; who is told of each transaction as it
-                ends.
+        Input:  the transactions; a header of `build_next_header`; a callback for each transaction
+                that ends.
         Raises: see `mine`.
         """
-        chain_class, db = self._chain_class, self._db.scratch()
-        mined = self._make(vm_of(chain_class(AtomicDB(db)), header), transactions, watch)
+        chain_class, db = self._chain_class, self._db.create_scratch()
+        mined = self._make_block(
+            get_watched_vm(chain_class(AtomicDB(db)), header), transactions, watch
+        )
         root = bytes(header.state_root)
-        draft = Record(block=mined.block, receipts=mined.receipts, root_before=root)
-        return DraftedChain(self.config, chain_class, db, draft)
+        draft = BlockRecord(block=mined.block, receipts=mined.receipts, root_before=root)
+        return DraftChain(self.config, chain_class, db, draft)
 
-    def begin_draft(self, header: BlockHeaderAPI) -> Draft:
+    def begin_draft(self, header: BlockHeaderAPI) -> DraftBlock:
         """Begin a block that asks no models, and is never made; in any thread.
 
-        Input: a header of `next_header`.
+        Input: a header of `build_next_header`.
         """
-        db = self._db.scratch()
+        db = self._db.create_scratch()
         silent = self._silent_chain_class(AtomicDB(db))
-        return Draft(silent, ChainTrials(self.config, self._chain_class, db), db, header)
+        return DraftBlock(silent, ChainSimulator(self.config, self._chain_class, db), db, header)
 
-    def listing(
+    def build_unexecuted_block(
         self, transactions: Sequence[SignedTransactionAPI], header: BlockHeaderAPI
     ) -> BlockAPI:
         """Return a block of these transactions that nobody has executed."""
-        return vm_of(self._chain, header).get_block().copy(transactions=transactions)
+        return get_watched_vm(self._chain, header).get_block().copy(transactions=transactions)
 
     @cached_property
-    def _silent_chain_class(self) -> type[AgentChain]:
+    def _silent_chain_class(self) -> type[AgentMiningChain]:
         """The chain's class with models that are not to be asked."""
         if not self.models:
             return self._chain_class
-        return self._class_with({name: SilentModel(it) for name, it in self.models.items()})
+        return self._build_chain_class(
+            {name: UnavailableModel(it) for name, it in self.models.items()}
+        )
 
-    def vm_class_again(self, header: BlockHeaderAPI) -> type[WatchedVM]:
+    def get_replay_vm_class(self, header: BlockHeaderAPI) -> type[WatchedVM]:
         """Return the class of a VM that executes a block again, and says what was said in it."""
-        row = self._row(said_key(header.hash))
+        row = self._get_row(generations_key(header.hash))
         if row is None:  # No model was asked, or an earlier version kept the chain.
-            return self._vm_class(header)
-        heard = read(row)
-        said = {name: SaidModel(model, heard) for name, model in self.models.items()}
-        return vm_class_of(self._class_with(said), header.block_number)
+            return self._get_vm_class(header)
+        heard = decode_generations(row)
+        said = {name: ReplayModel(model, heard) for name, model in self.models.items()}
+        return find_vm_class(self._build_chain_class(said), header.block_number)
 
     def agent_trace(self, transaction_hash: bytes) -> AgentTrace | None:
         """Return the trace of a transaction's agents, as stored or else by replaying it.
@@ -196,21 +202,21 @@ class Chain(ChainTrials):
         gas_before = record.receipts[index - 1].gas_used if index else 0
         return trace_agents(computation, receipt.gas_used - gas_before, self.models)
 
-    def _class_with(self, models: Mapping[str, LanguageModel]) -> type[AgentChain]:
+    def _build_chain_class(self, models: Mapping[str, LanguageModel]) -> type[AgentMiningChain]:
         """Return the chain's class with other models, of whose steps nobody is told."""
-        executor = executor_of(self.config, models, Steps())
-        return agent_chain(executor, self.config.chain_id, fork=self.fork)
+        executor = build_executor(self.config, models, AgentEventBus())
+        return build_chain_class(executor, self.config.chain_id, fork=self.fork)
 
-    def _make(
+    def _make_block(
         self,
         vm: WatchedVM,
         transactions: Sequence[SignedTransactionAPI],
-        watch: Watch | None = None,
+        watch: OnTransaction | None = None,
     ) -> MinedBlock:
         vm.is_own_block = True
         return self._execute(vm, vm.get_block().copy(transactions=transactions), watch)
 
-    def import_block(self, encoded: bytes, *, watch: Watch | None = None) -> MinedBlock:
+    def import_block(self, encoded: bytes, *, watch: OnTransaction | None = None) -> MinedBlock:
         """Execute a block that was mined before, and add it if it is what its header says.
 
         Input:  the block as RLP, the next one of this chain; who is told of each transaction as it
@@ -220,36 +226,36 @@ class Chain(ChainTrials):
                 the host failed. The chain is as before in all cases.
         """
         header = self._chain.create_header_from_parent(self._head)
-        block = decode_block(encoded, self._vm_class(header).get_block_class())
-        with self._or_nothing():
-            mined = self._execute(vm_of(self._chain, header), block, watch)
+        block = decode_block(encoded, self._get_vm_class(header).get_block_class())
+        with self._discard_on_error():
+            mined = self._execute(get_watched_vm(self._chain, header), block, watch)
             require_same(block, mined.block)
             self._persist(mined)
         return mined
 
-    def modify(self, change: Callable[[StateAPI], None]) -> None:
+    def patch_state(self, change: Callable[[StateAPI], None]) -> None:
         """Change accounts as no transaction could: the latest block's state from now on.
 
         The block's header keeps the root that it was mined with.
         """
-        with self._or_nothing():
+        with self._discard_on_error():
             state = self.state()
             change(state)
             state.persist()
             self._db[HEAD_STATE_KEY] = bytes(state.state_root)
             self._db.commit()
-        self._stand_at(self._head)
+        self._set_head(self._head)
 
     def load_accounts(self, accounts: object) -> None:
         """Put accounts of a dump into the latest state, each as a whole.
 
         Raises: ConfigError: they are not as a dump has them.
         """
-        with self._or_nothing():
+        with self._discard_on_error():
             root = load_accounts(self._db, self.state_root(self._head), accounts)
             self._db[HEAD_STATE_KEY] = root
             self._db.commit()
-        self._stand_at(self._head)
+        self._set_head(self._head)
 
     # -- going back -- #
 
@@ -267,17 +273,17 @@ class Chain(ChainTrials):
         Raises: ConfigError: there is no such snapshot.
         """
         self._db.revert(snapshot)
-        self._stand_at(self._chain.get_canonical_head())
+        self._set_head(self._chain.get_canonical_head())
 
     def rollback(self, number: int) -> None:
         """Go back to a block: those after it are no longer on the chain.
 
-        What was set after it was mined (`modify`) is undone too.
+        What was set after it was mined (`patch_state`) is undone too.
 
         Raises: HeaderNotFound: there is no such block.
         """
         target = self.header(number)
-        with self._or_nothing():
+        with self._discard_on_error():
             for later in range(number + 1, self._head.block_number + 1):
                 for transaction in self.block(later).transactions:
                     del self._db[
@@ -291,11 +297,13 @@ class Chain(ChainTrials):
             if self._db.exists(HEAD_STATE_KEY):
                 del self._db[HEAD_STATE_KEY]
             self._db.commit()
-        self._stand_at(target)
+        self._set_head(target)
 
     # -- inside -- #
 
-    def _execute(self, vm: WatchedVM, block: BlockAPI, watch: Watch | None = None) -> MinedBlock:
+    def _execute(
+        self, vm: WatchedVM, block: BlockAPI, watch: OnTransaction | None = None
+    ) -> MinedBlock:
         """Execute the transactions of a block; what its header says of their results is not read.
 
         Mining and importing are this one function: a block's own work, such as the contract that
@@ -303,14 +311,14 @@ class Chain(ChainTrials):
         """
         done: list[tuple[ReceiptAPI, ComputationAPI]] = []
 
-        def tell(
+        def collect(
             transaction: SignedTransactionAPI, receipt: ReceiptAPI, computation: ComputationAPI
         ) -> None:
             done.append((receipt, computation))
             if watch is not None:
                 watch(transaction, receipt, computation)
 
-        vm.watch = tell
+        vm.on_transaction = collect
         result = vm.import_block(block)
         # py-evm has copied the transactions over and over, and lost who sent them.
         kept: Any = result.block
@@ -330,15 +338,15 @@ class Chain(ChainTrials):
                 self._db[sender_key(transaction.hash)] = bytes(transaction.sender)
         if self.models:
             self._persist_inferences(mined)
-        before = before_key(block.hash)
+        before = patched_root_key(block.hash)
         if self._db.exists(HEAD_STATE_KEY):
             self._db[before] = self._db[HEAD_STATE_KEY]
             del self._db[HEAD_STATE_KEY]
         elif self._db.exists(before):  # The same block was undone, that began otherwise.
             del self._db[before]
         self._db.commit()
-        self._records[block.hash] = Record(block=block, receipts=mined.receipts)
-        self._stand_at(block.header)
+        self._records[block.hash] = BlockRecord(block=block, receipts=mined.receipts)
+        self._set_head(block.header)
 
     def _persist_inferences(self, mined: MinedBlock) -> None:
         """Write the generations of a block, and the agent traces of its transactions.
@@ -346,21 +354,21 @@ class Chain(ChainTrials):
         A trace is stored because it cannot be recomputed in full: how long a generation took is
         not known later.
         """
-        said = said_in(mined.computations)
+        said = encode_generations(mined.computations)
         if said is None:
             return
-        self._db[said_key(mined.block.hash)] = said
+        self._db[generations_key(mined.block.hash)] = said
         gas_before = 0
         for transaction, receipt, computation in zip(
             mined.block.transactions, mined.receipts, mined.computations, strict=True
         ):
-            if inferences(computation):
+            if extract_inferences(computation):
                 trace = trace_agents(computation, receipt.gas_used - gas_before, self.models)
                 self._db[trace_key(transaction.hash)] = encode_trace(trace)
             gas_before = receipt.gas_used
 
     @contextmanager
-    def _or_nothing(self) -> Iterator[None]:
+    def _discard_on_error(self) -> Iterator[None]:
         try:
             yield
         except BaseException:

@@ -137,7 +137,7 @@ class Database(BaseDB):
         self.discard()
         self._rows.close()
 
-    def scratch(self) -> Database:
+    def create_scratch(self) -> Database:
         """Return the same rows with a buffer of its own, which nobody is to commit.
 
         What is being written to this one is not seen there: any thread may have one.
@@ -200,7 +200,7 @@ def trace_key(transaction_hash: bytes) -> bytes:
     return b"agents:trace:" + transaction_hash
 
 
-def before_key(block_hash: bytes) -> bytes:
+def patched_root_key(block_hash: bytes) -> bytes:
     """Return the key of the state root that a block began with, where it is not its parent's.
 
     A block that was undone can be asked for still, so it is a key that going back leaves, as those
@@ -209,10 +209,10 @@ def before_key(block_hash: bytes) -> bytes:
     return keccak(b"agents:before:" + block_hash)
 
 
-def said_key(block_hash: bytes) -> bytes:
+def generations_key(block_hash: bytes) -> bytes:
     """Return the key of what models said in a block.
 
-    Going back leaves it: see `before_key`.
+    Going back leaves it: see `patched_root_key`.
     """
     return keccak(b"agents:said:" + block_hash)
 
@@ -220,6 +220,6 @@ def said_key(block_hash: bytes) -> bytes:
 def sender_key(transaction_hash: bytes) -> bytes:
     """Return the key of the sender of a transaction that has no signature of its own.
 
-    Going back leaves it: see `before_key`.
+    Going back leaves it: see `patched_root_key`.
     """
     return keccak(b"agents:sender:" + transaction_hash)

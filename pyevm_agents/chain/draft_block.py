@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import rlp
 
-from pyevm_agents.chain.simulator import ChainTrials
+from pyevm_agents.chain.simulator import ChainSimulator
 from pyevm_agents.vm import WatchedVM
 
 if TYPE_CHECKING:
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from precompiles.language_model import GenerationRequest, LanguageModel, Segment
     from pyevm_agents.chain.database import Database
-    from pyevm_agents.chain.records import Record
+    from pyevm_agents.chain.records import BlockRecord
     from pyevm_agents.config import ChainConfig
-    from pyevm_agents.vm import AgentChain
+    from pyevm_agents.vm import AgentMiningChain
 
 
 class ModelNeededError(Exception):
@@ -26,7 +26,7 @@ class ModelNeededError(Exception):
     """
 
 
-class SilentModel:
+class UnavailableModel:
     """A language model that is not to be asked."""
 
     def __init__(self, model: LanguageModel) -> None:
@@ -48,14 +48,18 @@ class SilentModel:
         raise ModelNeededError(f"a prompt of {len(request.prompt_tokens)} tokens")
 
 
-class DraftedChain(ChainTrials):
+class DraftChain(ChainSimulator):
     """A chain as it would be, were a draft its latest block: to be read, and to try things on.
 
     Whatever is mined, or undone, behind its back changes nothing of it.
     """
 
     def __init__(
-        self, config: ChainConfig, chain_class: type[AgentChain], db: Database, draft: Record
+        self,
+        config: ChainConfig,
+        chain_class: type[AgentMiningChain],
+        db: Database,
+        draft: BlockRecord,
     ) -> None:
         """Begin behind a draft.
 
@@ -70,26 +74,26 @@ class DraftedChain(ChainTrials):
         """The block, with its receipts."""
 
 
-class Draft:
+class DraftBlock:
     """A block in the making, transaction after transaction, that is never made."""
 
     def __init__(
-        self, silent: AgentChain, trials: ChainTrials, db: Database, header: BlockHeaderAPI
+        self, silent: AgentMiningChain, trials: ChainSimulator, db: Database, header: BlockHeaderAPI
     ) -> None:
         """Begin one.
 
         Input: a chain whose models are not asked; what tries things, whose models are; the rows of
                both, which nobody else has; the header that the block begins with.
         """
-        self._silent = silent
+        self._chain = silent
         self._db = db
-        self.trials = trials
+        self.simulator = trials
         self.first_header = header
         """The header that it began with."""
 
-        vm = vm_of(silent, header)
+        vm = get_watched_vm(silent, header)
         vm.block_preprocessing(vm.get_block())
-        self.header = self._after(vm, header)
+        self.header = self._save_state(vm, header)
         """The header as it is by now: the state's root, and the gas that was used."""
 
     def add(self, transaction: SignedTransactionAPI) -> None:
@@ -98,12 +102,12 @@ class Draft:
         Raises: ValidationError: the block can't hold it here. ModelNeededError: a model would have
                 to be asked. The draft is as before in both cases.
         """
-        vm = vm_of(self._silent, self.header)
+        vm = get_watched_vm(self._chain, self.header)
         receipt, _ = vm.apply_transaction(self.header, transaction)
         header = vm.add_receipt_to_header(self.header, receipt)
-        self.header = self._after(vm, vm.increment_blob_gas_used(header, transaction))
+        self.header = self._save_state(vm, vm.increment_blob_gas_used(header, transaction))
 
-    def _after(self, vm: WatchedVM, header: BlockHeaderAPI) -> BlockHeaderAPI:
+    def _save_state(self, vm: WatchedVM, header: BlockHeaderAPI) -> BlockHeaderAPI:
         """Keep what a VM has changed; return a header with its root.
 
         It is kept, so that nobody takes it for that of a block that has yet to begin.
@@ -114,8 +118,8 @@ class Draft:
         return changed
 
 
-def vm_of(chain: AgentChain, header: BlockHeaderAPI) -> WatchedVM:
+def get_watched_vm(chain: AgentMiningChain, header: BlockHeaderAPI) -> WatchedVM:
     """Return a VM of its own for a header."""
     vm = chain.get_vm(header)
-    assert isinstance(vm, WatchedVM)  # noqa: S101 - the only ones an `AgentChain` has
+    assert isinstance(vm, WatchedVM)  # noqa: S101 - the only ones an `AgentMiningChain` has
     return vm

@@ -18,7 +18,7 @@ from eth.vm.opcode_values import GAS, SSTORE
 
 from pyevm_agents.vm import AgentComputation
 from pyevm_agents.vm.opcodes import STORE_LEAVES_GAS
-from pyevm_agents.vm.stack_depth import with_calls
+from pyevm_agents.vm.stack_depth import iter_computations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ SEEING_INSTRUCTIONS = frozenset((GAS, SSTORE))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class GasTrial:
     """How a transaction ended with a gas limit."""
 
     error: VMError | None
@@ -40,36 +40,38 @@ class Trial:
     needed_gas: int
     """What it needs to go the way that it went; refunds come later, and help nothing."""
 
-    is_blind: bool
+    is_gas_independent: bool
     """Whether nothing that it did hung on how much gas it had beyond that."""
 
     @classmethod
-    def of(cls, transaction: SignedTransactionAPI, computation: ComputationAPI) -> Trial:
+    def from_computation(
+        cls, transaction: SignedTransactionAPI, computation: ComputationAPI
+    ) -> GasTrial:
         """Read off a computation how it ended."""
         if isinstance(computation, AgentComputation):
-            sees_gas = computation.saw_gas
-            needed = _needed_by_all(computation)
+            sees_gas = computation.executed_gas_opcode
+            needed = _total_gas_required(computation)
         else:
             sees_gas = not SEEING_INSTRUCTIONS.isdisjoint(computation.msg.code)
             needed = computation.msg.gas - computation.get_gas_remaining()
         return cls(
             error=computation.error if computation.is_error else None,
             needed_gas=transaction.gas - computation.msg.gas + needed,
-            is_blind=not computation.children
+            is_gas_independent=not computation.children
             and computation.msg.code_address not in computation.precompiles
             and not sees_gas,
         )
 
 
-def _needed_by_all(computation: AgentComputation) -> int:
+def _total_gas_required(computation: AgentComputation) -> int:
     """Return the gas that a call needs for itself and all that it calls to go as they went."""
     needed: dict[int, int] = {}
-    for one in reversed([*with_calls(computation)]):  # Whoever was called comes first.
-        needed[id(one)] = _needed(one, needed)
+    for one in reversed([*iter_computations(computation)]):  # Whoever was called comes first.
+        needed[id(one)] = _gas_required(one, needed)
     return needed[id(computation)]
 
 
-def _needed(one: AgentComputation, needed: Mapping[int, int]) -> int:
+def _gas_required(one: AgentComputation, needed: Mapping[int, int]) -> int:
     """Return the gas that a call needs, given what those that it called need."""
     if one.is_error and one.error.burns_gas:
         return 0  # It fails with less as well.
@@ -82,17 +84,17 @@ def _needed(one: AgentComputation, needed: Mapping[int, int]) -> int:
         message = child.msg
         is_paid_for = message.value and message.should_transfer_value and not message.is_create
         stipend = GAS_CALLSTIPEND if is_paid_for else 0
-        had = child.left_to_caller + message.gas - stipend
-        least = max(least, gas - had + _to_pass_on(needed[id(child)] - stipend))
+        had = child.gas_retained_by_caller + message.gas - stipend
+        least = max(least, gas - had + _before_eip150(needed[id(child)] - stipend))
     return least
 
 
-def _to_pass_on(wanted: int) -> int:
+def _before_eip150(wanted: int) -> int:
     """Return the least gas of which 63 of 64 parts are so much (EIP-150)."""
     return wanted + (wanted - 1) // 63 if wanted > 0 else 0
 
 
-def least_gas(attempt: Callable[[int], Trial], least: int, most: int) -> int:
+def find_least_gas(attempt: Callable[[int], GasTrial], least: int, most: int) -> int:
     """Return a gas limit with which a transaction succeeds, and with one less it does not.
 
     Input:  what tries a limit; the least and the most that there may be.
@@ -102,16 +104,16 @@ def least_gas(attempt: Callable[[int], Trial], least: int, most: int) -> int:
     if first.error is not None:
         raise first.error
     enough = min(max(first.needed_gas, least), most)
-    if first.is_blind:
+    if first.is_gas_independent:
         return enough
     if enough < most and attempt(enough).error is not None:
-        return _between(attempt, *_climb(attempt, enough, most))
+        return _bisect(attempt, *_gallop(attempt, enough, most))
     if enough == least or attempt(enough - 1).error is not None:
         return enough
-    return _between(attempt, least - 1, enough - 1)
+    return _bisect(attempt, least - 1, enough - 1)
 
 
-def _climb(attempt: Callable[[int], Trial], short: int, most: int) -> tuple[int, int]:
+def _gallop(attempt: Callable[[int], GasTrial], short: int, most: int) -> tuple[int, int]:
     """Return a limit that is too low and one that is not, in growing steps from a low one."""
     step = max(short // 64, 1)
     while short + step < most:
@@ -121,7 +123,7 @@ def _climb(attempt: Callable[[int], Trial], short: int, most: int) -> tuple[int,
     return short, most
 
 
-def _between(attempt: Callable[[int], Trial], short: int, enough: int) -> int:
+def _bisect(attempt: Callable[[int], GasTrial], short: int, enough: int) -> int:
     """Return the least that is enough, given a limit that is too low and one that is not."""
     while enough - short > 1:
         middle = (short + enough) // 2

@@ -45,7 +45,7 @@ class ForeignRules:
     """The fields of block 0's header."""
 
 
-def with_executor(
+def add_executor(
     config: ChainConfig, accounts: Mapping[Address, GenesisAccount]
 ) -> Mapping[Address, GenesisAccount]:
     """Return genesis' accounts: those given, and the executor's code where there are models."""
@@ -55,7 +55,7 @@ def with_executor(
     return {**accounts, EXECUTOR_ADDRESS: replace(given, nonce=1, code=EXECUTOR_CODE)}
 
 
-def genesis_header(config: ChainConfig) -> dict[str, HeaderParams]:
+def build_genesis_header(config: ChainConfig) -> dict[str, HeaderParams]:
     """Return the fields of block 0's header; the configuration's digest is its `extraData`."""
     return {
         "difficulty": 0,
@@ -69,7 +69,7 @@ def genesis_header(config: ChainConfig) -> dict[str, HeaderParams]:
     }
 
 
-def genesis_state(accounts: Mapping[Address, GenesisAccount]) -> AccountState:
+def build_genesis_state(accounts: Mapping[Address, GenesisAccount]) -> AccountState:
     """Return accounts as py-evm takes them."""
     return {
         address: AccountDetails(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from precompiles.language_model import Generation, Margin
 from pyevm_agents.errors import EngineFault
-from pyevm_agents.vm import AgentComputation, digest_of
+from pyevm_agents.vm import AgentComputation, hash_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from precompiles.language_model import GenerationRequest, LanguageModel, Segment
 
 
-def said_in(computations: Sequence[ComputationAPI]) -> bytes | None:
+def encode_generations(computations: Sequence[ComputationAPI]) -> bytes | None:
     """Return what models said in transactions, in order, as a row; None where none was asked."""
     heard = [
-        {"prompt": prompt, "said": _form(generation)}
+        {"prompt": prompt, "said": _serialize_generation(generation)}
         for computation in computations
-        for prompt, generation in _heard(computation)
+        for prompt, generation in _iter_generations(computation)
     ]
     return json.dumps(heard).encode() if heard else None
 
 
-class SaidModel:
+class ReplayModel:
     """A language model that says again what was said. Implements `LanguageModel`."""
 
     def __init__(self, model: LanguageModel, heard: Iterator[Any]) -> None:
@@ -40,7 +40,7 @@ class SaidModel:
         Input: the model itself, for its tokens; the entries of a row, which models share.
         """
         self._model = model
-        self._heard = heard
+        self._entries = heard
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
         """Return the tokens of a prompt."""
@@ -51,8 +51,8 @@ class SaidModel:
 
         Raises: EngineFault: to another prompt, or nothing.
         """
-        heard = next(self._heard, None)
-        if heard is None or heard["prompt"] != digest_of(request):
+        heard = next(self._entries, None)
+        if heard is None or heard["prompt"] != hash_prompt(request):
             raise EngineFault(
                 "what the models said in this block is kept for other prompts than it has now; the "
                 "rows of the chain are damaged, or of another version: keep a new chain"
@@ -62,22 +62,22 @@ class SaidModel:
         return Generation(**{**said, "tokens": tuple(said["tokens"]), "margin": margin})
 
 
-def read(row: bytes) -> Iterator[Any]:
+def decode_generations(row: bytes) -> Iterator[Any]:
     """Return the entries of a row."""
     return iter(json.loads(row))
 
 
-def _form(generation: Generation) -> dict[str, object]:
+def _serialize_generation(generation: Generation) -> dict[str, object]:
     """Write a generation; `dataclasses.asdict` would copy each token."""
     form = {one.name: getattr(generation, one.name) for one in fields(generation)}
     return form | {"margin": None if generation.margin is None else asdict(generation.margin)}
 
 
-def _heard(computation: ComputationAPI) -> Iterator[tuple[str, Generation]]:
+def _iter_generations(computation: ComputationAPI) -> Iterator[tuple[str, Generation]]:
     """Yield the prompts' digests and what was said, in order: a call of the executor calls none."""
     left = [computation]
     while left:
         one = left.pop()
-        if isinstance(one, AgentComputation) and one.heard is not None:
-            yield one.heard
+        if isinstance(one, AgentComputation) and one.generation is not None:
+            yield one.generation
         left.extend(reversed(one.children))

@@ -14,9 +14,9 @@ from eth_typing import Address, BlockNumber, Hash32
 from eth_utils import ValidationError
 from lru import LRU
 
-from pyevm_agents.chain.database import HEAD_STATE_KEY, before_key, sender_key, trace_key
+from pyevm_agents.chain.database import HEAD_STATE_KEY, patched_root_key, sender_key, trace_key
 from pyevm_agents.chain.genesis import GenesisAccount
-from pyevm_agents.chain.records import Record
+from pyevm_agents.chain.records import BlockRecord
 from pyevm_agents.chain.trace_codec import decode_trace
 from pyevm_agents.chain.transactions import impersonate
 from pyevm_agents.errors import ConfigError
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from pyevm_agents.agents.trace import AgentTrace
     from pyevm_agents.chain.database import Database
     from pyevm_agents.config import ChainConfig
-    from pyevm_agents.vm import AgentChain, Fork
+    from pyevm_agents.vm import AgentMiningChain, Fork
 
-    Trace = Callable[[type[AgentVM]], type[AgentVM]]
+    VMClassWrapper = Callable[[type[AgentVM]], type[AgentVM]]
 
 
 RECORDS = 256
@@ -51,22 +51,24 @@ RECORDS = 256
 class ChainReader:
     """Reads a chain, in any thread."""
 
-    def __init__(self, config: ChainConfig, chain_class: type[AgentChain], db: Database) -> None:
+    def __init__(
+        self, config: ChainConfig, chain_class: type[AgentMiningChain], db: Database
+    ) -> None:
         """Read a chain that has begun."""
         self.config = config
         self._chain_class = chain_class
         self._db = db
         self._chain = chain_class(AtomicDB(db))
-        self._records: LRU[bytes, Record] = LRU(RECORDS)
-        self._stand_at(self._chain.get_canonical_head())
+        self._records: LRU[bytes, BlockRecord] = LRU(RECORDS)
+        self._set_head(self._chain.get_canonical_head())
 
-    def _stand_at(self, header: BlockHeaderAPI) -> None:
+    def _set_head(self, header: BlockHeaderAPI) -> None:
         """Take a block for the latest one, with what is written to have been set after it."""
-        root = self._row(HEAD_STATE_KEY) or header.state_root
+        root = self._get_row(HEAD_STATE_KEY) or header.state_root
         # One assignment: a reader sees both as they were, or as they are.
         self._tip = (header, bytes(root))
 
-    def _row(self, key: bytes) -> bytes | None:
+    def _get_row(self, key: bytes) -> bytes | None:
         """Return a row, looked at once: another thread may be writing."""
         try:
             return self._db[key]
@@ -99,7 +101,9 @@ class ChainReader:
     @property
     def transaction_builder(self) -> type[TransactionBuilderAPI]:
         """What makes and reads transactions of the latest block's fork."""
-        builder: type[TransactionBuilderAPI] = self._vm_class(self._head).get_transaction_builder()
+        builder: type[TransactionBuilderAPI] = self._get_vm_class(
+            self._head
+        ).get_transaction_builder()
         return builder
 
     def header(self, number: int) -> BlockHeaderAPI:
@@ -114,7 +118,7 @@ class ChainReader:
             raise HeaderNotFound(f"no block {number}: the latest one is {head.block_number}")
         return self._chain.get_canonical_block_header_by_number(BlockNumber(number))
 
-    def header_of(self, block_hash: bytes) -> BlockHeaderAPI:
+    def header_by_hash(self, block_hash: bytes) -> BlockHeaderAPI:
         """Return the header of the block of that hash, on the chain now or once.
 
         Raises: HeaderNotFound: there is none.
@@ -140,9 +144,9 @@ class ChainReader:
 
         Raises: HeaderNotFound: there is none.
         """
-        return self.record(self.header(number)).block
+        return self.block_with_receipts(self.header(number)).block
 
-    def record(self, header: BlockHeaderAPI) -> Record:
+    def block_with_receipts(self, header: BlockHeaderAPI) -> BlockRecord:
         """Return the block of a header, with its receipts."""
         block_hash = header.hash
         record = self._records.get(block_hash)
@@ -151,15 +155,15 @@ class ChainReader:
             for transaction in block.transactions:
                 self._impersonate_if_known(transaction)
             receipts = block.get_receipts(self._chain.chaindb)
-            record = Record(block=block, receipts=tuple(receipts))
+            record = BlockRecord(block=block, receipts=tuple(receipts))
             self._records[block_hash] = record
         return record
 
-    def find_transaction(self, transaction_hash: bytes) -> tuple[Record, int] | None:
+    def find_transaction(self, transaction_hash: bytes) -> tuple[BlockRecord, int] | None:
         """Return the block that holds a transaction, and its place there; None if none does."""
         try:
             number, index = self._chain.get_canonical_transaction_index(Hash32(transaction_hash))
-            return self.record(self.header(number)), index
+            return self.block_with_receipts(self.header(number)), index
         except (TransactionNotFound, HeaderNotFound):
             return None
 
@@ -184,13 +188,13 @@ class ChainReader:
         """
         head, root = self._tip  # Once: another thread may be making blocks.
         if header is None:
-            return self._state(head, root)
-        state = self._state(header, self.state_root(header))
-        self._begin_if_new(state, header)
+            return self._build_state(head, root)
+        state = self._build_state(header, self.state_root(header))
+        self._begin_block_if_new(state, header)
         return state
 
-    def _begin_if_new(self, state: StateAPI, header: BlockHeaderAPI) -> None:
-        if isinstance(state, AgentState) and not self._is_kept(header):
+    def _begin_block_if_new(self, state: StateAPI, header: BlockHeaderAPI) -> None:
+        if isinstance(state, AgentState) and not self._is_stored(header):
             state.begin_block(header)
             state.lock_changes()
 
@@ -203,9 +207,9 @@ class ChainReader:
         head, root = self._tip
         if header.hash == head.hash:
             return root
-        return self._root_set_after(header) or bytes(header.state_root)
+        return self._find_patched_root(header) or bytes(header.state_root)
 
-    def _root_set_after(self, header: BlockHeaderAPI) -> bytes | None:
+    def _find_patched_root(self, header: BlockHeaderAPI) -> bytes | None:
         """Return the root that the next block on the chain began with, where one was set."""
         rows, number = self._chain.chaindb, header.block_number
         try:
@@ -214,18 +218,18 @@ class ChainReader:
             child = rows.get_canonical_block_hash(BlockNumber(number + 1))
         except HeaderNotFound:
             return None
-        return self._row(before_key(child))
+        return self._get_row(patched_root_key(child))
 
     def state_root_before(self, header: BlockHeaderAPI) -> bytes:
         """Return the root of the state that a block begins with, on the chain or not."""
-        root = self._row(before_key(header.hash))
+        root = self._get_row(patched_root_key(header.hash))
         if root is not None:
             return root
-        parent = self.header_of(header.parent_hash)
+        parent = self.header_by_hash(header.parent_hash)
         # One that was never made begins with what was set meanwhile, too.
-        return bytes(parent.state_root) if self._is_kept(header) else self.state_root(parent)
+        return bytes(parent.state_root) if self._is_stored(header) else self.state_root(parent)
 
-    def _is_kept(self, header: BlockHeaderAPI) -> bool:
+    def _is_stored(self, header: BlockHeaderAPI) -> bool:
         """Whether a header is that of a block on the chain, now or once."""
         return header is self._head or self._db.exists(header.hash)
 
@@ -271,23 +275,23 @@ class ChainReader:
         Output: None if no model answered in it, or an earlier version mined it.
         Raises: EngineFault: the row is damaged.
         """
-        row = self._row(trace_key(transaction_hash))
+        row = self._get_row(trace_key(transaction_hash))
         return None if row is None else decode_trace(row)
 
     # -- the rules of a block -- #
 
-    def vm_class_at(self, number: int) -> type[WatchedVM]:
+    def get_vm_class_at(self, number: int) -> type[WatchedVM]:
         """Return the class of the VM that makes the block of a number."""
-        return vm_class_of(self._chain_class, number)
+        return find_vm_class(self._chain_class, number)
 
-    def _vm_class(self, header: BlockHeaderAPI) -> type[WatchedVM]:
-        return self.vm_class_at(header.block_number)
+    def _get_vm_class(self, header: BlockHeaderAPI) -> type[WatchedVM]:
+        return self.get_vm_class_at(header.block_number)
 
-    def _state(
+    def _build_state(
         self,
         header: BlockHeaderAPI,
         root: bytes,
-        trace: Trace | None = None,
+        trace: VMClassWrapper | None = None,
         *,
         number: int | None = None,
     ) -> StateAPI:
@@ -295,9 +299,9 @@ class ChainReader:
 
         Input: `number` is the block's own, where the header says another: BLOCKHASH goes by it.
         """
-        vm_class = self._vm_class(header)
+        vm_class = self._get_vm_class(header)
         if trace is not None:
-            vm_class = trace(as_agent_vm(vm_class, header))
+            vm_class = trace(require_traceable_vm(vm_class, header))
         hashes = vm_class.get_prev_hashes(header.parent_hash, self._chain.chaindb) or ()
         ahead = 0 if number is None else header.block_number - number
         if ahead:
@@ -311,23 +315,23 @@ class ChainReader:
         )
 
     def _impersonate_if_known(self, transaction: SignedTransactionAPI) -> None:
-        sender = self._row(sender_key(transaction.hash))
+        sender = self._get_row(sender_key(transaction.hash))
         if sender is not None:
             impersonate(transaction, Address(sender))
 
 
-def vm_class_of(chain_class: type[AgentChain], number: int) -> type[WatchedVM]:
+def find_vm_class(chain_class: type[AgentMiningChain], number: int) -> type[WatchedVM]:
     """Return the class of the VM that makes a chain's block of a number."""
     forks = chain_class.vm_configuration
     if len(forks) == 1:  # A chain of ours; py-evm's search costs more than what comes of it.
         vm_class = forks[0][1]
     else:
         vm_class = chain_class.get_vm_class_for_block_number(BlockNumber(number))
-    assert issubclass(vm_class, WatchedVM)  # noqa: S101 - the only ones an `AgentChain` has
+    assert issubclass(vm_class, WatchedVM)  # noqa: S101 - the only ones an `AgentMiningChain` has
     return vm_class
 
 
-def as_agent_vm(vm_class: type[WatchedVM], header: BlockHeaderAPI) -> type[AgentVM]:
+def require_traceable_vm(vm_class: type[WatchedVM], header: BlockHeaderAPI) -> type[AgentVM]:
     """Return a class of VMs as one that can be traced.
 
     Raises: ConfigError: it is of an older fork.

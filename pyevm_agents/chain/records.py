@@ -22,7 +22,7 @@ class MinedBlock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class BlockRecord:
     """A block of the chain with its receipts."""
 
     block: BlockAPI

@@ -13,13 +13,18 @@ from eth_typing import Address
 from eth_utils import ValidationError
 from lru import LRU
 
-from pyevm_agents.chain.calls import BlockOverride, CallResult, override, spoofed
-from pyevm_agents.chain.gas_estimation import Trial, least_gas
-from pyevm_agents.chain.reader import ChainReader, as_agent_vm
+from pyevm_agents.chain.calls import (
+    BlockOverride,
+    CallResult,
+    apply_overrides,
+    as_spoofed_transaction,
+)
+from pyevm_agents.chain.gas_estimation import GasTrial, find_least_gas
+from pyevm_agents.chain.reader import ChainReader, require_traceable_vm
 from pyevm_agents.chain.records import BlockSettings
 from pyevm_agents.chain.transactions import SET_CODE_TYPE
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.vm import AgentComputation, AgentState, NotShortError
+from pyevm_agents.vm import AgentComputation, AgentState, NestedCallError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,46 +39,46 @@ if TYPE_CHECKING:
     )
 
     from pyevm_agents.chain.calls import AccountOverride, Call
-    from pyevm_agents.chain.reader import Trace
-    from pyevm_agents.chain.records import Record
+    from pyevm_agents.chain.reader import VMClassWrapper
+    from pyevm_agents.chain.records import BlockRecord
     from pyevm_agents.vm import WatchedVM
 
 
-SHORT_GAS = 10_000
+CHEAP_CALL_GAS = 10_000
 """Gas of code for a call that is to be short. Of the instructions that call nobody, the slowest for
 their price take some milliseconds for that."""
 
-SHORT_DATA_BYTES = 4_096
+CHEAP_CALL_DATA_BYTES = 4_096
 """Calldata of such a call."""
 
 MAX_GAS_OF_A_BYTE = STANDARD_TOKEN_COST * TOTAL_COST_FLOOR_PER_TOKEN
 """The most that a byte of calldata costs (EIP-7623)."""
 
 SELECTOR_BYTES = 4
-NOT_SHORT = 1_024
+MAX_SLOW_CALLS = 1_024
 """How many functions are remembered whose calls were not short."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _WithoutFee:
+class _FreeHeader:
     """A header whose copy asks for no fee."""
 
-    of: BlockHeaderAPI
-    is_on: bytes
-    made: BlockHeaderAPI
+    source: BlockHeaderAPI
+    base_root: bytes
+    free_header: BlockHeaderAPI
 
 
-class ChainTrials(ChainReader):
+class ChainSimulator(ChainReader):
     """Executes what no block will hold, and keeps nothing; in any thread, but for what says so."""
 
-    _last_without_fee: _WithoutFee | None = None
+    _last_free_header: _FreeHeader | None = None
 
     @cached_property
-    def _not_short(self) -> LRU[tuple[Address | None, bytes], None]:
+    def _slow_calls(self) -> LRU[tuple[Address | None, bytes], None]:
         """Functions whose calls were not short of late."""
-        return LRU(NOT_SHORT)
+        return LRU(MAX_SLOW_CALLS)
 
-    def next_header(
+    def build_next_header(
         self, settings: BlockSettings | None = None, *, parent: BlockHeaderAPI | None = None
     ) -> BlockHeaderAPI:
         """Return the header that the next block begins with.
@@ -103,13 +108,13 @@ class ChainTrials(ChainReader):
         }
         return header.copy(**{name: it for name, it in fields.items() if it is not None})
 
-    def unsigned_transaction(
+    def build_unsigned_transaction(
         self, call: Call, *, gas_price_wei: int | None = None
     ) -> UnsignedTransactionAPI:
         """Return a call as the sender's next legacy transaction, to be signed."""
         price_wei = gas_price_wei
         if price_wei is None:
-            price_wei = 2 * int(self.next_header().base_fee_per_gas or 0)
+            price_wei = 2 * int(self.build_next_header().base_fee_per_gas or 0)
         return self.transaction_builder.create_unsigned_transaction(
             nonce=self.nonce(call.sender),
             gas_price=price_wei,
@@ -126,20 +131,20 @@ class ChainTrials(ChainReader):
         header: BlockHeaderAPI | None = None,
         overrides: Mapping[Address, AccountOverride] | None = None,
         block: BlockOverride | None = None,
-        trace: Trace | None = None,
+        trace: VMClassWrapper | None = None,
     ) -> CallResult:
         """Execute a message as a transaction would, and keep nothing.
 
         Input:  the header of the block that it is in: of one of the chain for the state after it,
-                of `next_header` where None; what accounts and that block are said to be meanwhile;
+                of `build_next_header` where None; what accounts and that block are said to be then;
                 what makes a VM class that tells a tracer.
         Raises: ValidationError: intrinsic gas, balance. EngineFault: the host failed.
         """
-        state = self._trial_state(call, header, overrides, block, trace)
+        state = self._build_call_state(call, header, overrides, block, trace)
         gas = state.gas_limit if call.gas is None else call.gas
-        return self._executed(state, self._spoofed(state, call, gas))
+        return self._execute_call(state, self._spoof(state, call, gas))
 
-    def call_if_short(self, call: Call, *, header: BlockHeaderAPI) -> CallResult | None:
+    def call_if_cheap(self, call: Call, *, header: BlockHeaderAPI) -> CallResult | None:
         """Execute a message as `call` does, if that takes some milliseconds at most; else None.
 
         It gets little gas, and may call nobody. Where it ends by itself, and did not look at what
@@ -150,41 +155,41 @@ class ChainTrials(ChainReader):
         """
         key = (call.to, call.data[:SELECTOR_BYTES])
         is_plain = call.to is not None and not call.authorizations and not call.access_list
-        if not is_plain or len(call.data) > SHORT_DATA_BYTES or key in self._not_short:
+        if not is_plain or len(call.data) > CHEAP_CALL_DATA_BYTES or key in self._slow_calls:
             return None
-        state = self._trial_state(call, header, None, None)
+        state = self._build_call_state(call, header, None, None)
         if not isinstance(state, AgentState):
             return None
         if call.to in state.computation_class.get_precompiles():
             return None
-        state.calls_nobody = True
-        gas = GAS_TX + MAX_GAS_OF_A_BYTE * len(call.data) + SHORT_GAS
+        state.forbids_nested_calls = True
+        gas = GAS_TX + MAX_GAS_OF_A_BYTE * len(call.data) + CHEAP_CALL_GAS
         most = state.gas_limit if call.gas is None else call.gas
-        transaction = self._spoofed(state, call, min(gas, most))
+        transaction = self._spoof(state, call, min(gas, most))
         try:
-            result = self._executed(state, transaction)
-        except NotShortError:
+            result = self._execute_call(state, transaction)
+        except NestedCallError:
             result = None
-        if result is None or _hangs_on_gas(result):
+        if result is None or _is_gas_dependent(result):
             if transaction.gas == gas:  # Else it was the caller who gave it so little.
-                self._not_short[key] = None
+                self._slow_calls[key] = None
             return None
         return result
 
-    def _executed(self, state: StateAPI, transaction: SignedTransactionAPI) -> CallResult:
+    def _execute_call(self, state: StateAPI, transaction: SignedTransactionAPI) -> CallResult:
         computation = state.costless_execute_transaction(transaction)
         return CallResult(
             output=bytes(computation.output),
-            gas_used=self._vm_class(self._head).finalize_gas_used(transaction, computation),
+            gas_used=self._get_vm_class(self._head).finalize_gas_used(transaction, computation),
             error=computation.error if computation.is_error else None,
             computation=computation,
         )
 
     def replay(
         self,
-        record: Record,
+        record: BlockRecord,
         index: int,
-        trace: Trace | None = None,
+        trace: VMClassWrapper | None = None,
     ) -> tuple[ReceiptAPI, ComputationAPI]:
         """Execute a transaction of a block again, behind those before it, and keep nothing.
 
@@ -196,9 +201,9 @@ class ChainTrials(ChainReader):
         block = record.block
         root = record.root_before or self.state_root_before(block.header)
         header = block.header.copy(gas_used=0, blob_gas_used=0, state_root=root)
-        vm_class = self.vm_class_again(block.header)
+        vm_class = self.get_replay_vm_class(block.header)
         if trace is not None:
-            vm_class = trace(as_agent_vm(vm_class, header))
+            vm_class = trace(require_traceable_vm(vm_class, header))
         vm = vm_class(
             header=header,
             chaindb=self._chain.chaindb,
@@ -212,9 +217,9 @@ class ChainTrials(ChainReader):
             header = vm.increment_blob_gas_used(header, transaction)
         return vm.apply_transaction(header, block.transactions[index])
 
-    def vm_class_again(self, header: BlockHeaderAPI) -> type[WatchedVM]:
+    def get_replay_vm_class(self, header: BlockHeaderAPI) -> type[WatchedVM]:
         """Return the class of a VM that executes a block again."""
-        return self._vm_class(header)
+        return self._get_vm_class(header)
 
     def estimate_gas(
         self,
@@ -232,23 +237,25 @@ class ChainTrials(ChainReader):
         Raises: VMError: it fails with all of that gas. ValidationError: see `call`. EngineFault:
                 the host failed.
         """
-        state = self._trial_state(call, header, overrides, block)
+        state = self._build_call_state(call, header, overrides, block)
         most = state.gas_limit if call.gas is None else call.gas
 
-        def attempt(gas: int) -> Trial:
+        def attempt(gas: int) -> GasTrial:
             before = state.snapshot()
-            transaction = self._spoofed(state, call, gas)
+            transaction = self._spoof(state, call, gas)
             try:
-                return Trial.of(transaction, state.costless_execute_transaction(transaction))
+                return GasTrial.from_computation(
+                    transaction, state.costless_execute_transaction(transaction)
+                )
             finally:
                 state.revert(before)
                 state.lock_changes()
 
-        transaction = self._spoofed(state, call, most)
+        transaction = self._spoof(state, call, most)
         least = max(transaction.intrinsic_gas, self.fork.floor_gas(transaction))
-        return least_gas(attempt, least, most)
+        return find_least_gas(attempt, least, most)
 
-    def slots_of_call(self, call: Call, account: Address) -> frozenset[int]:
+    def find_call_slots(self, call: Call, account: Address) -> frozenset[int]:
         """Return the slots of an account that a call asks for.
 
         Only the thread that writes may call this.
@@ -259,61 +266,63 @@ class ChainTrials(ChainReader):
             self._db.discard()
         return frozenset(witness.get_slots_queried(account))
 
-    def _trial_state(
+    def _build_call_state(
         self,
         call: Call,
         header: BlockHeaderAPI | None,
         overrides: Mapping[Address, AccountOverride] | None,
         block: BlockOverride | None,
-        trace: Trace | None = None,
+        trace: VMClassWrapper | None = None,
     ) -> StateAPI:
         """Return the state to try a call in, whose block asks for no fee.
 
         A call sees the base fee in BASEFEE where it offers a price, as in geth, or was told one.
         """
-        meant = self.next_header() if header is None else header
+        meant = self.build_next_header() if header is None else header
         root, number = self.state_root(meant), meant.block_number
         told = block or BlockOverride()
-        header = told.header(meant)
-        base_fee = _base_fee(header)
-        state = self._state(self._without_fee(header, root), root, trace, number=number)
+        header = told.apply_to(meant)
+        base_fee = _get_base_fee(header)
+        state = self._build_state(self._make_free_header(header, root), root, trace, number=number)
         if isinstance(state, AgentState):
             sees_fee = call.gas_price_wei or told.base_fee_wei is not None
             state.shown_base_fee_wei = base_fee if sees_fee else None
             state.shown_blob_base_fee_wei = told.blob_base_fee_wei
             state.shown_blob_hashes = call.blob_hashes
-        self._begin_if_new(state, meant)
-        override(state, overrides or {})
+        self._begin_block_if_new(state, meant)
+        apply_overrides(state, overrides or {})
         return state
 
-    def _without_fee(self, header: BlockHeaderAPI, root: bytes) -> BlockHeaderAPI:
+    def _make_free_header(self, header: BlockHeaderAPI, root: bytes) -> BlockHeaderAPI:
         """Return a header on a state, at no fee: once for all calls behind one block."""
-        last = self._last_without_fee  # Another thread may put another one there.
-        if last is not None and last.of is header and last.is_on == root:
-            return last.made
+        last = self._last_free_header  # Another thread may put another one there.
+        if last is not None and last.source is header and last.base_root == root:
+            return last.free_header
         fields: dict[str, object] = {"state_root": root}
-        if _base_fee(header) is not None:
+        if _get_base_fee(header) is not None:
             fields["base_fee_per_gas"] = 0
         made = header.copy(**fields)
-        self._last_without_fee = _WithoutFee(of=header, is_on=root, made=made)
+        self._last_free_header = _FreeHeader(source=header, base_root=root, free_header=made)
         return made
 
-    def _spoofed(self, state: StateAPI, call: Call, gas: int) -> SignedTransactionAPI:
+    def _spoof(self, state: StateAPI, call: Call, gas: int) -> SignedTransactionAPI:
         if call.authorizations and self.fork.last_type < SET_CODE_TYPE:
             raise ValidationError(
                 f"transaction type not supported: {SET_CODE_TYPE}, which has authorizations; "
                 f"{self.fork.name} has 0 to {self.fork.last_type}"
             )
-        return spoofed(call, self.transaction_builder, nonce=state.get_nonce(call.sender), gas=gas)
+        return as_spoofed_transaction(
+            call, self.transaction_builder, nonce=state.get_nonce(call.sender), gas=gas
+        )
 
 
-def _hangs_on_gas(result: CallResult) -> bool:
+def _is_gas_dependent(result: CallResult) -> bool:
     """Whether a call that called nobody may end otherwise with more gas."""
     computation = result.computation
     assert isinstance(computation, AgentComputation)  # noqa: S101 - the only one an AgentState has
-    return computation.saw_gas or (result.error is not None and result.error.burns_gas)
+    return computation.executed_gas_opcode or (result.error is not None and result.error.burns_gas)
 
 
-def _base_fee(header: BlockHeaderAPI) -> int | None:
+def _get_base_fee(header: BlockHeaderAPI) -> int | None:
     """Return the base fee of a block, in wei; None where its fork has none."""
     return getattr(header, "base_fee_per_gas", None)

@@ -20,7 +20,7 @@ from rlp.exceptions import DecodingError, DeserializationError
 from rlp.sedes import Binary, CountableList, List, big_endian_int, boolean
 
 from precompiles.language_model import Margin
-from pyevm_agents.agents.trace import AgentTrace, InferenceUsage, TracedStep, Words
+from pyevm_agents.agents.trace import AgentTrace, InferenceUsage, StepDecision, TracedStep
 from pyevm_agents.errors import EngineFault
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class _Float:
         return float(number)
 
 
-def _optional(sedes: object) -> CountableList:
+def _make_optional(sedes: object) -> CountableList:
     return CountableList(sedes, max_length=1)
 
 
@@ -76,18 +76,18 @@ _STEP = List(
         boolean,
         _Text,
         _Text,
-        *[_optional(_Text)] * 4,
+        *[_make_optional(_Text)] * 4,
         _USAGE,
-        _optional(_MARGIN),
-        _optional(_Float),
+        _make_optional(_MARGIN),
+        _make_optional(_Float),
     ]
 )
-_TRACE = List([_optional(_Text), big_endian_int, _USAGE, CountableList(_STEP)])
+_TRACE = List([_make_optional(_Text), big_endian_int, _USAGE, CountableList(_STEP)])
 
 
 def encode_trace(trace: AgentTrace) -> bytes:
     """Return the row of a trace."""
-    usage = _usage_fields(trace.usage)
+    usage = _list_usage_fields(trace.usage)
     fields = (_as_list(trace.failure), trace.gas_used, usage, [*_step_fields(trace.steps)])
     return VERSION + bytes(rlp.encode(fields, sedes=_TRACE))
 
@@ -102,7 +102,7 @@ def decode_trace(row: bytes) -> AgentTrace | None:
     try:
         failure, gas_used, usage, steps = rlp.decode(row[1:], sedes=_TRACE)
     except (DecodingError, DeserializationError) as error:
-        raise _damaged(str(error)) from error
+        raise _damaged_row_error(str(error)) from error
     trace = AgentTrace(
         failure=_from_list(failure),
         gas_used=gas_used,
@@ -110,11 +110,11 @@ def decode_trace(row: bytes) -> AgentTrace | None:
         steps=tuple(_read_steps(steps)),
     )
     if encode_trace(trace) != row:
-        raise _damaged("not in canonical form")
+        raise _damaged_row_error("not in canonical form")
     return trace
 
 
-def _usage_fields(usage: InferenceUsage) -> list[int]:
+def _list_usage_fields(usage: InferenceUsage) -> list[int]:
     return [
         usage.cold_tokens,
         usage.warm_tokens,
@@ -161,7 +161,7 @@ def _step_fields(steps: Sequence[TracedStep]) -> Iterator[list[Any]]:
             _as_list(words.action_input),
             _as_list(words.answer),
             _as_list(step.observation),
-            _usage_fields(step.usage),
+            _list_usage_fields(step.usage),
             []
             if margin is None
             else [[margin.gap, margin.token_index, margin.chosen, margin.other]],
@@ -180,7 +180,7 @@ def _read_steps(steps: Sequence[Sequence[Any]]) -> Iterator[TracedStep]:
             depth=depth,
             model=model,
             prompt=prompts[depth],
-            words=Words(
+            words=StepDecision(
                 thought=thought,
                 action=_from_list(action),
                 action_input=_from_list(action_input),
@@ -205,5 +205,5 @@ def _from_list(values: Sequence[Any]) -> Any:  # noqa: ANN401 - of the type that
     return values[0] if values else None
 
 
-def _damaged(reason: str) -> EngineFault:
+def _damaged_row_error(reason: str) -> EngineFault:
     return EngineFault(f"row of an agent trace is damaged ({reason}): keep a new chain")

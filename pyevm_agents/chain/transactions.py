@@ -45,7 +45,7 @@ senders' transactions have two hashes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fields:
+class TransactionFields:
     """What a transaction says, whatever its type. Fees are in wei a gas."""
 
     kind: int
@@ -69,7 +69,10 @@ class Fields:
 
 
 def sign(
-    fields: Fields, key: PrivateKey, chain_id: int, builder: Builder = PragueTransactionBuilder
+    fields: TransactionFields,
+    key: PrivateKey,
+    chain_id: int,
+    builder: Builder = PragueTransactionBuilder,
 ) -> SignedTransactionAPI:
     """Make a transaction and sign it; its sender need not be recovered.
 
@@ -77,46 +80,52 @@ def sign(
     Raises: ConfigError: that fork has no such type.
     """
     if fields.kind == LEGACY_TYPE:
-        unsigned = builder.create_unsigned_transaction(**_legacy(fields))
+        unsigned = builder.create_unsigned_transaction(**_build_legacy_fields(fields))
         signed = unsigned.as_signed_transaction(key, chain_id=chain_id)
     else:
-        named = _named(fields, chain_id)
-        message = getattr(builder, f"new_unsigned_{_maker(fields.kind, builder)}")(**named)
+        named = _build_typed_fields(fields, chain_id)
+        message = getattr(builder, f"new_unsigned_{_find_maker(fields.kind, builder)}")(**named)
         y_parity, r, s = key.sign_msg(message.get_message_for_signing()).vrs
-        signed = _typed(builder, fields.kind, named, y_parity, r, s)
-    return vouch(signed, Address(key.public_key.to_canonical_address()))
+        signed = _build_typed(builder, fields.kind, named, y_parity, r, s)
+    return set_known_sender(signed, Address(key.public_key.to_canonical_address()))
 
 
-def send_as(
-    fields: Fields, sender: Address, chain_id: int, builder: Builder = PragueTransactionBuilder
+def build_impersonated(
+    fields: TransactionFields,
+    sender: Address,
+    chain_id: int,
+    builder: Builder = PragueTransactionBuilder,
 ) -> SignedTransactionAPI:
     """Make a transaction in the name of an account whose key nobody has; else as `sign`."""
     r, s = int.from_bytes(sender, "big") or 1, NO_SIGNATURE_S
     if fields.kind == LEGACY_TYPE:
         v = FIRST_V + 2 * chain_id
-        made = builder.new_transaction(**_legacy(fields), v=v, r=r, s=s)
+        made = builder.new_transaction(**_build_legacy_fields(fields), v=v, r=r, s=s)
     else:
-        made = _typed(builder, fields.kind, _named(fields, chain_id), 0, r, s)
+        made = _build_typed(builder, fields.kind, _build_typed_fields(fields, chain_id), 0, r, s)
     return impersonate(made, sender)
 
 
-def unsigned(
-    fields: Fields, sender: Address, chain_id: int, builder: Builder = PragueTransactionBuilder
+def build_unsigned(
+    fields: TransactionFields,
+    sender: Address,
+    chain_id: int,
+    builder: Builder = PragueTransactionBuilder,
 ) -> SignedTransactionAPI:
     """Make a transaction with a signature of zeros, to be shown and not sent; else as `sign`."""
     if fields.kind == LEGACY_TYPE:
-        made = builder.new_transaction(**_legacy(fields), v=0, r=0, s=0)
+        made = builder.new_transaction(**_build_legacy_fields(fields), v=0, r=0, s=0)
     else:
-        made = _typed(builder, fields.kind, _named(fields, chain_id), 0, 0, 0)
-    return vouch(made, sender)
+        made = _build_typed(builder, fields.kind, _build_typed_fields(fields, chain_id), 0, 0, 0)
+    return set_known_sender(made, sender)
 
 
-def _typed(  # noqa: PLR0913, PLR0917 - parts of a signature
+def _build_typed(  # noqa: PLR0913, PLR0917 - parts of a signature
     builder: Builder, kind: int, named: dict[str, Any], y_parity: int, r: int, s: int
 ) -> SignedTransactionAPI:
     # py-evm wraps what it makes in the class of the fork that brought the type, which no block of
     # a later one can hold.
-    make = getattr(builder, f"new_{_maker(kind, builder)}")
+    make = getattr(builder, f"new_{_find_maker(kind, builder)}")
     inner = make(**named, y_parity=y_parity, r=r, s=s)._inner  # noqa: SLF001 - see above
     transaction: SignedTransactionAPI = builder.typed_transaction(kind, inner)
     return transaction
@@ -131,7 +140,7 @@ _MAKERS = {
 """py-evm's names of what makes each type."""
 
 
-def _maker(kind: int, builder: Builder) -> str:
+def _find_maker(kind: int, builder: Builder) -> str:
     """Return py-evm's name of what makes a type.
 
     Raises: ConfigError: there is no such type, or not yet.
@@ -147,7 +156,7 @@ def _has(builder: Builder, maker: str) -> bool:
     return hasattr(builder, f"new_unsigned_{maker}")
 
 
-def _legacy(fields: Fields) -> dict[str, Any]:
+def _build_legacy_fields(fields: TransactionFields) -> dict[str, Any]:
     return {
         "nonce": fields.nonce,
         "gas_price": fields.gas_price_wei,
@@ -158,7 +167,7 @@ def _legacy(fields: Fields) -> dict[str, Any]:
     }
 
 
-def _named(fields: Fields, chain_id: int) -> dict[str, Any]:
+def _build_typed_fields(fields: TransactionFields, chain_id: int) -> dict[str, Any]:
     named: dict[str, Any] = {
         "chain_id": chain_id,
         "nonce": fields.nonce,
@@ -184,31 +193,37 @@ def _named(fields: Fields, chain_id: int) -> dict[str, Any]:
     return named
 
 
-def type_of(transaction: SignedTransactionAPI) -> int:
+def get_transaction_type(transaction: SignedTransactionAPI) -> int:
     """Return a transaction's type, 0 for legacy."""
     return transaction.type_id or LEGACY_TYPE
 
 
-def access_list_of(
+def get_access_list(
     transaction: SignedTransactionAPI,
 ) -> Sequence[tuple[Address, Sequence[int]]]:
     """Return a transaction's access list, empty where its type has none."""
-    return transaction.access_list if type_of(transaction) else ()
+    return transaction.access_list if get_transaction_type(transaction) else ()
 
 
-def authorizations_of(transaction: SignedTransactionAPI) -> Sequence[Any]:
+def get_authorizations(transaction: SignedTransactionAPI) -> Sequence[Any]:
     """Return the authorizations of a type 4 transaction, none of others."""
-    return transaction.authorization_list if type_of(transaction) == SET_CODE_TYPE else ()
+    return (
+        transaction.authorization_list if get_transaction_type(transaction) == SET_CODE_TYPE else ()
+    )
 
 
-def blobs_of(transaction: SignedTransactionAPI) -> int:
+def count_blobs(transaction: SignedTransactionAPI) -> int:
     """Return how many blobs a transaction brings."""
-    return len(transaction.blob_versioned_hashes) if type_of(transaction) == BLOB_TYPE else 0
+    return (
+        len(transaction.blob_versioned_hashes)
+        if get_transaction_type(transaction) == BLOB_TYPE
+        else 0
+    )
 
 
 def effective_gas_price(transaction: SignedTransactionAPI, base_fee_wei: int | None) -> int:
     """Return what a gas costs the sender, in wei; the most it can where there is no block yet."""
-    if type_of(transaction) < DYNAMIC_FEE_TYPE:
+    if get_transaction_type(transaction) < DYNAMIC_FEE_TYPE:
         return int(transaction.gas_price)
     if base_fee_wei is None:
         return int(transaction.max_fee_per_gas)
@@ -222,7 +237,7 @@ def legacy_v(transaction: Any) -> int:  # noqa: ANN401 - a field of one of py-ev
     return int(transaction.v)
 
 
-def vouch(transaction: SignedTransactionAPI, sender: Address) -> SignedTransactionAPI:
+def set_known_sender(transaction: SignedTransactionAPI, sender: Address) -> SignedTransactionAPI:
     """Take a transaction as one of `sender`'s, whatever its signature says; return it.
 
     `sender` is an attribute that py-evm fills in when it is first asked for: it is filled in here.
@@ -230,7 +245,7 @@ def vouch(transaction: SignedTransactionAPI, sender: Address) -> SignedTransacti
     vars(transaction)["sender"] = sender
     for part in (transaction, getattr(transaction, "_inner", None)):
         if part is not None:
-            vars(part)["check_signature_validity"] = _is_known
+            vars(part)["check_signature_validity"] = _skip_signature_check
     return transaction
 
 
@@ -240,7 +255,7 @@ def impersonate(transaction: SignedTransactionAPI, sender: Address) -> SignedTra
     A block that holds it can't be checked by anybody else.
     """
     vars(transaction)["is_impersonated"] = True
-    return vouch(transaction, sender)
+    return set_known_sender(transaction, sender)
 
 
 def is_impersonated(transaction: SignedTransactionAPI) -> bool:
@@ -248,5 +263,5 @@ def is_impersonated(transaction: SignedTransactionAPI) -> bool:
     return "is_impersonated" in vars(transaction)
 
 
-def _is_known() -> None:
+def _skip_signature_check() -> None:
     """Check nothing: the sender is known."""

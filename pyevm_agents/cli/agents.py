@@ -10,8 +10,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from pyevm_agents.cli.output import out, print_table
-from pyevm_agents.cli.rpc_client import Remote, json_option, print_json, rpc_option
-from pyevm_agents.display import counted, shown
+from pyevm_agents.cli.rpc_client import RpcClient, json_option, print_json, rpc_option
+from pyevm_agents.display import pluralize, sanitize
 from pyevm_agents.rpc.codec import Limits, decode
 from pyevm_agents.rpc.errors import RpcError
 
@@ -22,13 +22,17 @@ ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 DATA = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
 
 
-def _address(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+def _validate_address(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> str | None:
     if value is not None and not ADDRESS.fullmatch(value):
         raise click.BadParameter(f"{value!r} is no address: 0x and 40 digits")
     return value
 
 
-def _data(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+def _validate_calldata(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> str | None:
     if value is not None and not DATA.fullmatch(value):
         raise click.BadParameter("calldata is 0x and two digits a byte")
     return value
@@ -40,9 +44,9 @@ def _data(_context: click.Context, _option: click.Parameter, value: str | None) 
 )
 @rpc_option
 @json_option
-def models(remote: Remote, *, as_json: bool) -> None:
+def models(remote: RpcClient, *, as_json: bool) -> None:
     """List the models that a node's contracts may ask for: digest, limits, prices."""
-    told = remote.ask("agent_models")
+    told = remote.call("agent_models")
     if as_json:
         print_json(told)
         return
@@ -50,10 +54,10 @@ def models(remote: Remote, *, as_json: bool) -> None:
         out.print("none: the chain has no executor")
     for one in told:
         scripted = "  [yellow]a script answers[/]" if one["isScripted"] else ""
-        out.print(f"[bold]{escape(shown(one['name']))}[/]{scripted}")
+        out.print(f"[bold]{escape(sanitize(one['name']))}[/]{scripted}")
         _print_pairs(
             [
-                ("also", ", ".join(map(shown, one["aliases"]))),
+                ("also", ", ".join(map(sanitize, one["aliases"]))),
                 ("sha256", one["digest"].removeprefix("0x")),
                 ("context", f"{one['contextTokens']:,} tokens"),
                 ("output", f"at most {one['maxOutputTokens']:,} tokens at a time"),
@@ -74,9 +78,9 @@ def models(remote: Remote, *, as_json: bool) -> None:
 )
 @rpc_option
 @json_option
-def schedule(remote: Remote, *, as_json: bool) -> None:
+def schedule(remote: RpcClient, *, as_json: bool) -> None:
     """Show what a node's executor charges beside tokens, its limits, and its engine's profile."""
-    told = remote.ask("agent_schedule")
+    told = remote.call("agent_schedule")
     if as_json:
         print_json(told)
         return
@@ -84,7 +88,7 @@ def schedule(remote: Remote, *, as_json: bool) -> None:
         [
             ("executor", told["executor"] or "none: a plain chain"),
             ("config", told["configDigest"]),
-            ("profile", shown(told["profile"])),
+            ("profile", sanitize(told["profile"])),
         ]
     )
     for heading in ("gas", "limits"):
@@ -105,11 +109,11 @@ Examples:
   pyevm-agents estimate 0x5FbDB2315678afecb367f032d93F642f64180aa3 --data 0xd09de08a
 """,
 )
-@click.argument("to", metavar="TO", callback=_address)
-@click.option("--data", metavar="HEX", callback=_data, help="Calldata.")
+@click.argument("to", metavar="TO", callback=_validate_address)
+@click.option("--data", metavar="HEX", callback=_validate_calldata, help="Calldata.")
 @click.option("--instruct", metavar="TEXT", help="Call a wallet agent's `instruct` with a text.")
 @click.option(
-    "--from", "sender", metavar="ADDRESS", callback=_address,
+    "--from", "sender", metavar="ADDRESS", callback=_validate_address,
     help="Who sends.  [default: the node's first account]",
 )  # fmt: skip
 @click.option("--value", type=click.IntRange(0), default=0, metavar="WEI", help="What is sent.")
@@ -117,7 +121,7 @@ Examples:
 @json_option
 def estimate(  # noqa: PLR0913 - one for each option
     to: str,
-    remote: Remote,
+    remote: RpcClient,
     *,
     data: str | None,
     instruct: str | None,
@@ -133,12 +137,12 @@ def estimate(  # noqa: PLR0913 - one for each option
     if data is not None and instruct is not None:
         raise click.UsageError("--data and --instruct exclude each other; leave one out")
     if instruct is not None:
-        from pyevm_agents.contracts import artifact  # noqa: PLC0415 - slow to import
+        from pyevm_agents.contracts import load_artifact  # noqa: PLC0415 - slow to import
 
-        data = "0x" + artifact("WalletAgent").call("instruct", instruct).hex()
-    sender = sender or next(iter(remote.ask("eth_accounts")), None)
+        data = "0x" + load_artifact("WalletAgent").encode_call("instruct", instruct).hex()
+    sender = sender or next(iter(remote.call("eth_accounts")), None)
     asked = {"from": sender, "to": to, "data": data or "0x", "value": hex(value)}
-    told = remote.ask("agent_estimate", {k: v for k, v in asked.items() if v is not None})
+    told = remote.call("agent_estimate", {k: v for k, v in asked.items() if v is not None})
     if as_json:
         print_json(told)
         return
@@ -184,14 +188,14 @@ Example:
 @click.argument("steps", type=click.File("rb"), metavar="STEPS")
 @click.option("--model", metavar="NAME", help="Whose place.  [default: the first model's]")
 @rpc_option
-def set_script(steps: BinaryIO, remote: Remote, *, model: str | None) -> None:
+def set_script(steps: BinaryIO, remote: RpcClient, *, model: str | None) -> None:
     """Answer with STEPS from now on, one for each prompt."""
-    told = _steps(steps)
-    remote.ask("agent_setScript", told, model)
-    out.print(f"{counted(len(told), 'step')} will be said; `pyevm-agents script clear` ends it")
+    told = _read_script(steps)
+    remote.call("agent_setScript", told, model)
+    out.print(f"{pluralize(len(told), 'step')} will be said; `pyevm-agents script clear` ends it")
 
 
-def _steps(file: BinaryIO) -> list[Any]:
+def _read_script(file: BinaryIO) -> list[Any]:
     """Read a script; the node looks at its steps.
 
     Raises: click.UsageError: it is no list.
@@ -214,9 +218,9 @@ def _steps(file: BinaryIO) -> list[Any]:
 )
 @click.option("--model", metavar="NAME", help="Which one.  [default: the first model]")
 @rpc_option
-def clear_script(remote: Remote, *, model: str | None) -> None:
+def clear_script(remote: RpcClient, *, model: str | None) -> None:
     """Let the model itself answer again."""
-    was_set = remote.ask("agent_clearScript", model)
+    was_set = remote.call("agent_clearScript", model)
     out.print("The model answers again." if was_set else "No script was set.")
 
 

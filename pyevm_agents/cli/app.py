@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import click
 
 from pyevm_agents import __version__
-from pyevm_agents.cli.errors import require_output, told_failures
-from pyevm_agents.cli.hash_backend import choose_fastest
+from pyevm_agents.cli.errors import report_errors, require_stdout
+from pyevm_agents.cli.hash_backend import choose_hash_backend
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -40,7 +40,7 @@ COMMANDS = {
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-def _imported(name: str) -> ModuleType:
+def _import_with_dependencies(name: str) -> ModuleType:
     """Import a module with all it needs.
 
     What modules hold stays: looking through it for garbage takes a tenth of their import, and some
@@ -48,7 +48,7 @@ def _imported(name: str) -> ModuleType:
     """
     if name in sys.modules:
         return sys.modules[name]
-    choose_fastest()
+    choose_hash_backend()
     gc.disable()
     try:
         return import_module(name)
@@ -69,7 +69,7 @@ class AgentsGroup(click.Group):
         file = COMMANDS.get(cmd_name)
         if file is None:
             return None
-        module = _imported(f"pyevm_agents.cli.{file}")
+        module = _import_with_dependencies(f"pyevm_agents.cli.{file}")
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
@@ -81,12 +81,12 @@ class AgentsGroup(click.Group):
         **extra: object,
     ) -> click.Context:
         """Read the arguments; `--help` prints here."""
-        with told_failures():
+        with report_errors():
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> object:
         """Run a command."""
-        with told_failures():
+        with report_errors():
             return super().invoke(ctx)
 
 
@@ -97,4 +97,4 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # A character that the terminal lacks is no error.
             stream.reconfigure(errors="replace")
-    require_output()
+    require_stdout()

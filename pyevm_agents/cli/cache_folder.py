@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 
-def cache_folder() -> Path | None:
+def get_cache_folder() -> Path | None:
     """Return this program's folder among the user's caches; None where the user has no folder."""
     named = os.environ.get("XDG_CACHE_HOME", "")
     if Path(named).is_absolute():
@@ -20,13 +20,13 @@ def cache_folder() -> Path | None:
     return caches / "pyevm-agents"
 
 
-def facts_folder() -> Path | None:
+def get_facts_folder() -> Path | None:
     """Return where models' facts are kept, so that a chain begins before its model is loaded."""
-    folder = cache_folder()
+    folder = get_cache_folder()
     return None if folder is None else folder / "facts"
 
 
-def generations_file() -> Path | None:
+def get_generations_path() -> Path | None:
     """Return where generations are kept from run to run."""
-    folder = cache_folder()
+    folder = get_cache_folder()
     return None if folder is None else folder / "generations.sqlite3"

@@ -13,21 +13,21 @@ from rich.markup import escape
 from rich.table import Table
 
 from precompiles.escaping import escape_line
-from pyevm_agents.agents.trace import closest_step
-from pyevm_agents.cli.cache_folder import facts_folder
-from pyevm_agents.cli.output import Watch, closest_decision, out, print_table
-from pyevm_agents.cli.record import described_file, require_place
+from pyevm_agents.agents.trace import find_closest_step
+from pyevm_agents.cli.cache_folder import get_facts_folder
+from pyevm_agents.cli.output import StatusLine, format_margin, out, print_table
+from pyevm_agents.cli.record import describe_fixture_file, require_fixture_path
 from pyevm_agents.cli.shared_options import adapter_option, gas_limit_option, schedule_option
-from pyevm_agents.cli.store import store_of_run, store_option
-from pyevm_agents.devnet.chain import development_chain
+from pyevm_agents.cli.store import open_run_store, store_option
+from pyevm_agents.devnet.chain import create_development_chain
 from pyevm_agents.devnet.wallet_demo import (
     DEFAULT_INSTRUCTION,
     WalletDemo,
-    atomic_run,
     require_instruction,
-    run_as_json,
+    run_atomic_demo,
+    serialize_run,
 )
-from pyevm_agents.display import counted
+from pyevm_agents.display import pluralize
 from pyevm_agents.models import LlamaModel
 from pyevm_agents.recordings import record_chain, write_fixture
 
@@ -104,23 +104,23 @@ def demo(  # noqa: PLR0913 - one for each option
     if no_store and store_path is not None:
         raise click.UsageError("--store and --no-store exclude each other; leave one out")
     if record_path is not None:
-        require_place(record_path)
+        require_fixture_path(record_path)
     require_instruction(prompt)
-    watch = Watch()
+    watch = StatusLine()
     with (
         watch,
-        store_of_run(store_path, no_store=no_store) as store,
+        open_run_store(store_path, no_store=no_store) as store,
         LlamaModel(
             model_path,
             adapter=adapter,
             threads=threads,
-            kept_facts=facts_folder(),
-            progress=watch.progress,
+            kept_facts=get_facts_folder(),
+            progress=watch.on_progress,
         ) as model,
     ):
         facts = model.profile_facts
-        watch.say("deploying tokens, pool, tools and the wallet's agent")
-        chain = development_chain(
+        watch.show_status("deploying tokens, pool, tools and the wallet's agent")
+        chain = create_development_chain(
             model, facts, store=store, schedule=schedule, block_gas_limit=gas_limit
         )
         wallet = WalletDemo(chain)
@@ -131,12 +131,12 @@ def demo(  # noqa: PLR0913 - one for each option
             comment = f"A run of `pyevm-agents demo`: {run.instruction}"
             fixture = record_chain(chain, name="demo", comment=comment)
             write_fixture(fixture, record_path)
-            watch.say(f"written: {described_file(record_path, fixture)}")
+            watch.show_status(f"written: {describe_fixture_file(record_path, fixture)}")
         watch.stop()
         name = chain.config.models[0].name
         described = {"name": name, "sha256": facts.digest.hex()}
         if as_json:
-            form = run_as_json(run, wallet, model=described, seconds=seconds)
+            form = serialize_run(run, wallet, model=described, seconds=seconds)
             form["fromStore"] = store.session.get("hits", 0)
             click.echo(json.dumps(form, indent=2, ensure_ascii=False))
             return
@@ -145,7 +145,7 @@ def demo(  # noqa: PLR0913 - one for each option
             out.print(
                 f"\n[dim]{hits} of {len(run.steps)} generations from the store {store.path}[/]"
             )
-        print_atomicity(*atomic_run(model, schedule=schedule, block_gas_limit=gas_limit))
+        print_atomicity(*run_atomic_demo(model, schedule=schedule, block_gas_limit=gas_limit))
 
 
 def print_run(run: DemoRun, wallet: WalletDemo, model: Mapping[str, str], seconds: float) -> None:
@@ -157,20 +157,21 @@ def print_run(run: DemoRun, wallet: WalletDemo, model: Mapping[str, str], second
     names = wallet.names
     print_steps(run, names)
     out.print(f"\n[bold]Transaction[/]  0x{run.transaction_hash.hex()}")
-    inferences = counted(len(run.steps), "inference")
+    inferences = pluralize(len(run.steps), "inference")
     fate = "[bold green]succeeded[/]" if run.is_success else "[bold red]reverted[/]"
     out.print(f"             {fate} after {seconds:.1f} s, {inferences}, one transaction")
     print_failure(run, wallet)
     out.print()
-    print_table(balance_table(run.before, run.after, wallet.unit))
+    print_table(build_balance_table(run.before, run.after, wallet.unit))
     out.print()
-    print_table(gas_table(run))
+    print_table(build_gas_table(run))
 
 
 def print_steps(run: DemoRun, names: Mapping[str, str]) -> None:
     """Print an instruction and the steps it led to."""
     out.print(
-        f"\n[bold]Instruction[/]  {escape(shortened(named(run.instruction, names)))}",
+        "\n[bold]Instruction[/]  "
+        + escape(truncate_text(replace_addresses(run.instruction, names))),
         soft_wrap=True,
     )
     for number, step in enumerate(run.steps, start=1):
@@ -189,10 +190,10 @@ def print_steps(run: DemoRun, names: Mapping[str, str]) -> None:
         indent = "  " * step.depth
         out.print(f"\n{indent}[dim]Step {number}[/]")
         if step.margin is not None:
-            style = "bold yellow" if number - 1 == closest_step(run.steps) else "dim"
-            lines.append(("Closest", closest_decision(step.margin), style))
+            style = "bold yellow" if number - 1 == find_closest_step(run.steps) else "dim"
+            lines.append(("Closest", format_margin(step.margin), style))
         for label, text, style in lines:
-            shown = escape(shortened(named(text, names)))
+            shown = escape(truncate_text(replace_addresses(text, names)))
             shown = f"[{style}]{shown}[/]" if style else shown
             out.print(f"{indent}  {label:<12} {shown}", soft_wrap=True)
 
@@ -202,9 +203,13 @@ def print_failure(run: DemoRun, wallet: WalletDemo) -> None:
     if run.failure is None:
         return
     for depth, reason in enumerate(run.failure.split("reason=")):
-        told = named(reason.rstrip("), ") + ")" if "(" in reason else reason, wallet.names)
-        told = in_whole_tokens(told, wallet.unit)
-        out.print(f"             [red]{'  ' * depth}{escape(shortened(told))}[/]", soft_wrap=True)
+        told = replace_addresses(
+            reason.rstrip("), ") + ")" if "(" in reason else reason, wallet.names
+        )
+        told = format_whole_tokens(told, wallet.unit)
+        out.print(
+            f"             [red]{'  ' * depth}{escape(truncate_text(told))}[/]", soft_wrap=True
+        )
 
 
 def print_atomicity(wallet: WalletDemo, run: DemoRun) -> None:
@@ -221,15 +226,17 @@ def print_atomicity(wallet: WalletDemo, run: DemoRun) -> None:
     print_failure(run, wallet)
 
 
-def in_whole_tokens(reason: str, unit: Mapping[str, int]) -> str:
+def format_whole_tokens(reason: str, unit: Mapping[str, int]) -> str:
     """Return a reason that names a token, with its amounts in whole ones."""
     symbol = next((symbol for symbol in unit if f"asset={symbol}" in reason), None)
     if symbol is None:
         return reason
-    return AMOUNT.sub(lambda found: f"{found[1]}={_whole(int(found[2]), unit[symbol])}", reason)
+    return AMOUNT.sub(
+        lambda found: f"{found[1]}={_format_amount(int(found[2]), unit[symbol])}", reason
+    )
 
 
-def balance_table(before: Balances, after: Balances, unit: Mapping[str, int]) -> Table:
+def build_balance_table(before: Balances, after: Balances, unit: Mapping[str, int]) -> Table:
     """Return the balances before and after, in whole tokens."""
     table = Table(box=None, padding=(0, 3, 0, 0), title_justify="left", header_style="bold")
     for heading in ("Balances", "", "before", "after", "change"):
@@ -239,16 +246,24 @@ def balance_table(before: Balances, after: Balances, unit: Mapping[str, int]) ->
     for place in before:
         for symbol in before[place]:
             old, new = before[place][symbol], after[place][symbol]
-            change = f"{_whole(new - old, unit[symbol], sign=True)}" if new != old else "[dim]0[/]"
+            change = (
+                f"{_format_amount(new - old, unit[symbol], sign=True)}"
+                if new != old
+                else "[dim]0[/]"
+            )
             table.add_row(
-                place, symbol, _whole(old, unit[symbol]), _whole(new, unit[symbol]), change
+                place,
+                symbol,
+                _format_amount(old, unit[symbol]),
+                _format_amount(new, unit[symbol]),
+                change,
             )
     return table
 
 
-def gas_table(run: DemoRun) -> Table:
+def build_gas_table(run: DemoRun) -> Table:
     """Return what the transaction's gas went to."""
-    tokens = run.tokens()
+    tokens = run.count_tokens()
     rows = [
         ("EVM", run.evm_gas, "contracts, and reading the tools' metadata"),
         ("prompt", run.prompt_gas, f"{tokens['cold']:,} cold and {tokens['warm']:,} warm tokens"),
@@ -270,21 +285,21 @@ def gas_table(run: DemoRun) -> Table:
     return table
 
 
-def _whole(amount: int, unit: int, *, sign: bool = False) -> str:
+def _format_amount(amount: int, unit: int, *, sign: bool = False) -> str:
     whole, rest = divmod(abs(amount), unit)
     minus = "-" if amount < 0 else "+" if sign else ""
     fraction = f".{rest:0{len(str(unit)) - 1}d}".rstrip("0") if rest else ""
     return f"{minus}{whole:,}{fraction}"
 
 
-def shortened(text: str) -> str:
+def truncate_text(text: str) -> str:
     """Return a text as it is, or its beginning and its size where it would fill the screen."""
     if len(text) <= MAX_SHOWN_CHARACTERS:
         return text
     return f"{text[:MAX_SHOWN_CHARACTERS].rstrip()} … ({len(text.encode()):,} bytes)"
 
 
-def named(text: str, names: Mapping[str, str]) -> str:
+def replace_addresses(text: str, names: Mapping[str, str]) -> str:
     """Put names in place of addresses, for people, and keep control characters off the screen."""
     for address, name in names.items():
         text = text.replace(address, name)

@@ -25,7 +25,7 @@ OUTPUT_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 
 
 @contextmanager
-def told_failures() -> Iterator[None]:
+def report_errors() -> Iterator[None]:
     """Do something, and write out what it printed; end the process in words if that fails.
 
     A mistake of the user ends it with 2, a failure of the engine or the output with 1, and Ctrl-C
@@ -36,7 +36,7 @@ def told_failures() -> Iterator[None]:
         if sys.stdout is not None:
             sys.stdout.flush()
     except AgentsError as error:
-        _say_why(str(error))
+        _print_error(str(error))
         sys.exit(MISTAKE_STATUS if isinstance(error, ConfigError) else FAULT_STATUS)
     except (KeyboardInterrupt, RuntimeError) as error:
         if not is_interrupt(error):
@@ -52,11 +52,11 @@ def told_failures() -> Iterator[None]:
             raise
         # What could not be written would be tried, and mourned, once more when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
-        _say_why(f"The output can't be written: {error.strerror}; send it elsewhere")
+        _print_error(f"The output can't be written: {error.strerror}; send it elsewhere")
         sys.exit(FAULT_STATUS)
 
 
-def require_output() -> None:
+def require_stdout() -> None:
     """Refuse to work for nobody.
 
     Raises:
@@ -66,5 +66,5 @@ def require_output() -> None:
         raise ConfigError("Standard output is closed; send it to a file, a pipe or a terminal")
 
 
-def _say_why(message: str) -> None:
+def _print_error(message: str) -> None:
     err.print(f"[bold red]Error:[/] {escape(message)}", soft_wrap=True)

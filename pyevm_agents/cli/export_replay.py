@@ -14,20 +14,20 @@ from rich.markup import escape
 from pyevm_agents.cli.output import err
 from pyevm_agents.cli.rpc_client import rpc_option
 from pyevm_agents.cli.trace import HASH
-from pyevm_agents.display import counted
+from pyevm_agents.display import pluralize
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.node import Node
 from pyevm_agents.recordings import open_chain
-from pyevm_agents.recordings.bundled import shipped_fixture, shipped_fixtures
-from pyevm_agents.recordings.export import Replay, json_form, recorded_steps
-from pyevm_agents.recordings.export_solidity import CONTRACTS, solidity_form
-from pyevm_agents.rpc.methods.registry import node_service
+from pyevm_agents.recordings.bundled import list_bundled_fixtures, load_bundled_fixture
+from pyevm_agents.recordings.export import ReplayExport, extract_replay_steps, render_json
+from pyevm_agents.recordings.export_solidity import CONTRACTS, render_solidity
+from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pyevm_agents.cli.rpc_client import Remote
+    from pyevm_agents.cli.rpc_client import RpcClient
     from pyevm_agents.recordings.export import ReplayStep
 
     Ask = Callable[..., Any]
@@ -65,7 +65,9 @@ Examples:
 """
 
 
-def _hashes(_context: click.Context, _argument: click.Parameter, value: tuple[str, ...]) -> Any:  # noqa: ANN401 - click's
+def _validate_hashes(
+    _context: click.Context, _argument: click.Parameter, value: tuple[str, ...]
+) -> Any:  # noqa: ANN401 - click's
     for one in value:
         if not HASH.fullmatch(one):
             raise click.BadParameter(f"{one!r} is no hash of a transaction: 0x and 64 digits")
@@ -75,13 +77,13 @@ def _hashes(_context: click.Context, _argument: click.Parameter, value: tuple[st
 @click.command(
     "export-replay", short_help="Write a run for test suites of any EVM.", epilog=EXAMPLES
 )
-@click.argument("transactions", nargs=-1, metavar="TX…", callback=_hashes)
+@click.argument("transactions", nargs=-1, metavar="TX…", callback=_validate_hashes)
 @rpc_option
 @click.option(
     "--fixture",
     metavar="NAME",
     help="Take a recorded chain in place of a node: one that comes with this package "
-    f"({', '.join(shipped_fixtures())}), or a file. Without TX, all that agents did on it.",
+    f"({', '.join(list_bundled_fixtures())}), or a file. Without TX, all that agents did on it.",
 )
 @click.option(
     "--format",
@@ -105,7 +107,7 @@ def _hashes(_context: click.Context, _argument: click.Parameter, value: tuple[st
 )
 def export_replay(  # noqa: PLR0913 - one for each option
     transactions: tuple[str, ...],
-    remote: Remote,
+    remote: RpcClient,
     *,
     fixture: str | None,
     form: str | None,
@@ -118,21 +120,21 @@ def export_replay(  # noqa: PLR0913 - one for each option
     Recorded on a real model here, said again in any EVM: `forge test`, anvil, Hardhat. The gas
     that inference cost is written beside each step; the other EVM does not charge it.
     """
-    form = form or _form_of(output)
-    name = _name_of(output) if name is None else name
+    form = form or _choose_format(output)
+    name = _choose_library_name(output) if name is None else name
     if form == "sol":
-        _require_solidity(name, contracts)
+        _require_solidity_names(name, contracts)
     if not transactions and fixture is None:
         raise click.UsageError("Nothing to export; name a transaction, or a chain with --fixture")
     if fixture is None:
-        steps = _recorded(remote.ask, transactions)
+        steps = _collect_steps(remote.call, transactions)
         source = "Recorded on a node of pyevm-agents."
     else:
-        with _opened(fixture) as (ask, told):
-            steps = _recorded(ask, transactions or told)
+        with _open_fixture(fixture) as (ask, told):
+            steps = _collect_steps(ask, transactions or told)
         source = f"Recorded on the chain {fixture!r}."
-    replay = Replay(name=name, source=source, steps=steps)
-    text = json_form(replay) if form == "json" else solidity_form(replay, contracts=contracts)
+    replay = ReplayExport(name=name, source=source, steps=steps)
+    text = render_json(replay) if form == "json" else render_solidity(replay, contracts=contracts)
     if output is None:
         click.echo(text, nl=False)
         return
@@ -141,10 +143,10 @@ def export_replay(  # noqa: PLR0913 - one for each option
     except OSError as error:
         raise ConfigError(f"{output}: can't be written: {error.strerror}") from error
     told_gas = f"{replay.inference_gas:,} gas of inference"
-    err.print(f"{escape(str(output))}: {counted(len(steps), 'step')}, {told_gas}", soft_wrap=True)
+    err.print(f"{escape(str(output))}: {pluralize(len(steps), 'step')}, {told_gas}", soft_wrap=True)
 
 
-def _recorded(ask: Ask, transactions: tuple[str, ...]) -> tuple[ReplayStep, ...]:
+def _collect_steps(ask: Ask, transactions: tuple[str, ...]) -> tuple[ReplayStep, ...]:
     """Return the steps of all transactions.
 
     Raises: AgentsError: there is none.
@@ -152,18 +154,18 @@ def _recorded(ask: Ask, transactions: tuple[str, ...]) -> tuple[ReplayStep, ...]
     steps: list[ReplayStep] = []
     for transaction in transactions:
         trace = ask("agent_traceTransaction", transaction)
-        steps += recorded_steps(ask("debug_traceTransaction", transaction, TRACER), trace)
+        steps += extract_replay_steps(ask("debug_traceTransaction", transaction, TRACER), trace)
     if not steps:
         raise AgentsError("No agent took a step there; `pyevm-agents trace TX` shows what one did")
     return tuple(steps)
 
 
 @contextmanager
-def _opened(fixture: str) -> Iterator[tuple[Ask, tuple[str, ...]]]:
+def _open_fixture(fixture: str) -> Iterator[tuple[Ask, tuple[str, ...]]]:
     """Open a recorded chain; give what answers requests of it, and the transactions with agents."""
-    recorded = shipped_fixture(fixture)
+    recorded = load_bundled_fixture(fixture)
     node = Node(open_chain(recorded), now=time.time)
-    session, service = Session("in process"), node_service(node)
+    session, service = Session("in process"), build_node_service(node)
     places = dict.fromkeys((step.block, step.transaction) for step in recorded.steps)
     hashes = tuple(
         "0x" + recorded.blocks[block - 1].transactions[index].hash.hex() for block, index in places
@@ -175,7 +177,7 @@ def _opened(fixture: str) -> Iterator[tuple[Ask, tuple[str, ...]]]:
         node.close()
 
 
-def _require_solidity(name: str, contracts: str) -> None:
+def _require_solidity_names(name: str, contracts: str) -> None:
     """Refuse what makes no library.
 
     Raises: click.UsageError.
@@ -192,10 +194,10 @@ def _require_solidity(name: str, contracts: str) -> None:
         )
 
 
-def _form_of(output: Path | None) -> str:
+def _choose_format(output: Path | None) -> str:
     suffix = "" if output is None else output.suffix.lower()
     return next((form for form, ending in FORMATS.items() if ending == suffix), "sol")
 
 
-def _name_of(output: Path | None) -> str:
+def _choose_library_name(output: Path | None) -> str:
     return DEFAULT_NAME if output is None else output.name.split(".")[0]

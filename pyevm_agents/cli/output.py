@@ -49,7 +49,7 @@ def is_live() -> bool:
     return err.is_terminal and not err.is_dumb_terminal
 
 
-def loading_line(progress: Progress) -> str:
+def format_loading(progress: Progress) -> str:
     """Say how far a model is with loading."""
     done, total = progress.done, progress.total
     return {
@@ -60,7 +60,7 @@ def loading_line(progress: Progress) -> str:
     }[progress.phase]
 
 
-class Watch:
+class StatusLine:
     """Tells what the model is doing: on one live line in a terminal, in plain lines elsewhere."""
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Watch:
         """Clear the live line."""
         self.stop()
 
-    def say(self, text: str) -> None:
+    def show_status(self, text: str) -> None:
         """Say what happens now."""
         if not is_live():
             err.print(f"… {text}", soft_wrap=True, markup=False)
@@ -94,7 +94,7 @@ class Watch:
             self._status.stop()
             self._status = None
 
-    def progress(self, progress: Progress) -> None:
+    def on_progress(self, progress: Progress) -> None:
         """Say how far the model is."""
         if not progress.is_loading:
             self._loading_since = None
@@ -102,10 +102,10 @@ class Watch:
             self._loading_since = time.monotonic()
         if is_live():
             self._enter_phase(progress)
-            self.say(self._line(progress))
+            self.show_status(self._format_line(progress))
         elif progress.phase != self._phase and not self._is_early():
             self._enter_phase(progress)
-            self.say(self._short_line(progress))
+            self.show_status(self._format_short_line(progress))
 
     def _is_early(self) -> bool:
         since = self._loading_since
@@ -115,18 +115,18 @@ class Watch:
         self._generation += progress.phase == "prompt" != self._phase
         self._phase = progress.phase
 
-    def _short_line(self, progress: Progress) -> str:
+    def _format_short_line(self, progress: Progress) -> str:
         step = f"step {self._generation}: "
         return {
             "hash": f"reading the model's file, {progress.total / 1e6:,.0f} MB",
             "load": "loading the model",
             "prompt": f"{step}reading the prompt",
             "output": f"{step}writing",
-        }.get(progress.phase) or self._line(progress)
+        }.get(progress.phase) or self._format_line(progress)
 
-    def _line(self, progress: Progress) -> str:
+    def _format_line(self, progress: Progress) -> str:
         if progress.is_loading:
-            return loading_line(progress)
+            return format_loading(progress)
         step, done, total = f"step {self._generation}", progress.done, progress.total
         text = escape_line(" ".join(progress.text.split()))
         room = max(20, err.width - len(step) - 24)
@@ -141,7 +141,7 @@ CLEAR = "\r\x1b[2K"
 """Back to the start of the line, and nothing in it."""
 
 
-class Paper:
+class LiveOutput:
     """Standard output for one thread that writes."""
 
     def __init__(self) -> None:
@@ -163,7 +163,7 @@ class Paper:
             text = f"{CLEAR}{text}{self._live}"
         self._put(text)
 
-    def live(self, text: str) -> None:
+    def set_live_line(self, text: str) -> None:
         """Say what goes on now, cut to the terminal's width; nothing where it is empty."""
         if not self.is_live:
             return
@@ -182,7 +182,7 @@ SMALL_GAP = 0.1
 """A gap between logits that is shown with two significant digits, not with two decimals."""
 
 
-def closest_decision(margin: Margin) -> str:
+def format_margin(margin: Margin) -> str:
     """Say how near a model was to saying something else, and where."""
     gap = f"{margin.gap:.2f}" if margin.gap >= SMALL_GAP else f"{margin.gap:.2g}"
     return (

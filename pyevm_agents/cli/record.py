@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.markup import escape
 
-from pyevm_agents.cli.output import Watch, out
+from pyevm_agents.cli.output import StatusLine, out
 from pyevm_agents.cli.shared_options import (
     adapter_option,
     gas_limit_option,
@@ -18,9 +18,9 @@ from pyevm_agents.cli.shared_options import (
     schedule_option,
 )
 from pyevm_agents.devnet.scenarios import SCENARIOS, record_scenario
-from pyevm_agents.display import counted
+from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError, FixtureError
-from pyevm_agents.models import LlamaModel, RememberingModel
+from pyevm_agents.models import CachingModel, LlamaModel
 from pyevm_agents.recordings import mine_again, read_fixture, record_chain, write_fixture
 
 if TYPE_CHECKING:
@@ -86,13 +86,15 @@ def record(  # noqa: PLR0913 - one for each option
     wanted: dict[str, str | Fixture] = {f"{name}.json": name for name in scenarios}
     wanted |= {path.name: dump for path, dump in dumps.items()}
     _check_files(wanted_count=len(scenarios) + len(dumps), name_count=len(wanted), output=output)
-    watch = Watch()
+    watch = StatusLine()
     with (
         watch,
-        LlamaModel(model_path, adapter=adapter, threads=threads, progress=watch.progress) as model,
+        LlamaModel(
+            model_path, adapter=adapter, threads=threads, progress=watch.on_progress
+        ) as model,
     ):
         for file_name, chain in wanted.items():
-            watch.say(f"recording {file_name}")
+            watch.show_status(f"recording {file_name}")
             if isinstance(chain, str):
                 fixture = record_scenario(
                     chain,
@@ -103,18 +105,18 @@ def record(  # noqa: PLR0913 - one for each option
                     block_gas_limit=gas_limit,
                 )
             else:
-                fixture = _recorded_anew(chain, model, schedule)
+                fixture = _record_again(chain, model, schedule)
             path = output / file_name if output.is_dir() else output
             write_fixture(fixture, path)
             watch.stop()
-            out.print(escape(described_file(path, fixture)), soft_wrap=True)
+            out.print(escape(describe_fixture_file(path, fixture)), soft_wrap=True)
 
 
-def described_file(path: Path, fixture: Fixture) -> str:
+def describe_fixture_file(path: Path, fixture: Fixture) -> str:
     """Return in a line what was written where."""
     size = path.stat().st_size
     steps, blocks = len(fixture.steps), len(fixture.blocks)
-    return f"{path}: {counted(blocks, 'block')}, {counted(steps, 'generation')}, {size:,} bytes"
+    return f"{path}: {pluralize(blocks, 'block')}, {pluralize(steps, 'generation')}, {size:,} bytes"
 
 
 def _check_files(*, wanted_count: int, name_count: int, output: Path) -> None:
@@ -128,10 +130,10 @@ def _check_files(*, wanted_count: int, name_count: int, output: Path) -> None:
         raise click.UsageError(f"{output} is no folder; several chains need one")
     if name_count < wanted_count:
         raise click.UsageError("Two of the chains have one name; record one after the other")
-    require_place(output)
+    require_fixture_path(output)
 
 
-def require_place(output: Path) -> None:
+def require_fixture_path(output: Path) -> None:
     """Refuse a file to write that has no folder, or is something else than a fixture.
 
     Raises: click.UsageError.
@@ -148,7 +150,7 @@ def require_place(output: Path) -> None:
             ) from error
 
 
-def _recorded_anew(fixture: Fixture, model: LlamaModel, schedule: ScheduleFile | None) -> Fixture:
+def _record_again(fixture: Fixture, model: LlamaModel, schedule: ScheduleFile | None) -> Fixture:
     """Return the fixture of the same transactions, with what the model says to them now.
 
     Input:  the fixture; the model; what inference costs, None for what it costs in the fixture.
@@ -162,7 +164,7 @@ def _recorded_anew(fixture: Fixture, model: LlamaModel, schedule: ScheduleFile |
     facts = model.profile_facts
     config = replace(fixture.config, profile_fingerprint=facts.fingerprint)
     if schedule is not None:
-        config = schedule.applied_to(config)
-    remembering = RememberingModel(model, digest=facts.digest, fingerprint=facts.fingerprint)
+        config = schedule.apply_to(config)
+    remembering = CachingModel(model, digest=facts.digest, fingerprint=facts.fingerprint)
     chain = mine_again(fixture, config, {config.models[0].name: remembering})
     return record_chain(chain, name=fixture.name, comment=fixture.comment)

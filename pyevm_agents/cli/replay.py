@@ -14,9 +14,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from precompiles.escaping import escape_line
-from pyevm_agents.cli.output import Watch, err, out, print_table
+from pyevm_agents.cli.output import StatusLine, err, out, print_table
 from pyevm_agents.cli.shared_options import adapter_option
-from pyevm_agents.display import counted
+from pyevm_agents.display import pluralize
 from pyevm_agents.errors import AgentsError, ConfigError
 from pyevm_agents.models import LlamaModel
 from pyevm_agents.models.store.caching_model import is_weightless
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Outcome:
+class ReplayOutcome:
     """What became of one file."""
 
     path: Path
@@ -99,26 +99,28 @@ def replay(  # noqa: PLR0913 - one for each option
 
     outcomes = []
     for path in paths:
-        outcome = _replayed(path, load, recompute=recompute)
+        outcome = _replay_file(path, load, recompute=recompute)
         outcomes.append(outcome)
         if not as_json:
             _print(outcome)
     if as_json:
-        click.echo(json.dumps([_as_json(one) for one in outcomes], indent=2))
+        click.echo(json.dumps([_serialize_outcome(one) for one in outcomes], indent=2))
     raise SystemExit(max(one.exit_code for one in outcomes))
 
 
-def _replayed(path: Path, load: Callable[[int], LlamaModel], *, recompute: bool) -> Outcome:
-    outcome = Outcome(path, recompute)
+def _replay_file(
+    path: Path, load: Callable[[int], LlamaModel], *, recompute: bool
+) -> ReplayOutcome:
+    outcome = ReplayOutcome(path, recompute)
     started = time.monotonic()
     try:
         outcome.fixture = read_fixture(path)
-        model = _model(outcome.fixture, load) if recompute else nullcontext()
+        model = _load_recorded_model(outcome.fixture, load) if recompute else nullcontext()
         with model as answering:
             models: dict[str, LanguageModel] | None = None
             if answering is not None:
                 models = {outcome.fixture.config.models[0].name: answering}
-            for block in Replay(outcome.fixture, models).blocks():
+            for block in Replay(outcome.fixture, models).execute_blocks():
                 outcome.blocks.append(block)
     except AgentsError as error:
         outcome.error = error
@@ -126,7 +128,9 @@ def _replayed(path: Path, load: Callable[[int], LlamaModel], *, recompute: bool)
     return outcome
 
 
-def _model(fixture: Fixture, load: Callable[[int], LlamaModel]) -> LlamaModel | nullcontext[None]:
+def _load_recorded_model(
+    fixture: Fixture, load: Callable[[int], LlamaModel]
+) -> LlamaModel | nullcontext[None]:
     """Return the model that a fixture's generations come from, to be asked again.
 
     Raises: ConfigError: they come from none, or from several.
@@ -145,13 +149,13 @@ def _model(fixture: Fixture, load: Callable[[int], LlamaModel]) -> LlamaModel | 
             "the generations come from a script, no model computed them: there is nothing to "
             "compute again; replay it without --recompute"
         )
-    watch = Watch()
-    watch.say("loading the model")
+    watch = StatusLine()
+    watch.show_status("loading the model")
     watch.stop()
     return load(profiles[0].context_tokens)
 
 
-def _print(outcome: Outcome) -> None:
+def _print(outcome: ReplayOutcome) -> None:
     table = Table(box=None, padding=(0, 3, 0, 0), title_justify="left", header_style="bold")
     for heading in ("Block", "transactions", "generations", "gas", "state root", ""):
         table.add_column(heading, justify="left" if heading in {"state root", ""} else "right")
@@ -171,15 +175,15 @@ def _print(outcome: Outcome) -> None:
         source = "computed again" if outcome.is_recomputed else "as recorded, no model used"
         count = sum(block.steps for block in outcome.blocks)
         out.print(
-            f"[bold green]all as recorded[/]: {counted(len(outcome.blocks), 'block')}, "
-            f"{counted(count, 'generation')} ({source}), {outcome.seconds:.1f} s"
+            f"[bold green]all as recorded[/]: {pluralize(len(outcome.blocks), 'block')}, "
+            f"{pluralize(count, 'generation')} ({source}), {outcome.seconds:.1f} s"
         )
         return
     for line in str(outcome.error).removeprefix(f"{outcome.path}: ").split("\n"):
         err.print(f"[bold red]{escape(escape_line(line))}[/]", soft_wrap=True)
 
 
-def _as_json(outcome: Outcome) -> dict[str, object]:
+def _serialize_outcome(outcome: ReplayOutcome) -> dict[str, object]:
     error = outcome.error
     form: dict[str, object] = {
         "file": str(outcome.path),

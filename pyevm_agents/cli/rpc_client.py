@@ -27,7 +27,7 @@ MAX_SHOWN_CHARACTERS = 300
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
-class Remote:
+class RpcClient:
     """A node at an address."""
 
     def __init__(self, url: str) -> None:
@@ -38,7 +38,7 @@ class Remote:
         handlers = [urllib.request.ProxyHandler({})] if is_near else []
         self._opener = urllib.request.build_opener(*handlers)
 
-    def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - what a method answers
+    def call(self, method: str, *params: object) -> Any:  # noqa: ANN401 - what a method answers
         """Return what a method answers.
 
         Raises: AgentsError: nobody answers, or with an error; the message says which.
@@ -81,7 +81,7 @@ class Remote:
             ) from error
 
 
-def _remote(_context: click.Context, _option: click.Parameter, url: str) -> Remote:
+def _connect(_context: click.Context, _option: click.Parameter, url: str) -> RpcClient:
     try:
         parts = urlsplit(url)
         is_url = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
@@ -89,7 +89,7 @@ def _remote(_context: click.Context, _option: click.Parameter, url: str) -> Remo
         is_url = False
     if not is_url:
         raise click.BadParameter(f"{url!r} is no address such as {DEFAULT_URL}")
-    return Remote(url)
+    return RpcClient(url)
 
 
 rpc_option = click.option(
@@ -100,7 +100,7 @@ rpc_option = click.option(
     show_default=True,
     envvar="ETH_RPC_URL",
     show_envvar=True,
-    callback=_remote,
+    callback=_connect,
     help="The node to ask.",
 )
 

@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT
-from pyevm_agents.config.schedule_file import ScheduleFile, in_short, read_schedule
+from pyevm_agents.config.schedule_file import ScheduleFile, parse_short_prices, read_schedule
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import NO_ADAPTER
 
@@ -52,7 +52,7 @@ MAX_GAS_LIMIT = 10**12
 """What the sender, who pays before what is left comes back, has ether for."""
 
 
-def chosen_schedule(text: str) -> ScheduleFile:
+def parse_schedule(text: str) -> ScheduleFile:
     """Read what `--schedule` says: prices of tokens in short, or a file.
 
     Raises: click.BadParameter: it says nothing that can be set, or names a file that is no
@@ -61,13 +61,13 @@ def chosen_schedule(text: str) -> ScheduleFile:
     is_short = "=" in text and not text.endswith(FILE_SUFFIX)
     try:
         if is_short:
-            return in_short(_told(text))
+            return parse_short_prices(_parse_prices(text))
         return read_schedule(Path(text))
     except ConfigError as error:
         raise click.BadParameter(f"{error}; want a schedule's file, or {EXAMPLE}") from error
 
 
-def _told(text: str) -> dict[str, object]:
+def _parse_prices(text: str) -> dict[str, object]:
     prices: dict[str, object] = {}
     for entry in text.split(","):
         name, is_told, value = (part.strip() for part in entry.partition("="))
@@ -81,7 +81,7 @@ def _told(text: str) -> dict[str, object]:
 def _parse_schedule(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> ScheduleFile | None:
-    return None if value is None else chosen_schedule(value)
+    return None if value is None else parse_schedule(value)
 
 
 schedule_option = click.option(

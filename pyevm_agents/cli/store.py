@@ -13,14 +13,20 @@ from rich.markup import escape
 from rich.table import Table
 
 from precompiles.language_model import GenerationRequest
-from pyevm_agents.cli.cache_folder import generations_file
-from pyevm_agents.cli.output import Watch, err, out, print_table
+from pyevm_agents.cli.cache_folder import get_generations_path
+from pyevm_agents.cli.output import StatusLine, err, out, print_table
 from pyevm_agents.cli.shared_options import adapter_option, model_option
-from pyevm_agents.display import counted
+from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel, Store
 from pyevm_agents.models.store.rows import DamagedRowError
-from pyevm_agents.models.store.statistics import Census, Entry, census, entry, sample
+from pyevm_agents.models.store.statistics import (
+    StoredGeneration,
+    StoreStatistics,
+    compute_statistics,
+    read_generation,
+    sample_keys,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,10 +67,10 @@ def store() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as one JSON object.")
 def info(store_path: Path | None, *, as_json: bool) -> None:
     """Show how much the store holds, of which models, and how often it helped."""
-    with existing(store_path, warn) as opened:
-        figures = census(opened)
+    with open_existing_store(store_path, warn) as opened:
+        figures = compute_statistics(opened)
     if as_json:
-        click.echo(json.dumps(as_form(opened, figures), indent=2))
+        click.echo(json.dumps(serialize_figures(opened, figures), indent=2))
     else:
         print_figures(opened, figures)
 
@@ -74,17 +80,20 @@ def info(store_path: Path | None, *, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def clear(store_path: Path | None, *, yes: bool) -> None:
     """Remove every generation and every count."""
-    with existing(store_path) as opened:
-        figures = census(opened)
+    with open_existing_store(store_path) as opened:
+        figures = compute_statistics(opened)
         count = figures.complete + figures.incomplete
         if not yes:
-            if not is_person_there():
+            if not is_interactive():
                 raise ConfigError(
-                    f"{opened.path} holds {counted(count, 'generation')}, and nobody can be asked "
+                    f"{opened.path} holds {pluralize(count, 'generation')}, and nobody can be "
+                    "asked "
                     "whether to remove them; add --yes"
                 )
-            click.confirm(f"Remove {counted(count, 'generation')} from {opened.path}?", abort=True)
-        out.print(f"Removed {counted(opened.clear(), 'generation')}.")
+            click.confirm(
+                f"Remove {pluralize(count, 'generation')} from {opened.path}?", abort=True
+            )
+        out.print(f"Removed {pluralize(opened.clear(), 'generation')}.")
 
 
 @store.command(short_help="Compute a sample again and compare.")
@@ -109,22 +118,22 @@ def verify(
     Each is computed from nothing, without what the engine keeps of earlier prompts. Those of
     another model or engine are left out. Exits with 1 where one differs or is damaged.
     """
-    watch = Watch()
+    watch = StatusLine()
     with (
-        existing(store_path, warn) as opened,
+        open_existing_store(store_path, warn) as opened,
         watch,
         LlamaModel(model_path, adapter=adapter) as model,
     ):
         facts = model.profile_facts
-        keys = sample(opened, facts.digest, facts.fingerprint, count=count, seed=seed)
+        keys = sample_keys(opened, facts.digest, facts.fingerprint, count=count, seed=seed)
         wrong = []
         for number, key in enumerate(keys, start=1):
-            watch.say(f"{number} of {len(keys)}: computing {key.hex()[:16]} again")
-            wrong += [f"{key.hex()}: {flaw}" for flaw in flaws(opened, key, model)]
+            watch.show_status(f"{number} of {len(keys)}: computing {key.hex()[:16]} again")
+            wrong += [f"{key.hex()}: {flaw}" for flaw in find_flaws(opened, key, model)]
         watch.stop()
         left_out = [
             (profile.complete + profile.incomplete, profile.digest == facts.digest)
-            for profile in census(opened).profiles
+            for profile in compute_statistics(opened).profiles
             if (profile.digest, profile.fingerprint) != (facts.digest, facts.fingerprint)
         ]
     out.print(f"{len(keys) - len(wrong)} of {len(keys)} generations are what the model says now.")
@@ -142,12 +151,12 @@ def verify(
     sys.exit(1 if wrong else 0)
 
 
-def is_person_there() -> bool:
+def is_interactive() -> bool:
     """Return whether somebody can answer a question."""
     return sys.stdin.isatty()
 
 
-def store_of_run(store_path: Path | None, *, no_store: bool) -> Store:
+def open_run_store(store_path: Path | None, *, no_store: bool) -> Store:
     """Return the store that a run uses: the named one, the user's own, or one in memory.
 
     Raises:
@@ -155,17 +164,19 @@ def store_of_run(store_path: Path | None, *, no_store: bool) -> Store:
     """
     if store_path is not None and not store_path.absolute().parent.is_dir():
         raise ConfigError(f"There is no folder {store_path.absolute().parent}; make it first")
-    path = store_path or generations_file()
+    path = store_path or get_generations_path()
     return Store() if no_store or path is None else Store(path, report=warn_run)
 
 
-def existing(store_path: Path | None, report: Callable[[str], None] | None = None) -> Store:
+def open_existing_store(
+    store_path: Path | None, report: Callable[[str], None] | None = None
+) -> Store:
     """Open a store that is there; tell its troubles, where there is somebody to tell.
 
     Raises:
         ConfigError: it is not, or is none.
     """
-    path = store_path or generations_file()
+    path = store_path or get_generations_path()
     if path is None:
         raise ConfigError("This user has no home folder; name the store's file with --store")
     if not path.exists():
@@ -178,21 +189,21 @@ def existing(store_path: Path | None, report: Callable[[str], None] | None = Non
     return Store(path, report=report)
 
 
-def flaws(opened: Store, key: bytes, model: LlamaModel) -> Iterator[str]:
+def find_flaws(opened: Store, key: bytes, model: LlamaModel) -> Iterator[str]:
     """Compute a generation again; yield what is wrong with the one that is stored, if anything."""
     try:
-        stored = entry(opened, key)
+        stored = read_generation(opened, key)
     except DamagedRowError as error:
         yield f"the row is damaged: {error}"
         return
     if stored is None:  # Another process made room meanwhile.
         return
-    difference = compared(stored.generation, recomputed(stored, model))
+    difference = describe_difference(stored.generation, recompute(stored, model))
     if difference is not None:
         yield difference
 
 
-def recomputed(stored: Entry, model: LlamaModel) -> Generation:
+def recompute(stored: StoredGeneration, model: LlamaModel) -> Generation:
     """Return what a model says to the same question, from an empty memory."""
     model.forget()
     return model.generate(
@@ -205,7 +216,7 @@ def recomputed(stored: Entry, model: LlamaModel) -> Generation:
     )
 
 
-def compared(stored: Generation, computed: Generation) -> str | None:
+def describe_difference(stored: Generation, computed: Generation) -> str | None:
     """Return how two generations differ, or None."""
     both = zip(stored.tokens, computed.tokens, strict=False)
     for index, (old, new) in enumerate(both):
@@ -218,7 +229,7 @@ def compared(stored: Generation, computed: Generation) -> str | None:
     return None
 
 
-def as_form(opened: Store, figures: Census) -> dict[str, object]:
+def serialize_figures(opened: Store, figures: StoreStatistics) -> dict[str, object]:
     """Return a store's figures as an object for JSON."""
     return {
         "path": str(opened.path),
@@ -229,7 +240,7 @@ def as_form(opened: Store, figures: Census) -> dict[str, object]:
         "models": [
             {
                 "sha256": profile.digest.hex(),
-                "profile": _profile(profile.fingerprint),
+                "profile": _parse_fingerprint(profile.fingerprint),
                 "complete": profile.complete,
                 "incomplete": profile.incomplete,
             }
@@ -237,21 +248,24 @@ def as_form(opened: Store, figures: Census) -> dict[str, object]:
         ],
         "counts": figures.counts,
         "hitRate": figures.hit_rate,
-        "oldest": _moment(figures.oldest_us),
-        "newest": _moment(figures.newest_us),
+        "oldest": _format_time(figures.oldest_us),
+        "newest": _format_time(figures.newest_us),
     }
 
 
-def print_figures(opened: Store, figures: Census) -> None:
+def print_figures(opened: Store, figures: StoreStatistics) -> None:
     """Print a store's figures as a person wants to read them."""
     used_bytes = figures.file_bytes - figures.free_bytes
     out.print(f"[bold]{escape(str(opened.path))}[/]", soft_wrap=True)
     rows = [
-        ("size", f"{_mib(figures.file_bytes)}, {_mib(used_bytes)} of it used"),
-        ("bound", _mib(opened.max_bytes)),
+        ("size", f"{_format_mib(figures.file_bytes)}, {_format_mib(used_bytes)} of it used"),
+        ("bound", _format_mib(opened.max_bytes)),
         ("generations", f"{figures.complete:,} complete, {figures.incomplete:,} cut by a limit"),
-        ("written", f"{_moment(figures.oldest_us) or '-'} to {_moment(figures.newest_us) or '-'}"),
-        ("hit rate", _rate(figures)),
+        (
+            "written",
+            f"{_format_time(figures.oldest_us) or '-'} to {_format_time(figures.newest_us) or '-'}",
+        ),
+        ("hit rate", _format_hit_rate(figures)),
     ]
     rows += [
         (event, f"{figures.counts[event]:,}")
@@ -263,7 +277,7 @@ def print_figures(opened: Store, figures: Census) -> None:
         table.add_row(*row)
     print_table(table)
     for profile in figures.profiles:
-        digest, canary = profile.digest.hex()[:16], _canary(profile.fingerprint)
+        digest, canary = profile.digest.hex()[:16], _format_canary(profile.fingerprint)
         out.print(
             f"\n[bold]{profile.complete + profile.incomplete:,}[/] of sha256 {digest}… "
             f"[dim]under the profile with canary {escape(canary)}[/]",
@@ -271,7 +285,7 @@ def print_figures(opened: Store, figures: Census) -> None:
         )
 
 
-def _rate(figures: Census) -> str:
+def _format_hit_rate(figures: StoreStatistics) -> str:
     hits, misses, resumes = (
         figures.counts.get(event, 0) for event in ("hits", "misses", "resumes")
     )
@@ -283,12 +297,12 @@ def _rate(figures: Census) -> str:
     )
 
 
-def _canary(fingerprint: str) -> str:
-    profile = _profile(fingerprint)
+def _format_canary(fingerprint: str) -> str:
+    profile = _parse_fingerprint(fingerprint)
     return str(profile.get("canary", "?"))[:16] + "…" if isinstance(profile, dict) else "?"
 
 
-def _profile(fingerprint: str) -> object:
+def _parse_fingerprint(fingerprint: str) -> object:
     """Return a fingerprint as the JSON that it is, or as it stands."""
     try:
         return json.loads(fingerprint)
@@ -296,11 +310,11 @@ def _profile(fingerprint: str) -> object:
         return fingerprint
 
 
-def _mib(count: int) -> str:
+def _format_mib(count: int) -> str:
     return f"{count / (1 << 20):,.2f} MiB"
 
 
-def _moment(time_us: int | None) -> str | None:
+def _format_time(time_us: int | None) -> str | None:
     if time_us is None:
         return None
     return datetime.fromtimestamp(time_us // 1_000_000, tz=UTC).isoformat()

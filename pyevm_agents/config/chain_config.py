@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from eth_utils import keccak
 
 from precompiles import spec
-from precompiles.gas import DEFAULT_SCHEDULE, Schedule
+from precompiles.gas import DEFAULT_SCHEDULE, GasSchedule
 from precompiles.language_model import ModelProfile
 from pyevm_agents.config.json_limits import MAX_DEPTH, is_too_deep
 from pyevm_agents.errors import ConfigError
@@ -25,7 +25,7 @@ from pyevm_agents.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from precompiles.language_model import Facts
+    from precompiles.language_model import ModelIdentity
 
 DEFAULT_CHAIN_ID = 31_337
 """The chain id of local development networks."""
@@ -99,7 +99,7 @@ class ChainConfig:
     profile_fingerprint: str = ""
     """Which build and settings of the inference engine give this chain's results."""
 
-    schedule: Schedule = DEFAULT_SCHEDULE
+    schedule: GasSchedule = DEFAULT_SCHEDULE
     """What the executor charges beside its models' tokens."""
 
     def __post_init__(self) -> None:
@@ -148,7 +148,7 @@ class ChainConfig:
             )
         try:
             form = json.loads(text)
-            limits, schedule = form.pop("limits"), _schedule_of(form.pop("schedule"))
+            limits, schedule = form.pop("limits"), _parse_schedule(form.pop("schedule"))
             models = [
                 ModelProfile(
                     **model
@@ -185,7 +185,7 @@ class ChainConfig:
         return keccak(text=self.to_json())
 
 
-def check_fits(config: ChainConfig, profile: ModelProfile, facts: Facts) -> None:
+def check_fits(config: ChainConfig, profile: ModelProfile, facts: ModelIdentity) -> None:
     """Refuse a language model that is not the one a chain's genesis names.
 
     Raises: ConfigError: another file, too small a context, or another build of the engine.
@@ -211,7 +211,7 @@ def check_fits(config: ChainConfig, profile: ModelProfile, facts: Facts) -> None
         )
 
 
-def _check_kinds(form: ChainConfig | ModelProfile | Schedule) -> None:
+def _check_kinds(form: ChainConfig | ModelProfile | GasSchedule) -> None:
     """Refuse a number or a text that is none: JSON could bring one here, and genesis would fail."""
     kinds = {"int": (int, "a whole number"), "str": (str, "a text")}
     for each in dataclasses.fields(form):
@@ -221,28 +221,28 @@ def _check_kinds(form: ChainConfig | ModelProfile | Schedule) -> None:
             raise ConfigError(f"{each.name} is {value!r}: must be {described}")
 
 
-def _schedule_of(form: Mapping[str, int]) -> Schedule:
+def _parse_schedule(form: Mapping[str, int]) -> GasSchedule:
     """Return the schedule of a configuration's JSON form, where its names are in capitals."""
-    names = {each.name.upper(): each.name for each in dataclasses.fields(Schedule)}
+    names = {each.name.upper(): each.name for each in dataclasses.fields(GasSchedule)}
     for name, gas in form.items():
         if name not in names:
             raise ConfigError(
                 f"the chain has {name} = {gas!r}, this version no such price: use the version that "
                 "made the chain"
             )
-    return Schedule(**{names[name]: gas for name, gas in form.items()})
+    return GasSchedule(**{names[name]: gas for name, gas in form.items()})
 
 
-def _check_schedule(schedule: Schedule) -> None:
+def _check_schedule(schedule: GasSchedule) -> None:
     """Refuse a price that is none.
 
     None may be 0 either: each pays for work of the host that a caller can ask for again and again,
     and a metadata read that may burn nothing could never succeed.
     """
-    if not isinstance(schedule, Schedule):
+    if not isinstance(schedule, GasSchedule):
         raise ConfigError(
-            f"schedule is a {type(schedule).__name__}: must be a `precompiles.gas.Schedule`; "
-            "what a file says is put in with `ScheduleFile.applied_to`"
+            f"schedule is a {type(schedule).__name__}: must be a `precompiles.gas.GasSchedule`; "
+            "what a file says is put in with `ScheduleFile.apply_to`"
         )
     _check_kinds(schedule)
     for each in dataclasses.fields(schedule):

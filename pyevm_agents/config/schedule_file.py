@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from precompiles.gas import Schedule
+from precompiles.gas import GasSchedule
 from pyevm_agents.config.chain_config import MAX_PRICE_GAS, ChainConfig
 from pyevm_agents.config.json_limits import MAX_DEPTH, is_too_deep
 from pyevm_agents.errors import ConfigError
@@ -39,7 +39,7 @@ EVERY_MODEL = "*"
 
 SECTIONS = ("schedule", "models", "made")
 
-EXECUTOR_PRICES = tuple(each.name for each in fields(Schedule))
+EXECUTOR_PRICES = tuple(each.name for each in fields(GasSchedule))
 MODEL_PRICES = (
     "cold_prompt_token_gas",
     "warm_prompt_token_gas",
@@ -73,7 +73,7 @@ class ScheduleFile:
     """
 
     schedule: Mapping[str, int] = field(default_factory=dict)
-    """Fields of `precompiles.gas.Schedule`, in gas."""
+    """Fields of `precompiles.gas.GasSchedule`, in gas."""
 
     models: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By a model's name, alias or digest, or `*`: `MODEL_PRICES`, in gas and tokens."""
@@ -84,14 +84,16 @@ class ScheduleFile:
     def __post_init__(self) -> None:
         """Check what can be checked without a chain."""
         _check_prices("schedule", self.schedule, EXECUTOR_PRICES)
-        for name, prices in _object("models", self.models).items():
+        for name, prices in _require_object("models", self.models).items():
             if not isinstance(name, str):
-                raise ConfigError(f"models has {_shown(name)}; it must be a model's name, a text")
-            _check_model(f"models[{_shown(name)}]", prices)
-        _object("made", self.made)
+                raise ConfigError(
+                    f"models has {_format_value(name)}; it must be a model's name, a text"
+                )
+            _check_model(f"models[{_format_value(name)}]", prices)
+        _require_object("made", self.made)
 
     @classmethod
-    def of(cls, config: ChainConfig) -> ScheduleFile:
+    def from_config(cls, config: ChainConfig) -> ScheduleFile:
         """Return all prices of a chain, its models by their digests."""
         models = {
             "0x" + one.digest.hex(): {name: getattr(one, name) for name in MODEL_PRICES}
@@ -105,9 +107,9 @@ class ScheduleFile:
         Raises: ConfigError: `made` holds what JSON can't express.
         """
         form = {
-            "schedule": _in_order(self.schedule, EXECUTOR_PRICES),
+            "schedule": _sort_prices(self.schedule, EXECUTOR_PRICES),
             "models": {
-                name: _in_order(self.models[name], MODEL_PRICES) for name in sorted(self.models)
+                name: _sort_prices(self.models[name], MODEL_PRICES) for name in sorted(self.models)
             },
             "made": dict(self.made),
         }
@@ -116,13 +118,13 @@ class ScheduleFile:
         except (TypeError, ValueError) as error:
             raise ConfigError(f"made: {error}; it must be what JSON expresses") from error
 
-    def applied_to(self, config: ChainConfig) -> ChainConfig:
+    def apply_to(self, config: ChainConfig) -> ChainConfig:
         """Return a chain's rules under this schedule.
 
         Raises: ConfigError: it has no such model, two entries are of one model, or the prices that
                 stay do not go with those that are new.
         """
-        entries = self._entries(config.models)
+        entries = self._match_models(config.models)
         of_every = self.models.get(EVERY_MODEL, {})
         models = []
         for one in config.models:
@@ -131,17 +133,17 @@ class ScheduleFile:
         schedule = replace(config.schedule, **self.schedule)
         return replace(config, models=tuple(models), schedule=schedule)
 
-    def _entries(self, models: Sequence[ModelProfile]) -> dict[str, str]:
+    def _match_models(self, models: Sequence[ModelProfile]) -> dict[str, str]:
         """Return what each model is called here, by its name in the chain."""
         entries: dict[str, str] = {}
         for name in self.models:
             if name == EVERY_MODEL:
                 continue
-            model = _named(models, name)
+            model = _find_model(models, name)
             if model.name in entries:
                 raise ConfigError(
-                    f"the schedule's models[{_shown(entries[model.name])}] and "
-                    f"models[{_shown(name)}] are both {model.name}; keep one of them"
+                    f"the schedule's models[{_format_value(entries[model.name])}] and "
+                    f"models[{_format_value(name)}] are both {model.name}; keep one of them"
                 )
             entries[model.name] = name
         return entries
@@ -153,7 +155,7 @@ def read_schedule(path: Path) -> ScheduleFile:
     Raises: ConfigError: it is none; the message names the file and what is wrong in it.
     """
     try:
-        return parse_schedule(_text_of(path))
+        return parse_schedule(_read_text(path))
     except ConfigError as error:
         raise ConfigError(f"schedule in {path}: {error}") from error
 
@@ -167,20 +169,23 @@ def parse_schedule(text: str) -> ScheduleFile:
         raise ConfigError(f"more than {MAX_DEPTH} objects and lists in each other")
     try:
         told = json.loads(
-            text, object_pairs_hook=_once_each, parse_constant=_no_number, parse_int=_whole
+            text,
+            object_pairs_hook=_reject_duplicates,
+            parse_constant=_reject_constant,
+            parse_int=_parse_integer,
         )
     except ConfigError:
         raise
     except ValueError as error:
         raise ConfigError(f"no JSON: {error}") from error
-    form = _object("it", told)
+    form = _require_object("it", told)
     if not form.keys().isdisjoint(SHORT_NAMES):
-        return in_short(form)
+        return parse_short_prices(form)
     _check_names("it", form, SECTIONS)
     return ScheduleFile(**form)  # type: ignore[arg-type]
 
 
-def in_short(prices: Mapping[str, object]) -> ScheduleFile:
+def parse_short_prices(prices: Mapping[str, object]) -> ScheduleFile:
     """Return the schedule under which all models' tokens cost so much, by short names.
 
     Raises: ConfigError: a name that is none, or a price that no chain can have.
@@ -190,13 +195,14 @@ def in_short(prices: Mapping[str, object]) -> ScheduleFile:
     for name, price in prices.items():
         if SHORT_NAMES[name] in of_every:
             raise ConfigError(
-                f"{_shown(name)} is {SHORT_NAMES[name]}, which is there twice; keep one of them"
+                f"{_format_value(name)} is {SHORT_NAMES[name]}, which is there twice; "
+                "keep one of them"
             )
         of_every[SHORT_NAMES[name]] = price
     return ScheduleFile(models={EVERY_MODEL: of_every})  # type: ignore[dict-item]
 
 
-def _text_of(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         with path.open("rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)
@@ -210,32 +216,32 @@ def _text_of(path: Path) -> str:
         raise ConfigError(f"no JSON: byte {error.start} is not UTF-8") from error
 
 
-def _in_order(prices: Mapping[str, int], names: Iterable[str]) -> dict[str, int]:
+def _sort_prices(prices: Mapping[str, int], names: Iterable[str]) -> dict[str, int]:
     return {name: prices[name] for name in names if name in prices}
 
 
-def _once_each(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
+def _reject_duplicates(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
     form: dict[str, object] = {}
     for name, value in pairs:
         if name in form:
-            raise ConfigError(f"{_shown(name)} is there twice; keep one of them")
+            raise ConfigError(f"{_format_value(name)} is there twice; keep one of them")
         form[name] = value
     return form
 
 
-def _whole(digits: str) -> int:
+def _parse_integer(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
         raise ConfigError(f"{digits[:20]}… has {len(digits):,} digits; no price has more than 19")
     return int(digits)
 
 
-def _no_number(name: str) -> Never:
+def _reject_constant(name: str) -> Never:
     raise ConfigError(f"{name} is no number of JSON's")
 
 
-def _object(at: str, value: object) -> Mapping[str, object]:
+def _require_object(at: str, value: object) -> Mapping[str, object]:
     if not isinstance(value, Mapping):
-        raise ConfigError(f"{at} is {_shown(value)}; it must be an object, {{…}}")
+        raise ConfigError(f"{at} is {_format_value(value)}; it must be an object, {{…}}")
     return value
 
 
@@ -245,20 +251,22 @@ def _check_names(at: str, form: Iterable[str], known: Sequence[str]) -> None:
             near = get_close_matches(str(name), known, n=1)
             asked = f"did you mean {near[0]}? There" if near else "there"
             raise ConfigError(
-                f"{at} has {_shown(name)}, which means nothing; {asked} are {', '.join(known)}"
+                f"{at} has {_format_value(name)}, which means nothing; "
+                f"{asked} are {', '.join(known)}"
             )
 
 
 def _check_prices(at: str, form: object, known: Sequence[str]) -> Mapping[str, int]:
     prices: dict[str, int] = {}
-    form = _object(at, form)
+    form = _require_object(at, form)
     _check_names(at, form, known)
     for name, value in form.items():
         if type(value) is not int:
-            raise ConfigError(f"{at}.{name} is {_shown(value)}; it must be a whole number")
+            raise ConfigError(f"{at}.{name} is {_format_value(value)}; it must be a whole number")
         if not 1 <= value <= MAX_PRICE_GAS:
             raise ConfigError(
-                f"{at}.{name} is {_shown(value)}; choose from 1 to 2^63 - 1, as nothing that a "
+                f"{at}.{name} is {_format_value(value)}; choose from 1 to 2^63 - 1, as nothing "
+                "that a "
                 "call makes the executor do is free, or endless"
             )
         prices[name] = value
@@ -275,7 +283,7 @@ def _check_model(at: str, form: object) -> None:
         )
 
 
-def _named(models: Sequence[ModelProfile], name: str) -> ModelProfile:
+def _find_model(models: Sequence[ModelProfile], name: str) -> ModelProfile:
     for one in models:
         if name in {one.name, *one.aliases} or name.lower() == "0x" + one.digest.hex():
             return one
@@ -283,12 +291,12 @@ def _named(models: Sequence[ModelProfile], name: str) -> ModelProfile:
         f"{one.name} (also {', '.join((*one.aliases, '0x' + one.digest.hex()))})" for one in models
     )
     raise ConfigError(
-        f"the schedule's models[{_shown(name)}]: the chain has no such model; it has "
+        f"the schedule's models[{_format_value(name)}]: the chain has no such model; it has "
         f"{known or 'none'}. {EVERY_MODEL!r} stands for every model"
     )
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, int) and abs(value) >= 10**MAX_DIGITS:
         return f"a number of more than {MAX_DIGITS} digits"
     text = json.dumps(value, default=repr)

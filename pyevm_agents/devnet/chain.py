@@ -17,7 +17,7 @@ from precompiles import spec
 from precompiles.language_model import ModelProfile
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT, ChainConfig
-from pyevm_agents.models import RememberingModel
+from pyevm_agents.models import CachingModel
 from pyevm_agents.vm import FORKS
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ DEVELOPMENT_BALANCE_WEI = 10_000 * 10**18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class ExecutedTransaction:
     """A transaction that was mined."""
 
     hash: bytes
@@ -78,7 +78,7 @@ class Sent:
         return self.computation.is_success
 
 
-def predeploys(fork: str) -> Mapping[Address, GenesisAccount]:
+def build_predeploys(fork: str) -> Mapping[Address, GenesisAccount]:
     """Return what a node's chain begins with, as anvil's do.
 
     That is the deployer, and from Prague on the contract that each block writes its parent's hash
@@ -91,7 +91,7 @@ def predeploys(fork: str) -> Mapping[Address, GenesisAccount]:
     return accounts
 
 
-class Account:
+class DevelopmentAccount:
     """A private key on a chain: deploys and sends."""
 
     def __init__(self, chain: Chain, key: PrivateKey = DEVELOPMENT_KEY) -> None:
@@ -100,13 +100,13 @@ class Account:
         self.address = Address(key.public_key.to_canonical_address())
         self._key = key
 
-    def send(self, to: Address | None, data: bytes, *, value_wei: int = 0) -> Sent:
+    def send(self, to: Address | None, data: bytes, *, value_wei: int = 0) -> ExecutedTransaction:
         """Mine a transaction with all the gas of a block, in a block of its own."""
         call = Call(to=to, sender=self.address, data=data, value_wei=value_wei)
-        unsigned = self.chain.unsigned_transaction(call)
+        unsigned = self.chain.build_unsigned_transaction(call)
         signed = unsigned.as_signed_transaction(self._key, chain_id=self.chain.config.chain_id)
         mined = self.chain.mine([signed])
-        return Sent(
+        return ExecutedTransaction(
             hash=signed.hash,
             block=mined.block,
             receipt=mined.receipts[0],
@@ -133,14 +133,14 @@ class Account:
         return result.output
 
 
-def model_profile(facts: ProfileFacts, *, aliases: tuple[str, ...] = ALIASES) -> ModelProfile:
+def build_model_profile(facts: ProfileFacts, *, aliases: tuple[str, ...] = ALIASES) -> ModelProfile:
     """Return a model's place in genesis at the default prices.
 
     Its output limit is the default one, or a quarter of its context where that is small.
     """
     is_base = facts.digest == BASE_MODEL_DIGEST
     return ModelProfile(
-        name=BASE_MODEL_NAME if is_base else _name(facts.name),
+        name=BASE_MODEL_NAME if is_base else _normalize_name(facts.name),
         aliases=aliases,
         digest=facts.digest,
         context_tokens=facts.context_tokens,
@@ -154,7 +154,7 @@ def model_profile(facts: ProfileFacts, *, aliases: tuple[str, ...] = ALIASES) ->
     )
 
 
-def development_chain(
+def create_development_chain(
     model: LanguageModel,
     facts: ProfileFacts,
     *,
@@ -174,13 +174,13 @@ def development_chain(
     Raises:
         ConfigError: the schedule is not for this model.
     """
-    model = RememberingModel(model, digest=facts.digest, fingerprint=facts.fingerprint, store=store)
-    return funded_chain(
-        model, facts, model_profile(facts), schedule=schedule, block_gas_limit=block_gas_limit
+    model = CachingModel(model, digest=facts.digest, fingerprint=facts.fingerprint, store=store)
+    return create_funded_chain(
+        model, facts, build_model_profile(facts), schedule=schedule, block_gas_limit=block_gas_limit
     )
 
 
-def funded_chain(
+def create_funded_chain(
     model: LanguageModel,
     facts: ProfileFacts,
     profile: ModelProfile,
@@ -205,12 +205,12 @@ def funded_chain(
         block_gas_limit=block_gas_limit,
     )
     if schedule is not None:
-        config = schedule.applied_to(config)
+        config = schedule.apply_to(config)
     accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
     return Chain(config, {profile.name: model}, accounts=accounts)
 
 
-def _name(text: str) -> str:
+def _normalize_name(text: str) -> str:
     """Return a model's own name as one that a chain takes: lower case, joined by dashes."""
     name = re.sub(r"[^0-9a-z_.]+", "-", text.lower()).strip("-_.")[:64].rstrip("-_.")
     return "model" if not name or name.startswith("0x") or name in ALIASES else name

@@ -14,11 +14,16 @@ from eth_typing import Address
 from eth_utils import ValidationError
 
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.agents.revert_reasons import why_failed
+from pyevm_agents.agents.revert_reasons import explain_failure
 from pyevm_agents.chain import Call, Chain
 from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT
-from pyevm_agents.contracts import artifact
-from pyevm_agents.devnet.chain import ALIASES, DEVELOPMENT_KEY, Account, development_chain
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.devnet.chain import (
+    ALIASES,
+    DEVELOPMENT_KEY,
+    DevelopmentAccount,
+    create_development_chain,
+)
 from pyevm_agents.devnet.wallet_demo import WalletDemo
 from pyevm_agents.errors import ConfigError, FixtureError
 from pyevm_agents.models.fakes.recorded import Exchange, RecordingModel
@@ -78,50 +83,56 @@ def record_scenario(  # noqa: PLR0913 - each is told by its name
     if name not in SCENARIOS:
         raise ConfigError(f"no scenario {name!r}; there are {', '.join(SCENARIOS)}")
     scenario = SCENARIOS[name]
-    building = development_chain(model, facts, schedule=schedule, block_gas_limit=block_gas_limit)
+    building = create_development_chain(
+        model, facts, schedule=schedule, block_gas_limit=block_gas_limit
+    )
     chain = scenario.make(building)
     return record_chain(chain, name=name, comment=f"{scenario.comment} {source}")
 
 
-def _wallet(building: Chain) -> Chain:
-    chain, agent = _wallet_genesis(building)
+def _build_wallet(building: Chain) -> Chain:
+    chain, agent = _deploy_wallet(building)
     for instruction in INSTRUCTIONS:
         mined = _instruct(chain, agent, instruction)
         _require_success(mined.computations[0], "the wallet's agent")
     return chain
 
 
-def _nested(building: Chain) -> Chain:
-    owner = Account(building)
-    counter = owner.deploy(artifact("CounterTool").creation())
-    counting = _agent(owner, "Counting Agent", "Adds to the counter", COUNTING_PROMPT, [counter])
-    asking = _agent(owner, "Asking Agent", "Asks an agent", ASKING_PROMPT, [counting])
-    chain = _with_genesis(building)
+def _build_nested(building: Chain) -> Chain:
+    owner = DevelopmentAccount(building)
+    counter = owner.deploy(load_artifact("CounterTool").encode_creation())
+    counting = _deploy_agent(
+        owner, "Counting Agent", "Adds to the counter", COUNTING_PROMPT, [counter]
+    )
+    asking = _deploy_agent(owner, "Asking Agent", "Asks an agent", ASKING_PROMPT, [counting])
+    chain = _restart_from_state(building)
     mined = _run(chain, asking, NESTED_INSTRUCTION)
     _require_success(mined.computations[0], "the outer agent")
-    _require(_counted(chain, counter) != 0, "the inner agent added nothing")
+    _require(_read_counter(chain, counter) != 0, "the inner agent added nothing")
     return chain
 
 
-def _rollback(building: Chain) -> Chain:
-    owner = Account(building)
-    counter = owner.deploy(artifact("CounterTool").creation())
-    hasty = _agent(owner, "Hasty Agent", "Counts once", COUNTING_PROMPT, [counter], iterations=1)
-    chain = _with_genesis(building)
+def _build_rollback(building: Chain) -> Chain:
+    owner = DevelopmentAccount(building)
+    counter = owner.deploy(load_artifact("CounterTool").encode_creation())
+    hasty = _deploy_agent(
+        owner, "Hasty Agent", "Counts once", COUNTING_PROMPT, [counter], iterations=1
+    )
+    chain = _restart_from_state(building)
     mined = _run(chain, hasty, ROLLBACK_INSTRUCTION)
     computation = mined.computations[0]
     used = any(counter == child.msg.to and child.is_success for child in computation.children)
     if not used:
         _require_success(computation, "the agent did not use its tool, and")
     _require(used, "the agent did not use its tool")
-    _require(computation.is_error and _counted(chain, counter) == 0, "nothing was rolled back")
+    _require(computation.is_error and _read_counter(chain, counter) == 0, "nothing was rolled back")
     return chain
 
 
-def _out_of_gas(building: Chain) -> Chain:
-    chain, agent = _wallet_genesis(building)
-    data = artifact("WalletAgent").call("instruct", INSTRUCTIONS[0])
-    ask = _Probe(chain, Call(to=agent, sender=OWNER, data=data))
+def _build_out_of_gas(building: Chain) -> Chain:
+    chain, agent = _deploy_wallet(building)
+    data = load_artifact("WalletAgent").encode_call("instruct", INSTRUCTIONS[0])
+    ask = _GasProbe(chain, Call(to=agent, sender=OWNER, data=data))
     most = chain.config.block_gas_limit
     whole = ask(most)
     _require_success(ask.computation, "the wallet's agent")
@@ -139,12 +150,12 @@ def _out_of_gas(building: Chain) -> Chain:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _GenerationLength:
     tokens: int
     limit_tokens: int
 
 
-class _Probe:
+class _GasProbe:
     """Calls with more or less gas, to see how far a model's words are paid for."""
 
     def __init__(self, chain: Chain, call: Call) -> None:
@@ -158,7 +169,7 @@ class _Probe:
         self.computation: ComputationAPI | None = None
         """Of the last call; None before there was one that could be executed."""
 
-    def __call__(self, gas: int) -> list[_Said]:
+    def __call__(self, gas: int) -> list[_GenerationLength]:
         """Return length and limit of each generation, in order."""
         self._log.clear()
         try:
@@ -166,7 +177,7 @@ class _Probe:
         except ValidationError:  # Less than the intrinsic gas.
             return []
         return [
-            _Said(len(exchange.generation.tokens), exchange.max_tokens or 0)
+            _GenerationLength(len(exchange.generation.tokens), exchange.max_tokens or 0)
             for exchange in self._log
             if exchange.generation is not None
         ]
@@ -175,37 +186,37 @@ class _Probe:
 SCENARIOS = {
     "wallet": Scenario(
         comment="The ERC's wallet agent deposits tokens into a pool, then looks at a balance.",
-        make=_wallet,
+        make=_build_wallet,
     ),
     "nested": Scenario(
-        comment="An agent uses another agent as its tool, in one transaction.", make=_nested
+        comment="An agent uses another agent as its tool, in one transaction.", make=_build_nested
     ),
     "rollback": Scenario(
         comment="An agent's tool changes the state, then the agent reverts as it may take one step "
         "only: nothing of the tool's work is left.",
-        make=_rollback,
+        make=_build_rollback,
     ),
     "out-of-gas": Scenario(
         comment="The wallet agent deposits tokens, then its gas ends in the middle of a text: the "
         "transaction halts there, and the deposit is undone.",
-        make=_out_of_gas,
+        make=_build_out_of_gas,
     ),
 }
 """By name: also the names of the files."""
 
 
-def _wallet_genesis(building: Chain) -> tuple[Chain, Address]:
+def _deploy_wallet(building: Chain) -> tuple[Chain, Address]:
     wallet = WalletDemo(building)
-    return _with_genesis(wallet.chain), wallet.agent
+    return _restart_from_state(wallet.chain), wallet.agent
 
 
-def _with_genesis(building: Chain) -> Chain:
+def _restart_from_state(building: Chain) -> Chain:
     """Return a chain whose genesis is the state that another one has come to."""
     return Chain(building.config, building.models, accounts=record_state(building))
 
 
-def _agent(  # noqa: PLR0913 - what an agent's constructor takes
-    owner: Account,
+def _deploy_agent(  # noqa: PLR0913 - what an agent's constructor takes
+    owner: DevelopmentAccount,
     name: str,
     description: str,
     base_prompt: str,
@@ -214,32 +225,34 @@ def _agent(  # noqa: PLR0913 - what an agent's constructor takes
     iterations: int = MAX_ITERATIONS,
 ) -> Address:
     texts = (name, description, "what to do", base_prompt)
-    creation = artifact("SimpleAgent").creation(
+    creation = load_artifact("SimpleAgent").encode_creation(
         EXECUTOR_ADDRESS, ALIASES[0], *texts, list(tools), iterations
     )
     return owner.deploy(creation)
 
 
 def _instruct(chain: Chain, agent: Address, instruction: str) -> MinedBlock:
-    return _send(chain, agent, artifact("WalletAgent").call("instruct", instruction))
+    return _send(chain, agent, load_artifact("WalletAgent").encode_call("instruct", instruction))
 
 
 def _run(chain: Chain, agent: Address, instruction: str) -> MinedBlock:
     prompt = encode(["string"], [instruction])
     string_type = 0
-    call = artifact("SimpleAgent").call("run", ([(string_type, prompt)], prompt), bytes(20))
+    call = load_artifact("SimpleAgent").encode_call(
+        "run", ([(string_type, prompt)], prompt), bytes(20)
+    )
     return _send(chain, agent, call)
 
 
 def _send(chain: Chain, to: Address, data: bytes, *, gas: int | None = None) -> MinedBlock:
-    unsigned = chain.unsigned_transaction(Call(to=to, sender=OWNER, data=data, gas=gas))
+    unsigned = chain.build_unsigned_transaction(Call(to=to, sender=OWNER, data=data, gas=gas))
     signed = unsigned.as_signed_transaction(DEVELOPMENT_KEY, chain_id=chain.config.chain_id)
     return chain.mine([signed])
 
 
-def _counted(chain: Chain, counter: Address) -> int:
-    counted = chain.call(Call(to=counter, data=artifact("CounterTool").call("number")))
-    return int(artifact("CounterTool").result("number", counted.output))
+def _read_counter(chain: Chain, counter: Address) -> int:
+    counted = chain.call(Call(to=counter, data=load_artifact("CounterTool").encode_call("number")))
+    return int(load_artifact("CounterTool").decode_result("number", counted.output))
 
 
 def _require(is_so: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence
@@ -258,6 +271,6 @@ def _require_success(computation: ComputationAPI | None, who: str) -> None:
     """
     if computation is not None and computation.is_error:
         raise FixtureError(
-            f"not the scenario: {who} reverted: {why_failed(computation)}; try another model, "
+            f"not the scenario: {who} reverted: {explain_failure(computation)}; try another model, "
             "or more gas"
         )

@@ -14,11 +14,11 @@ from eth_typing import Address
 from eth_utils import to_canonical_address, to_checksum_address
 
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.agents.revert_reasons import why_failed
-from pyevm_agents.agents.trace import AgentStep, agent_steps, closest_step
+from pyevm_agents.agents.revert_reasons import explain_failure
+from pyevm_agents.agents.trace import AgentStep, extract_agent_steps, find_closest_step
 from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT
-from pyevm_agents.contracts import artifact
-from pyevm_agents.devnet.chain import ALIASES, Account, development_chain
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.devnet.chain import ALIASES, DevelopmentAccount, create_development_chain
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import ScriptedModel, use
 
@@ -78,7 +78,7 @@ class DemoRun:
         """Gas of everything but tokens, refunds off."""
         return self.gas_used - self.prompt_gas - self.output_gas
 
-    def tokens(self) -> dict[str, int]:
+    def count_tokens(self) -> dict[str, int]:
         """Return how many tokens the run read (cold, warm) and wrote (forced ones among them)."""
         records = [step.inference for step in self.steps]
         return {
@@ -118,20 +118,22 @@ class WalletDemo:
                 needs none.
         """
         self.chain = chain
-        self._owner = Account(chain)
+        self._owner = DevelopmentAccount(chain)
         deploy = self._owner.deploy
         self.tokens: dict[str, Address] = {
-            symbol: deploy(artifact("DemoToken").creation(name, symbol, decimals, 10**30))
+            symbol: deploy(
+                load_artifact("DemoToken").encode_creation(name, symbol, decimals, 10**30)
+            )
             for symbol, (name, decimals) in TOKENS.items()
         }
-        self.pool = deploy(artifact("LiquidityPool").creation())
-        info = deploy(artifact("TokenInfoTool").creation())
+        self.pool = deploy(load_artifact("LiquidityPool").encode_creation())
+        info = deploy(load_artifact("TokenInfoTool").encode_creation())
         addresses = "\n".join(
             f"{symbol} = {to_checksum_address(token)}" for symbol, token in self.tokens.items()
         )
         shown = f"\n\n{examples}" if examples else ""
         base_prompt = BASE_PROMPT.format(addresses=addresses, examples=shown)
-        creation = artifact("WalletAgent").creation(
+        creation = load_artifact("WalletAgent").encode_creation(
             EXECUTOR_ADDRESS, ALIASES[0], self.pool, base_prompt, info
         )
         self.agent = deploy(creation)
@@ -163,18 +165,20 @@ class WalletDemo:
         Input:  plain words; `{USDC}` and `{DAI}` in them stand for the tokens' addresses.
         Raises: ConfigError: no instruction. EngineFault: the model failed.
         """
-        instruction = self._with_addresses(instruction)
-        before = self.balances()
-        sent = self._owner.send(self.agent, artifact("WalletAgent").call("instruct", instruction))
+        instruction = self._insert_addresses(instruction)
+        before = self.read_balances()
+        sent = self._owner.send(
+            self.agent, load_artifact("WalletAgent").encode_call("instruct", instruction)
+        )
         computation = sent.computation
-        steps = agent_steps(computation)
+        steps = extract_agent_steps(computation)
         failure = answer = None
         if sent.is_success:
-            answer = str(artifact("WalletAgent").result("instruct", computation.output))
+            answer = str(load_artifact("WalletAgent").decode_result("instruct", computation.output))
         elif computation.error.burns_gas:
             failure = f"out of gas: {computation.error}"
         else:
-            failure = why_failed(computation)
+            failure = explain_failure(computation)
         return DemoRun(
             instruction=instruction,
             transaction_hash=sent.hash,
@@ -188,7 +192,7 @@ class WalletDemo:
             steps=steps,
             answer=answer,
             before=before,
-            after=self.balances(),
+            after=self.read_balances(),
         )
 
     def move(self, symbol: str, amount: int) -> None:
@@ -199,7 +203,7 @@ class WalletDemo:
         door = "ownerWithdraw" if amount < 0 else "ownerDeposit"
         self._send("WalletAccount", self.account, door, self.tokens[symbol], abs(amount))
 
-    def balances(self) -> Balances:
+    def read_balances(self) -> Balances:
         """Return what the tokens themselves say the account and the pool hold."""
         holders = {"wallet": self.account, "pool": self.pool}
         return {
@@ -210,18 +214,20 @@ class WalletDemo:
             for place, holder in holders.items()
         }
 
-    def _with_addresses(self, instruction: str) -> str:
+    def _insert_addresses(self, instruction: str) -> str:
         require_instruction(instruction)
         for symbol, token in self.tokens.items():
             instruction = instruction.replace(f"{{{symbol}}}", to_checksum_address(token))
         return instruction
 
     def _read(self, contract: str, to: Address, function: str, *arguments: object) -> Any:  # noqa: ANN401 - what Solidity returns
-        abi = artifact(contract)
-        return abi.result(function, self._owner.read(to, abi.call(function, *arguments)))
+        abi = load_artifact(contract)
+        return abi.decode_result(
+            function, self._owner.read(to, abi.encode_call(function, *arguments))
+        )
 
     def _send(self, contract: str, to: Address, function: str, *arguments: object) -> None:
-        sent = self._owner.send(to, artifact(contract).call(function, *arguments))
+        sent = self._owner.send(to, load_artifact(contract).encode_call(function, *arguments))
         sent.computation.raise_if_error()
 
 
@@ -233,7 +239,7 @@ ATOMIC_SCRIPT = (
 """The pool has 500 DAI of the wallet's, so the second tool reverts, and with it the first."""
 
 
-def atomic_run(
+def run_atomic_demo(
     vocabulary: GgufModel,
     *,
     schedule: ScheduleFile | None = None,
@@ -245,14 +251,14 @@ def atomic_run(
             inference costs, None for the default prices; what a block may use.
     """
     model = ScriptedModel(ATOMIC_SCRIPT, vocabulary=vocabulary)
-    chain = development_chain(
+    chain = create_development_chain(
         model, model.profile_facts, schedule=schedule, block_gas_limit=block_gas_limit
     )
     wallet = WalletDemo(chain)
     return wallet, wallet.run(ATOMIC_INSTRUCTION)
 
 
-def _margin_as_json(step: AgentStep) -> dict[str, object] | None:
+def _serialize_margin(step: AgentStep) -> dict[str, object] | None:
     """Return a step's closest decision; `token` counts the step's output tokens from 0."""
     margin = step.margin
     if margin is None:
@@ -265,15 +271,15 @@ def _margin_as_json(step: AgentStep) -> dict[str, object] | None:
     }
 
 
-def _closest_as_json(run: DemoRun) -> dict[str, object] | None:
+def _serialize_closest(run: DemoRun) -> dict[str, object] | None:
     """Return the run's closest decision; `step` counts its steps from 1."""
-    index = closest_step(run.steps)
+    index = find_closest_step(run.steps)
     if index is None:
         return None
-    return {"step": index + 1, **(_margin_as_json(run.steps[index]) or {})}
+    return {"step": index + 1, **(_serialize_margin(run.steps[index]) or {})}
 
 
-def run_as_json(
+def serialize_run(
     run: DemoRun, demo: WalletDemo, *, model: Mapping[str, str], seconds: float
 ) -> dict[str, object]:
     """Return a run as an object for JSON. Balances are in base units of the tokens.
@@ -290,34 +296,34 @@ def run_as_json(
         "failure": run.failure,
         "gasUsed": run.gas_used,
         "gas": {"evm": run.evm_gas, "prompt": run.prompt_gas, "output": run.output_gas},
-        "tokens": run.tokens(),
+        "tokens": run.count_tokens(),
         "steps": [
             {
                 "thought": step.thought,
                 "action": step.action,
-                "input": _decimals(json.loads(step.action_input or "null")),
+                "input": _stringify_integers(json.loads(step.action_input or "null")),
                 "observation": step.observation,
                 "answer": step.answer,
-                "margin": _margin_as_json(step),
+                "margin": _serialize_margin(step),
             }
             for step in run.steps
         ],
-        "closestDecision": _closest_as_json(run),
+        "closestDecision": _serialize_closest(run),
         "answer": run.answer,
-        "balances": _decimals({"before": run.before, "after": run.after}),
-        "unit": _decimals(dict(demo.unit)),
+        "balances": _stringify_integers({"before": run.before, "after": run.after}),
+        "unit": _stringify_integers(dict(demo.unit)),
         "model": dict(model),
         "seconds": round(seconds, 3),
     }
 
 
-def _decimals(form: object) -> object:
+def _stringify_integers(form: object) -> object:
     """Return what JSON expresses, with decimal strings in place of integers."""
     match form:
         case dict():
-            return {name: _decimals(value) for name, value in form.items()}
+            return {name: _stringify_integers(value) for name, value in form.items()}
         case list():
-            return [_decimals(value) for value in form]
+            return [_stringify_integers(value) for value in form]
         case bool():
             return form
         case int():

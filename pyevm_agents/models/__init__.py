@@ -3,7 +3,7 @@
 Nothing here imports llama_cpp: it lives in a child process (`worker.py`).
 """
 
-from pyevm_agents.models.engine_messages import Work
+from pyevm_agents.models.engine_messages import EvaluationStats
 from pyevm_agents.models.fakes.script_steps import (
     AnswerStep,
     RepeatedStep,
@@ -15,31 +15,31 @@ from pyevm_agents.models.fakes.script_steps import (
     use,
 )
 from pyevm_agents.models.fakes.scripted import ScriptedModel
-from pyevm_agents.models.fakes.swappable import SwitchedModel
+from pyevm_agents.models.fakes.swappable import SwappableModel
 from pyevm_agents.models.gguf.adapter import NO_ADAPTER, Adapter
 from pyevm_agents.models.llama.identity import ProfileFacts
 from pyevm_agents.models.llama.model import GgufModel, LlamaModel, Vocabulary
 from pyevm_agents.models.progress import Progress
-from pyevm_agents.models.store.caching_model import RememberingModel
+from pyevm_agents.models.store.caching_model import CachingModel
 from pyevm_agents.models.store.store import Store
 
 __all__ = [
     "NO_ADAPTER",
     "Adapter",
     "AnswerStep",
+    "CachingModel",
+    "EvaluationStats",
     "GgufModel",
     "LlamaModel",
     "ProfileFacts",
     "Progress",
-    "RememberingModel",
     "RepeatedStep",
     "ScriptedModel",
     "Store",
-    "SwitchedModel",
+    "SwappableModel",
     "ToolStep",
     "UncheckedStep",
     "Vocabulary",
-    "Work",
     "again",
     "answer",
     "unchecked",

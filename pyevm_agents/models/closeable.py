@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 
-class Closing(ABC):
+class Closeable(ABC):
     """A context manager that closes itself."""
 
     @abstractmethod

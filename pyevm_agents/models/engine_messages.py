@@ -36,7 +36,7 @@ class LoadMessage(TypedDict):
     prefix_cache_bytes: int
 
 
-class Facts(TypedDict):
+class FactsMessage(TypedDict):
     """What a child has loaded. A fresh child for the same model must say the same."""
 
     name: str
@@ -60,15 +60,15 @@ class MarginMessage(TypedDict):
     other: str
 
 
-class WorkMessage(TypedDict):
-    """What a generation had to evaluate; the fields are those of `engine_messages.Work`."""
+class StatsMessage(TypedDict):
+    """What a generation had to evaluate; the fields are those of `EvaluationStats`."""
 
     evaluated_tokens: int
     reused_tokens: int
     restored_tokens: int
 
 
-class Reply(TypedDict, total=False):
+class EngineReply(TypedDict, total=False):
     """An answer of the child: progress as often as it likes, then one of the others."""
 
     progress: tuple[str, int, int, str]
@@ -79,8 +79,8 @@ class Reply(TypedDict, total=False):
     forced_tokens: int
     is_complete: bool
     margin: MarginMessage | None
-    work: WorkMessage
-    facts: Facts
+    work: StatsMessage
+    facts: FactsMessage
     system_info: str
     backends: list[str]
     machine: str
@@ -89,7 +89,7 @@ class Reply(TypedDict, total=False):
     logits: str
 
 
-class Request(TypedDict, total=False):
+class EngineRequest(TypedDict, total=False):
     """A request of the parent. `operation` is a key of `worker.OPERATIONS`."""
 
     operation: str
@@ -104,7 +104,7 @@ class Request(TypedDict, total=False):
     """Of `generate` and `load`."""
 
 
-def write_message(stream: IO[bytes], message: Request | Reply) -> None:
+def write_message(stream: IO[bytes], message: EngineRequest | EngineReply) -> None:
     """Send one message.
 
     Raises:
@@ -117,7 +117,7 @@ def write_message(stream: IO[bytes], message: Request | Reply) -> None:
     stream.flush()
 
 
-def _read(stream: IO[bytes]) -> bytes | None:
+def _read_message(stream: IO[bytes]) -> bytes | None:
     head = _read_bytes(stream, LENGTH.size)
     return None if head is None else _read_bytes(stream, *LENGTH.unpack(head))
 
@@ -133,22 +133,22 @@ def _read_bytes(stream: IO[bytes], count: int) -> bytes | None:
     return bytes(data)
 
 
-def read_request(stream: IO[bytes]) -> Request | None:
+def read_request(stream: IO[bytes]) -> EngineRequest | None:
     """Receive one request, or None where the stream ends: the parent is gone."""
-    body = _read(stream)
-    request: Request | None = None if body is None else json.loads(body)
+    body = _read_message(stream)
+    request: EngineRequest | None = None if body is None else json.loads(body)
     return request
 
 
-def read_reply(stream: IO[bytes]) -> Reply | None:
+def read_reply(stream: IO[bytes]) -> EngineReply | None:
     """Receive one reply, or None where the stream ends: the child is gone."""
-    body = _read(stream)
-    reply: Reply | None = None if body is None else json.loads(body)
+    body = _read_message(stream)
+    reply: EngineReply | None = None if body is None else json.loads(body)
     return reply
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class EvaluationStats:
     """What a generation had to evaluate: time alone, which differs from host to host."""
 
     evaluated_tokens: int

@@ -12,7 +12,7 @@ import weakref
 from typing import Protocol
 
 
-class Forked(Protocol):
+class ForkAware(Protocol):
     """Something that begins anew in a child process."""
 
     @property
@@ -23,34 +23,36 @@ class Forked(Protocol):
         """Begin anew; the lock is held."""
 
 
-_forked: weakref.WeakSet[Forked] = weakref.WeakSet()
-_held: list[Forked] = []
-_forking = threading.Lock()
-"""One fork at a time: `_held` belongs to it."""
+_fork_aware_objects: weakref.WeakSet[ForkAware] = weakref.WeakSet()
+_lock_holders: list[ForkAware] = []
+_fork_lock = threading.Lock()
+"""One fork at a time: `_lock_holders` belongs to it."""
 
 
-def keep_over_forks(shared: Forked) -> None:
+def register_for_forks(shared: ForkAware) -> None:
     """Have forks wait for `shared`, and tell it that it is in a child."""
-    _forked.add(shared)
+    _fork_aware_objects.add(shared)
 
 
-def _before() -> None:
-    _forking.acquire()
-    _held.extend(sorted(_forked, key=id))
-    for shared in _held:
+def _acquire_locks() -> None:
+    _fork_lock.acquire()
+    _lock_holders.extend(sorted(_fork_aware_objects, key=id))
+    for shared in _lock_holders:
         shared.lock.acquire()
 
 
-def _release() -> None:
-    while _held:
-        _held.pop().lock.release()
-    _forking.release()
+def _release_locks() -> None:
+    while _lock_holders:
+        _lock_holders.pop().lock.release()
+    _fork_lock.release()
 
 
-def _in_child() -> None:
-    for shared in _held:
+def _reset_in_child() -> None:
+    for shared in _lock_holders:
         shared.after_fork()
-    _release()
+    _release_locks()
 
 
-os.register_at_fork(before=_before, after_in_parent=_release, after_in_child=_in_child)
+os.register_at_fork(
+    before=_acquire_locks, after_in_parent=_release_locks, after_in_child=_reset_in_child
+)

@@ -35,7 +35,7 @@ class Progress:
         return self.phase not in {"prompt", "output"}
 
 
-class Listener:
+class ProgressRelay:
     """Passes reports on until the one who listens raises.
 
     A caller that left, such as a client that hung up, cancels nothing: the work goes on to its end
@@ -62,7 +62,7 @@ class Listener:
         except Exception as error:  # noqa: BLE001 - whatever it is, it is not the model's
             self._error = error
 
-    def settle(self) -> None:
+    def warn_of_error(self) -> None:
         """Warn of what the one who listened raised; listen again."""
         error, self._error = self._error, None
         if error is not None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from precompiles.language_model import Generation
 
 
-def cut(
+def truncate(
     generation: Generation,
     max_tokens: int,
     spell: Callable[[tuple[int, ...]], str] | None = None,
@@ -33,7 +33,7 @@ def cut(
     text = generation.text
     if spell is not None:
         with suppress(EngineFault):
-            text = _common(spell(tokens), text)
+            text = _trim_to_prefix(spell(tokens), text)
     margin = generation.margin
     return replace(
         generation,
@@ -45,21 +45,21 @@ def cut(
     )
 
 
-def same(left: Generation, right: Generation) -> bool:
+def is_equivalent(left: Generation, right: Generation) -> bool:
     """Return whether two generations agree: whole ones in everything, cut ones in their tokens."""
     if left.is_complete and right.is_complete:
         return left == right
     return left.tokens == right.tokens and left.is_complete == right.is_complete
 
 
-def begins(shorter: Generation, longer: Generation) -> bool:
+def is_prefix(shorter: Generation, longer: Generation) -> bool:
     """Return whether a generation can be what a lower limit left of another one, or is that one."""
     if shorter.is_complete:
-        return same(shorter, longer)
+        return is_equivalent(shorter, longer)
     return longer.tokens[: len(shorter.tokens)] == shorter.tokens
 
 
-def _common(cut_text: str, whole: str) -> str:
+def _trim_to_prefix(cut_text: str, whole: str) -> str:
     """Return what a cut has of a text: half a character at its end, spelled as another, goes."""
     while not whole.startswith(cut_text):
         cut_text = cut_text[:-1]

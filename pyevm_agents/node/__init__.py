@@ -2,9 +2,9 @@
 
 from pyevm_agents.node.clock import Clock
 from pyevm_agents.node.keys import DEFAULT_MNEMONIC, Keys
-from pyevm_agents.node.mining import Mining
+from pyevm_agents.node.mining import MiningMode
 from pyevm_agents.node.node import Node
-from pyevm_agents.node.txpool import Pool, PoolError
+from pyevm_agents.node.txpool import PoolError, TxPool
 from pyevm_agents.node.write_queue import BusyError
 
 __all__ = [
@@ -12,8 +12,8 @@ __all__ = [
     "BusyError",
     "Clock",
     "Keys",
-    "Mining",
+    "MiningMode",
     "Node",
-    "Pool",
     "PoolError",
+    "TxPool",
 ]

@@ -32,7 +32,7 @@ class NextBlock:
         self.once = BlockSettings()
         """What the next block is told to be, and none after it."""
 
-    def keep(self) -> Callable[[], None]:
+    def checkpoint(self) -> Callable[[], None]:
         """Return what tells all that is told now."""
         fixed, once = self.fixed, self.once
 
@@ -45,43 +45,43 @@ class NextBlock:
         """Tell nothing any more."""
         self.fixed = self.once = BlockSettings()
 
-    def mined(self) -> None:
+    def on_mined(self) -> None:
         """Take note that the next block is there: the one after it is told only what all are."""
         self.once = BlockSettings()
 
-    def tell(self, **told: object) -> None:
+    def override_next(self, **told: object) -> None:
         """Tell the next block what to be, once.
 
         Raises: ConfigError: such a block can't follow.
         """
         self.once = replace(self.once, **told)  # type: ignore[arg-type]
         try:
-            self.header()
+            self.build_header()
         except (ConfigError, ValidationError):
             self.once = BlockSettings()
             raise
 
-    def settings(
+    def build_settings(
         self, timestamp_seconds: int | None = None, *, parent: BlockHeaderAPI | None = None
     ) -> BlockSettings:
         """Return all that it is told, its time too."""
-        told = _merged(self.fixed, self.once)
+        told = _merge(self.fixed, self.once)
         if timestamp_seconds is None:
             parent = self._chain.head if parent is None else parent
-            timestamp_seconds = self._clock.time_of_next(parent.timestamp)
+            timestamp_seconds = self._clock.compute_next_timestamp(parent.timestamp)
         return replace(told, timestamp_seconds=timestamp_seconds)
 
-    def header(self, parent: BlockHeaderAPI | None = None) -> BlockHeaderAPI:
+    def build_header(self, parent: BlockHeaderAPI | None = None) -> BlockHeaderAPI:
         """Return the header that it begins with, were it made now.
 
         Input: the latest block as the caller saw it.
         """
         # Another thread may be making blocks: it is looked at once.
         parent = self._chain.head if parent is None else parent
-        return self._chain.next_header(self.settings(parent=parent), parent=parent)
+        return self._chain.build_next_header(self.build_settings(parent=parent), parent=parent)
 
 
-def _merged(fixed: BlockSettings, once: BlockSettings) -> BlockSettings:
+def _merge(fixed: BlockSettings, once: BlockSettings) -> BlockSettings:
     """Return what two settings say together, the second first."""
     told = {
         name: getattr(once, name)

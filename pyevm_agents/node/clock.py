@@ -15,7 +15,7 @@ MAX_TIMESTAMP_SECONDS = 2**64 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class ClockSettings:
     """How a chain's time follows from the world's."""
 
     offset_seconds: int = 0
@@ -31,12 +31,12 @@ class Settings:
 class Clock:
     """Gives each new block its time."""
 
-    def __init__(self, now: Callable[[], float], *, settings: Settings | None = None) -> None:
+    def __init__(self, now: Callable[[], float], *, settings: ClockSettings | None = None) -> None:
         """Take what tells the world's time, in seconds since 1970."""
         self._now = now
-        self.settings = settings or Settings()
+        self.settings = settings or ClockSettings()
 
-    def keep(self) -> Callable[[], None]:
+    def checkpoint(self) -> Callable[[], None]:
         """Return what sets it as it is set now."""
         settings = self.settings
 
@@ -49,7 +49,7 @@ class Clock:
         """Return what time it is on the chain."""
         return int(self._now()) + self.settings.offset_seconds
 
-    def time_of_next(self, parent_seconds: int) -> int:
+    def compute_next_timestamp(self, parent_seconds: int) -> int:
         """Return the time that a block on this parent has; it is after its parent's always."""
         settings = self.settings
         if settings.next_seconds is not None:
@@ -60,7 +60,7 @@ class Clock:
             wanted = self.now_seconds()
         return max(wanted, parent_seconds + 1)
 
-    def mined(self, timestamp_seconds: int) -> None:
+    def on_mined(self, timestamp_seconds: int) -> None:
         """Take note that a block of that time is there: time goes on from it where it was set."""
         if self.settings.next_seconds is not None:
             offset = timestamp_seconds - int(self._now())
@@ -72,7 +72,7 @@ class Clock:
         Raises: ConfigError: it would go beyond what a header holds.
         """
         ahead = self.settings.offset_seconds + seconds
-        _require_possible(int(self._now()) + ahead)
+        _require_valid_timestamp(int(self._now()) + ahead)
         self.settings = replace(self.settings, offset_seconds=ahead)
         return ahead
 
@@ -81,7 +81,7 @@ class Clock:
 
         Raises: ConfigError: it is not after its parent's, or beyond what a header holds.
         """
-        _require_possible(timestamp_seconds)
+        _require_valid_timestamp(timestamp_seconds)
         if timestamp_seconds <= parent_seconds:
             raise ConfigError(
                 f"Timestamp error: {timestamp_seconds} is lower than or equal to previous block's "
@@ -94,7 +94,7 @@ class Clock:
 
         Raises: ConfigError: it is beyond what a header holds.
         """
-        _require_possible(timestamp_seconds)
+        _require_valid_timestamp(timestamp_seconds)
         moved = timestamp_seconds - self.now_seconds()
         offset = timestamp_seconds - int(self._now())
         self.settings = replace(self.settings, offset_seconds=offset)
@@ -105,7 +105,7 @@ class Clock:
         self.settings = replace(self.settings, interval_seconds=seconds)
 
 
-def _require_possible(timestamp_seconds: int) -> None:
+def _require_valid_timestamp(timestamp_seconds: int) -> None:
     if not 0 <= timestamp_seconds <= MAX_TIMESTAMP_SECONDS:
         raise ConfigError(
             f"the time {timestamp_seconds} is none that a block can have: "

@@ -48,7 +48,7 @@ def estimate_gas(
     capped = cap_gas(call, view, overrides or {})
     header = view.header
     try:
-        with node.chain.steps.run("estimate"):
+        with node.chain.agent_events.run("estimate"):
             return view.chain.estimate_gas(capped, header=header, overrides=overrides, block=block)
     except ValidationError as error:
         raise InvalidRequestError(f"err: {error}") from error
@@ -66,7 +66,7 @@ def cap_gas(call: Call, view: StateView, overrides: AccountOverrides) -> Call:
     """
     if not (call.gas_price_wei or call.value_wei):
         return call
-    have = balance_of_sender(call, view, overrides)
+    have = get_sender_balance(call, view, overrides)
     if have < call.value_wei:
         raise AllowanceError("insufficient funds for transfer")
     if not call.gas_price_wei:
@@ -78,7 +78,7 @@ def cap_gas(call: Call, view: StateView, overrides: AccountOverrides) -> Call:
     return replace(call, gas=min(gas, allowance))
 
 
-def balance_of_sender(call: Call, view: StateView, overrides: AccountOverrides) -> int:
+def get_sender_balance(call: Call, view: StateView, overrides: AccountOverrides) -> int:
     """Return the balance that a call's sender has, or is given by an override, in wei."""
     override = overrides.get(call.sender)
     if override is not None and override.balance_wei is not None:

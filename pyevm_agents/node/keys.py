@@ -35,7 +35,7 @@ DEFAULT_KEYS = (
 """The first ten of the default mnemonic, so that a start needs no derivation."""
 
 
-def derived_keys(mnemonic: str, count: int, path: str = DEFAULT_PATH) -> list[PrivateKey]:
+def derive_keys(mnemonic: str, count: int, path: str = DEFAULT_PATH) -> list[PrivateKey]:
     """Return the keys of a mnemonic (BIP-39, BIP-32), from index 0 on.
 
     Raises: ConfigError: it is no mnemonic, or the count is none.
@@ -81,7 +81,7 @@ class Keys:
         """The accounts that there are keys of, in order."""
         return tuple(self._keys)
 
-    def key_of(self, address: Address) -> PrivateKey | None:
+    def get_key(self, address: Address) -> PrivateKey | None:
         """Return the key of an account; None where there is none."""
         return self._keys.get(address)
 
@@ -90,7 +90,7 @@ class Keys:
 
         Raises: SignerError: there is none.
         """
-        key = self.key_of(address)
+        key = self.get_key(address)
         if key is None:
             raise SignerError(
                 f"No Signer available: the node has no key of 0x{address.hex()}; "
@@ -98,7 +98,7 @@ class Keys:
             )
         return key
 
-    def may_send(self, address: Address) -> bool:
+    def can_send(self, address: Address) -> bool:
         """Whether the node sends in this account's name."""
         return address in self._keys or self.is_impersonated(address)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyevm_agents.tracing.console_log import console_lines
+from pyevm_agents.tracing.console_log import iter_console_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,57 +16,57 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watcher:
+class NodeListener:
     """Who is told what happens. Each is called in the thread that executes, and must be quick."""
 
-    mined: Callable[[MinedBlock], None] | None = None
-    waits: Callable[[SignedTransactionAPI], None] | None = None
+    on_mined: Callable[[MinedBlock], None] | None = None
+    on_pending: Callable[[SignedTransactionAPI], None] | None = None
     """Is called in the thread that sends."""
 
-    undone: Callable[[list[BlockHeaderAPI]], None] | None = None
+    on_reorg: Callable[[list[BlockHeaderAPI]], None] | None = None
     """Gets the headers of the blocks that are no longer on the chain, the latest first."""
 
-    printed: Callable[[str], None] | None = None
+    on_console_log: Callable[[str], None] | None = None
     """Gets each line that a contract prints with `console.log`, in a transaction when it is mined,
     or in a call: then in the thread that asked for it."""
 
 
-class Watchers:
+class NodeListeners:
     """All of them, in the order in which they came."""
 
     def __init__(self) -> None:
         """Begin with none."""
-        self._all: list[Watcher] = []
+        self._all: list[NodeListener] = []
 
-    def add(self, watcher: Watcher) -> Callable[[], None]:
+    def add(self, watcher: NodeListener) -> Callable[[], None]:
         """Tell somebody what happens; return what ends that."""
         self._all.append(watcher)
         return lambda: self._all.remove(watcher)
 
-    def mined(self, mined: MinedBlock) -> None:
+    def on_mined(self, mined: MinedBlock) -> None:
         """Tell of a new block, and what was printed in it."""
         for computation in mined.computations:
-            self.printed(computation)
+            self.on_console_log(computation)
         for watcher in [*self._all]:
-            if watcher.mined is not None:
-                watcher.mined(mined)
+            if watcher.on_mined is not None:
+                watcher.on_mined(mined)
 
-    def waits(self, transaction: SignedTransactionAPI) -> None:
+    def on_pending(self, transaction: SignedTransactionAPI) -> None:
         """Tell of a transaction that waits."""
         for watcher in [*self._all]:
-            if watcher.waits is not None:
-                watcher.waits(transaction)
+            if watcher.on_pending is not None:
+                watcher.on_pending(transaction)
 
-    def undone(self, headers: list[BlockHeaderAPI]) -> None:
+    def on_reorg(self, headers: list[BlockHeaderAPI]) -> None:
         """Tell of blocks that are no longer on the chain, where there are any."""
         for watcher in [*self._all]:
-            if watcher.undone is not None and headers:
-                watcher.undone(headers)
+            if watcher.on_reorg is not None and headers:
+                watcher.on_reorg(headers)
 
-    def printed(self, computation: ComputationAPI) -> None:
+    def on_console_log(self, computation: ComputationAPI) -> None:
         """Tell what was printed in a transaction or a call, where somebody wants to know."""
-        takers = [one.printed for one in [*self._all] if one.printed is not None]
+        takers = [one.on_console_log for one in [*self._all] if one.on_console_log is not None]
         if takers:
-            for line in console_lines(computation):
+            for line in iter_console_lines(computation):
                 for take in takers:
                     take(line)

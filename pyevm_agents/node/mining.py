@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mining:
+class MiningMode:
     """When blocks are made: on each transaction, from time to time, both, or when asked."""
 
     is_automatic: bool = True

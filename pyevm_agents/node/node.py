@@ -20,16 +20,15 @@ from lru import LRU
 from precompiles.react import GrammarViolationError
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.node.block_settings import NextBlock
-from pyevm_agents.node.clock import Clock
-from pyevm_agents.node.clock import Settings as ClockSettings
+from pyevm_agents.node.clock import Clock, ClockSettings
 from pyevm_agents.node.keys import Keys
-from pyevm_agents.node.listeners import Watchers
-from pyevm_agents.node.mining import Mining, Ticker
-from pyevm_agents.node.pending_block import Pending
+from pyevm_agents.node.listeners import NodeListeners
+from pyevm_agents.node.mining import MiningMode, Ticker
+from pyevm_agents.node.pending_block import PendingBlock
 from pyevm_agents.node.snapshots import History
-from pyevm_agents.node.txpool import Pool, PoolError
-from pyevm_agents.node.validation import Terms, require_admissible
-from pyevm_agents.node.write_queue import BusyError, Turns
+from pyevm_agents.node.txpool import PoolError, TxPool
+from pyevm_agents.node.validation import ValidationContext, require_admissible
+from pyevm_agents.node.write_queue import BusyError, WriteQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,7 +45,7 @@ KEPT_FAULTS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class SubmittedTransaction:
     """A transaction that was taken."""
 
     transaction: SignedTransactionAPI
@@ -74,7 +73,7 @@ class Node:
         *,
         now: Callable[[], float],
         keys: Keys | None = None,
-        mining: Mining | None = None,
+        mining: MiningMode | None = None,
     ) -> None:
         """Begin with a chain as it stands.
 
@@ -82,66 +81,68 @@ class Node:
         """
         self.chain = chain
         self.keys = keys or Keys()
-        self.pool = Pool()
+        self.pool = TxPool()
         self.clock = Clock(now)
         self.next_block = NextBlock(chain, self.clock)
-        self.pending = Pending(chain, self.pool, self.clock, self.next_block)
+        self.pending = PendingBlock(chain, self.pool, self.clock, self.next_block)
         self.history = History(
-            chain, (self.pool.keep, self.clock.keep, self.next_block.keep), self._undone
+            chain,
+            (self.pool.checkpoint, self.clock.checkpoint, self.next_block.checkpoint),
+            self._on_reorg,
         )
-        self.watchers = Watchers()
+        self.listeners = NodeListeners()
         self.is_logging = True
         """Whether a log of requests and transactions is wanted; who writes one asks."""
 
         self.instance_id = os.urandom(32)
         """Another one for each node, and after each `reset`."""
 
-        self.sending = threading.RLock()
+        self.send_lock = threading.RLock()
         """Held from the choice of a nonce until its transaction waits."""
 
-        self._mining = mining or Mining()
+        self._mining = mining or MiningMode()
         self._faults: LRU[bytes, str] = LRU(KEPT_FAULTS)
         self._ticker = Ticker(self._tick)
-        self._turns = Turns()
+        self._write_queue = WriteQueue()
         self._ticker.set(self._mining.interval_seconds)
 
     def _tick(self) -> None:
-        self.do(self.mine).result()
+        self.submit_change(self.mine).result()
 
     def close(self) -> None:
         """Stop making blocks, wait for the one that is being made, and close the chain."""
         self._ticker.stop()
-        self._turns.close()
+        self._write_queue.close()
         self.chain.close()
 
     # -- the one thread that changes -- #
 
-    def do(self, work: Callable[[], T]) -> Future[T]:
+    def submit_change(self, work: Callable[[], T]) -> Future[T]:
         """Do something that changes the chain, after whatever was asked before."""
-        return self._turns.do(work)
+        return self._write_queue.submit(work)
 
-    def do_at_once(self, work: Callable[[], T]) -> T:
+    def run_now(self, work: Callable[[], T]) -> T:
         """Do something in this thread that changes the node, executes nothing and takes no time.
 
         Raises: BusyError: something else is under way, or was asked before; nothing was done.
         """
-        return self._turns.do_at_once(work)
+        return self._write_queue.run_now(work)
 
-    def change(self, work: Callable[[], T]) -> T:
+    def run_exclusive(self, work: Callable[[], T]) -> T:
         """Do such a thing after whatever was asked before, at once where that is nothing."""
         try:
-            return self.do_at_once(work)
+            return self.run_now(work)
         except BusyError:
-            return self.do(work).result()
+            return self.submit_change(work).result()
 
     # -- transactions -- #
 
     @property
-    def mining(self) -> Mining:
+    def mining(self) -> MiningMode:
         """When blocks are made."""
         return self._mining
 
-    def set_mining(self, mining: Mining) -> None:
+    def set_mining(self, mining: MiningMode) -> None:
         """Make blocks at other times from now on."""
         self._mining = mining
         self._ticker.set(mining.interval_seconds)
@@ -152,8 +153,8 @@ class Node:
         Raises: PoolError: no block will take it; the message is geth's.
         """
         head = self.chain.head
-        header = self.next_block.header()
-        terms = Terms(
+        header = self.next_block.build_header()
+        terms = ValidationContext(
             chain_id=self.chain.config.chain_id,
             gas_limit=header.gas_limit,
             base_fee_wei=int(header.base_fee_per_gas or 0),
@@ -165,25 +166,25 @@ class Node:
         self.pool.add(transaction)
         self._faults.pop(transaction.hash, None)
         if self.chain.head is not head:
-            self._require_in_time(transaction)
-        self.watchers.waits(transaction)
+            self._require_current_nonce(transaction)
+        self.listeners.on_pending(transaction)
 
-    def _require_in_time(self, transaction: SignedTransactionAPI) -> None:
+    def _require_current_nonce(self, transaction: SignedTransactionAPI) -> None:
         """Refuse a transaction whose nonce a block took while it was looked at."""
         nonce = self.chain.nonce(transaction.sender)
         if transaction.nonce < nonce and not self.chain.find_transaction(transaction.hash):
             self.pool.remove(transaction.hash)
             raise PoolError(f"nonce too low: next nonce {nonce}, tx nonce {transaction.nonce}")
 
-    def send(self, make: Callable[[], SignedTransactionAPI]) -> Sent:
+    def send(self, make: Callable[[], SignedTransactionAPI]) -> SubmittedTransaction:
         """Let a transaction wait, and have it mined where that is automatic; in any thread.
 
         Input:  what makes it. No other is sent meanwhile: it may ask for its sender's next nonce.
         Raises: PoolError: no block will take it.
         """
         transaction = self._admit_made(make)
-        mined = self.do(lambda: self.mine_if_ready(transaction))
-        return Sent(transaction=transaction, mined=mined)
+        mined = self.submit_change(lambda: self.mine_if_ready(transaction))
+        return SubmittedTransaction(transaction=transaction, mined=mined)
 
     def submit(self, transaction: SignedTransactionAPI) -> MinedBlock | None:
         """Admit a transaction, and mine it in this thread if mining is automatic; return its block.
@@ -197,7 +198,7 @@ class Node:
 
     def _admit_made(self, make: Callable[[], SignedTransactionAPI]) -> SignedTransactionAPI:
         """Make and admit a transaction, under the lock that keeps nonces apart."""
-        with self.sending:
+        with self.send_lock:
             transaction = make()
             self.admit(transaction)
         return transaction
@@ -225,35 +226,35 @@ class Node:
 
         Raises: EngineFault: the host failed; the transactions that it failed on wait no more.
         """
-        return self._mined(self._mine_what_fits(self.next_block.settings(timestamp_seconds)))
+        return self._on_mined(self._mine_fitting(self.next_block.build_settings(timestamp_seconds)))
 
-    def mine_these(
+    def mine_transactions(
         self, transactions: Sequence[SignedTransactionAPI], settings: BlockSettings
     ) -> MinedBlock:
         """Make a block of these transactions, whatever waits.
 
         Raises: ValidationError: a transaction that no block may hold. EngineFault: the host failed.
         """
-        with self.chain.steps.run("block"):
+        with self.chain.agent_events.run("block"):
             mined = self.chain.mine(transactions, settings=settings)
-        return self._mined(mined)
+        return self._on_mined(mined)
 
-    def _mined(self, mined: MinedBlock) -> MinedBlock:
+    def _on_mined(self, mined: MinedBlock) -> MinedBlock:
         """Take note of a new block, and tell of it."""
         for transaction in mined.block.transactions:
             self.pool.remove(transaction.hash)
             self.pool.remove_below(transaction.sender, transaction.nonce)
-        self.clock.mined(mined.block.header.timestamp)
-        self.next_block.mined()
+        self.clock.on_mined(mined.block.header.timestamp)
+        self.next_block.on_mined()
         self.pending.forget()
-        self.watchers.mined(mined)
+        self.listeners.on_mined(mined)
         return mined
 
-    def _mine_what_fits(self, settings: BlockSettings) -> MinedBlock:
+    def _mine_fitting(self, settings: BlockSettings) -> MinedBlock:
         while True:
-            transactions = self.pending.choose(self.chain.next_header(settings))
+            transactions = self.pending.select_transactions(self.chain.build_next_header(settings))
             try:
-                with self.chain.steps.run("block"):
+                with self.chain.agent_events.run("block"):
                     return self.chain.mine(transactions, settings=settings)
             except ValidationError:
                 self._drop_first_invalid(transactions, settings)
@@ -264,7 +265,7 @@ class Node:
                         self._faults[transaction.hash] = str(error)
                 raise
 
-    def fault_of(self, transaction_hash: bytes) -> str | None:
+    def find_fault(self, transaction_hash: bytes) -> str | None:
         """Return why the host failed on a transaction of late; None where it did not.
 
         Such a transaction waits no more, and is in no block: it may be sent again.
@@ -277,9 +278,9 @@ class Node:
         """Let the first transaction wait no more that a block can't hold behind those before it."""
         ended: list[bytes] = []
         try:
-            self.chain.draft(
+            self.chain.draft_block(
                 transactions,
-                self.chain.next_header(settings),
+                self.chain.build_next_header(settings),
                 watch=lambda one, *_: ended.append(one.hash),
             )
         except ValidationError:
@@ -302,8 +303,8 @@ class Node:
             for transactions, header in zip(blocks, reversed(gone), strict=True):
                 # An empty block of the same second would be the one that it replaces.
                 randao = keccak(header.hash)
-                self.mine_these(
-                    transactions, replace(self.next_block.settings(), prev_randao=randao)
+                self.mine_transactions(
+                    transactions, replace(self.next_block.build_settings(), prev_randao=randao)
                 )
         except BaseException:
             self.history.revert(number)
@@ -312,7 +313,7 @@ class Node:
 
     def reset(self) -> None:
         """Go back to genesis: nothing waits, nobody is impersonated, no snapshot is left."""
-        with self.history.going_back():
+        with self.history.track_reorg():
             self.chain.rollback(0)
             self.pool.clear()
             self.clock.settings = ClockSettings()
@@ -321,12 +322,12 @@ class Node:
             self.history.forget_all()
             self.instance_id = os.urandom(32)
 
-    def _undone(self, headers: list[BlockHeaderAPI]) -> None:
+    def _on_reorg(self, headers: list[BlockHeaderAPI]) -> None:
         self.pending.forget()
-        self.watchers.undone(headers)
+        self.listeners.on_reorg(headers)
 
     # -- setting what no transaction could -- #
 
-    def modify(self, change: Callable[[StateAPI], None]) -> None:
+    def patch_state(self, change: Callable[[StateAPI], None]) -> None:
         """Change accounts as they are at the latest block."""
-        self.chain.modify(change)
+        self.chain.patch_state(change)

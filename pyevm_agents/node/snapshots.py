@@ -19,12 +19,12 @@ MAX_SNAPSHOTS = 10_000
 """Snapshots that are kept; the oldest goes. One takes about 1 KB and what was changed after it."""
 
 
-Keep: TypeAlias = "Callable[[], Callable[[], None]]"
+Checkpoint: TypeAlias = "Callable[[], Callable[[], None]]"
 """Takes note of how something is; returns what makes it so again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Kept:
+class _Snapshot:
     head: BlockHeaderAPI
     restore: tuple[Callable[[], None], ...]
 
@@ -35,7 +35,7 @@ class History:
     def __init__(
         self,
         chain: Chain,
-        beside: tuple[Keep, ...],
+        beside: tuple[Checkpoint, ...],
         undone: Callable[[list[BlockHeaderAPI]], None],
     ) -> None:
         """Keep no snapshot yet.
@@ -44,17 +44,17 @@ class History:
             blocks are no longer on the chain, the latest first.
         """
         self._chain = chain
-        self._beside = beside
-        self._undone = undone
-        self._kept: dict[int, _Kept] = {}
+        self._checkpoints = beside
+        self._on_reorg = undone
+        self._snapshots: dict[int, _Snapshot] = {}
 
     def snapshot(self) -> int:
         """Keep everything as it is now; return a number for `revert`, never given twice."""
-        while len(self._kept) >= MAX_SNAPSHOTS:
-            self.forget(next(iter(self._kept)))
+        while len(self._snapshots) >= MAX_SNAPSHOTS:
+            self.forget(next(iter(self._snapshots)))
         number = self._chain.snapshot()
-        restore = tuple(keep() for keep in self._beside)
-        self._kept[number] = _Kept(head=self._chain.head, restore=restore)
+        restore = tuple(keep() for keep in self._checkpoints)
+        self._snapshots[number] = _Snapshot(head=self._chain.head, restore=restore)
         return number
 
     def revert(self, number: int) -> None:
@@ -62,30 +62,30 @@ class History:
 
         Raises: ConfigError: there is no such snapshot.
         """
-        with self.going_back():
+        with self.track_reorg():
             self._chain.revert(number)
-            for restore in self._kept[number].restore:
+            for restore in self._snapshots[number].restore:
                 restore()
-            self._kept = {n: one for n, one in self._kept.items() if n < number}
+            self._snapshots = {n: one for n, one in self._snapshots.items() if n < number}
 
     def forget(self, number: int) -> None:
         """Keep a snapshot no longer; later ones stay."""
-        del self._kept[number]
+        del self._snapshots[number]
         self._chain.forget_snapshot(number)
 
     def forget_all(self) -> None:
         """Keep no snapshot any longer."""
-        for number in sorted(self._kept):
+        for number in sorted(self._snapshots):
             self.forget(number)
 
     @property
     def snapshots(self) -> dict[int, BlockHeaderAPI]:
         """The snapshots that can be gone back to, with what was the latest block then."""
-        return {number: kept.head for number, kept in self._kept.items()}
+        return {number: kept.head for number, kept in self._snapshots.items()}
 
-    def blocks_since(self, number: int) -> int:
+    def count_blocks_since(self, number: int) -> int:
         """Return how many blocks going back to a snapshot would undo; 0 where there is none."""
-        kept = self._kept.get(number)
+        kept = self._snapshots.get(number)
         return 0 if kept is None else self._chain.head.block_number - kept.head.block_number
 
     def rollback(self, depth: int) -> None:
@@ -99,16 +99,16 @@ class History:
                 f"depth must not exceed current chain height: current height {height}, "
                 f"depth {depth}"
             )
-        with self.going_back():
+        with self.track_reorg():
             self._chain.rollback(height - depth)
 
     @contextmanager
-    def going_back(self) -> Iterator[None]:
+    def track_reorg(self) -> Iterator[None]:
         """Tell at the end, when all is as it was, which blocks were undone meanwhile."""
         header = self._chain.head
         yield
         undone = []
         while not self._chain.is_canonical(header):
             undone.append(header)
-            header = self._chain.header_of(header.parent_hash)
-        self._undone(undone)
+            header = self._chain.header_by_hash(header.parent_hash)
+        self._on_reorg(undone)

@@ -51,7 +51,7 @@ def load(node: Node, form: object) -> None:
             f"its format is {told!r}, this node loads {DUMP_FORMAT!r} and anvil's own: load what "
             "one of them dumped"
         )
-    number, timestamp = _quantity(block, "number"), _quantity(block, "timestamp")
+    number, timestamp = _parse_quantity(block, "number"), _parse_quantity(block, "timestamp")
     missing = number - node.chain.head.block_number
     if missing > MAX_FILLED_BLOCKS:
         raise ConfigError(
@@ -61,10 +61,12 @@ def load(node: Node, form: object) -> None:
     node.chain.load_accounts(form.get("accounts"))
     for left in range(missing, 0, -1):
         after = node.chain.head.timestamp + 1
-        node.mine_these((), node.next_block.settings(after if left > 1 else max(after, timestamp)))
+        node.mine_transactions(
+            (), node.next_block.build_settings(after if left > 1 else max(after, timestamp))
+        )
 
 
-def _quantity(block: object, name: str) -> int:
+def _parse_quantity(block: object, name: str) -> int:
     """Read a number of the dump's head."""
     value = block.get(name) if isinstance(block, dict) else None
     try:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from eth.abc import BlockHeaderAPI, StateAPI
     from eth_typing import Address
 
-    from pyevm_agents.chain import ChainTrials
+    from pyevm_agents.chain import ChainSimulator
     from pyevm_agents.node.node import Node
 
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class StateView:
     """The state after a block, for reads and simulated calls."""
 
-    chain: ChainTrials
+    chain: ChainSimulator
     header: BlockHeaderAPI
     """Header of the block: one of the chain, or of a block that is not made."""
 
@@ -27,14 +27,14 @@ class StateView:
         return self.chain.state(self.header)
 
 
-def pending_view(node: Node) -> StateView:
+def build_pending_view(node: Node) -> StateView:
     """Return the state after the pending block. Executes what waits for it."""
     if len(node.pool):
-        return StateView(*node.pending.behind())
-    return StateView(node.chain, node.next_block.header())
+        return StateView(*node.pending.get_simulator())
+    return StateView(node.chain, node.next_block.build_header())
 
 
-def next_transaction_view(
+def build_next_view(
     node: Node, sender: Address | None = None, nonce: int | None = None
 ) -> StateView:
     """Return the state that a transaction sent now will find.
@@ -45,7 +45,7 @@ def next_transaction_view(
     execute what all others have just sent.
     """
     if node.mining.is_automatic:
-        return StateView(node.chain, node.next_block.header())
+        return StateView(node.chain, node.next_block.build_header())
     if sender is not None and nonce is not None and nonce < node.next_nonce(sender):
-        return StateView(*node.pending.before_nonce(sender, nonce))
-    return pending_view(node)
+        return StateView(*node.pending.get_simulator_before_nonce(sender, nonce))
+    return build_pending_view(node)

@@ -18,15 +18,15 @@ from pyevm_agents.chain.transactions import (
     LEGACY_TYPE,
     SET_CODE_TYPE,
     AccessList,
-    Fields,
-    send_as,
+    TransactionFields,
+    build_impersonated,
+    build_unsigned,
     sign,
-    unsigned,
 )
 from pyevm_agents.node.errors import ChainIdError, ExecutionFailedError, SignerError
 from pyevm_agents.node.gas_estimator import estimate_gas
-from pyevm_agents.node.state_view import next_transaction_view
-from pyevm_agents.node.validation import most_wei
+from pyevm_agents.node.state_view import build_next_view
+from pyevm_agents.node.validation import calculate_max_cost_wei
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,7 +118,7 @@ def resolve_signer(node: Node, request: TransactionRequest) -> Address:
     Raises: see `resolve_sender`. SignerError: the node does not send for this account.
     """
     sender = resolve_sender(node, request)
-    if not node.keys.may_send(sender):
+    if not node.keys.can_send(sender):
         raise SignerError(
             f"No Signer available: 0x{sender.hex()} is none of the node's accounts; "
             "anvil_impersonateAccount sends without a key"
@@ -129,14 +129,14 @@ def resolve_signer(node: Node, request: TransactionRequest) -> Address:
 # -- fees -- #
 
 
-def next_base_fee(node: Node) -> int:
+def compute_next_base_fee(node: Node) -> int:
     """Return the base fee of the next block, in wei a gas."""
-    return int(node.next_block.header().base_fee_per_gas or 0)
+    return int(node.next_block.build_header().base_fee_per_gas or 0)
 
 
 def suggest_gas_price(node: Node) -> int:
     """Return the gas price of a legacy transaction that names none, in wei."""
-    return next_base_fee(node) + DEFAULT_PRIORITY_FEE_WEI
+    return compute_next_base_fee(node) + DEFAULT_PRIORITY_FEE_WEI
 
 
 # -- gas -- #
@@ -152,31 +152,31 @@ def choose_gas_limit(node: Node, request: TransactionRequest, sender: Address) -
             EngineFault: the host failed.
     """
     try:
-        return _gas_limit(node, request, sender)
+        return _estimate_gas_limit(node, request, sender)
     except ExecutionFailedError:
-        limit = int(node.next_block.header().gas_limit)
+        limit = int(node.next_block.build_header().gas_limit)
         transaction = fill_transaction(node, replace(request, gas=limit), sender)
-        if node.chain.balance(sender) < most_wei(transaction):
+        if node.chain.balance(sender) < calculate_max_cost_wei(transaction):
             raise
         return limit
 
 
-def _gas_limit(node: Node, request: TransactionRequest, sender: Address) -> int:
+def _estimate_gas_limit(node: Node, request: TransactionRequest, sender: Address) -> int:
     if request.gas is not None:
         return request.gas
-    view = next_transaction_view(node, sender, request.nonce)
+    view = build_next_view(node, sender, request.nonce)
     return estimate_gas(node, replace(request, sender=sender).to_call(), view)
 
 
 # -- transactions -- #
 
 
-def fill_fields(node: Node, request: TransactionRequest, sender: Address) -> Fields:
+def fill_fields(node: Node, request: TransactionRequest, sender: Address) -> TransactionFields:
     """Return all fields of a transaction: those of the request, and defaults for the others.
 
     Raises: RequestError: its gas can't be estimated. EngineFault: the host failed.
     """
-    header = node.next_block.header()
+    header = node.next_block.build_header()
     base_fee = int(header.base_fee_per_gas or 0)
     tip = request.max_priority_fee_wei
     if tip is None:
@@ -187,10 +187,10 @@ def fill_fields(node: Node, request: TransactionRequest, sender: Address) -> Fie
     blob_fee = request.max_blob_fee_wei
     if blob_fee is None:
         blob_fee = 2 * node.chain.fork.blob_base_fee(header) if request.blob_hashes else 0
-    return Fields(
-        kind=_type(request),
+    return TransactionFields(
+        kind=_infer_type(request),
         nonce=node.next_nonce(sender) if request.nonce is None else request.nonce,
-        gas=_gas_limit(node, request, sender),
+        gas=_estimate_gas_limit(node, request, sender),
         to=request.to,
         value_wei=request.value_wei,
         data=request.data,
@@ -204,7 +204,7 @@ def fill_fields(node: Node, request: TransactionRequest, sender: Address) -> Fie
     )
 
 
-def _type(request: TransactionRequest) -> int:
+def _infer_type(request: TransactionRequest) -> int:
     """Return the requested type, by default the one that has the requested fields."""
     if request.kind is not None:
         return request.kind
@@ -226,10 +226,10 @@ def fill_transaction(
     Raises: see `fill_fields`. ConfigError: the fork has no such transaction type.
     """
     fields = fill_fields(node, request, sender)
-    key = node.keys.key_of(sender) if may_sign else None
+    key = node.keys.get_key(sender) if may_sign else None
     chain_id, builder = node.chain.config.chain_id, node.chain.fork.builder
     if key is None:
-        return send_as(fields, sender, chain_id, builder)
+        return build_impersonated(fields, sender, chain_id, builder)
     return sign(fields, key, chain_id, builder)
 
 
@@ -251,7 +251,7 @@ def fill_unsigned_transaction(node: Node, request: TransactionRequest) -> Signed
     """
     sender = resolve_sender(node, request)
     fields = fill_fields(node, request, sender)
-    return unsigned(fields, sender, node.chain.config.chain_id, node.chain.fork.builder)
+    return build_unsigned(fields, sender, node.chain.config.chain_id, node.chain.fork.builder)
 
 
 def prepare_transaction(

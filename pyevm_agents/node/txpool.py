@@ -31,7 +31,7 @@ class PoolError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
+class PoolTransaction:
     """A transaction in the pool."""
 
     transaction: SignedTransactionAPI
@@ -39,13 +39,13 @@ class Waiting:
     arrival: int
 
 
-class Pool:
+class TxPool:
     """The transactions that wait. All of it may be used in any thread."""
 
     def __init__(self) -> None:
         """Begin empty."""
-        self._by_sender: dict[Address, dict[int, Waiting]] = {}
-        self._by_hash: dict[bytes, Waiting] = {}
+        self._by_sender: dict[Address, dict[int, PoolTransaction]] = {}
+        self._by_hash: dict[bytes, PoolTransaction] = {}
         self._arrivals = 0
         self._data_bytes = 0
         self._lock = threading.RLock()
@@ -58,11 +58,11 @@ class Pool:
         """Whether a transaction waits."""
         return transaction_hash in self._by_hash
 
-    def get(self, transaction_hash: bytes) -> Waiting | None:
+    def get(self, transaction_hash: bytes) -> PoolTransaction | None:
         """Return a transaction that waits; None where it does not."""
         return self._by_hash.get(transaction_hash)
 
-    def add(self, transaction: SignedTransactionAPI) -> Waiting | None:
+    def add(self, transaction: SignedTransactionAPI) -> PoolTransaction | None:
         """Let a transaction wait; return the one whose place it took, if it did.
 
         Raises: PoolError: it waits already, offers too little to replace another, or too many do.
@@ -72,16 +72,20 @@ class Pool:
             if transaction_hash in self._by_hash:
                 raise PoolError("already known")
             replaced = self._by_sender.get(sender, {}).get(transaction.nonce)
-            if replaced is not None and not _outbids(transaction, replaced.transaction):
+            if replaced is not None and not _can_replace(transaction, replaced.transaction):
                 raise PoolError("replacement transaction underpriced")
             self._require_room(transaction, replaced)
             if replaced is not None:
                 self.remove(replaced.transaction.hash)
-            self._put(Waiting(transaction=transaction, sender=sender, arrival=self._arrivals))
+            self._put(
+                PoolTransaction(transaction=transaction, sender=sender, arrival=self._arrivals)
+            )
             self._arrivals += 1
             return replaced
 
-    def _require_room(self, transaction: SignedTransactionAPI, replaced: Waiting | None) -> None:
+    def _require_room(
+        self, transaction: SignedTransactionAPI, replaced: PoolTransaction | None
+    ) -> None:
         if replaced is None and len(self) >= MAX_WAITING:
             raise PoolError(f"txpool is full: {MAX_WAITING} transactions wait; mine some")
         before = 0 if replaced is None else len(replaced.transaction.data)
@@ -91,13 +95,13 @@ class Pool:
                 f"data, of at most {MAX_DATA_BYTES:,}; mine some"
             )
 
-    def _put(self, waiting: Waiting) -> None:
+    def _put(self, waiting: PoolTransaction) -> None:
         transaction = waiting.transaction
         self._by_sender.setdefault(waiting.sender, {})[transaction.nonce] = waiting
         self._by_hash[transaction.hash] = waiting
         self._data_bytes += len(transaction.data)
 
-    def remove(self, transaction_hash: bytes) -> Waiting | None:
+    def remove(self, transaction_hash: bytes) -> PoolTransaction | None:
         """Let a transaction wait no longer; return it if it did."""
         with self._lock:
             waiting = self._by_hash.pop(transaction_hash, None)
@@ -109,25 +113,25 @@ class Pool:
                     del self._by_sender[waiting.sender]
             return waiting
 
-    def of(self, sender: Address) -> list[Waiting]:
+    def list_by_sender(self, sender: Address) -> list[PoolTransaction]:
         """Return an account's transactions that wait."""
         with self._lock:
             return [*self._by_sender.get(sender, {}).values()]
 
-    def remove_of(self, sender: Address) -> list[Waiting]:
+    def remove_by_sender(self, sender: Address) -> list[PoolTransaction]:
         """Let none of an account's transactions wait; return them."""
         with self._lock:
-            return [one for one in self.of(sender) if self.remove(one.transaction.hash)]
+            return [one for one in self.list_by_sender(sender) if self.remove(one.transaction.hash)]
 
     def remove_below(self, sender: Address, nonce: int) -> None:
         """Let none of an account's transactions wait that has a nonce below one."""
-        for one in self.of(sender):
+        for one in self.list_by_sender(sender):
             if one.transaction.nonce < nonce:
                 self.remove(one.transaction.hash)
 
     def clear(self) -> None:
         """Let none wait."""
-        self._hold(())
+        self._restore(())
 
     def next_nonce(self, sender: Address, nonce: int) -> int:
         """Return the nonce that follows an account's and those of its ready transactions."""
@@ -137,10 +141,12 @@ class Pool:
                 nonce += 1
             return nonce
 
-    def ready(self, nonce_of: Callable[[Address], int], base_fee_wei: int) -> Iterator[Waiting]:
+    def iter_ready(
+        self, nonce_of: Callable[[Address], int], base_fee_wei: int
+    ) -> Iterator[PoolTransaction]:
         """Yield what can be mined now, in the order in which it should be."""
-        lines: list[tuple[list[Waiting], int]] = []
-        for sender, own in self._lines():
+        lines: list[tuple[list[PoolTransaction], int]] = []
+        for sender, own in self._copy_by_sender():
             nonce = nonce_of(sender)
             line = []
             while nonce in own and own[nonce].transaction.max_fee_per_gas >= base_fee_wei:
@@ -161,11 +167,11 @@ class Pool:
 
     def content(
         self, nonce_of: Callable[[Address], int]
-    ) -> tuple[dict[Address, list[Waiting]], dict[Address, list[Waiting]]]:
+    ) -> tuple[dict[Address, list[PoolTransaction]], dict[Address, list[PoolTransaction]]]:
         """Return what is ready and what is queued, by sender, in the order of nonces."""
-        ready: dict[Address, list[Waiting]] = {}
-        queued: dict[Address, list[Waiting]] = {}
-        for sender, own in self._lines():
+        ready: dict[Address, list[PoolTransaction]] = {}
+        queued: dict[Address, list[PoolTransaction]] = {}
+        for sender, own in self._copy_by_sender():
             end = nonce_of(sender)
             while end in own:
                 end += 1
@@ -173,35 +179,35 @@ class Pool:
                 (ready if nonce < end else queued).setdefault(sender, []).append(one)
         return ready, queued
 
-    def _lines(self) -> list[tuple[Address, dict[int, Waiting]]]:
+    def _copy_by_sender(self) -> list[tuple[Address, dict[int, PoolTransaction]]]:
         """Return what waits, by sender, as it is at one moment."""
         with self._lock:
             return [(sender, own.copy()) for sender, own in self._by_sender.items()]
 
-    def keep(self) -> Callable[[], None]:
+    def checkpoint(self) -> Callable[[], None]:
         """Return what lets wait what waits now, and nothing else."""
         with self._lock:
             content = tuple(self._by_hash.values())
-        return lambda: self._hold(content)
+        return lambda: self._restore(content)
 
-    def _hold(self, content: tuple[Waiting, ...]) -> None:
+    def _restore(self, content: tuple[PoolTransaction, ...]) -> None:
         with self._lock:
             self._by_sender, self._by_hash, self._data_bytes = {}, {}, 0
             for waiting in content:
                 self._put(waiting)
 
 
-def _rank(waiting: Waiting, base_fee_wei: int) -> tuple[int, int]:
+def _rank(waiting: PoolTransaction, base_fee_wei: int) -> tuple[int, int]:
     """Return a sort key: the tip that the miner gets, highest first, then the arrival."""
     transaction = waiting.transaction
     tip = min(transaction.max_priority_fee_per_gas, transaction.max_fee_per_gas - base_fee_wei)
     return -tip, waiting.arrival
 
 
-def _outbids(new: SignedTransactionAPI, old: SignedTransactionAPI) -> bool:
-    def rises(after: int, before: int) -> bool:
+def _can_replace(new: SignedTransactionAPI, old: SignedTransactionAPI) -> bool:
+    def is_bumped(after: int, before: int) -> bool:
         return after * 100 >= before * (100 + PRICE_BUMP_PERCENT)
 
-    return rises(new.max_fee_per_gas, old.max_fee_per_gas) and rises(
+    return is_bumped(new.max_fee_per_gas, old.max_fee_per_gas) and is_bumped(
         new.max_priority_fee_per_gas, old.max_priority_fee_per_gas
     )

@@ -14,8 +14,8 @@ from pyevm_agents.chain.transactions import (
     BLOB_GAS,
     BLOB_TYPE,
     SET_CODE_TYPE,
+    get_transaction_type,
     is_impersonated,
-    type_of,
 )
 from pyevm_agents.node.txpool import PoolError
 from pyevm_agents.vm.transaction_executor import MAX_INITCODE_BYTES
@@ -36,7 +36,7 @@ DELEGATION_PREFIX = b"\xef\x01\x00"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class ValidationContext:
     """What a transaction is held against."""
 
     chain_id: int
@@ -50,7 +50,9 @@ class Terms:
     """Whether one that can't pay the next block's base fee is refused, or waits."""
 
 
-def require_admissible(transaction: SignedTransactionAPI, state: StateAPI, terms: Terms) -> None:
+def require_admissible(
+    transaction: SignedTransactionAPI, state: StateAPI, terms: ValidationContext
+) -> None:
     """Refuse a transaction that no block will take.
 
     Raises: PoolError: says why.
@@ -70,7 +72,7 @@ def require_admissible(transaction: SignedTransactionAPI, state: StateAPI, terms
             f"{to_checksum_address(sender)}, maxFeePerGas: {transaction.max_fee_per_gas}, "
             f"baseFee: {terms.base_fee_wei}"
         )
-    cost = most_wei(transaction)
+    cost = calculate_max_cost_wei(transaction)
     balance = state.get_balance(sender)
     if balance < cost:
         raise PoolError(
@@ -79,7 +81,7 @@ def require_admissible(transaction: SignedTransactionAPI, state: StateAPI, terms
         )
 
 
-def _require_well_formed(transaction: SignedTransactionAPI, terms: Terms) -> None:
+def _require_well_formed(transaction: SignedTransactionAPI, terms: ValidationContext) -> None:
     if transaction.chain_id not in {None, terms.chain_id}:
         raise PoolError(
             f"invalid chain id for signer: have {transaction.chain_id} want {terms.chain_id}"
@@ -100,21 +102,21 @@ def _require_well_formed(transaction: SignedTransactionAPI, terms: Terms) -> Non
             f"limit {MAX_INITCODE_BYTES}"
         )
     _require_enough_gas(transaction, terms)
-    _require_what_its_type_asks(transaction, terms)
+    _require_type_fields(transaction, terms)
     try:
         transaction.validate()
     except ValidationError as error:
         raise PoolError(f"invalid sender: {error}") from error
 
 
-def _require_what_its_type_asks(transaction: SignedTransactionAPI, terms: Terms) -> None:
-    if type_of(transaction) == BLOB_TYPE:
+def _require_type_fields(transaction: SignedTransactionAPI, terms: ValidationContext) -> None:
+    if get_transaction_type(transaction) == BLOB_TYPE:
         _require_blobs(transaction, terms)
-    if type_of(transaction) == SET_CODE_TYPE:
+    if get_transaction_type(transaction) == SET_CODE_TYPE:
         _require_authorizations(transaction)
 
 
-def _require_blobs(transaction: SignedTransactionAPI, terms: Terms) -> None:
+def _require_blobs(transaction: SignedTransactionAPI, terms: ValidationContext) -> None:
     hashes = transaction.blob_versioned_hashes
     if not transaction.to:
         raise PoolError("input transaction of type blob cannot create contracts")
@@ -139,7 +141,7 @@ def _require_authorizations(transaction: SignedTransactionAPI) -> None:
         raise PoolError("set code tx must have at least one authorization tuple")
 
 
-def _require_enough_gas(transaction: SignedTransactionAPI, terms: Terms) -> None:
+def _require_enough_gas(transaction: SignedTransactionAPI, terms: ValidationContext) -> None:
     least = transaction.intrinsic_gas
     if transaction.gas < least:
         raise PoolError(f"intrinsic gas too low: gas {transaction.gas}, minimum needed {least}")
@@ -151,10 +153,10 @@ def _require_enough_gas(transaction: SignedTransactionAPI, terms: Terms) -> None
         )
 
 
-def most_wei(transaction: SignedTransactionAPI) -> int:
+def calculate_max_cost_wei(transaction: SignedTransactionAPI) -> int:
     """Return the most that a transaction can take from its sender."""
     blob_fee = 0
-    if type_of(transaction) == BLOB_TYPE:
+    if get_transaction_type(transaction) == BLOB_TYPE:
         blobs = len(transaction.blob_versioned_hashes)
         blob_fee = blobs * BLOB_GAS * transaction.max_fee_per_blob_gas
     return int(transaction.gas * transaction.max_fee_per_gas + transaction.value + blob_fee)

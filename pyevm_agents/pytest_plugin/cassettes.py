@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pyevm_agents.pytest_plugin.tracebacks import Message
+from pyevm_agents.pytest_plugin.tracebacks import FailureMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -40,15 +40,15 @@ OTHER_RECORD = "--agent-record"
 MISSING = "=missing"
 MAX_NAME_CHARACTERS = 120
 
-UNFIT = re.compile(r"[^\w.\[\]=,+-]+", re.ASCII)
+UNSAFE_CHARACTERS = re.compile(r"[^\w.\[\]=,+-]+", re.ASCII)
 """What a file's name should not have on some system."""
 
-_SLOT = pytest.StashKey["Slot"]()
-_BEGUN = pytest.StashKey[float]()
-_WEIGHTS = pytest.StashKey[dict[object, Any]]()
+_SLOT = pytest.StashKey["CassetteSlot"]()
+_SESSION_START = pytest.StashKey[float]()
+_LOADED_MODELS = pytest.StashKey[dict[object, Any]]()
 
 
-class Slot:
+class CassetteSlot:
     """A test's cassette: it plays, records, or says why it can do neither."""
 
     def __init__(self, path: Path, name: str, *, test: str, begun_seconds: float) -> None:
@@ -59,7 +59,7 @@ class Slot:
         self.path = path
         self.name = name
         self._test = test
-        self._begun_seconds = begun_seconds
+        self._session_start_seconds = begun_seconds
         self.player: CassettePlayer | None = None
         self.recorder: CassetteRecorder | None = None
         self.error: Exception | None = None
@@ -78,11 +78,11 @@ class Slot:
 
     def _require_own(self) -> None:
         """Refuse to overwrite what another test has just recorded, here or in a worker of xdist."""
-        from pyevm_agents.testing.cassettes import CassetteError, opened  # noqa: PLC0415 - see above
+        from pyevm_agents.testing.cassettes import CassetteError, open_cassette  # noqa: PLC0415 - see above
 
-        if not self.path.is_file() or self.path.stat().st_mtime < self._begun_seconds:
+        if not self.path.is_file() or self.path.stat().st_mtime < self._session_start_seconds:
             return
-        other = opened(self.path, name=self.name).test
+        other = open_cassette(self.path, name=self.name).test
         if other != self._test:
             raise CassetteError(
                 f"{self.name} was recorded for {other} in this run\ngive {self._test} a name of "
@@ -90,7 +90,7 @@ class Slot:
             )
 
 
-class _Failing:
+class _FailingModel:
     """A model that has no cassette to speak from. Implements `LanguageModel`."""
 
     def __init__(self, error: Exception) -> None:
@@ -133,7 +133,7 @@ def pytest_load_initial_conftests(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker."""
-    config.stash[_BEGUN] = time.time()
+    config.stash[_SESSION_START] = time.time()
     config.addinivalue_line(
         "markers",
         f'{MARKER}(name=None): what the real model says in this test is recorded ("{RECORD}") and '
@@ -143,7 +143,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """End the models that were recorded."""
-    for model in config.stash.get(_WEIGHTS, {}).values():
+    for model in config.stash.get(_LOADED_MODELS, {}).values():
         model.close()
 
 
@@ -159,8 +159,8 @@ def pytest_fixture_setup(
 ) -> Generator[None, object, object]:
     """Insert the cassette of a marked test into its chain."""
     chain = yield
-    if fixturedef.argname == "agent_chain" and _marker(request.node) is not None:
-        _insert(request, chain)  # type: ignore[arg-type]
+    if fixturedef.argname == "agent_chain" and _get_marker(request.node) is not None:
+        _insert_cassette(request, chain)  # type: ignore[arg-type]
     return chain
 
 
@@ -168,7 +168,7 @@ def pytest_fixture_setup(
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     """Fail a marked test that has no cassette, or does not do what it holds."""
     slot = item.stash.get(_SLOT, None)
-    if slot is None and _marker(item) is not None:
+    if slot is None and _get_marker(item) is not None:
         pytest.fail(
             f"{item.nodeid} is marked {MARKER} and uses no agent_chain: ask for the fixture, or "
             "use pyevm_agents.testing.cassette(chain, path) on a chain of your own",
@@ -195,7 +195,7 @@ def pytest_runtest_makereport(
 
         if isinstance(call.excinfo.value, CassetteError):
             told: Any = report
-            told.longrepr = Message(str(call.excinfo.value))
+            told.longrepr = FailureMessage(str(call.excinfo.value))
     if slot.has_changed is not None and report.when == "call" and report.passed:
         report.agent_cassette = [slot.name, slot.has_changed]  # type: ignore[attr-defined]
     return report
@@ -212,44 +212,44 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:  # noqa: ANN401 - py
         terminalreporter.write_line(f"{name}: {'written' if has_changed else 'as it was'}")
 
 
-def _marker(node: object) -> pytest.Mark | None:
+def _get_marker(node: object) -> pytest.Mark | None:
     return node.get_closest_marker(MARKER) if isinstance(node, pytest.Item) else None
 
 
-def _insert(request: pytest.FixtureRequest, chain: AgentChain) -> None:
+def _insert_cassette(request: pytest.FixtureRequest, chain: AgentChain) -> None:
     from pyevm_agents.testing.cassettes import (  # noqa: PLC0415 - see above
         CassetteError,
         CassettePlayer,
         CassetteRecorder,
-        opened,
+        open_cassette,
     )
 
     item, config = request.node, request.config
-    path = _path(item)
-    slot = item.stash[_SLOT] = Slot(
+    path = _get_cassette_path(item)
+    slot = item.stash[_SLOT] = CassetteSlot(
         path,
-        _relative(path, config.rootpath),
+        _format_path(path, config.rootpath),
         test=item.nodeid,
-        begun_seconds=config.stash[_BEGUN],
+        begun_seconds=config.stash[_SESSION_START],
     )
-    option, mode = _option(config)
+    option, mode = _get_record_option(config)
     if mode == "all" or (mode == "missing" and not path.exists()):
-        slot.recorder = CassetteRecorder(path, test=item.nodeid, tell=_teller(item))
-        slot.recorder.insert(chain, _real_model(request, chain))
+        slot.recorder = CassetteRecorder(path, test=item.nodeid, tell=_build_reporter(item))
+        slot.recorder.insert(chain, _get_real_model(request, chain))
         return
     again = f"record it with the model: pytest {option} {shlex.quote(item.nodeid)}"
     try:
-        tape = opened(path, name=slot.name, again=again)
+        tape = open_cassette(path, name=slot.name, again=again)
         slot.player = CassettePlayer(tape, slot.name, again=again)
         slot.player.insert(chain)
     except CassetteError as error:
         slot.player, slot.error = None, error
-        chain.model.use_model(_Failing(error))
+        chain.model.use_model(_FailingModel(error))
 
 
-def _path(item: pytest.Item) -> Path:
+def _get_cassette_path(item: pytest.Item) -> Path:
     """Return where a test's cassette lies: each set of parameters has its own."""
-    marker = _marker(item)
+    marker = _get_marker(item)
     if marker is None or marker.args or set(marker.kwargs) - {"name"}:
         raise pytest.UsageError(
             f"the marker {MARKER} of {item.nodeid} takes nothing but name=…, the file's name"
@@ -259,13 +259,13 @@ def _path(item: pytest.Item) -> Path:
         name = item.nodeid.split("::", 1)[-1].replace("::", ".")
     elif parameters is not None:
         name = f"{name}[{parameters.id}]"
-    plain = UNFIT.sub("-", name)[:MAX_NAME_CHARACTERS]
+    plain = UNSAFE_CHARACTERS.sub("-", name)[:MAX_NAME_CHARACTERS]
     if plain != name:
         plain += "-" + hashlib.sha256(name.encode()).hexdigest()[:8]
     return item.path.parent / FOLDER / item.path.stem / f"{plain}.json"
 
 
-def _relative(path: Path, root: Path) -> str:
+def _format_path(path: Path, root: Path) -> str:
     return str(path.relative_to(root) if path.is_relative_to(root) else path)
 
 
@@ -274,26 +274,26 @@ def _is_taken(parser: pytest.Parser, name: str) -> bool:
     return any(name in option.names() for group in groups for option in group.options)
 
 
-def _option(config: pytest.Config) -> tuple[str, str | None]:
+def _get_record_option(config: pytest.Config) -> tuple[str, str | None]:
     """Return what `--record` is called here, and what it says."""
     name = RECORD if hasattr(config.option, RECORD) else OTHER_RECORD
     return name, getattr(config.option, name)
 
 
-def _real_model(request: pytest.FixtureRequest, chain: AgentChain) -> LanguageModel:
+def _get_real_model(request: pytest.FixtureRequest, chain: AgentChain) -> LanguageModel:
     """Return the model to record: the suite's own, else the chain's with its weights."""
     model: LanguageModel | None = request.getfixturevalue("cassette_model")
     if model is not None:
         return model
     beginning = chain.beginning
-    weights = request.config.stash.setdefault(_WEIGHTS, {})
+    weights = request.config.stash.setdefault(_LOADED_MODELS, {})
     if beginning.vocabulary not in weights:  # One model, under whatever schedules.
         weights[beginning.vocabulary] = beginning.weights()
     loaded: LanguageModel = weights[beginning.vocabulary]
     return loaded
 
 
-def _teller(item: pytest.Item) -> Callable[[str], None] | None:
+def _build_reporter(item: pytest.Item) -> Callable[[str], None] | None:
     """Return what writes progress to the terminal; None in a worker of xdist."""
     plugins = item.config.pluginmanager
     reporter: Any = plugins.get_plugin("terminalreporter")
@@ -301,11 +301,11 @@ def _teller(item: pytest.Item) -> Callable[[str], None] | None:
     if reporter is None or item.config.get_verbosity() < 0:
         return None
 
-    def tell(text: str) -> None:
-        from pyevm_agents.display import shown  # noqa: PLC0415 - see above
+    def report_line(text: str) -> None:
+        from pyevm_agents.display import sanitize  # noqa: PLC0415 - see above
 
         with nullcontext() if capture is None else capture.global_and_fixture_disabled():
             reporter.ensure_newline()
-            reporter.write_line(f"recording {item.name}: {shown(text, MAX_NAME_CHARACTERS)}")
+            reporter.write_line(f"recording {item.name}: {sanitize(text, MAX_NAME_CHARACTERS)}")
 
-    return tell
+    return report_line

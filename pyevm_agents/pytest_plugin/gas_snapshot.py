@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pyevm_agents.testing.gas_snapshot import Comparison, Cost
+    from pyevm_agents.testing.gas_snapshot import AgentCost, GasComparison
 
 COLLECTED = "agent_collected"
 """What a worker of xdist says at its end: all tests that it found."""
 
-_GAS = pytest.StashKey["Gas"]()
+_GAS = pytest.StashKey["GasSnapshotPlugin"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,7 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Begin to collect what tests cost."""
-    gas = config.stash[_GAS] = Gas(config)
+    gas = config.stash[_GAS] = GasSnapshotPlugin(config)
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(gas, "pyevm_agents gas")
 
@@ -78,7 +78,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output[COLLECTED] = sorted(gas.collected)
 
 
-class Gas:
+class GasSnapshotPlugin:
     """What the tests of a run cost, held against the snapshot."""
 
     def __init__(self, config: pytest.Config) -> None:
@@ -92,9 +92,11 @@ class Gas:
         self._is_checked = not self._is_written and bool(
             option.agent_gas_check or config.getini("agent_gas_check")
         )
-        self._tolerance = _share(option.agent_gas_tolerance or config.getini("agent_gas_tolerance"))
+        self._tolerance = _parse_share(
+            option.agent_gas_tolerance or config.getini("agent_gas_tolerance")
+        )
         self._path: Path = config.rootpath / config.getini("agent_gas_file")
-        self._costs: dict[str, Cost] = {}
+        self._costs: dict[str, AgentCost] = {}
         self._seconds: dict[str, float] = {}
         self._silent: set[str] = set()
         """Tests that passed without an agent's step."""
@@ -102,7 +104,7 @@ class Gas:
         self._varying: set[str] = set()
         """Tests of Hypothesis: their examples are others each time."""
 
-        self._comparison: Comparison | None = None
+        self._comparison: GasComparison | None = None
         self._failure: str | None = None
         self.collected: set[str] = set()
 
@@ -118,9 +120,9 @@ class Gas:
             if report.when == "call" and report.passed:
                 self._silent.add(report.nodeid)
             return
-        from pyevm_agents.testing.gas_snapshot import Cost  # noqa: PLC0415 - see above
+        from pyevm_agents.testing.gas_snapshot import AgentCost  # noqa: PLC0415 - see above
 
-        self._costs[report.nodeid] = Cost(**told)
+        self._costs[report.nodeid] = AgentCost(**told)
         self._seconds[report.nodeid] = report.duration
         if getattr(report, "agent_varies", False):
             self._varying.add(report.nodeid)
@@ -138,7 +140,7 @@ class Gas:
         from pyevm_agents.errors import ConfigError  # noqa: PLC0415 - see above
 
         try:
-            self._settle()
+            self._update_snapshot()
         except ConfigError as error:
             self._failure = str(error)
         if self._failure is not None and session.exitstatus in {
@@ -152,11 +154,11 @@ class Gas:
         is_asked = self._config.option.agent_summary or self._config.get_verbosity() > 0
         if self._costs and is_asked:
             terminalreporter.write_sep("=", "agents")
-            for line in self._summary():
+            for line in self._format_summary():
                 terminalreporter.write_line(line)
         if self._comparison is not None or self._failure is not None:
             terminalreporter.write_sep("=", "agent gas", red=self._failure is not None)
-            for line in self._told():
+            for line in self._format_comparison():
                 terminalreporter.write_line(line)
         if self._failure is not None:  # Else the last line would be a green "passed".
             error = pytest.CollectReport(self._path.name, "failed", self._failure, result=None)
@@ -164,11 +166,11 @@ class Gas:
 
     # -- inside -- #
 
-    def _settle(self) -> None:
+    def _update_snapshot(self) -> None:
         """Compare with the snapshot, and write it if that is wanted."""
         from pyevm_agents.testing.gas_snapshot import (  # noqa: PLC0415 - see above
-            NOTHING,
-            compare,
+            ZERO_COST,
+            compare_costs,
             read_snapshot,
             write_snapshot,
         )
@@ -186,9 +188,9 @@ class Gas:
         if self._is_written:
             gone |= silent
         else:
-            costs |= dict.fromkeys(silent, NOTHING)
+            costs |= dict.fromkeys(silent, ZERO_COST)
         tolerance = 0.0 if self._is_written else self._tolerance
-        self._comparison = compare(snapshot, costs, tolerance=tolerance, gone=gone)
+        self._comparison = compare_costs(snapshot, costs, tolerance=tolerance, gone=gone)
         if self._is_written:
             kept = {test: cost for test, cost in snapshot.items() if test not in gone}
             write_snapshot(kept | costs, self._path)
@@ -209,24 +211,24 @@ class Gas:
         files = {one.split("::", 1)[0] for one in self.collected}
         return file in files and test not in self.collected
 
-    def _told(self) -> Iterator[str]:
-        from pyevm_agents.display import counted  # noqa: PLC0415 - see above
-        from pyevm_agents.testing.gas_snapshot import table  # noqa: PLC0415 - see above
+    def _format_comparison(self) -> Iterator[str]:
+        from pyevm_agents.display import pluralize  # noqa: PLC0415 - see above
+        from pyevm_agents.testing.gas_snapshot import format_comparison  # noqa: PLC0415 - see above
 
         comparison = self._comparison
         if comparison is not None:
-            yield from table(comparison, self._costs)
+            yield from format_comparison(comparison, self._costs)
         if self._failure is not None:
             yield self._failure
         elif self._is_written:
             count = len(self._costs.keys() - self._varying)
-            yield f"{self._path.name}: has the {counted(count, 'test')} of this run"
+            yield f"{self._path.name}: has the {pluralize(count, 'test')} of this run"
         elif comparison is not None and not comparison.gone:
             within = f", within {self._tolerance:g}" if self._tolerance else ""
             yield f"{self._path.name}: as it says{within}"
 
-    def _summary(self) -> Iterator[str]:
-        from pyevm_agents.testing.gas_snapshot import aligned  # noqa: PLC0415 - see above
+    def _format_summary(self) -> Iterator[str]:
+        from pyevm_agents.testing.gas_snapshot import align_columns  # noqa: PLC0415 - see above
 
         heads = "test", "steps", "read", "warm", "written", "gas", "EVM", "prompt", "output", "s"
         rows: list[tuple[str, ...]] = [heads]
@@ -245,10 +247,10 @@ class Gas:
             )
             for test, cost in sorted(self._costs.items())
         ]
-        yield from aligned(rows, left=1)
+        yield from align_columns(rows, left=1)
 
 
-def _share(text: str) -> float:
+def _parse_share(text: str) -> float:
     """Return a share: `0.01` or `1%`."""
     number, is_percent = text.strip().removesuffix("%"), text.strip().endswith("%")
     try:

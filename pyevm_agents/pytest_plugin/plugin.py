@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from pyevm_agents.config.schedule_file import ScheduleFile
-    from pyevm_agents.testing.artifacts import Artifacts
+    from pyevm_agents.testing.artifacts import ArtifactFinder
     from pyevm_agents.testing.chain import AgentChain
-    from pyevm_agents.testing.genesis_template import Prepared
-    from pyevm_agents.testing.model_stub import ModelOfTest
+    from pyevm_agents.testing.genesis_template import GenesisTemplate
+    from pyevm_agents.testing.model_stub import ModelStub
 
 PARTS = (cassettes, gas_snapshot, reports)
 """What else belongs to the plugin: as light as this file."""
@@ -108,38 +108,38 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 @pytest.fixture(scope="session")
 def _agent_beginnings(
     pytestconfig: pytest.Config,
-) -> Iterator[Callable[[pytest.FixtureRequest], Prepared]]:
+) -> Iterator[Callable[[pytest.FixtureRequest], GenesisTemplate]]:
     """Make what a test's chain begins with, once for each model, schedule and fork."""
-    from pyevm_agents.testing.genesis_template import prepared, preparing  # noqa: PLC0415 - see above
+    from pyevm_agents.testing.genesis_template import get_genesis_template, temporary_templates  # noqa: PLC0415 - see above
 
     cache = getattr(pytestconfig, "cache", None)
     kept_facts = None if cache is None else cache.mkdir(CACHE_FOLDER)
 
-    def beginning(request: pytest.FixtureRequest) -> Prepared:
-        return prepared(
-            _wanted_model(request),
-            schedule=_wanted_schedule(request),
-            fork=_wanted(request, FORK_MARKER, "the name of one fork"),
+    def get_template(request: pytest.FixtureRequest) -> GenesisTemplate:
+        return get_genesis_template(
+            _select_model(request),
+            schedule=_select_schedule(request),
+            fork=_get_setting(request, FORK_MARKER, "the name of one fork"),
             kept_facts=kept_facts,
         )
 
-    with preparing():
-        yield beginning
+    with temporary_templates():
+        yield get_template
 
 
 @pytest.fixture(scope="session")
-def _agent_artifacts(pytestconfig: pytest.Config) -> Artifacts:
+def _agent_artifacts(pytestconfig: pytest.Config) -> ArtifactFinder:
     """Find the artifacts of a run, once."""
-    from pyevm_agents.testing.artifacts import Artifacts  # noqa: PLC0415 - see above
+    from pyevm_agents.testing.artifacts import ArtifactFinder  # noqa: PLC0415 - see above
 
-    return Artifacts(pytestconfig.getini("agent_artifacts"), root=pytestconfig.rootpath)
+    return ArtifactFinder(pytestconfig.getini("agent_artifacts"), root=pytestconfig.rootpath)
 
 
 @pytest.fixture
 def agent_chain(
     request: pytest.FixtureRequest,
-    _agent_beginnings: Callable[[pytest.FixtureRequest], Prepared],
-    _agent_artifacts: Artifacts,
+    _agent_beginnings: Callable[[pytest.FixtureRequest], GenesisTemplate],
+    _agent_artifacts: ArtifactFinder,
 ) -> Iterator[AgentChain]:
     """Agent chain at a genesis of its own, with its model, accounts, blocks and time."""
     from pyevm_agents.testing.chain import AgentChain  # noqa: PLC0415 - see above
@@ -169,7 +169,7 @@ def deploy(agent_chain: AgentChain) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def model(agent_chain: AgentChain) -> ModelOfTest:
+def model(agent_chain: AgentChain) -> ModelStub:
     """What answers on the test's agent chain: `model.script(use(...), answer(...))`."""
     return agent_chain.model
 
@@ -180,19 +180,21 @@ def as_account(agent_chain: AgentChain) -> Callable[..., AbstractContextManager[
     return agent_chain.as_account
 
 
-def _wanted_model(request: pytest.FixtureRequest) -> str | Path | None:
+def _select_model(request: pytest.FixtureRequest) -> str | Path | None:
     """Return the model that a test, its run or its project chooses; None for the default one."""
-    wanted: str | Path | None = _wanted(request, MODEL_MARKER, "the name of one model")
+    wanted: str | Path | None = _get_setting(request, MODEL_MARKER, "the name of one model")
     if wanted is None:
         return None
     file = request.config.rootpath / wanted
     return file if file.is_file() else wanted
 
 
-def _wanted_schedule(request: pytest.FixtureRequest) -> ScheduleFile | Path | None:
+def _select_schedule(request: pytest.FixtureRequest) -> ScheduleFile | Path | None:
     """Return the schedule that a test, its run or its project chooses; None for the default one."""
     config = request.config
-    marked: ScheduleFile | Path | str | None = _marked(request, SCHEDULE_MARKER, "one schedule")
+    marked: ScheduleFile | Path | str | None = _get_marker_value(
+        request, SCHEDULE_MARKER, "one schedule"
+    )
     if marked is not None:
         return config.rootpath / marked if isinstance(marked, str | PurePath) else marked
     if told := config.getoption("--agent-schedule"):
@@ -201,14 +203,14 @@ def _wanted_schedule(request: pytest.FixtureRequest) -> ScheduleFile | Path | No
     return config.rootpath / written if written else None
 
 
-def _wanted(request: pytest.FixtureRequest, name: str, wanted: str) -> Any:  # noqa: ANN401 - see `_marked`
+def _get_setting(request: pytest.FixtureRequest, name: str, wanted: str) -> Any:  # noqa: ANN401 - see `_get_marker_value`
     """Return what a test's marker, an option or the configuration says, the first that does."""
     option, config = "--" + name.replace("_", "-"), request.config
-    marked = _marked(request, name, wanted)
+    marked = _get_marker_value(request, name, wanted)
     return marked or config.getoption(option) or config.getini(name) or None
 
 
-def _marked(request: pytest.FixtureRequest, name: str, wanted: str) -> Any:  # noqa: ANN401 - whatever is in a marker
+def _get_marker_value(request: pytest.FixtureRequest, name: str, wanted: str) -> Any:  # noqa: ANN401 - whatever is in a marker
     """Return what a test's marker says, None where it has none.
 
     Raises: pytest.UsageError: it says more or less than one thing.

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pyevm_agents.pytest_plugin.tracebacks import (
-    Message,
+    FailureMessage,
+    drop_causes,
     is_refusal,
-    leave_causes_out,
-    leave_kit_out,
-    leave_kit_out_between,
-    summary_of,
+    summarize_error,
+    trim_inner_kit_frames,
+    trim_kit_frames,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from pyevm_agents.testing.gas_snapshot import Cost  # noqa: F401 - of what is stashed
+    from pyevm_agents.testing.gas_snapshot import AgentCost  # noqa: F401 - of what is stashed
     from pyevm_agents.testing.run_log import AgentRun, RunLog
 
 SECTION = "agent steps"
@@ -36,19 +36,19 @@ PROPERTY = "agent_"
 RUNS = "pyevm_agents.testing.run_log"
 """Who keeps what agents do; imported with the first chain."""
 
-_COST = pytest.StashKey["Cost"]()
+_COST = pytest.StashKey["AgentCost"]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Begin to report, in the process that does."""
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(Colours(config), "pyevm_agents colours")
+        config.pluginmanager.register(ReportColours(config), "pyevm_agents colours")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
     """Forget what agents did in the test before."""
-    log = _log()
+    log = _get_run_log()
     if log is not None:
         log.clear()
 
@@ -60,11 +60,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     A fixture of a wider scope works in one test for others, and which one that is depends on the
     tests that are run.
     """
-    log = _log()
+    log = _get_run_log()
     if log is not None:
-        log.begin_cost()
+        log.reset_cost()
     yield
-    log = _log()
+    log = _get_run_log()
     if log is not None and log.cost.steps:
         item.stash[_COST] = log.cost
         for field, number in asdict(log.cost).items():
@@ -81,18 +81,18 @@ def pytest_runtest_makereport(
     refusal = failure if failure is not None and is_refusal(failure.value) else None
     has_frames = True
     if refusal is not None:
-        has_frames = leave_kit_out(refusal.tb, root)
-        leave_causes_out(refusal.value, root)
+        has_frames = trim_kit_frames(refusal.tb, root)
+        drop_causes(refusal.value, root)
     elif failure is not None:
-        leave_kit_out_between(failure.tb, root)
+        trim_inner_kit_frames(failure.tb, root)
     report = yield
     if report.failed and refusal is not None:
-        _tell_refusal(report, refusal.value, has_frames=has_frames)
-    log = _log()
+        _show_refusal(report, refusal.value, has_frames=has_frames)
+    log = _get_run_log()
     if log is None:
         return report
     if report.failed:
-        _add_steps(report, call, log)
+        _add_steps_section(report, call, log)
     cost = item.stash.get(_COST, None)
     if call.when == "call" and report.passed and cost is not None:
         is_varying = bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
@@ -102,29 +102,29 @@ def pytest_runtest_makereport(
     return report
 
 
-def _tell_refusal(report: pytest.TestReport, error: BaseException, *, has_frames: bool) -> None:
+def _show_refusal(report: pytest.TestReport, error: BaseException, *, has_frames: bool) -> None:
     """Tell what was refused, in the summary's line too: a class's name leaves no room there."""
     crash: Any = getattr(report.longrepr, "reprcrash", None)
     if not has_frames:
-        report.longrepr = Message(str(error))  # type: ignore[assignment]
+        report.longrepr = FailureMessage(str(error))  # type: ignore[assignment]
     elif crash is not None:
-        crash.message = summary_of(error)
+        crash.message = summarize_error(error)
 
 
-def _add_steps(report: pytest.TestReport, call: pytest.CallInfo[None], log: RunLog) -> None:
+def _add_steps_section(report: pytest.TestReport, call: pytest.CallInfo[None], log: RunLog) -> None:
     """Put agents' steps under a test that failed, but for the run that its failure shows."""
     from pyevm_agents.testing.assertions import SHOWN_RUN  # noqa: PLC0415 - see above
-    from pyevm_agents.testing.reports import runs_text  # noqa: PLC0415 - see above
+    from pyevm_agents.testing.reports import format_runs  # noqa: PLC0415 - see above
 
     error = None if call.excinfo is None else call.excinfo.value
     shown: AgentRun | None = getattr(error, SHOWN_RUN, None)
-    runs = [one for one in log.runs if shown is None or not one.is_of(shown)]
+    runs = [one for one in log.runs if shown is None or not one.is_same_run(shown)]
     count = log.count - len(log.runs) + len(runs)
     if count:
-        report.sections.append((SECTION, runs_text(runs, count)))
+        report.sections.append((SECTION, format_runs(runs, count)))
 
 
-class Colours:
+class ReportColours:
     """Colours agents' steps where the terminal has colours: a worker of xdist doesn't know."""
 
     def __init__(self, config: pytest.Config) -> None:
@@ -139,16 +139,16 @@ class Colours:
         terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")
         if terminal is None or not terminal.hasmarkup:
             return
-        from pyevm_agents.testing.reports import coloured  # noqa: PLC0415 - see above
+        from pyevm_agents.testing.reports import colour_report  # noqa: PLC0415 - see above
 
         markup = self._config.get_terminal_writer().markup
         report.sections = [
-            (title, coloured(text, markup) if title == SECTION else text)
+            (title, colour_report(text, markup) if title == SECTION else text)
             for title, text in report.sections
         ]
 
 
-def _log() -> RunLog | None:
+def _get_run_log() -> RunLog | None:
     module: Any = sys.modules.get(RUNS)
     found: RunLog | None = None if module is None else module.log
     return found

@@ -32,13 +32,13 @@ COLOURS = {"-": {"red": True}, "+": {"green": True}, "@": {"cyan": True}}
 """Of the lines of a diff, by their first character."""
 
 
-class Message:
+class FailureMessage:
     """A failure without a traceback, a diff in colours."""
 
     def __init__(self, text: str) -> None:
         """Tell a text; its first line is the summary."""
         self._text = text
-        self.reprcrash = SimpleNamespace(message=first_line(text))
+        self.reprcrash = SimpleNamespace(message=get_first_line(text))
 
     def __str__(self) -> str:
         """Return the text."""
@@ -57,7 +57,7 @@ def is_refusal(error: BaseException) -> bool:
     return isinstance(error, roots)
 
 
-def leave_kit_out(traceback: TracebackType | None, root: Path) -> bool:
+def trim_kit_frames(traceback: TracebackType | None, root: Path) -> bool:
     """End a traceback where a test calls the kit; return whether there are lines of a test.
 
     One that does not pass through the kit is left as it is. Lines of a test are those of files in
@@ -67,7 +67,7 @@ def leave_kit_out(traceback: TracebackType | None, root: Path) -> bool:
     while traceback is not None:
         has_test = has_test or _is_of_test(traceback, root)
         following = traceback.tb_next
-        if following is not None and _module(following).startswith(KIT):
+        if following is not None and _get_module_name(following).startswith(KIT):
             if has_test:
                 traceback.tb_next = None
             return has_test
@@ -75,7 +75,7 @@ def leave_kit_out(traceback: TracebackType | None, root: Path) -> bool:
     return True
 
 
-def leave_kit_out_between(traceback: TracebackType | None, root: Path) -> None:
+def trim_inner_kit_frames(traceback: TracebackType | None, root: Path) -> None:
     """Leave out the kit where a test calls it, and it a function of the test's in turn."""
     last, is_kits = None, False
     while traceback is not None:
@@ -83,19 +83,19 @@ def leave_kit_out_between(traceback: TracebackType | None, root: Path) -> None:
             if last is not None and is_kits:
                 last.tb_next = traceback
             last, is_kits = traceback, False
-        is_kits = is_kits or _module(traceback).startswith(OURS)
+        is_kits = is_kits or _get_module_name(traceback).startswith(OURS)
         traceback = traceback.tb_next
 
 
-def leave_causes_out(error: BaseException, root: Path) -> None:
+def drop_causes(error: BaseException, root: Path) -> None:
     """Forget what a refusal came of, where no line of a test is in that: the message says it."""
     cause = error.__cause__ or error.__context__
-    if cause is not None and not any(_is_of_test(one, root) for one in _frames(cause)):
+    if cause is not None and not any(_is_of_test(one, root) for one in _iter_frames(cause)):
         error.__cause__ = None
         error.__suppress_context__ = True
 
 
-def _frames(error: BaseException | None) -> Iterator[TracebackType]:
+def _iter_frames(error: BaseException | None) -> Iterator[TracebackType]:
     """Yield the frames of an error, and of what it came of."""
     while error is not None:
         traceback = error.__traceback__
@@ -105,22 +105,22 @@ def _frames(error: BaseException | None) -> Iterator[TracebackType]:
         error = error.__cause__ or error.__context__
 
 
-def summary_of(error: BaseException) -> str:
+def summarize_error(error: BaseException) -> str:
     """Return a line about an error: of a revert that web3.py tells in hexadecimal, its words."""
     notes: Sequence[str] = getattr(error, "__notes__", ())
-    return first_line(next((one for one in notes if one.startswith(REVERTED)), str(error)))
+    return get_first_line(next((one for one in notes if one.startswith(REVERTED)), str(error)))
 
 
-def first_line(text: str) -> str:
+def get_first_line(text: str) -> str:
     """Return what a message begins with."""
     return text.split("\n", 1)[0]
 
 
 def _is_of_test(traceback: TracebackType, root: Path) -> bool:
     file = Path(traceback.tb_frame.f_code.co_filename)
-    is_ours = _module(traceback).startswith(OURS)
+    is_ours = _get_module_name(traceback).startswith(OURS)
     return file.is_relative_to(root) and INSTALLED.isdisjoint(file.parts) and not is_ours
 
 
-def _module(traceback: TracebackType) -> str:
+def _get_module_name(traceback: TracebackType) -> str:
     return f"{traceback.tb_frame.f_globals.get('__name__', '')}."

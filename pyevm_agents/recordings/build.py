@@ -12,15 +12,15 @@ from pyevm_agents.chain import Chain
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import FixtureError
 from pyevm_agents.models.fakes.recorded import Exchange, RecordingModel
-from pyevm_agents.recordings.comparison import outcome
+from pyevm_agents.recordings.comparison import summarize_transaction
 from pyevm_agents.recordings.fixture import (
     Fixture,
     RecordedBlock,
     RecordedStep,
     RecordedTransaction,
 )
-from pyevm_agents.recordings.generation_codec import settled
-from pyevm_agents.recordings.replay import Replay, recorded_models
+from pyevm_agents.recordings.generation_codec import normalize_exchange
+from pyevm_agents.recordings.replay import Replay, build_recorded_models
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,8 +43,10 @@ def record_chain(chain: Chain, *, name: str, comment: str) -> Fixture:
     Raises: BlockError: a block gives other results the second time: a model is not deterministic.
             FixtureError: an account was not seen that the state holds. EngineFault: a model failed.
     """
-    recorder = _Recorder(chain)
-    blocks = tuple(recorder.record(number) for number in range(1, chain.head.block_number + 1))
+    recorder = _ChainRecorder(chain)
+    blocks = tuple(
+        recorder.record_block(number) for number in range(1, chain.head.block_number + 1)
+    )
     fixture = Fixture(
         name=name,
         comment=comment,
@@ -54,7 +56,7 @@ def record_chain(chain: Chain, *, name: str, comment: str) -> Fixture:
         pre=dict(chain.genesis_accounts),
         blocks=blocks,
         steps=tuple(recorder.steps),
-        post=recorder.state(),
+        post=recorder.collect_state(),
     )
     Replay(fixture).finish()
     return fixture
@@ -65,10 +67,10 @@ def record_state(chain: Chain) -> dict[Address, GenesisAccount]:
 
     Raises: as `record_chain`.
     """
-    recorder = _Recorder(chain)
+    recorder = _ChainRecorder(chain)
     for number in range(1, chain.head.block_number + 1):
-        recorder.record(number)
-    return recorder.state()
+        recorder.record_block(number)
+    return recorder.collect_state()
 
 
 def open_chain(fixture: Fixture, models: Mapping[str, LanguageModel] | None = None) -> Chain:
@@ -80,7 +82,7 @@ def open_chain(fixture: Fixture, models: Mapping[str, LanguageModel] | None = No
     Raises: ConfigError: a model is not the one of genesis, or of another build; leave `models` out
             to replay. MismatchError: the fixture's blocks do not do what it says.
     """
-    return Replay(fixture, recorded_models(fixture, models)).finish()
+    return Replay(fixture, build_recorded_models(fixture, models)).finish()
 
 
 def mine_again(
@@ -94,7 +96,7 @@ def mine_again(
     Raises: ConfigError: a model does not fit them. FixtureError: a transaction that no block may
             hold under them. EngineFault: a model failed.
     """
-    answering = recorded_models(fixture) if models is None else models
+    answering = build_recorded_models(fixture) if models is None else models
     chain = Chain(config, answering, accounts=fixture.pre)
     for number, recorded in enumerate(fixture.blocks, start=1):
         block = recorded.block
@@ -105,7 +107,7 @@ def mine_again(
     return chain
 
 
-class _Recorder:
+class _ChainRecorder:
     """Executes a chain's blocks again, and keeps what the state's trie does not tell."""
 
     def __init__(self, chain: Chain) -> None:
@@ -121,7 +123,7 @@ class _Recorder:
         }
         self.steps: list[RecordedStep] = []
 
-    def record(self, number: int) -> RecordedBlock:
+    def record_block(self, number: int) -> RecordedBlock:
         """Execute the next block."""
         transactions: list[RecordedTransaction] = []
 
@@ -135,18 +137,18 @@ class _Recorder:
                     block=number,
                     transaction=len(transactions),
                     step=index,
-                    exchange=settled(exchange),
+                    exchange=normalize_exchange(exchange),
                 )
                 for index, exchange in enumerate(self._log)
             )
             self._log.clear()
-            transactions.append(outcome(transaction, receipt, gas_before))
+            transactions.append(summarize_transaction(transaction, receipt, gas_before))
 
         encoded = rlp.encode(self._source.block(number))
-        self._see(self._chain.import_block(encoded, watch=watch))
+        self._track_accounts(self._chain.import_block(encoded, watch=watch))
         return RecordedBlock(encoded=encoded, transactions=tuple(transactions))
 
-    def state(self) -> dict[Address, GenesisAccount]:
+    def collect_state(self) -> dict[Address, GenesisAccount]:
         """Return all accounts, checked against the state root.
 
         Raises: FixtureError: the state holds something that no block asked for.
@@ -165,7 +167,7 @@ class _Recorder:
             )
         return accounts
 
-    def _see(self, mined: MinedBlock) -> None:
+    def _track_accounts(self, mined: MinedBlock) -> None:
         for address in mined.witness.accounts_queried:
             slots = self._seen.setdefault(address, set())
             slots |= mined.witness.get_slots_queried(address)

@@ -30,21 +30,21 @@ LINE_DEPTH = 4
 DIGEST_KEYS = ("digest", "digests")
 
 
-def compact(value: Json) -> str:
+def encode_canonical(value: Json) -> str:
     """Return the canonical JSON of a value: sorted keys, no white space, ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def digest_of(value: Json) -> str:
+def compute_digest(value: Json) -> str:
     """Return the SHA-256 of a value's canonical JSON, in hexadecimal."""
-    return "0x" + hashlib.sha256(compact(value).encode()).hexdigest()
+    return "0x" + hashlib.sha256(encode_canonical(value).encode()).hexdigest()
 
 
-def serialise(name: str, sections: Mapping[str, Json]) -> str:
+def serialize(name: str, sections: Mapping[str, Json]) -> str:
     """Return the text of a fixture's file, with its digests."""
-    digests = _digests(dict(sections), DIGEST_DEPTH)
-    form: Json = {name: {**sections, "digests": digests, "digest": digest_of(digests)}}
-    return _spelled(form) + "\n"
+    digests = _compute_digests(dict(sections), DIGEST_DEPTH)
+    form: Json = {name: {**sections, "digests": digests, "digest": compute_digest(digests)}}
+    return _format_json(form) + "\n"
 
 
 def parse(data: bytes, version: int) -> tuple[str, dict[str, Json]]:
@@ -67,7 +67,7 @@ def parse(data: bytes, version: int) -> tuple[str, dict[str, Json]]:
     _check_version(form, version, found)
     if found is not None:
         raise FixtureError(f"altered: {found}. Get the file again from where it came")
-    expected = _spelled(value) + "\n"
+    expected = _format_json(value) + "\n"
     if text != expected:
         _reject_spelling(text, expected)
     info = form.get("_info")
@@ -91,23 +91,23 @@ def _check_version(form: dict[str, Json], version: int, found: str | None) -> No
         )
 
 
-def differences(computed: Json, stated: Json, path: str = "") -> Iterator[tuple[str, str]]:
+def iter_differences(computed: Json, stated: Json, path: str = "") -> Iterator[tuple[str, str]]:
     """Walk two values; yield path and kind of each place where the second is another."""
-    left, right = _parts(computed, path), _parts(stated, path)
+    left, right = _split_parts(computed, path), _split_parts(stated, path)
     if left is None or right is None or type(computed) is not type(stated):
         if type(computed) is not type(stated) or computed != stated:
             yield path, "different"
         return
-    for place in sorted(left.keys() | right.keys(), key=_in_order):
+    for place in sorted(left.keys() | right.keys(), key=_sort_key):
         if place not in right:
             yield place, "missing"
         elif place not in left:
             yield place, "unknown"
         else:
-            yield from differences(left[place], right[place], place)
+            yield from iter_differences(left[place], right[place], place)
 
 
-def _parts(value: Json, path: str) -> dict[str, Json] | None:
+def _split_parts(value: Json, path: str) -> dict[str, Json] | None:
     """Return what an object or a list holds, by place."""
     if isinstance(value, dict):
         return {f"{path}.{key}" if path else key: item for key, item in value.items()}
@@ -116,26 +116,26 @@ def _parts(value: Json, path: str) -> dict[str, Json] | None:
     return None
 
 
-def _in_order(place: str) -> tuple[int, str]:
+def _sort_key(place: str) -> tuple[int, str]:
     """Sort `[9]` before `[10]`."""
     return len(place), place
 
 
-def _digests(value: Json, depth: int) -> Json:
+def _compute_digests(value: Json, depth: int) -> Json:
     if depth and isinstance(value, dict):
-        return {key: _digests(item, depth - 1) for key, item in value.items()}
+        return {key: _compute_digests(item, depth - 1) for key, item in value.items()}
     if depth and isinstance(value, list):
-        return [_digests(item, depth - 1) for item in value]
-    return digest_of(value)
+        return [_compute_digests(item, depth - 1) for item in value]
+    return compute_digest(value)
 
 
 def _check_digests(sections: dict[str, Json], digests: Json, digest: Json) -> str | None:
     """Return what does not fit, in words; None where all does."""
     try:
-        computed = _digests(dict(sections), DIGEST_DEPTH)
-        is_sealed = digest_of(digests) == digest
+        computed = _compute_digests(dict(sections), DIGEST_DEPTH)
+        is_sealed = compute_digest(digests) == digest
         pair = (digests, computed) if is_sealed else (computed, digests)
-        found = list(differences(*pair))
+        found = list(iter_differences(*pair))
     except ValueError as error:  # A number that is none, such as 1e999.
         return str(error)
     if not found:
@@ -197,12 +197,15 @@ def _reject_spelling(text: str, expected: str) -> Never:
     )
 
 
-def _spelled(value: Json, depth: int = 0) -> str:
+def _format_json(value: Json, depth: int = 0) -> str:
     """Return JSON whose outer levels stand on lines of their own."""
     if depth == LINE_DEPTH or not value or not isinstance(value, (dict, list)):
-        return compact(value)
+        return encode_canonical(value)
     pad, end = "\n" + " " * (depth + 1), "\n" + " " * depth
     if isinstance(value, list):
-        return "[" + ",".join(pad + _spelled(item, depth + 1) for item in value) + end + "]"
-    parts = (f"{pad}{compact(k)}: {_spelled(v, depth + 1)}" for k, v in sorted(value.items()))
+        return "[" + ",".join(pad + _format_json(item, depth + 1) for item in value) + end + "]"
+    parts = (
+        f"{pad}{encode_canonical(k)}: {_format_json(v, depth + 1)}"
+        for k, v in sorted(value.items())
+    )
     return "{" + ",".join(parts) + end + "}"

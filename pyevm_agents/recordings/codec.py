@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from eth_typing import Address
 
-from pyevm_agents.atomic_files import write_whole
+from pyevm_agents.atomic_files import write_atomically
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.chain.block_rlp import decode_block
 from pyevm_agents.config import DIGEST_BYTES, ChainConfig
@@ -23,8 +23,8 @@ from pyevm_agents.recordings.fixture import (
     RecordedStep,
     RecordedTransaction,
 )
-from pyevm_agents.recordings.generation_codec import exchange_form, read_exchange
-from pyevm_agents.recordings.json_reader import NONCE_BITS, Node, quantity
+from pyevm_agents.recordings.generation_codec import encode_exchange, read_exchange
+from pyevm_agents.recordings.json_reader import NONCE_BITS, JsonReader, parse_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,7 +76,7 @@ def write_fixture(fixture: Fixture, path: Path) -> None:
 
     Raises: ConfigError: the file can't be written.
     """
-    write_whole(path, encode(fixture))
+    write_atomically(path, encode(fixture))
 
 
 def read_fixture(path: Path) -> Fixture:
@@ -97,7 +97,7 @@ def read_fixture(path: Path) -> Fixture:
 
 def encode(fixture: Fixture) -> bytes:
     """Return the bytes of a fixture's file."""
-    return canonical_json.serialise(fixture.name, sections(fixture)).encode()
+    return canonical_json.serialize(fixture.name, build_sections(fixture)).encode()
 
 
 def decode(data: bytes) -> Fixture:
@@ -106,19 +106,19 @@ def decode(data: bytes) -> Fixture:
     Raises: FixtureError: no fixture, or altered. ConfigError: of another version.
     """
     name, parts = canonical_json.parse(data, VERSION)
-    root = Node(parts, "")
-    if root["_info"]["format"].text() != FORMAT:
+    root = JsonReader(parts, "")
+    if root["_info"]["format"].read_text() != FORMAT:
         raise FixtureError(f"_info.format must be {FORMAT!r}")
-    fixture = _fixture(name, root)
-    found = next(canonical_json.differences(sections(fixture), parts), None)
+    fixture = _read_fixture(name, root)
+    found = next(canonical_json.iter_differences(build_sections(fixture), parts), None)
     if found is not None:
         place, kind = found
-        told = f"does not fit {_source(place)}" if kind == "different" else f"is {kind}"
+        told = f"does not fit {_describe_source(place)}" if kind == "different" else f"is {kind}"
         raise FixtureError(f"{place} {told}")
     return fixture
 
 
-def sections(fixture: Fixture) -> dict[str, Json]:
+def build_sections(fixture: Fixture) -> dict[str, Json]:
     """Return the sections of a fixture's file."""
     genesis = decode_block(fixture.genesis)
     last = fixture.blocks[-1].block if fixture.blocks else genesis
@@ -133,24 +133,24 @@ def sections(fixture: Fixture) -> dict[str, Json]:
         "network": fixture.config.fork.capitalize(),
         "sealEngine": "NoProof",
         "config": json.loads(fixture.config.to_json()),
-        "genesisBlockHeader": _header(genesis),
-        "genesisRLP": _hex(fixture.genesis),
-        "pre": _accounts(fixture.pre),
-        "blocks": [_block(block) for block in fixture.blocks],
-        "steps": [_step(step) for step in fixture.steps],
-        "lastblockhash": _hex(last.hash),
-        "postState": _accounts(fixture.post),
+        "genesisBlockHeader": _encode_header(genesis),
+        "genesisRLP": _to_hex(fixture.genesis),
+        "pre": _encode_accounts(fixture.pre),
+        "blocks": [_encode_block(block) for block in fixture.blocks],
+        "steps": [_encode_step(step) for step in fixture.steps],
+        "lastblockhash": _to_hex(last.hash),
+        "postState": _encode_accounts(fixture.post),
     }
 
 
-def _block(block: RecordedBlock) -> Json:
+def _encode_block(block: RecordedBlock) -> Json:
     return {
-        "rlp": _hex(block.encoded),
-        "blockHeader": _header(block.block),
+        "rlp": _to_hex(block.encoded),
+        "blockHeader": _encode_header(block.block),
         "transactions": [
             {
-                "hash": _hex(transaction.hash),
-                "sender": _hex(transaction.sender),
+                "hash": _to_hex(transaction.hash),
+                "sender": _to_hex(transaction.sender),
                 "gasUsed": hex(transaction.gas_used),
                 "status": hex(transaction.is_success),
             }
@@ -159,24 +159,24 @@ def _block(block: RecordedBlock) -> Json:
     }
 
 
-def _header(block: BlockAPI) -> dict[str, Json]:
+def _encode_header(block: BlockAPI) -> dict[str, Json]:
     values = block.header.as_dict()
-    written: dict[str, Json] = {"hash": _hex(block.hash)}
+    written: dict[str, Json] = {"hash": _to_hex(block.hash)}
     for name, field in HEADER_FIELDS.items():
         if field not in values:  # It came with a later fork.
             continue
         value = values[field]
         if name == "bloom":
             value = value.to_bytes(BLOOM_BYTES, "big")
-        written[name] = _hex(value) if isinstance(value, bytes) else hex(value)
+        written[name] = _to_hex(value) if isinstance(value, bytes) else hex(value)
     return written
 
 
-def _accounts(accounts: Mapping[Address, GenesisAccount]) -> Json:
+def _encode_accounts(accounts: Mapping[Address, GenesisAccount]) -> Json:
     return {
-        _hex(address): {
+        _to_hex(address): {
             "balance": hex(account.balance_wei),
-            "code": _hex(account.code),
+            "code": _to_hex(account.code),
             "nonce": hex(account.nonce),
             "storage": {hex(slot): hex(value) for slot, value in account.storage.items()},
         }
@@ -184,42 +184,44 @@ def _accounts(accounts: Mapping[Address, GenesisAccount]) -> Json:
     }
 
 
-def _step(step: RecordedStep) -> Json:
+def _encode_step(step: RecordedStep) -> Json:
     return {
         "block": step.block,
         "transaction": step.transaction,
         "step": step.step,
-        **exchange_form(step.exchange),
+        **encode_exchange(step.exchange),
     }
 
 
-def _fixture(name: str, root: Node) -> Fixture:
+def _read_fixture(name: str, root: JsonReader) -> Fixture:
     config = root["config"]
     try:
-        chain_config = ChainConfig.from_json(canonical_json.compact(config.value))
+        chain_config = ChainConfig.from_json(canonical_json.encode_canonical(config.value))
     except ConfigError as error:
         raise ConfigError(f"config: {error}") from error
     return Fixture(
         name=name,
-        comment=root["_info"]["comment"].text(),
-        tool=root["_info"]["filledwith"].text(),
+        comment=root["_info"]["comment"].read_text(),
+        tool=root["_info"]["filledwith"].read_text(),
         config=chain_config,
         genesis=_read_block(root["genesisRLP"]),
         pre=_read_accounts(root["pre"]),
         blocks=tuple(
             RecordedBlock(
                 encoded=_read_block(block["rlp"]),
-                transactions=tuple(_read_transaction(t) for t in block["transactions"].items()),
+                transactions=tuple(
+                    _read_transaction(t) for t in block["transactions"].iter_items()
+                ),
             )
-            for block in root["blocks"].items()
+            for block in root["blocks"].iter_items()
         ),
-        steps=tuple(_read_step(step) for step in root["steps"].items()),
+        steps=tuple(_read_step(step) for step in root["steps"].iter_items()),
         post=_read_accounts(root["postState"]),
     )
 
 
-def _read_block(node: Node) -> bytes:
-    encoded = node.data()
+def _read_block(node: JsonReader) -> bytes:
+    encoded = node.read_data()
     try:
         decode_block(encoded)
     except BlockError as error:
@@ -227,43 +229,43 @@ def _read_block(node: Node) -> bytes:
     return encoded
 
 
-def _read_transaction(node: Node) -> RecordedTransaction:
-    status = node["status"].quantity()
+def _read_transaction(node: JsonReader) -> RecordedTransaction:
+    status = node["status"].read_quantity()
     if status not in {0, 1}:
         raise FixtureError(f"{node.path}.status is {status}: must be 0 or 1")
     return RecordedTransaction(
-        hash=node["hash"].data(DIGEST_BYTES),
-        sender=Address(node["sender"].data(ADDRESS_BYTES)),
-        gas_used=node["gasUsed"].quantity(),
+        hash=node["hash"].read_data(DIGEST_BYTES),
+        sender=Address(node["sender"].read_data(ADDRESS_BYTES)),
+        gas_used=node["gasUsed"].read_quantity(),
         is_success=status == 1,
     )
 
 
-def _read_accounts(node: Node) -> dict[Address, GenesisAccount]:
+def _read_accounts(node: JsonReader) -> dict[Address, GenesisAccount]:
     return {
-        Address(Node(key, f"{node.path}'s address").data(ADDRESS_BYTES)): GenesisAccount(
-            balance_wei=account["balance"].quantity(),
-            nonce=account["nonce"].quantity(bits=NONCE_BITS),
-            code=account["code"].data(),
+        Address(JsonReader(key, f"{node.path}'s address").read_data(ADDRESS_BYTES)): GenesisAccount(
+            balance_wei=account["balance"].read_quantity(),
+            nonce=account["nonce"].read_quantity(bits=NONCE_BITS),
+            code=account["code"].read_data(),
             storage={
-                quantity(slot, value.path): value.quantity()
-                for slot, value in account["storage"].fields()
+                parse_quantity(slot, value.path): value.read_quantity()
+                for slot, value in account["storage"].iter_fields()
             },
         )
-        for key, account in node.fields()
+        for key, account in node.iter_fields()
     }
 
 
-def _read_step(node: Node) -> RecordedStep:
+def _read_step(node: JsonReader) -> RecordedStep:
     return RecordedStep(
-        block=node["block"].integer(),
-        transaction=node["transaction"].integer(),
-        step=node["step"].integer(),
+        block=node["block"].read_integer(),
+        transaction=node["transaction"].read_integer(),
+        step=node["step"].read_integer(),
         exchange=read_exchange(node),
     )
 
 
-def _source(place: str) -> str:
+def _describe_source(place: str) -> str:
     """Return what a field repeats: whence it is written, and what it is held against."""
     section, _, field = place.partition(".")
     if section.startswith("blocks["):
@@ -277,5 +279,5 @@ def _source(place: str) -> str:
     return derived.get(section, f"how {field or section} is written")
 
 
-def _hex(data: bytes) -> str:
+def _to_hex(data: bytes) -> str:
     return "0x" + data.hex()

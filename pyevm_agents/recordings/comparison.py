@@ -9,7 +9,7 @@ from precompiles.language_model import Generation
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.errors import FixtureError
 from pyevm_agents.models.fakes.recorded import Exchange
-from pyevm_agents.models.truncation import same
+from pyevm_agents.models.truncation import is_equivalent
 from pyevm_agents.recordings.fixture import RecordedTransaction
 
 if TYPE_CHECKING:
@@ -43,10 +43,12 @@ class MismatchError(FixtureError):
         self.actual = actual
 
 
-def shown(value: object) -> str:
+def quote_value(value: object) -> str:
     """Return a value for people, cut where it is long."""
     if isinstance(value, Generation):
-        return f"{shown(value.text)} in {len(value.tokens)} tokens {shown(value.tokens)}"
+        return (
+            f"{quote_value(value.text)} in {len(value.tokens)} tokens {quote_value(value.tokens)}"
+        )
     text = "0x" + value.hex() if isinstance(value, bytes) else repr(value)
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
 
@@ -66,15 +68,15 @@ def check_exchange(step: RecordedStep, asked: Exchange) -> None:
             continue
         recorded, now = (getattr(e, field.name) for e in (step.exchange, asked))
         if isinstance(recorded, Generation) and isinstance(now, Generation):
-            is_same = same(recorded, now)
+            is_same = is_equivalent(recorded, now)
         else:
             is_same = recorded == now
         if not is_same:
             raise MismatchError(
                 f"{field.name} differs",
-                _place(step),
-                expected=shown(recorded),
-                actual=shown(now),
+                _locate_step(step),
+                expected=quote_value(recorded),
+                actual=quote_value(now),
             )
 
 
@@ -92,20 +94,22 @@ def check_prompt(
     if index >= len(recorded):
         return
     step = recorded[index]
-    told, now = _text(step.exchange.segments), _text(segments)
-    at = _first_difference(told, now)
+    told, now = _join_text(step.exchange.segments), _join_text(segments)
+    at = _find_first_difference(told, now)
     if at is None:
         return
-    place, what = _place(step), f"the prompt differs from character {at} on"
+    place, what = _locate_step(step), f"the prompt differs from character {at} on"
     for before in reversed(recorded[:index]):
-        prompt, said = _text(before.exchange.segments), before.exchange.generation
+        prompt, said = _join_text(before.exchange.segments), before.exchange.generation
         is_continued = told.startswith(prompt) and now.startswith(prompt)
         if said is not None and is_continued and at < len(prompt) + len(said.text):
-            place = _place(before)
+            place = _locate_step(before)
             what = f"what it says is not what the prompt of step {step.step} repeats"
             break
     start = max(0, at - SHOWN_BEFORE)
-    raise MismatchError(what, place, expected=shown(told[start:]), actual=shown(now[start:]))
+    raise MismatchError(
+        what, place, expected=quote_value(told[start:]), actual=quote_value(now[start:])
+    )
 
 
 def check_transaction(
@@ -121,19 +125,19 @@ def check_transaction(
     """
     if index >= len(recorded):
         raise MismatchError("the transaction is not recorded", (block, index))
-    now = outcome(transaction, receipt, sum(one.gas_used for one in recorded[:index]))
+    now = summarize_transaction(transaction, receipt, sum(one.gas_used for one in recorded[:index]))
     for field in fields(RecordedTransaction):
         left, right = getattr(recorded[index], field.name), getattr(now, field.name)
         if left != right:
             raise MismatchError(
                 f"{field.name} differs",
                 (block, index),
-                expected=shown(left),
-                actual=shown(right),
+                expected=quote_value(left),
+                actual=quote_value(right),
             )
 
 
-def outcome(
+def summarize_transaction(
     transaction: SignedTransactionAPI, receipt: ReceiptAPI, gas_before: int
 ) -> RecordedTransaction:
     """Return what came of a transaction, given the gas that those before it in its block used."""
@@ -145,7 +149,7 @@ def outcome(
     )
 
 
-def account_difference(
+def find_account_difference(
     recorded: GenesisAccount | None, now: GenesisAccount | None
 ) -> tuple[str, str, str]:
     """Return in what two accounts differ first, in words, with both values."""
@@ -156,22 +160,22 @@ def account_difference(
     for name in names:
         pair = getattr(recorded, name), getattr(now, name)
         if pair[0] != pair[1]:
-            return f"differs in {name}", shown(pair[0]), shown(pair[1])
+            return f"differs in {name}", quote_value(pair[0]), quote_value(pair[1])
     slots = sorted(recorded.storage.keys() | now.storage.keys())
     both = ((slot, *(one.storage.get(slot, 0) for one in (recorded, now))) for slot in slots)
     slot, old, new = next(found for found in both if found[1] != found[2])
     return f"differs in slot {slot:#x}", hex(old), hex(new)
 
 
-def _place(step: RecordedStep) -> tuple[int, int, int]:
+def _locate_step(step: RecordedStep) -> tuple[int, int, int]:
     return step.block, step.transaction, step.step
 
 
-def _text(segments: Sequence[Segment]) -> str:
+def _join_text(segments: Sequence[Segment]) -> str:
     return "".join(segment.text for segment in segments)
 
 
-def _first_difference(left: str, right: str) -> int | None:
+def _find_first_difference(left: str, right: str) -> int | None:
     """Return the index of the first character that differs; None where none does."""
     if left == right:
         return None

@@ -24,10 +24,10 @@ from precompiles.abi import (
     decode_request,
     decode_string,
 )
-from precompiles.react import past_steps
+from precompiles.react import parse_history
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents import __version__
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.recordings import canonical_json
 
@@ -95,7 +95,7 @@ class ReplayStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
+class ReplayExport:
     """What is exported."""
 
     name: str
@@ -110,14 +110,14 @@ class Replay:
         return sum(step.prompt_gas + step.output_gas for step in self.steps)
 
 
-def recorded_steps(frame: Frame, trace: Frame) -> tuple[ReplayStep, ...]:
+def extract_replay_steps(frame: Frame, trace: Frame) -> tuple[ReplayStep, ...]:
     """Return the steps that agents took in a transaction, in their order.
 
     Input:  what `debug_traceTransaction` answers with its callTracer, and what
             `agent_traceTransaction` answers.
     Raises: AgentsError: the two don't tell of the same steps.
     """
-    calls, told = list(_executor_calls(frame)), list(_flat(trace["steps"]))
+    calls, told = list(_iter_executor_calls(frame)), list(_flatten_steps(trace["steps"]))
     if len(calls) != len(told):
         raise AgentsError(
             f"Transaction {trace['transactionHash']} has {len(calls)} finished calls of the "
@@ -125,11 +125,12 @@ def recorded_steps(frame: Frame, trace: Frame) -> tuple[ReplayStep, ...]:
             "an earlier version; run it anew"
         )
     return tuple(
-        _step(trace["transactionHash"], call, one) for call, one in zip(calls, told, strict=True)
+        _build_step(trace["transactionHash"], call, one)
+        for call, one in zip(calls, told, strict=True)
     )
 
 
-def json_form(replay: Replay) -> str:
+def render_json(replay: ReplayExport) -> str:
     """Return a replay as a file of JSON, in the form of chain fixtures.
 
     The fields of a step are those of `RecordedStep` in `ReplayAgentExecutor.sol`, so that ethers
@@ -144,41 +145,43 @@ def json_form(replay: Replay) -> str:
             "version": VERSION,
         },
         "inferenceGas": replay.inference_gas,
-        "steps": [_step_form(step) for step in replay.steps],
+        "steps": [_serialize_step(step) for step in replay.steps],
     }
-    return canonical_json.serialise(replay.name, sections)
+    return canonical_json.serialize(replay.name, sections)
 
 
-def _executor_calls(frame: Frame) -> Iterator[Frame]:
+def _iter_executor_calls(frame: Frame) -> Iterator[Frame]:
     """Yield the calls of the executor that returned, in the order in which they were made."""
     if str(frame.get("to", "")).lower() == EXECUTOR:
         if "error" not in frame:
             yield frame
         return
     for call in frame.get("calls", ()):
-        yield from _executor_calls(call)
+        yield from _iter_executor_calls(call)
 
 
-def _flat(steps: list[Frame]) -> Iterator[Frame]:
+def _flatten_steps(steps: list[Frame]) -> Iterator[Frame]:
     for step in steps:
         yield step
-        yield from _flat(step["steps"])
+        yield from _flatten_steps(step["steps"])
 
 
-def _step(transaction: str, call: Frame, told: Frame) -> ReplayStep:
-    request = decode_request(_bytes(call["input"]))
-    past = past_steps(request)
-    result = artifact("IERCAgentExecutor").result("runNextIteration", _bytes(call["output"]))
+def _build_step(transaction: str, call: Frame, told: Frame) -> ReplayStep:
+    request = decode_request(_parse_hex(call["input"]))
+    past = parse_history(request)
+    result = load_artifact("IERCAgentExecutor").decode_result(
+        "runNextIteration", _parse_hex(call["output"])
+    )
     is_final, answer, tool, (params, _), reasoning = result
     addresses = [to_checksum_address(one) for one in request.tools]
-    read = _metadata(call)
+    read = _collect_metadata(call)
     return ReplayStep(
         transaction=transaction,
         number=told["number"],
         agent=told["agent"],
         model_id=request.model_id,
         base_prompt=request.base_prompt,
-        tools=tuple(_tool(address, read) for address in addresses),
+        tools=tuple(_build_tool(address, read) for address in addresses),
         agent_reasoning=tuple(one.reasoning for one in past),
         tool_results=tuple(one.observation for one in past),
         prompt=request.prompt,
@@ -193,15 +196,15 @@ def _step(transaction: str, call: Frame, told: Frame) -> ReplayStep:
     )
 
 
-def _metadata(call: Frame) -> dict[tuple[str, bytes], bytes]:
+def _collect_metadata(call: Frame) -> dict[tuple[str, bytes], bytes]:
     """Return what the executor read, by tool and selector."""
     return {
-        (to_checksum_address(one["to"]), _bytes(one["input"])): _bytes(one["output"])
+        (to_checksum_address(one["to"]), _parse_hex(one["input"])): _parse_hex(one["output"])
         for one in call.get("calls", ())
     }
 
 
-def _tool(address: str, read: Mapping[tuple[str, bytes], bytes]) -> ReplayTool:
+def _build_tool(address: str, read: Mapping[tuple[str, bytes], bytes]) -> ReplayTool:
     return ReplayTool(
         address=address,
         name=decode_string(read[address, NAME_SELECTOR]),
@@ -210,14 +213,14 @@ def _tool(address: str, read: Mapping[tuple[str, bytes], bytes]) -> ReplayTool:
     )
 
 
-def _step_form(step: ReplayStep) -> Json:
+def _serialize_step(step: ReplayStep) -> Json:
     return {
         "transaction": step.transaction,
         "number": step.number,
         "agent": step.agent,
         "modelId": step.model_id,
         "basePrompt": step.base_prompt,
-        "tools": [_tool_form(tool) for tool in step.tools],
+        "tools": [_serialize_tool(tool) for tool in step.tools],
         "agentReasoning": list(step.agent_reasoning),
         "toolResults": list(step.tool_results),
         "prompt": step.prompt,
@@ -232,7 +235,7 @@ def _step_form(step: ReplayStep) -> Json:
     }
 
 
-def _tool_form(tool: ReplayTool) -> Json:
+def _serialize_tool(tool: ReplayTool) -> Json:
     return {
         "address": tool.address,
         "name": tool.name,
@@ -248,5 +251,5 @@ def _tool_form(tool: ReplayTool) -> Json:
     }
 
 
-def _bytes(text: str) -> bytes:
+def _parse_hex(text: str) -> bytes:
     return bytes.fromhex(text.removeprefix("0x"))

@@ -17,7 +17,7 @@ from pyevm_agents import __version__
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pyevm_agents.recordings.export import Replay, ReplayStep, ReplayTool
+    from pyevm_agents.recordings.export import ReplayExport, ReplayStep, ReplayTool
 
 CONTRACTS = "@pyevm-agents/contracts"
 """The folder of our contracts, as their README has it remapped."""
@@ -56,30 +56,30 @@ _LOAD = """
 """
 
 
-def solidity_form(replay: Replay, *, contracts: str = CONTRACTS) -> str:
+def render_solidity(replay: ReplayExport, *, contracts: str = CONTRACTS) -> str:
     """Return a replay as a file of Solidity.
 
     Input:  the replay, whose name becomes the library's; where our contracts are imported from.
     """
-    return "".join(_Library(replay, contracts).lines())
+    return "".join(_SolidityLibrary(replay, contracts).iter_lines())
 
 
-class _Library:
+class _SolidityLibrary:
     """One library: texts and lists of tools that come again stand in it once."""
 
-    def __init__(self, replay: Replay, contracts: str) -> None:
+    def __init__(self, replay: ReplayExport, contracts: str) -> None:
         self._replay = replay
         self._contracts = contracts
         self._tools = list(dict.fromkeys(step.tools for step in replay.steps if step.tools))
-        texts = Counter(text for step in replay.steps for text in _texts(step))
+        texts = Counter(text for step in replay.steps for text in _iter_texts(step))
         again = [text for text, count in texts.items() if count > 1 and text]
         self._names = {text: f"TEXT_{number}" for number, text in enumerate(again, start=1)}
 
-    def lines(self) -> Iterable[str]:
+    def iter_lines(self) -> Iterable[str]:
         replay = self._replay
         yield _HEAD.format(
             program=f"pyevm-agents {__version__}",
-            source=_comment(replay.source),
+            source=_escape_comment(replay.source),
             contracts=self._contracts,
             name=replay.name,
             steps=len(replay.steps),
@@ -88,24 +88,24 @@ class _Library:
         if self._names:
             yield "\n"
         for text, name in self._names.items():
-            yield f"    string private constant {name} = {quoted(text)};\n"
+            yield f"    string private constant {name} = {quote_solidity(text)};\n"
         yield _LOAD
         for number in range(1, len(replay.steps) + 1):
             yield f"        executor.record(step{number}());\n"
         yield "    }\n"
         for number, step in enumerate(replay.steps, start=1):
-            yield from self._step(number, step)
+            yield from self._render_step(number, step)
         for number, tools in enumerate(self._tools, start=1):
-            yield from self._tool_list(number, tools)
+            yield from self._render_tools(number, tools)
         yield "}\n"
 
-    def _step(self, number: int, step: ReplayStep) -> Iterable[str]:
+    def _render_step(self, number: int, step: ReplayStep) -> Iterable[str]:
         yield f"""
     /// @notice Step {step.number} of transaction {step.transaction},
-    ///   by agent {step.agent}: {_counted(step.tokens)}.
+    ///   by agent {step.agent}: {_format_token_counts(step.tokens)}.
     function step{number}() internal pure returns (RecordedStep memory step) {{
-        step.modelId = {self._text(step.model_id)};
-        step.basePrompt = {self._text(step.base_prompt)};
+        step.modelId = {self._render_text(step.model_id)};
+        step.basePrompt = {self._render_text(step.base_prompt)};
 """
         if step.tools:
             yield f"        step.tools = tools{self._tools.index(step.tools) + 1}();\n"
@@ -116,34 +116,35 @@ class _Library:
             if texts:
                 yield f"        step.{field} = new string[]({len(texts)});\n"
             for index, text in enumerate(texts):
-                yield f"        step.{field}[{index}] = {self._text(text)};\n"
-        yield f"        step.prompt = {self._text(step.prompt)};\n"
+                yield f"        step.{field}[{index}] = {self._render_text(text)};\n"
+        yield f"        step.prompt = {self._render_text(step.prompt)};\n"
         if step.is_final_answer:
             yield "        step.isFinalAnswer = true;\n"
-            yield f"        step.answer = {self._text(step.answer)};\n"
+            yield f"        step.answer = {self._render_text(step.answer)};\n"
         else:
-            yield from self._use(step)
+            yield from self._render_tool_use(step)
         yield f"        step.promptGas = {step.prompt_gas};\n"
         yield f"        step.outputGas = {step.output_gas};\n    }}\n"
 
-    def _use(self, step: ReplayStep) -> Iterable[str]:
+    def _render_tool_use(self, step: ReplayStep) -> Iterable[str]:
         parameters = step.tools[step.tool].parameters
-        yield f"        step.tool = {step.tool}; // {_comment(step.tools[step.tool].name)}\n"
+        yield f"        step.tool = {step.tool}; // {_escape_comment(step.tools[step.tool].name)}\n"
         yield f"        step.values = new bytes[]({len(step.values)});\n"
         for index, (parameter, value) in enumerate(zip(parameters, step.values, strict=True)):
-            expression = _encoding(parameter.param_type, value)
-            yield f"        step.values[{index}] = {expression}; // {_comment(parameter.name)}\n"
-        yield f"        step.reasoning = {self._text(step.reasoning)};\n"
+            expression = _render_encoding(parameter.param_type, value)
+            comment = _escape_comment(parameter.name)
+            yield f"        step.values[{index}] = {expression}; // {comment}\n"
+        yield f"        step.reasoning = {self._render_text(step.reasoning)};\n"
 
-    def _tool_list(self, number: int, tools: Sequence[ReplayTool]) -> Iterable[str]:
+    def _render_tools(self, number: int, tools: Sequence[ReplayTool]) -> Iterable[str]:
         yield f"""
     function tools{number}() private pure returns (RecordedTool[] memory tools) {{
         tools = new RecordedTool[]({len(tools)});
 """
         for index, tool in enumerate(tools):
             place = f"        tools[{index}]"
-            yield f"{place}.name = {self._text(tool.name)}; // {tool.address}\n"
-            yield f"{place}.description = {self._text(tool.description)};\n"
+            yield f"{place}.name = {self._render_text(tool.name)}; // {tool.address}\n"
+            yield f"{place}.description = {self._render_text(tool.description)};\n"
             if tool.parameters:
                 count = len(tool.parameters)
                 yield f"{place}.parameters = new IERCAgentTool.ParamDescription[]({count});\n"
@@ -151,22 +152,23 @@ class _Library:
                 yield (
                     f"{place}.parameters[{at}] = IERCAgentTool.ParamDescription(\n"
                     f"            IERCAgentTool.ParamType.{parameter.param_type.name}, "
-                    f"{self._text(parameter.name)}, {self._text(parameter.description)}\n"
+                    f"{self._render_text(parameter.name)}, "
+                    f"{self._render_text(parameter.description)}\n"
                     "        );\n"
                 )
         yield "    }\n"
 
-    def _text(self, text: str) -> str:
-        return self._names.get(text) or quoted(text)
+    def _render_text(self, text: str) -> str:
+        return self._names.get(text) or quote_solidity(text)
 
 
-def quoted(text: str) -> str:
+def quote_solidity(text: str) -> str:
     r"""Return a text as a literal of Solidity: printable characters as they are, others escaped."""
-    written = "".join(map(_character, text))
+    written = "".join(map(_escape_character, text))
     return f'"{written}"' if written.isascii() else f'unicode"{written}"'
 
 
-def _character(character: str) -> str:
+def _escape_character(character: str) -> str:
     if character in _ESCAPES:
         return _ESCAPES[character]
     is_plain = unicodedata.category(character)[0] not in "CZ" or character == " "
@@ -178,17 +180,17 @@ def _character(character: str) -> str:
     return "".join(f"\\x{byte:02x}" for byte in character.encode())
 
 
-def _counted(tokens: Mapping[str, int]) -> str:
+def _format_token_counts(tokens: Mapping[str, int]) -> str:
     read = f"{tokens['cold']} tokens read cold, {tokens['warm']} warm"
     return f"{read}, {tokens['output']} written"
 
 
-def _comment(text: str) -> str:
+def _escape_comment(text: str) -> str:
     """Return a text that ends no comment and turns no direction of writing."""
     return escape_line(text).encode("ascii", "backslashreplace").decode()
 
 
-def _encoding(param_type: ParamType, value: bytes) -> str:
+def _render_encoding(param_type: ParamType, value: bytes) -> str:
     """Return an expression of Solidity that gives a value's ABI encoding."""
     if param_type >= ParamType.STRING_ARRAY:
         return f'hex"{value.hex()}"'
@@ -196,13 +198,13 @@ def _encoding(param_type: ParamType, value: bytes) -> str:
     if param_type is ParamType.ADDRESS:
         return f"abi.encode(address({to_checksum_address(plain)}))"
     if param_type is ParamType.STRING:
-        return f"abi.encode({quoted(plain)})"
+        return f"abi.encode({quote_solidity(plain)})"
     if param_type is ParamType.BOOL:
         return f"abi.encode({json.dumps(plain)})"
     return f"abi.encode({param_type.abi_type}({plain}))"
 
 
-def _texts(step: ReplayStep) -> Iterable[str]:
+def _iter_texts(step: ReplayStep) -> Iterable[str]:
     """Yield the long texts of a step."""
     yield step.base_prompt
     yield step.prompt

@@ -89,6 +89,6 @@ class Fixture:
     post: Mapping[Address, GenesisAccount]
     """The state of the last block."""
 
-    def steps_of(self, block: int, transaction: int) -> tuple[RecordedStep, ...]:
+    def get_steps(self, block: int, transaction: int) -> tuple[RecordedStep, ...]:
         """Return the steps of one transaction."""
         return tuple(s for s in self.steps if (s.block, s.transaction) == (block, transaction))

@@ -10,10 +10,10 @@ from pyevm_agents.models.fakes.recorded import Exchange
 
 if TYPE_CHECKING:
     from pyevm_agents.recordings.canonical_json import Json
-    from pyevm_agents.recordings.json_reader import Node
+    from pyevm_agents.recordings.json_reader import JsonReader
 
 
-def settled(exchange: Exchange) -> Exchange:
+def normalize_exchange(exchange: Exchange) -> Exchange:
     """Return an exchange without what depends on the models' memory.
 
     Whether a generation was cut by its model or out of a longer one that was known, its tokens are
@@ -25,7 +25,7 @@ def settled(exchange: Exchange) -> Exchange:
     return replace(exchange, generation=replace(generation, forced_tokens=0, margin=None))
 
 
-def exchange_form(exchange: Exchange) -> dict[str, Json]:
+def encode_exchange(exchange: Exchange) -> dict[str, Json]:
     """Write an exchange."""
     return {
         "model": exchange.model,
@@ -36,30 +36,32 @@ def exchange_form(exchange: Exchange) -> dict[str, Json]:
         "promptTokens": list(exchange.prompt_tokens),
         "grammar": exchange.grammar,
         "maxTokens": exchange.max_tokens,
-        "generation": None if exchange.generation is None else _generation(exchange.generation),
+        "generation": None
+        if exchange.generation is None
+        else _encode_generation(exchange.generation),
     }
 
 
-def read_exchange(node: Node) -> Exchange:
+def read_exchange(node: JsonReader) -> Exchange:
     """Read an exchange.
 
     Raises: FixtureError: it is none; the message names the field.
     """
     grammar, limit, generation = node["grammar"], node["maxTokens"], node["generation"]
     return Exchange(
-        model=node["model"].text(),
+        model=node["model"].read_text(),
         segments=tuple(
-            Segment(text=part["text"].text(), is_template=part["isTemplate"].boolean())
-            for part in node["prompt"].items()
+            Segment(text=part["text"].read_text(), is_template=part["isTemplate"].read_boolean())
+            for part in node["prompt"].iter_items()
         ),
-        prompt_tokens=tuple(token.integer() for token in node["promptTokens"].items()),
-        grammar=None if grammar.value is None else grammar.text(),
-        max_tokens=None if limit.value is None else limit.integer(),
+        prompt_tokens=tuple(token.read_integer() for token in node["promptTokens"].iter_items()),
+        grammar=None if grammar.value is None else grammar.read_text(),
+        max_tokens=None if limit.value is None else limit.read_integer(),
         generation=None if generation.value is None else _read_generation(generation),
     )
 
 
-def _generation(generation: Generation) -> Json:
+def _encode_generation(generation: Generation) -> Json:
     margin = generation.margin
     return {
         "text": generation.text,
@@ -77,19 +79,19 @@ def _generation(generation: Generation) -> Json:
     }
 
 
-def _read_generation(node: Node) -> Generation:
+def _read_generation(node: JsonReader) -> Generation:
     margin = node["margin"]
     return Generation(
-        text=node["text"].text(),
-        tokens=tuple(token.integer() for token in node["tokens"].items()),
-        forced_tokens=node["forcedTokens"].integer(),
-        is_complete=node["isComplete"].boolean(),
+        text=node["text"].read_text(),
+        tokens=tuple(token.read_integer() for token in node["tokens"].iter_items()),
+        forced_tokens=node["forcedTokens"].read_integer(),
+        is_complete=node["isComplete"].read_boolean(),
         margin=None
         if margin.value is None
         else Margin(
-            gap=margin["gap"].real(),
-            token_index=margin["tokenIndex"].integer(),
-            chosen=margin["chosen"].text(),
-            other=margin["other"].text(),
+            gap=margin["gap"].read_real(),
+            token_index=margin["tokenIndex"].read_integer(),
+            chosen=margin["chosen"].read_text(),
+            other=margin["other"].read_text(),
         ),
     )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.recordings.canonical_json import Json
 
-Kind = TypeVar("Kind", str, int, float, bool, list, dict)  # type: ignore[type-arg]
+JsonT = TypeVar("JsonT", str, int, float, bool, list, dict)  # type: ignore[type-arg]
 
 MAX_INTEGER = 2**32 - 1
 """Tokens, indices and limits all fit into four bytes."""
@@ -29,32 +29,32 @@ _QUANTITY = re.compile(r"0x(?:0|[1-9a-f][0-9a-f]*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class JsonReader:
     """A JSON value and where it stands."""
 
     value: Json
     path: str
 
-    def __getitem__(self, key: str) -> Node:
+    def __getitem__(self, key: str) -> JsonReader:
         """Return a field of an object."""
-        form = self._of(dict, "an object")
+        form = self._require_type(dict, "an object")
         if key not in form:
             raise FixtureError(f"{self.path}.{key} is missing" if self.path else f"no {key}")
-        return Node(form[key], f"{self.path}.{key}" if self.path else key)
+        return JsonReader(form[key], f"{self.path}.{key}" if self.path else key)
 
-    def fields(self) -> Iterator[tuple[str, Node]]:
+    def iter_fields(self) -> Iterator[tuple[str, JsonReader]]:
         """Walk the fields of an object."""
-        for key in self._of(dict, "an object"):
+        for key in self._require_type(dict, "an object"):
             yield key, self[key]
 
-    def items(self) -> Iterator[Node]:
+    def iter_items(self) -> Iterator[JsonReader]:
         """Walk the items of a list."""
-        for index, item in enumerate(self._of(list, "a list")):
-            yield Node(item, f"{self.path}[{index}]")
+        for index, item in enumerate(self._require_type(list, "a list")):
+            yield JsonReader(item, f"{self.path}[{index}]")
 
-    def text(self) -> str:
+    def read_text(self) -> str:
         """Return a text."""
-        text = self._of(str, "a text")
+        text = self._require_type(str, "a text")
         try:
             text.encode()
         except UnicodeEncodeError as error:
@@ -63,24 +63,24 @@ class Node:
             ) from error
         return text
 
-    def boolean(self) -> bool:
+    def read_boolean(self) -> bool:
         """Return a truth value."""
-        return self._of(bool, "true or false")
+        return self._require_type(bool, "true or false")
 
-    def integer(self) -> int:
+    def read_integer(self) -> int:
         """Return a whole number from 0 to `MAX_INTEGER`."""
-        number = self._of(int, "a whole number")
+        number = self._require_type(int, "a whole number")
         if not 0 <= number <= MAX_INTEGER:
             raise FixtureError(f"{self.path} is {number}: must be from 0 to {MAX_INTEGER}")
         return number
 
-    def real(self) -> float:
+    def read_real(self) -> float:
         """Return a number with a fraction."""
-        return self._of(float, "a number with a point")
+        return self._require_type(float, "a number with a point")
 
-    def data(self, size: int | None = None) -> bytes:
+    def read_data(self, size: int | None = None) -> bytes:
         """Return bytes written in hexadecimal, of a certain size where one is given."""
-        text = self.text()
+        text = self.read_text()
         if not _HEX.fullmatch(text) or (size is not None and len(text) != 2 + 2 * size):
             bytes_wanted = "bytes" if size is None else f"{size} bytes"
             raise FixtureError(
@@ -88,17 +88,17 @@ class Node:
             )
         return bytes.fromhex(text[2:])
 
-    def quantity(self, *, bits: int = WORD_BITS) -> int:
+    def read_quantity(self, *, bits: int = WORD_BITS) -> int:
         """Return a number of so many bits at most, in hexadecimal without leading zeros."""
-        return quantity(self.text(), self.path, bits=bits)
+        return parse_quantity(self.read_text(), self.path, bits=bits)
 
-    def _of(self, kind: type[Kind], described: str) -> Kind:
+    def _require_type(self, kind: type[JsonT], described: str) -> JsonT:
         if type(self.value) is not kind:
             raise FixtureError(f"{self.path or 'the fixture'} must be {described}")
         return self.value
 
 
-def quantity(text: str, path: str, *, bits: int = WORD_BITS) -> int:
+def parse_quantity(text: str, path: str, *, bits: int = WORD_BITS) -> int:
     """Return a number of so many bits at most, in hexadecimal without leading zeros."""
     if not _QUANTITY.fullmatch(text):
         raise FixtureError(

@@ -20,12 +20,12 @@ from pyevm_agents.errors import BlockError, ConfigError, EngineFault, FixtureErr
 from pyevm_agents.models.fakes.recorded import RecordedModel, RecordingModel
 from pyevm_agents.recordings.comparison import (
     MismatchError,
-    account_difference,
     check_exchange,
     check_prompt,
     check_transaction,
+    find_account_difference,
     is_unanswered,
-    shown,
+    quote_value,
 )
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Replay:
         """
         self.fixture = fixture
         self._log: list[Exchange] = []
-        answering = recorded_models(fixture) if models is None else models
+        answering = build_recorded_models(fixture) if models is None else models
         self._models = {
             name: RecordingModel(model, name=name, log=self._log)
             for name, model in answering.items()
@@ -76,7 +76,7 @@ class Replay:
         self.chain = Chain(fixture.config, self._models, accounts=fixture.pre)
         self._check_genesis()
 
-    def blocks(self) -> Iterator[ReplayedBlock]:
+    def execute_blocks(self) -> Iterator[ReplayedBlock]:
         """Execute block after block; each that comes out is as recorded.
 
         Raises: MismatchError: the first place that is not. EngineFault: a model failed.
@@ -96,9 +96,9 @@ class Replay:
     def finish(self) -> Chain:
         """Execute all blocks; return the chain at its head.
 
-        Raises: as `blocks`.
+        Raises: as `execute_blocks`.
         """
-        for _ in self.blocks():
+        for _ in self.execute_blocks():
             pass
         for model in self._models.values():
             model.is_recording = False
@@ -128,7 +128,7 @@ class Replay:
         except (EngineFault, GrammarViolationError) as error:
             asked = self._log[done[-1] if done else 0 :]
             self._check_steps(number, len(done), asked, has_failed=True)
-            raise self._failure(number, len(done), asked, error) from error
+            raise self._locate_failure(number, len(done), asked, error) from error
         if len(done) != len(recorded):
             raise MismatchError(
                 f"{len(recorded)} transactions are recorded, the block has {len(done)}",
@@ -136,14 +136,14 @@ class Replay:
             )
         return len(self._log)
 
-    def _failure(
+    def _locate_failure(
         self, block: int, transaction: int, asked: Sequence[Exchange], error: Exception
     ) -> MismatchError:
         """Return where a transaction's model, or the parser of its words, failed; and over what."""
         step = len(asked)
         if isinstance(error, RecordError) and error.segments is not None:
             try:
-                check_prompt(self.fixture.steps_of(block, transaction), step, error.segments)
+                check_prompt(self.fixture.get_steps(block, transaction), step, error.segments)
             except MismatchError as mismatch:
                 return mismatch
         elif asked and (isinstance(error, GrammarViolationError) or is_unanswered(asked[-1])):
@@ -153,7 +153,7 @@ class Replay:
     def _check_steps(
         self, block: int, transaction: int, asked: Sequence[Exchange], *, has_failed: bool = False
     ) -> None:
-        recorded = self.fixture.steps_of(block, transaction)
+        recorded = self.fixture.get_steps(block, transaction)
         for step, exchange in zip(recorded, asked, strict=False):
             check_exchange(step, exchange)
         if len(asked) > len(recorded) or (len(asked) < len(recorded) and not has_failed):
@@ -169,7 +169,7 @@ class Replay:
         recorded, now = self.fixture.pre, self.chain.genesis_accounts
         for address in sorted(recorded.keys() | now.keys()):
             if recorded.get(address) != now.get(address):
-                told, left, right = account_difference(recorded.get(address), now.get(address))
+                told, left, right = find_account_difference(recorded.get(address), now.get(address))
                 raise MismatchError(
                     f"genesis: pre: account {to_checksum_address(address)} {told} from what the "
                     "configuration puts there",
@@ -188,8 +188,8 @@ class Replay:
                     f"genesis: {name} differs: {_REASONS.get(name, 'config')} is not that of "
                     "genesisRLP",
                     (0,),
-                    expected=shown(value),
-                    actual=shown(fields[name]),
+                    expected=quote_value(value),
+                    actual=quote_value(fields[name]),
                 )
         raise MismatchError("genesis: its body is not empty", (0,))
 
@@ -198,7 +198,7 @@ class Replay:
         for address, recorded in self.fixture.post.items():
             account = self.chain.account(address, recorded.storage)
             if account != recorded:
-                told, left, right = account_difference(recorded, account)
+                told, left, right = find_account_difference(recorded, account)
                 raise MismatchError(
                     f"postState: account {to_checksum_address(address)} {told}",
                     (number,),
@@ -210,8 +210,8 @@ class Replay:
             raise MismatchError(
                 "postState: accounts or slots are missing, its root differs",
                 (number,),
-                expected=shown(root),
-                actual=shown(self.chain.head.state_root),
+                expected=quote_value(root),
+                actual=quote_value(self.chain.head.state_root),
             )
 
 
@@ -219,7 +219,7 @@ _REASONS: Mapping[object, str] = {"state_root": "pre", "extra_data": "config"}
 """Which section a field of the genesis header comes from, where it is not plain."""
 
 
-def recorded_models(
+def build_recorded_models(
     fixture: Fixture, beyond: Mapping[str, LanguageModel] | None = None
 ) -> dict[str, LanguageModel]:
     """Return models that say what a fixture recorded.

@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
     from pyevm_agents.tracing import CallTree
 
-BLOCKS = 5_000
+MAX_INDEXED_BLOCKS = 5_000
 """How many blocks are remembered. A transaction takes half a kilobyte."""
 
 Parties = tuple[frozenset["Address"], ...]
 """The accounts of each transaction of a block."""
 
 
-class Appearances:
+class AddressIndex:
     """Accounts by block and transaction; in any thread."""
 
     def __init__(self) -> None:
         """Begin with nothing."""
-        self._by_block: LRU[bytes, Parties] = LRU(BLOCKS)
+        self._by_block: LRU[bytes, Parties] = LRU(MAX_INDEXED_BLOCKS)
 
-    def known(self, block_hash: bytes) -> Parties | None:
+    def get(self, block_hash: bytes) -> Parties | None:
         """Return who takes part in a block's transactions; None where nobody asked before."""
         return self._by_block.get(block_hash)
 
@@ -40,16 +40,16 @@ class Appearances:
 
         Input: what executes the block again, and returns the calls of each transaction.
         """
-        found = tuple(map(_parties, execute()))
+        found = tuple(map(_collect_parties, execute()))
         self._by_block[block_hash] = found
         return found
 
 
-def _parties(tree: CallTree) -> frozenset[Address]:
+def _collect_parties(tree: CallTree) -> frozenset[Address]:
     """Return who calls or is called, creates or is created, inherits or leaves something."""
     return frozenset(
         account
-        for node, _ in tree.nodes()
+        for node, _ in tree.walk_nodes()
         for account in (node.frame.sender, node.frame.to)
         if account
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
 
-from pyevm_agents.agents.trace import closest_step
+from pyevm_agents.agents.trace import find_closest_step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyevm_agents.rpc.serializers import Json
 
 
-def trace_json(transaction_hash: bytes, trace: AgentTrace) -> Json:
+def serialize_trace(transaction_hash: bytes, trace: AgentTrace) -> Json:
     """Serialize the trace of a transaction's agents.
 
     Output: `isSuccess`, and the `reason` of a failure, which undoes what the tools did; `steps`,
@@ -25,8 +25,8 @@ def trace_json(transaction_hash: bytes, trace: AgentTrace) -> Json:
             in the order of execution.
     """
     usage = trace.usage
-    forms = [step_json(step, number) for number, step in enumerate(trace.steps, start=1)]
-    closest = closest_step(trace.steps)
+    forms = [serialize_step(step, number) for number, step in enumerate(trace.steps, start=1)]
+    closest = find_closest_step(trace.steps)
     return {
         "transactionHash": "0x" + transaction_hash.hex(),
         "isSuccess": trace.failure is None,
@@ -37,13 +37,13 @@ def trace_json(transaction_hash: bytes, trace: AgentTrace) -> Json:
             "prompt": usage.prompt_gas,
             "output": usage.output_gas,
         },
-        "tokens": _tokens_json(usage),
+        "tokens": _serialize_tokens(usage),
         "closest": None if closest is None else closest + 1,
-        "steps": _tree(trace.steps, forms),
+        "steps": _build_step_tree(trace.steps, forms),
     }
 
 
-def step_json(step: TracedStep, number: int) -> Json:
+def serialize_step(step: TracedStep, number: int) -> Json:
     """Serialize one step, without those of the agent that it used."""
     return {
         "number": number,
@@ -56,15 +56,15 @@ def step_json(step: TracedStep, number: int) -> Json:
         "input": step.words.action_input,
         "observation": step.observation,
         "answer": step.words.answer,
-        **cost_json(step.usage, step.margin, step.seconds),
+        **serialize_cost(step.usage, step.margin, step.seconds),
         "steps": [],
     }
 
 
-def cost_json(usage: InferenceUsage, margin: Margin | None, seconds: float | None) -> Json:
+def serialize_cost(usage: InferenceUsage, margin: Margin | None, seconds: float | None) -> Json:
     """Serialize the cost of a step, and how close its decisions were."""
     return {
-        "tokens": _tokens_json(usage),
+        "tokens": _serialize_tokens(usage),
         "gas": {"prompt": usage.prompt_gas, "output": usage.output_gas},
         "margin": None
         if margin is None
@@ -78,7 +78,7 @@ def cost_json(usage: InferenceUsage, margin: Margin | None, seconds: float | Non
     }
 
 
-def _tokens_json(usage: InferenceUsage) -> Json:
+def _serialize_tokens(usage: InferenceUsage) -> Json:
     return {
         "cold": usage.cold_tokens,
         "warm": usage.warm_tokens,
@@ -87,7 +87,7 @@ def _tokens_json(usage: InferenceUsage) -> Json:
     }
 
 
-def _tree(steps: Sequence[TracedStep], forms: Sequence[Json]) -> list[Json]:
+def _build_step_tree(steps: Sequence[TracedStep], forms: Sequence[Json]) -> list[Json]:
     """Hang each step under the step of the agent that used its agent."""
     roots: list[Json] = []
     above: list[tuple[int, Json]] = []
@@ -96,7 +96,7 @@ def _tree(steps: Sequence[TracedStep], forms: Sequence[Json]) -> list[Json]:
             above.pop()
         if above:
             below = above[-1][1]["steps"]
-            assert isinstance(below, list)  # noqa: S101 - as `step_json` writes it
+            assert isinstance(below, list)  # noqa: S101 - as `serialize_step` writes it
             below.append(form)
         else:
             roots.append(form)

@@ -33,15 +33,15 @@ from eth_utils import to_checksum_address
 from pyevm_agents.agents.events import (
     RunEnded,
     RunFaulted,
-    StepBegan,
+    StepDecided,
     StepFailed,
     StepProgressed,
-    StepSaid,
+    StepStarted,
     ToolReturned,
 )
-from pyevm_agents.agents.trace import generation_seconds, total_usage
+from pyevm_agents.agents.trace import get_generation_seconds, sum_usage
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.agent_serializers import cost_json
+from pyevm_agents.rpc.agent_serializers import serialize_cost
 from pyevm_agents.rpc.errors import LIMIT_EXCEEDED, RpcError
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ class StepCriteria:
     has_progress: bool = True
     """Whether reading and writing are told as they go on."""
 
-    def takes(self, event: Event) -> bool:
+    def matches(self, event: Event) -> bool:
         """Whether an event is one of them."""
-        place = event.place
+        place = event.location
         return (
             self.transaction_hash in {None, place.transaction_hash}
             and self.agent in {None, place.agent}
@@ -84,10 +84,10 @@ class StepCriteria:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Subscription:
+class _StepSubscription:
     criteria: StepCriteria
     session: Session
-    tell: Callable[[Json], None]
+    send: Callable[[Json], None]
 
 
 class StepSubscriptions:
@@ -100,10 +100,10 @@ class StepSubscriptions:
         """
         self._node = node
         self._lock = threading.Lock()
-        self._subscriptions: dict[str, _Subscription] = {}
+        self._subscriptions: dict[str, _StepSubscription] = {}
         self._numbers = numbers
         self._stop: Callable[[], None] | None = None
-        self._rhythm = Rhythm(PROGRESS_SECONDS)
+        self._throttle = Throttle(PROGRESS_SECONDS)
 
     def subscribe(self, session: Session, criteria: StepCriteria) -> str:
         """Tell a session from now on; return the subscription's id.
@@ -115,7 +115,7 @@ class StepSubscriptions:
             raise RpcError(LIMIT_EXCEEDED, "notifications not supported: connect by WebSocket")
         name = f"0x{next(self._numbers):032x}"
 
-        def tell(result: Json) -> None:
+        def send(result: Json) -> None:
             params = {"subscription": name, "result": result}
             notify({"jsonrpc": "2.0", "method": "agent_subscription", "params": params})
 
@@ -125,9 +125,11 @@ class StepSubscriptions:
                     LIMIT_EXCEEDED,
                     f"{MAX_SUBSCRIPTIONS:,} subscriptions to steps are open: close some of them",
                 )
-            self._subscriptions[name] = _Subscription(criteria=criteria, session=session, tell=tell)
+            self._subscriptions[name] = _StepSubscription(
+                criteria=criteria, session=session, send=send
+            )
             if self._stop is None:
-                self._stop = self._node.chain.steps.listen(self._happened)
+                self._stop = self._node.chain.agent_events.listen(self._on_event)
         session.on_close(lambda: self._forget(name))
         return name
 
@@ -150,49 +152,49 @@ class StepSubscriptions:
             self._stop()
             self._stop = None
 
-    def _happened(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         """Tell of an event, in the thread that executes."""
-        if not self._rhythm.takes(event):
+        if not self._throttle.is_due(event):
             return
         with self._lock:
-            takers = [one for one in self._subscriptions.values() if one.criteria.takes(event)]
+            takers = [one for one in self._subscriptions.values() if one.criteria.matches(event)]
         if takers:
-            form = event_json(event, self._node.chain.models)
+            form = serialize_event(event, self._node.chain.models)
             for taker in takers:
-                taker.tell(form)
+                taker.send(form)
 
 
-class Rhythm:
+class Throttle:
     """Lets progress pass at most so often, for each run of its own, and all else always."""
 
     def __init__(self, interval_seconds: float) -> None:
         """Let progress pass so often."""
         self._interval_seconds = interval_seconds
-        self._told: dict[int, tuple[float, bool]] = {}
+        self._last_sent: dict[int, tuple[float, bool]] = {}
 
-    def takes(self, event: Event) -> bool:
+    def is_due(self, event: Event) -> bool:
         """Whether an event is to be told now. Beginning to write always is."""
-        run = event.place.run
+        run = event.location.run
         if not isinstance(event, StepProgressed):
-            self._told.pop(run, None)
+            self._last_sent.pop(run, None)
             return True
         now = monotonic()
-        last, was_writing = self._told.get(run, (-inf, False))
+        last, was_writing = self._last_sent.get(run, (-inf, False))
         if event.is_writing == was_writing and now - last < self._interval_seconds:
             return False
-        self._told[run] = (now, event.is_writing)
+        self._last_sent[run] = (now, event.is_writing)
         return True
 
 
-def event_json(event: Event, models: Mapping[str, LanguageModel]) -> Json:
+def serialize_event(event: Event, models: Mapping[str, LanguageModel]) -> Json:
     """Write an event: its kind, where it is, and what belongs to its kind."""
-    place = event.place
-    kind, told = _told(event, models)
+    place = event.location
+    kind, told = _serialize_details(event, models)
     tx_hash = place.transaction_hash
     return {
         "kind": kind,
         "source": place.purpose,
-        "transactionHash": None if tx_hash is None else serializers.data(tx_hash),
+        "transactionHash": None if tx_hash is None else serializers.encode_data(tx_hash),
         "run": place.run,
         "step": place.step,
         "depth": place.depth,
@@ -201,31 +203,35 @@ def event_json(event: Event, models: Mapping[str, LanguageModel]) -> Json:
     }
 
 
-def _told(event: Event, models: Mapping[str, LanguageModel]) -> tuple[str, Json]:
+def _serialize_details(event: Event, models: Mapping[str, LanguageModel]) -> tuple[str, Json]:
     match event:
-        case StepBegan(prompted=prompted):
+        case StepStarted(charge=prompted):
             tokens = {"cold": prompted.cold_tokens, "warm": prompted.warm_tokens}
             return "start", {"model": prompted.model, "tokens": tokens}
         case StepProgressed():
             kind = "writing" if event.is_writing else "reading"
             return kind, {"done": event.done, "total": event.total, "text": event.text}
-        case StepSaid():
-            return _said(event, models)
+        case StepDecided():
+            return _serialize_decision(event, models)
         case _:
-            return _came_of_it(event)
+            return _serialize_outcome(event)
 
 
-def _said(event: StepSaid, models: Mapping[str, LanguageModel]) -> tuple[str, Json]:
-    words, inference = event.words, event.inference
-    seconds = generation_seconds(inference, models)
-    cost = cost_json(total_usage([inference]), inference.margin, seconds)
+def _serialize_decision(
+    event: StepDecided, models: Mapping[str, LanguageModel]
+) -> tuple[str, Json]:
+    words, inference = event.decision, event.inference
+    seconds = get_generation_seconds(inference, models)
+    cost = serialize_cost(sum_usage([inference]), inference.margin, seconds)
     said: Json = {"thought": words.thought}
     if words.action is None:
         return "answer", {**said, "answer": words.answer, **cost}
     return "tool", {**said, "action": words.action, "input": words.action_input, **cost}
 
 
-def _came_of_it(event: StepFailed | ToolReturned | RunEnded | RunFaulted) -> tuple[str, Json]:
+def _serialize_outcome(
+    event: StepFailed | ToolReturned | RunEnded | RunFaulted,
+) -> tuple[str, Json]:
     match event:
         case ToolReturned(observation=observation):
             return "observation", {"observation": observation}

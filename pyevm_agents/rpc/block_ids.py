@@ -17,7 +17,7 @@ class BlockNotFoundError(LookupError):
     """There is no such block."""
 
 
-def header_of(node: Node, block: BlockId) -> BlockHeaderAPI:
+def resolve_header(node: Node, block: BlockId) -> BlockHeaderAPI:
     """Return the header of a block id; of "pending", the one that the next block begins with.
 
     A local chain has no finality: "safe" and "finalized" are its latest block. For the state
@@ -28,7 +28,7 @@ def header_of(node: Node, block: BlockId) -> BlockHeaderAPI:
     chain = node.chain
     try:
         if block.hash is not None:
-            header = chain.header_of(block.hash)
+            header = chain.header_by_hash(block.hash)
             if block.requires_canonical and not chain.is_canonical(header):
                 raise BlockNotFoundError("hash is not currently canonical")
             return header
@@ -38,7 +38,7 @@ def header_of(node: Node, block: BlockId) -> BlockHeaderAPI:
         raise BlockNotFoundError("header not found") from error
     match block.tag:
         case "pending":
-            return node.next_block.header()
+            return node.next_block.build_header()
         case "earliest":
             return chain.header(0)
         case _:

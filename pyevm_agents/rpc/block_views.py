@@ -4,49 +4,52 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.node.state_view import StateView, next_transaction_view, pending_view
-from pyevm_agents.rpc.block_ids import header_of
+from pyevm_agents.node.state_view import StateView, build_next_view, build_pending_view
+from pyevm_agents.rpc.block_ids import resolve_header
 
 if TYPE_CHECKING:
     from eth_typing import Address
 
-    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.params import BlockId
 
 
-def view_of(rpc: Rpc, block: BlockId) -> StateView:
+def resolve_view(rpc: RequestContext, block: BlockId) -> StateView:
     """Return what is behind the block that is meant. "pending" counts in what waits.
 
     Raises: BlockNotFoundError: there is none. WouldWaitError: transactions have to be executed for
             it, and this thread may not wait.
     """
     if block.tag == "pending" and len(rpc.node.pool):
-        rpc.require_patience()
-        return pending_view(rpc.node)
-    return StateView(rpc.node.chain, header_of(rpc.node, block))
+        rpc.require_blocking_allowed()
+        return build_pending_view(rpc.node)
+    return StateView(rpc.node.chain, resolve_header(rpc.node, block))
 
 
-def next_view(
-    rpc: Rpc, block: BlockId | None, sender: Address | None = None, nonce: int | None = None
+def resolve_next_view(
+    rpc: RequestContext,
+    block: BlockId | None,
+    sender: Address | None = None,
+    nonce: int | None = None,
 ) -> StateView:
     """Return the state after a block; where None, the one that a transaction would find.
 
-    Raises: see `view_of`.
+    Raises: see `resolve_view`.
     """
     if block is not None:
-        return view_of(rpc, block)
+        return resolve_view(rpc, block)
     if len(rpc.node.pool) and not rpc.node.mining.is_automatic:
-        rpc.require_patience()
-    return next_transaction_view(rpc.node, sender, nonce)
+        rpc.require_blocking_allowed()
+    return build_next_view(rpc.node, sender, nonce)
 
 
-def made_view(rpc: Rpc, block: BlockId) -> StateView:
+def resolve_sealed_view(rpc: RequestContext, block: BlockId) -> StateView:
     """Return what is behind the block that is meant; "pending" is made, so that it has a hash.
 
-    Raises: see `view_of`.
+    Raises: see `resolve_view`.
     """
     if block.tag != "pending":
-        return view_of(rpc, block)
-    rpc.require_patience()
-    chain = rpc.node.pending.chain()
+        return resolve_view(rpc, block)
+    rpc.require_blocking_allowed()
+    chain = rpc.node.pending.build_chain()
     return StateView(chain, chain.head)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pyevm_agents.chain.calls import AccountOverride
-from pyevm_agents.tracing import MuxTracer, TouchedState, traced_vm
+from pyevm_agents.tracing import MuxTracer, TouchedStateTracer, make_traced_vm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NO_ACCOUNT = AccountOverride(balance_wei=0, nonce=0, code=b"", storage={})
 
 
-class Sequence:
+class CallSequence:
     """Calls in one block's context.
 
     What a call changed is what the next is told that accounts are.
@@ -44,7 +44,7 @@ class Sequence:
         Input:  what its block is said to be; who is told of it.
         Raises: as `Chain.call`; the state is then as before.
         """
-        touched = TouchedState()
+        touched = TouchedStateTracer()
         tracers: dict[str, Tracer] = {"touched": touched}
         if tracer is not None:
             tracers["asked"] = tracer
@@ -53,17 +53,17 @@ class Sequence:
             header=self._at.header,
             overrides=self._accounts,
             block=block,
-            trace=partial(traced_vm, tracer=MuxTracer(tracers)),
+            trace=partial(make_traced_vm, tracer=MuxTracer(tracers)),
         )
         for account, before in touched.before.items():
             after = touched.after[account]
             if after != before:
                 told = self._accounts.get(account, AccountOverride())
-                self._accounts[account] = _left(told, after)
+                self._accounts[account] = _merge_override(told, after)
         return result
 
 
-def _left(told: AccountOverride, after: TouchedAccount) -> AccountOverride:
+def _merge_override(told: AccountOverride, after: TouchedAccount) -> AccountOverride:
     """Return what an account is after a call that changed it."""
     if after.is_empty:
         return NO_ACCOUNT

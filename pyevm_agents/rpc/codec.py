@@ -70,7 +70,7 @@ def encode(value: object) -> bytes:
     try:
         return orjson.dumps(value)
     except orjson.JSONEncodeError:
-        return b"".join(_pieces(value))
+        return b"".join(_encode_pieces(value))
 
 
 def _is_deeper(message: object, depth: int) -> bool:
@@ -101,20 +101,20 @@ def _has_long_integer(body: bytes, digits: int) -> bool:
     return longest > 0
 
 
-class _Written(bytes):
+class _EncodedPart(bytes):
     """Bytes of the answer itself, between values that are still to be written."""
 
     __slots__ = ()
 
 
-def _pieces(value: object) -> list[bytes]:
+def _encode_pieces(value: object) -> list[bytes]:
     """Write a value piece by piece, without recursion."""
     pieces: list[bytes] = []
     # Values with their depth, the next one last.
     pending: list[tuple[object, int]] = [(value, 0)]
     while pending:
         item, depth = pending.pop()
-        if isinstance(item, _Written):
+        if isinstance(item, _EncodedPart):
             pieces.append(item)
         elif isinstance(item, int) and not isinstance(item, bool):
             pieces.append(b"%d" % item)
@@ -124,27 +124,27 @@ def _pieces(value: object) -> list[bytes]:
                     f"an answer has more than {MAX_ANSWER_DEPTH:,} levels of lists and objects: "
                     "does it contain itself?"
                 )
-            inside = _object(item) if isinstance(item, dict) else _list(item)
+            inside = _split_object(item) if isinstance(item, dict) else _split_list(item)
             pending.extend((part, depth + 1) for part in reversed(inside))
         else:
             pieces.append(orjson.dumps(item))
     return pieces
 
 
-def _object(value: dict[object, object]) -> list[object]:
+def _split_object(value: dict[object, object]) -> list[object]:
     parts: list[object] = []
     for key, item in value.items():
         if not isinstance(key, str):
             raise TypeError(f"Dict key must be str, not {type(key).__name__}")
-        parts += [_Written((b"," if parts else b"{") + orjson.dumps(key) + b":"), item]
-    return [*parts, _Written(b"}" if parts else b"{}")]
+        parts += [_EncodedPart((b"," if parts else b"{") + orjson.dumps(key) + b":"), item]
+    return [*parts, _EncodedPart(b"}" if parts else b"{}")]
 
 
-def _list(value: list[object] | tuple[object, ...]) -> list[object]:
+def _split_list(value: list[object] | tuple[object, ...]) -> list[object]:
     parts: list[object] = []
     for item in value:
-        parts += [_Written(b"," if parts else b"["), item]
-    return [*parts, _Written(b"]" if parts else b"[]")]
+        parts += [_EncodedPart(b"," if parts else b"["), item]
+    return [*parts, _EncodedPart(b"]" if parts else b"[]")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,9 +20,9 @@ from pyevm_agents.rpc.errors import (
     INVALID_REQUEST,
     LIMIT_EXCEEDED,
     RpcError,
-    WouldWaitError,
+    WouldBlockError,
 )
-from pyevm_agents.rpc.request import Request, failure, read_request, success
+from pyevm_agents.rpc.request import JsonRpcRequest, encode_error, encode_result, read_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyevm_agents.rpc.request import Params
     from pyevm_agents.rpc.session import Session
 
-    Watch = Callable[["Answered"], None]
+    RequestListener = Callable[["RequestLogEntry"], None]
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class Service(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class RequestLogEntry:
     """What the log knows of a request."""
 
     method: str
@@ -88,7 +88,7 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class DeferredResponse:
     """The rest of answering a message: call it once, in a thread of its own, or refuse it."""
 
     method: str
@@ -113,42 +113,46 @@ class Dispatcher:
     """
 
     def __init__(
-        self, service: Service, *, limits: Limits | None = None, watch: Watch | None = None
+        self,
+        service: Service,
+        *,
+        limits: Limits | None = None,
+        watch: RequestListener | None = None,
     ) -> None:
         """Answer for a service; `watch` is told of each request as it ends, in any thread."""
         self._service = service
         self._limits = Limits() if limits is None else limits
-        self._watch = watch
+        self._on_request = watch
 
-    def begin(self, body: bytes, session: Session) -> bytes | Work | None:
+    def handle(self, body: bytes, session: Session) -> bytes | DeferredResponse | None:
         """Answer a message at once, or return the work that answering it is.
 
         None means that it needs no answer: all of it were notifications.
         """
         is_batch = _is_batch(body)
         if len(body) > INLINE_BYTES:
-            return Work(
+            return DeferredResponse(
                 method="",
                 is_batch=is_batch,
                 run=lambda: self._answer(body, session),
-                refuse=lambda error: failure(None, error),
+                refuse=lambda error: encode_error(None, error),
             )
         requests = self._read(body, session)
         if isinstance(requests, bytes):
             return requests
-        answers = _Answers(self, requests, session, is_batch=is_batch)
+        answers = _BatchResponse(self, requests, session, is_batch=is_batch)
         slow = [request.method for request in requests if not self._is_quick(request)]
         waits_for = slow[0] if slow else ""
         if not slow and len(requests) <= INLINE_REQUESTS:
             try:
-                return answers.all(may_wait=False)
-            except WouldWaitError:
-                waits_for = answers.next.method
-        return Work(
-            method=waits_for, is_batch=is_batch, run=answers.all, refuse=answers.all_refused
+                return answers.execute_all(may_wait=False)
+            except WouldBlockError:
+                waits_for = answers.next_request.method
+        return DeferredResponse(
+            method=waits_for, is_batch=is_batch, run=answers.execute_all, refuse=answers.refuse_all
         )
 
-    def _is_quick(self, request: Request) -> bool:
+    def _is_quick(self, request: JsonRpcRequest) -> bool:
         if request.refusal is not None:
             return True
         try:
@@ -164,9 +168,9 @@ class Dispatcher:
         requests = self._read(body, session)
         if isinstance(requests, bytes):
             return requests
-        return _Answers(self, requests, session, is_batch=_is_batch(body)).all()
+        return _BatchResponse(self, requests, session, is_batch=_is_batch(body)).execute_all()
 
-    def _read(self, body: bytes, session: Session) -> Sequence[Request] | bytes:
+    def _read(self, body: bytes, session: Session) -> Sequence[JsonRpcRequest] | bytes:
         """Return the requests of a message, or the answer to one that has none."""
         try:
             message = decode(body, self._limits)
@@ -175,8 +179,8 @@ class Dispatcher:
                 return [read_request(each) for each in message]
             return (read_request(message),)
         except RpcError as error:
-            self._tell("", 0.0, error, session)
-            return failure(None, error)
+            self._report("", 0.0, error, session)
+            return encode_error(None, error)
 
     def _check_batch(self, batch: list[object]) -> None:
         if not batch:
@@ -192,7 +196,7 @@ class Dispatcher:
         """After how many bytes of answers the rest of a batch is refused."""
         return self._limits.batch_answer_bytes
 
-    def execute(self, request: Request, session: Session, *, may_wait: bool) -> bytes | None:
+    def execute(self, request: JsonRpcRequest, session: Session, *, may_wait: bool) -> bytes | None:
         """Execute one request.
 
         Raises: WouldWaitError: it may not wait, and would; it is as if it were not asked yet.
@@ -205,28 +209,28 @@ class Dispatcher:
         try:
             result = self._service.call(request.method, request.params, session, may_wait=may_wait)
             if not request.is_notification:
-                answer = success(request.id, result)
-        except WouldWaitError:
+                answer = encode_result(request.id, result)
+        except WouldBlockError:
             raise
         except Exception as exception:  # noqa: BLE001 - whatever it is, the server goes on
             error = _as_rpc_error(exception, request.method)
             if not request.is_notification:
-                answer = _written(request.id, error)
-        self._tell(request.method, (perf_counter() - started) * 1_000, error, session)
+                answer = _encode_service_error(request.id, error)
+        self._report(request.method, (perf_counter() - started) * 1_000, error, session)
         return answer
 
-    def refuse(self, request: Request, error: RpcError, session: Session) -> bytes | None:
+    def refuse(self, request: JsonRpcRequest, error: RpcError, session: Session) -> bytes | None:
         """Answer one request with an error; it is not executed."""
-        self._tell(request.method, 0.0, error, session)
-        return None if request.is_notification else failure(request.id, error)
+        self._report(request.method, 0.0, error, session)
+        return None if request.is_notification else encode_error(request.id, error)
 
-    def _tell(
+    def _report(
         self, method: str, milliseconds: float, error: RpcError | None, session: Session
     ) -> None:
-        if self._watch is None:
+        if self._on_request is None:
             return
-        self._watch(
-            Answered(
+        self._on_request(
+            RequestLogEntry(
                 method=method,
                 milliseconds=milliseconds,
                 error_code=None if error is None else error.code,
@@ -237,66 +241,66 @@ class Dispatcher:
         )
 
 
-class _Answers:
+class _BatchResponse:
     """The answers to a message's requests, one after the other; also in two goes."""
 
     def __init__(
         self,
         dispatcher: Dispatcher,
-        requests: Sequence[Request],
+        requests: Sequence[JsonRpcRequest],
         session: Session,
         *,
         is_batch: bool,
     ) -> None:
         self._dispatcher = dispatcher
-        self._left = deque(requests)
+        self._remaining = deque(requests)
         self._session = session
         self._is_batch = is_batch
-        self._done: list[bytes] = []
-        self._room_bytes = dispatcher.batch_answer_bytes
+        self._answers: list[bytes] = []
+        self._remaining_bytes = dispatcher.batch_answer_bytes
 
     @property
-    def next(self) -> Request:
+    def next_request(self) -> JsonRpcRequest:
         """The request that is not answered yet."""
-        return self._left[0]
+        return self._remaining[0]
 
-    def all(self, *, may_wait: bool = True) -> bytes | None:
+    def execute_all(self, *, may_wait: bool = True) -> bytes | None:
         """Execute what is left; return the answers of all, joined.
 
         Raises: WouldWaitError: the next one may not wait, and would.
         """
-        while self._left:
-            self._keep(self._answer(self.next, may_wait=may_wait))
-        return self._joined()
+        while self._remaining:
+            self._append(self._execute_next(self.next_request, may_wait=may_wait))
+        return self._join()
 
-    def all_refused(self, error: RpcError) -> bytes | None:
+    def refuse_all(self, error: RpcError) -> bytes | None:
         """Answer what is left with an error; return the answers of all, joined."""
-        while self._left:
-            self._keep(self._dispatcher.refuse(self.next, error, self._session))
-        return self._joined()
+        while self._remaining:
+            self._append(self._dispatcher.refuse(self.next_request, error, self._session))
+        return self._join()
 
-    def _answer(self, request: Request, *, may_wait: bool) -> bytes | None:
-        if self._is_batch and self._room_bytes < 0:
-            return self._dispatcher.refuse(request, self._too_long(), self._session)
+    def _execute_next(self, request: JsonRpcRequest, *, may_wait: bool) -> bytes | None:
+        if self._is_batch and self._remaining_bytes < 0:
+            return self._dispatcher.refuse(request, self._batch_size_error(), self._session)
         return self._dispatcher.execute(request, self._session, may_wait=may_wait)
 
-    def _keep(self, answer: bytes | None) -> None:
-        self._left.popleft()
+    def _append(self, answer: bytes | None) -> None:
+        self._remaining.popleft()
         if answer is not None:
-            self._done.append(answer)
-            self._room_bytes -= len(answer)
+            self._answers.append(answer)
+            self._remaining_bytes -= len(answer)
 
-    def _too_long(self) -> RpcError:
+    def _batch_size_error(self) -> RpcError:
         return RpcError(
             LIMIT_EXCEEDED,
             f"the batch's answers exceed {self._dispatcher.batch_answer_bytes:,} bytes, so this "
             "request was not executed: send it again in another batch",
         )
 
-    def _joined(self) -> bytes | None:
-        if not self._done:
+    def _join(self) -> bytes | None:
+        if not self._answers:
             return None
-        return b"[%b]" % b",".join(self._done) if self._is_batch else self._done[0]
+        return b"[%b]" % b",".join(self._answers) if self._is_batch else self._answers[0]
 
 
 def _is_batch(body: bytes) -> bool:
@@ -308,18 +312,20 @@ def _as_rpc_error(exception: Exception, method: str) -> RpcError:
     """Return the error to answer; what no method should raise is logged as the bug it is."""
     if isinstance(exception, RpcError):
         return exception
-    log.error("%.100r failed: this is a bug, please report it\n%s", method, _frames(exception))
-    return RpcError(INTERNAL_ERROR, _told(exception))
+    log.error(
+        "%.100r failed: this is a bug, please report it\n%s", method, _format_traceback(exception)
+    )
+    return RpcError(INTERNAL_ERROR, _describe_exception(exception))
 
 
-def _frames(exception: Exception) -> str:
+def _format_traceback(exception: Exception) -> str:
     """Return the traceback, writable to any log: half a surrogate pair is no UTF-8."""
     # The frames of an endless recursion would take seconds to write.
     frames = traceback.format_exception(exception, limit=-LOGGED_FRAMES)
     return "".join(frames).encode("utf-8", "backslashreplace").decode()
 
 
-def _told(exception: Exception) -> str:
+def _describe_exception(exception: Exception) -> str:
     try:
         text = str(exception)[:MAX_BUG_CHARACTERS]
     except Exception:  # noqa: BLE001 - a broken __str__ is one bug more
@@ -328,10 +334,10 @@ def _told(exception: Exception) -> str:
     return f"{type(exception).__name__}: {text}"
 
 
-def _written(request_id: object, error: RpcError) -> bytes:
+def _encode_service_error(request_id: object, error: RpcError) -> bytes:
     """Write an error of the service's, whose data may be no JSON."""
     try:
-        return failure(request_id, error)
+        return encode_error(request_id, error)
     except Exception as exception:
         log.exception("An error's data is not JSON-ready: this is a bug, please report it")
-        return failure(request_id, RpcError(INTERNAL_ERROR, _told(exception)))
+        return encode_error(request_id, RpcError(INTERNAL_ERROR, _describe_exception(exception)))

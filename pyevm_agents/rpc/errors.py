@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from eth.exceptions import Revert
 
-from pyevm_agents.agents.revert_reasons import explain
+from pyevm_agents.agents.revert_reasons import decode_revert
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.node.errors import ExecutionFailedError, OutOfGasError
 
@@ -56,7 +56,7 @@ class RpcError(AgentsError):
         self.data = data
 
 
-class WouldWaitError(Exception):
+class WouldBlockError(Exception):
     """A method may not wait, and would have to. It has done nothing, and is called again."""
 
 
@@ -70,35 +70,37 @@ ERROR_STRING = bytes.fromhex("08c379a0")
 """Selector of `Error(string)`."""
 
 
-def request_refused(error: RequestError) -> RpcError:
+def convert_request_error(error: RequestError) -> RpcError:
     """Return the error of a request that the node refuses, or whose execution failed."""
     if isinstance(error, ExecutionFailedError) and not isinstance(error, OutOfGasError):
-        return execution_failed(error.error, error.output)
+        return execution_error(error.error, error.output)
     return RpcError(SERVER_ERROR, str(error))
 
 
-def execution_failed(error: VMError, output: bytes) -> RpcError:
+def execution_error(error: VMError, output: bytes) -> RpcError:
     """Return the error of a call that failed.
 
     Input: why; what it returned, which is the reason where it reverted.
     """
     if not isinstance(error, Revert):
-        return RpcError(SERVER_ERROR, f"execution failed: {type(error).__name__}: {words(error)}")
+        return RpcError(
+            SERVER_ERROR, f"execution failed: {type(error).__name__}: {error_text(error)}"
+        )
     data = "0x" + output.hex()
     if not output:
         return RpcError(EXECUTION_REVERTED, "execution reverted", data)
-    return RpcError(EXECUTION_REVERTED, f"execution reverted: {reason(output)}", data)
+    return RpcError(EXECUTION_REVERTED, f"execution reverted: {revert_reason(output)}", data)
 
 
-def words(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """Return what an error of py-evm says: the text of one that keeps numbers beside it."""
     said = [one for one in error.args if isinstance(one, str)]
     return said[0] if said else str(error)
 
 
-def reason(output: bytes) -> str:
+def revert_reason(output: bytes) -> str:
     """Return revert data in words: the text of a `require` by itself, other errors by name."""
-    told = explain(output)
+    told = decode_revert(output)
     if output[:4] == ERROR_STRING and told.startswith("Error("):
         return str(literal_eval(told.removeprefix("Error(").removesuffix(")")))
     return told

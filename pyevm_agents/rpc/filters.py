@@ -16,12 +16,12 @@ from functools import cache
 from time import monotonic  # noqa: TID251 - when a filter was polled; no block depends on it
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from pyevm_agents.chain import Record
-from pyevm_agents.node.listeners import Watcher
+from pyevm_agents.chain import BlockRecord
+from pyevm_agents.node.listeners import NodeListener
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.agent_subscriptions import StepSubscriptions
 from pyevm_agents.rpc.errors import INVALID_PARAMS, LIMIT_EXCEEDED, RpcError
-from pyevm_agents.rpc.logs import LogCriteria, logs_of
+from pyevm_agents.rpc.logs import LogCriteria, filter_logs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyevm_agents.node import Node
     from pyevm_agents.rpc.session import Session
 
-Kind: TypeAlias = Literal["blocks", "logs", "pending", "syncing"]
+EventKind: TypeAlias = Literal["blocks", "logs", "pending", "syncing"]
 """Of "syncing" nobody is ever told anything: there is nobody to sync with."""
 
 MAX_FILTERS = 1_000
@@ -50,7 +50,7 @@ IDLE_SECONDS = 300.0
 class Filter:
     """What somebody polls for."""
 
-    kind: Kind
+    kind: EventKind
     polled_seconds: float
     """When it was opened, or polled last."""
 
@@ -62,16 +62,16 @@ class Filter:
 class Subscription:
     """What somebody is told."""
 
-    kind: Kind
+    kind: EventKind
     criteria: LogCriteria
     is_full: bool
     """Whether of waiting transactions all is told, or the hash."""
 
     session: Session
-    tell: Callable[[object], None]
+    send: Callable[[object], None]
 
 
-class Events:
+class EventSystem:
     """Filters and subscriptions of a node. All of it may be used in any thread.
 
     What is told is written before the lock is taken, and once for all who are told the same: to
@@ -89,7 +89,7 @@ class Events:
         self._filters: dict[str, Filter] = {}
         """By id, the one that was not polled for longest first."""
 
-        self._queued = 0
+        self._queued_count = 0
         """Results in all of them."""
 
         self._subscriptions: dict[str, Subscription] = {}
@@ -97,11 +97,15 @@ class Events:
         self.steps = StepSubscriptions(node, self._numbers)
         """Who is told of agents' steps."""
 
-        node.watchers.add(Watcher(mined=self._mined, waits=self._waits, undone=self._undone))
+        node.listeners.add(
+            NodeListener(
+                on_mined=self._on_mined, on_pending=self._on_pending, on_reorg=self._on_reorg
+            )
+        )
 
     # -- polling -- #
 
-    def new_filter(self, kind: Kind, criteria: LogCriteria | None = None) -> str:
+    def open_filter(self, kind: EventKind, criteria: LogCriteria | None = None) -> str:
         """Open a filter; return its id."""
         with self._lock:
             self._drop_idle()
@@ -113,27 +117,27 @@ class Events:
             )
             return name
 
-    def filter(self, name: str) -> Filter:
+    def get_filter(self, name: str) -> Filter:
         """Return a filter that is open.
 
         Raises: RpcError: there is none.
         """
         with self._lock:
-            return self._polled(name)
+            return self._refresh_filter(name)
 
-    def changes(self, name: str) -> list[object]:
+    def poll_changes(self, name: str) -> list[object]:
         """Return what came since the last poll.
 
         Raises: RpcError: there is no such filter.
         """
         with self._lock:
-            queue = self._polled(name).queue
+            queue = self._refresh_filter(name).queue
             changes = [*queue]
-            self._queued -= len(queue)
+            self._queued_count -= len(queue)
             queue.clear()
         return changes
 
-    def _polled(self, name: str) -> Filter:
+    def _refresh_filter(self, name: str) -> Filter:
         self._drop_idle()
         found = self._filters.pop(name, None)
         if found is None:
@@ -150,12 +154,12 @@ class Events:
             self._drop(name)
 
     def _drop(self, name: str) -> None:
-        self._queued -= len(self._filters.pop(name).queue)
+        self._queued_count -= len(self._filters.pop(name).queue)
 
-    def _queue(self, found: Filter, results: list[object]) -> None:
+    def _enqueue(self, found: Filter, results: list[object]) -> None:
         found.queue.extend(results)
-        self._queued += len(results)
-        while self._queued > MAX_QUEUED:
+        self._queued_count += len(results)
+        while self._queued_count > MAX_QUEUED:
             self._drop(next(iter(self._filters)))
 
     def close_filter(self, name: str) -> bool:
@@ -169,7 +173,7 @@ class Events:
     # -- telling -- #
 
     def subscribe(
-        self, kind: Kind, session: Session, *, criteria: LogCriteria, is_full: bool
+        self, kind: EventKind, session: Session, *, criteria: LogCriteria, is_full: bool
     ) -> str:
         """Tell a session from now on; return the subscription's id.
 
@@ -180,7 +184,7 @@ class Events:
             raise RpcError(LIMIT_EXCEEDED, "notifications not supported: connect by WebSocket")
         name = f"0x{next(self._numbers):032x}"
 
-        def tell(result: object) -> None:
+        def send(result: object) -> None:
             notify(
                 {
                     "jsonrpc": "2.0",
@@ -191,7 +195,7 @@ class Events:
 
         with self._lock:
             self._subscriptions[name] = Subscription(
-                kind=kind, criteria=criteria, is_full=is_full, session=session, tell=tell
+                kind=kind, criteria=criteria, is_full=is_full, session=session, send=send
             )
         session.on_close(lambda: self._forget(name))
         return name
@@ -211,7 +215,9 @@ class Events:
 
     # -- what happens, in the thread that executes or admits -- #
 
-    def _tell(self, kind: Kind, polled: object, told: Callable[[Subscription], object]) -> None:
+    def _publish(
+        self, kind: EventKind, polled: object, told: Callable[[Subscription], object]
+    ) -> None:
         """Tell all of a kind.
 
         Input:  what filters get; what makes that for a subscription.
@@ -219,38 +225,38 @@ class Events:
         with self._lock:
             self._drop_idle()
             for one in [one for one in self._filters.values() if one.kind == kind]:
-                self._queue(one, [polled])
-            subscriptions = self._of(kind)
+                self._enqueue(one, [polled])
+            subscriptions = self._list_subscriptions(kind)
         for subscription in subscriptions:
-            subscription.tell(told(subscription))
+            subscription.send(told(subscription))
 
-    def _of(self, kind: Kind) -> list[Subscription]:
+    def _list_subscriptions(self, kind: EventKind) -> list[Subscription]:
         return [one for one in self._subscriptions.values() if one.kind == kind]
 
-    def _tell_logs(self, record: Record, *, is_removed: bool = False) -> None:
+    def _publish_logs(self, record: BlockRecord, *, is_removed: bool = False) -> None:
         if not any(receipt.logs for receipt in record.receipts):
             return
-        logs = [log | {"removed": is_removed} for log in logs_of(record, LogCriteria())]
+        logs = [log | {"removed": is_removed} for log in filter_logs(record, LogCriteria())]
         logs = logs[::-1] if is_removed else logs
         with self._lock:
             for one in [one for one in self._filters.values() if one.kind == "logs"]:
-                self._queue(one, [*filter(one.criteria.matches, logs)])
-            subscriptions = self._of("logs")
+                self._enqueue(one, [*filter(one.criteria.matches, logs)])
+            subscriptions = self._list_subscriptions("logs")
         for subscription in subscriptions:
             for log in filter(subscription.criteria.matches, logs):
-                subscription.tell(log)
+                subscription.send(log)
 
-    def _mined(self, mined: MinedBlock) -> None:
+    def _on_mined(self, mined: MinedBlock) -> None:
         header = mined.block.header
-        form = cache(lambda: serializers.header_json(header))
-        self._tell("blocks", serializers.data(header.hash), lambda _: form())
-        self._tell_logs(Record(block=mined.block, receipts=mined.receipts))
+        form = cache(lambda: serializers.serialize_header(header))
+        self._publish("blocks", serializers.encode_data(header.hash), lambda _: form())
+        self._publish_logs(BlockRecord(block=mined.block, receipts=mined.receipts))
 
-    def _waits(self, transaction: SignedTransactionAPI) -> None:
-        hashed = serializers.data(transaction.hash)
-        form = cache(lambda: serializers.transaction_json(transaction))
-        self._tell("pending", hashed, lambda one: form() if one.is_full else hashed)
+    def _on_pending(self, transaction: SignedTransactionAPI) -> None:
+        hashed = serializers.encode_data(transaction.hash)
+        form = cache(lambda: serializers.serialize_transaction(transaction))
+        self._publish("pending", hashed, lambda one: form() if one.is_full else hashed)
 
-    def _undone(self, headers: list[BlockHeaderAPI]) -> None:
+    def _on_reorg(self, headers: list[BlockHeaderAPI]) -> None:
         for header in headers:
-            self._tell_logs(self._node.chain.record(header), is_removed=True)
+            self._publish_logs(self._node.chain.block_with_receipts(header), is_removed=True)

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.block_ids import header_of
+from pyevm_agents.rpc.block_ids import resolve_header
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 from pyevm_agents.rpc.params import (
     LATEST,
     BlockId,
-    address,
-    block,
-    hash32,
-    invalid,
-    listed,
-    mapping,
+    invalid_param_error,
+    parse_address,
+    parse_block_id,
+    parse_hash32,
+    parse_list,
+    parse_object,
 )
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from pyevm_agents.chain import Record
+    from pyevm_agents.chain import BlockRecord
     from pyevm_agents.node import Node
     from pyevm_agents.rpc.serializers import Json
 
@@ -41,7 +41,7 @@ class LogCriteria:
 
     first: BlockId = LATEST
     last: BlockId = LATEST
-    only: bytes | None = None
+    block_hash: bytes | None = None
     """The hash of the one block to look at."""
 
     addresses: frozenset[Address] = frozenset()
@@ -50,13 +50,15 @@ class LogCriteria:
     topics: tuple[frozenset[int] | None, ...] = ()
     """By place, one of those; None for any."""
 
-    def admits(self, bloom: int) -> bool:
+    def can_match_bloom(self, bloom: int) -> bool:
         """Whether a block with this bloom filter may have such logs."""
-        if self.addresses and not any(serializers.may_hold(bloom, one) for one in self.addresses):
+        if self.addresses and not any(
+            serializers.is_in_bloom(bloom, one) for one in self.addresses
+        ):
             return False
         return all(
             wanted is None
-            or any(serializers.may_hold(bloom, topic.to_bytes(32, "big")) for topic in wanted)
+            or any(serializers.is_in_bloom(bloom, topic.to_bytes(32, "big")) for topic in wanted)
             for wanted in self.topics
         )
 
@@ -85,55 +87,57 @@ class LogCriteria:
         return (first is None or first <= number) and (last is None or number <= last)
 
 
-def log_criteria(value: object, name: str) -> LogCriteria:
+def parse_log_criteria(value: object, name: str) -> LogCriteria:
     """Read a filter object."""
-    form = mapping(value, name)
+    form = parse_object(value, name)
     has_range = form.get("fromBlock") is not None or form.get("toBlock") is not None
     if form.get("blockHash") is not None and has_range:
-        raise invalid(name, dict(form), "give blockHash, or fromBlock and toBlock, not both")
+        raise invalid_param_error(
+            name, dict(form), "give blockHash, or fromBlock and toBlock, not both"
+        )
 
-    def block_at(key: str) -> BlockId:
+    def parse_bound(key: str) -> BlockId:
         told = form.get(key)
-        return LATEST if told is None else block(told, f"{name}.{key}")
+        return LATEST if told is None else parse_block_id(told, f"{name}.{key}")
 
     only = form.get("blockHash")
     return LogCriteria(
-        first=block_at("fromBlock"),
-        last=block_at("toBlock"),
-        only=None if only is None else hash32(only, f"{name}.blockHash"),
-        addresses=_addresses(form.get("address"), f"{name}.address"),
-        topics=_topics(form.get("topics"), f"{name}.topics"),
+        first=parse_bound("fromBlock"),
+        last=parse_bound("toBlock"),
+        block_hash=None if only is None else parse_hash32(only, f"{name}.blockHash"),
+        addresses=_parse_addresses(form.get("address"), f"{name}.address"),
+        topics=_parse_topics(form.get("topics"), f"{name}.topics"),
     )
 
 
-def _addresses(value: object, name: str) -> frozenset[Address]:
+def _parse_addresses(value: object, name: str) -> frozenset[Address]:
     if value is None:
         return frozenset()
     many = value if isinstance(value, list) else [value]
-    _require_few(many, name)
-    return frozenset(address(one, f"{name}[{index}]") for index, one in enumerate(many))
+    _require_within_limit(many, name)
+    return frozenset(parse_address(one, f"{name}[{index}]") for index, one in enumerate(many))
 
 
-def _topics(value: object, name: str) -> tuple[frozenset[int] | None, ...]:
+def _parse_topics(value: object, name: str) -> tuple[frozenset[int] | None, ...]:
     if value is None:
         return ()
-    places = listed(value, name)
+    places = parse_list(value, name)
     if len(places) > MAX_TOPICS:
-        raise invalid(name, places, f"want at most {MAX_TOPICS} topics")
-    return tuple(_topic(place, f"{name}[{index}]") for index, place in enumerate(places))
+        raise invalid_param_error(name, places, f"want at most {MAX_TOPICS} topics")
+    return tuple(_parse_topic(place, f"{name}[{index}]") for index, place in enumerate(places))
 
 
-def _topic(value: object, name: str) -> frozenset[int] | None:
+def _parse_topic(value: object, name: str) -> frozenset[int] | None:
     if value is None or value == []:
         return None
     many = value if isinstance(value, list) else [value]
-    _require_few(many, name)
+    _require_within_limit(many, name)
     if None in many:
         return None
-    return frozenset(int.from_bytes(hash32(one, name), "big") for one in many)
+    return frozenset(int.from_bytes(parse_hash32(one, name), "big") for one in many)
 
 
-def _require_few(many: list[object], name: str) -> None:
+def _require_within_limit(many: list[object], name: str) -> None:
     if len(many) > MAX_ALTERNATIVES:
         raise RpcError(
             INVALID_PARAMS,
@@ -146,31 +150,35 @@ def find_logs(node: Node, criteria: LogCriteria) -> Iterator[Json]:
 
     Raises: BlockNotFoundError: no block of that hash. RpcError: the range is none.
     """
-    if criteria.only is not None:
-        record = node.chain.record(header_of(node, BlockId(hash=criteria.only)))
-        yield from logs_of(record, criteria)
+    if criteria.block_hash is not None:
+        record = node.chain.block_with_receipts(
+            resolve_header(node, BlockId(hash=criteria.block_hash))
+        )
+        yield from filter_logs(record, criteria)
         return
     latest = node.chain.head.block_number
-    first, last = (_number(node, one) for one in (criteria.first, criteria.last))
+    first, last = (_resolve_number(node, one) for one in (criteria.first, criteria.last))
     if first > last:
         raise RpcError(
             INVALID_PARAMS, f"invalid block range params: fromBlock {first} > toBlock {last}"
         )
     for number in range(first, min(last, latest) + 1):
         header = node.chain.header(number)
-        if criteria.admits(header.bloom):
-            yield from logs_of(node.chain.record(header), criteria)
+        if criteria.can_match_bloom(header.bloom):
+            yield from filter_logs(node.chain.block_with_receipts(header), criteria)
 
 
-def logs_of(record: Record, criteria: LogCriteria) -> Iterator[Json]:
+def filter_logs(record: BlockRecord, criteria: LogCriteria) -> Iterator[Json]:
     """Yield those of a block's logs that are meant."""
     before = 0
     for index, receipt in enumerate(record.receipts):
         if receipt.logs:
-            yield from filter(criteria.matches, serializers.logs_json(record, index, before))
+            yield from filter(criteria.matches, serializers.serialize_logs(record, index, before))
             before += len(receipt.logs)
 
 
-def _number(node: Node, block: BlockId) -> int:
+def _resolve_number(node: Node, block: BlockId) -> int:
     """Return a block's number, one beyond the chain's end too."""
-    return block.number if block.number is not None else int(header_of(node, block).block_number)
+    return (
+        block.number if block.number is not None else int(resolve_header(node, block).block_number)
+    )

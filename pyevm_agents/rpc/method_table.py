@@ -17,62 +17,62 @@ from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    Read = Callable[[object, str], Any]
-    Answer = Callable[..., object]
+    ParamParser = Callable[[object, str], Any]
+    Handler = Callable[..., object]
 
 
-AnswerT = TypeVar("AnswerT", bound="Answer")
+HandlerT = TypeVar("HandlerT", bound="Handler")
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Optional:
+class OptionalParam:
     """A parameter that may be left out, or be null."""
 
-    read: Read
+    parse: ParamParser
     default: object
 
 
-def optional(read: Read, default: object = None) -> Optional:
+def optional(read: ParamParser, default: object = None) -> OptionalParam:
     """Let a parameter be left out."""
-    return Optional(read, default)
+    return OptionalParam(read, default)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Method:
+class RpcMethod:
     """A method of JSON-RPC."""
 
     name: str
-    answer: Answer
-    parameters: tuple[Read | Optional, ...]
+    handler: Handler
+    parameters: tuple[ParamParser | OptionalParam, ...]
     names: tuple[str, ...]
     is_quick: bool
-    """Whether it answers well within a millisecond; where it would wait it asks `Rpc` first."""
+    """Whether it answers well within a millisecond; to wait, it asks `RequestContext` first."""
 
     @property
     def description(self) -> str:
         """The first line of what its function says of itself."""
-        return (inspect.getdoc(self.answer) or "").split("\n", maxsplit=1)[0]
+        return (inspect.getdoc(self.handler) or "").split("\n", maxsplit=1)[0]
 
-    def arguments(self, params: Sequence[object] | Mapping[str, object]) -> list[object]:
+    def parse_arguments(self, params: Sequence[object] | Mapping[str, object]) -> list[object]:
         """Read the parameters of a request, by place or by name.
 
         Raises: RpcError: one is missing, too many, or not what it should be.
         """
-        values = [*params] if not hasattr(params, "keys") else self._by_place(params)  # type: ignore[arg-type]
+        values = [*params] if not hasattr(params, "keys") else self._order_by_position(params)  # type: ignore[arg-type]
         if len(values) > len(self.parameters):
             raise RpcError(
                 INVALID_PARAMS,
                 f"too many params: {self.name} takes at most {len(self.parameters)}, "
                 f"not {len(values)}",
             )
-        return [*self._read(values)]
+        return [*self._parse(values)]
 
-    def _read(self, values: Sequence[object]) -> Iterator[object]:
+    def _parse(self, values: Sequence[object]) -> Iterator[object]:
         for index, (parameter, name) in enumerate(zip(self.parameters, self.names, strict=True)):
             value = values[index] if index < len(values) else None
-            if isinstance(parameter, Optional):
-                yield parameter.default if value is None else parameter.read(value, name)
+            if isinstance(parameter, OptionalParam):
+                yield parameter.default if value is None else parameter.parse(value, name)
             elif index >= len(values):
                 raise RpcError(
                     INVALID_PARAMS, f"missing value for required argument {index}: {name}"
@@ -80,7 +80,7 @@ class Method:
             else:
                 yield parameter(value, name)
 
-    def _by_place(self, params: Mapping[str, object]) -> list[object]:
+    def _order_by_position(self, params: Mapping[str, object]) -> list[object]:
         unknown = [name for name in params if name not in self.names]
         if unknown:
             raise RpcError(
@@ -90,37 +90,37 @@ class Method:
         return [params.get(name) for name in self.names]
 
 
-class Table:
+class MethodTable:
     """Methods by name."""
 
     def __init__(self) -> None:
         """Begin empty."""
-        self.methods: dict[str, Method] = {}
+        self.methods: dict[str, RpcMethod] = {}
 
     def method(
-        self, *told: str | Read | Optional, is_quick: bool = False
-    ) -> Callable[[AnswerT], AnswerT]:
+        self, *told: str | ParamParser | OptionalParam, is_quick: bool = False
+    ) -> Callable[[HandlerT], HandlerT]:
         """Enter a function: under a name or several, with what reads its parameters."""
         names = [one for one in told if isinstance(one, str)]
         parameters = tuple(one for one in told if not isinstance(one, str))
 
-        def enter(answer: AnswerT) -> AnswerT:
+        def register(answer: HandlerT) -> HandlerT:
             called = [*inspect.signature(answer).parameters][1:]
             if len(called) != len(parameters):
                 raise TypeError(f"{names[0]}: {len(parameters)} readers for {called}")
             for name in names:
-                self.methods[name] = Method(
+                self.methods[name] = RpcMethod(
                     name=name,
-                    answer=answer,
+                    handler=answer,
                     parameters=parameters,
-                    names=tuple(map(_camel, called)),
+                    names=tuple(map(_to_camel_case, called)),
                     is_quick=is_quick,
                 )
             return answer
 
-        return enter
+        return register
 
 
-def _camel(name: str) -> str:
+def _to_camel_case(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)

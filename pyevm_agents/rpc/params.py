@@ -28,14 +28,14 @@ QUANTITY = re.compile(r"0x(0|[1-9a-fA-F][0-9a-fA-F]*)")
 HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
 HASH_BYTES, ADDRESS_BYTES = 32, 20
 UINT64, UINT256 = 2**64 - 1, 2**256 - 1
-REMEMBERED_CHECKSUMS = 4_096
+CACHED_CHECKSUMS = 4_096
 """Addresses whose checksum is remembered: a client names the same ones always."""
 
 SHOWN_CHARACTERS = 80
 """Of a bad value in a message."""
 
 
-def invalid(name: str, value: object, wanted: str) -> RpcError:
+def invalid_param_error(name: str, value: object, wanted: str) -> RpcError:
     """Return the error of a bad parameter."""
     shown = repr(value)
     if len(shown) > SHOWN_CHARACTERS:
@@ -57,118 +57,120 @@ class BlockId:
 LATEST, PENDING = BlockId(tag="latest"), BlockId(tag="pending")
 
 
-def quantity(value: object, name: str, most: int = UINT256) -> int:
+def parse_quantity(value: object, name: str, most: int = UINT256) -> int:
     """Read a quantity: hexadecimal without leading zeros; a plain number too, as tools send it."""
     if isinstance(value, int) and not isinstance(value, bool):
         number = value
     elif isinstance(value, str) and QUANTITY.fullmatch(value):
         number = int(value, 16)
     elif isinstance(value, str) and re.fullmatch(r"0x0[0-9a-fA-F]+", value):
-        raise invalid(name, value, "a quantity has no leading zeros")
+        raise invalid_param_error(name, value, "a quantity has no leading zeros")
     else:
-        raise invalid(name, value, 'want a quantity such as "0x1f"')
+        raise invalid_param_error(name, value, 'want a quantity such as "0x1f"')
     if not 0 <= number <= most:
-        raise invalid(name, value, f"want a quantity from 0 to {hex(most)}")
+        raise invalid_param_error(name, value, f"want a quantity from 0 to {hex(most)}")
     return number
 
 
-def uint64(value: object, name: str) -> int:
+def parse_uint64(value: object, name: str) -> int:
     """Read a quantity of at most 64 bits."""
-    return quantity(value, name, UINT64)
+    return parse_quantity(value, name, UINT64)
 
 
-def seconds(value: object, name: str) -> int:
+def parse_seconds(value: object, name: str) -> int:
     """Read a time or a time's length: a quantity, a number, or decimal digits in a text."""
     if isinstance(value, str) and value.isdecimal():
         value = int(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return quantity(value, name, UINT64)
+    return parse_quantity(value, name, UINT64)
 
 
-def data(value: object, name: str) -> bytes:
+def parse_data(value: object, name: str) -> bytes:
     """Read bytes of any length."""
     if not isinstance(value, str) or not HEX.fullmatch(value):
-        raise invalid(name, value, 'want bytes such as "0x00ff", two digits each')
+        raise invalid_param_error(name, value, 'want bytes such as "0x00ff", two digits each')
     return bytes.fromhex(value[2:])
 
 
-def hash32(value: object, name: str) -> bytes:
+def parse_hash32(value: object, name: str) -> bytes:
     """Read 32 bytes."""
-    read = data(value, name)
+    read = parse_data(value, name)
     if len(read) != HASH_BYTES:
-        raise invalid(name, value, f"want 32 bytes, not {len(read)}")
+        raise invalid_param_error(name, value, f"want 32 bytes, not {len(read)}")
     return read
 
 
-def slot(value: object, name: str) -> int:
+def parse_slot(value: object, name: str) -> int:
     """Read a storage slot: a quantity, or up to 32 bytes, with zeros in front or without."""
     if isinstance(value, str) and re.fullmatch(r"0x[0-9a-fA-F]{1,64}", value):
         return int(value, 16)
-    return quantity(value, name)
+    return parse_quantity(value, name)
 
 
-@lru_cache(REMEMBERED_CHECKSUMS)
-def _with_checksum(lowered: str) -> str:
+@lru_cache(CACHED_CHECKSUMS)
+def _add_checksum(lowered: str) -> str:
     return to_checksum_address(lowered)
 
 
-def address(value: object, name: str) -> Address:
+def parse_address(value: object, name: str) -> Address:
     """Read an address; one in mixed case must have its checksum (EIP-55)."""
     if not isinstance(value, str) or not re.fullmatch(r"0x[0-9a-fA-F]{40}", value):
-        raise invalid(name, value, "want an address: 0x and 40 hexadecimal digits")
-    if is_checksum_formatted_address(value) and _with_checksum(value.lower()) != value:
-        raise invalid(name, value, f"bad checksum: it would be {_with_checksum(value.lower())}")
+        raise invalid_param_error(name, value, "want an address: 0x and 40 hexadecimal digits")
+    if is_checksum_formatted_address(value) and _add_checksum(value.lower()) != value:
+        raise invalid_param_error(
+            name, value, f"bad checksum: it would be {_add_checksum(value.lower())}"
+        )
     return Address(bytes.fromhex(value[2:]))
 
 
-def boolean(value: object, name: str) -> bool:
+def parse_boolean(value: object, name: str) -> bool:
     """Read a truth value."""
     if not isinstance(value, bool):
-        raise invalid(name, value, "want true or false")
+        raise invalid_param_error(name, value, "want true or false")
     return value
 
 
-def text(value: object, name: str) -> str:
+def parse_text(value: object, name: str) -> str:
     """Read a text."""
     if not isinstance(value, str):
-        raise invalid(name, value, "want a text")
+        raise invalid_param_error(name, value, "want a text")
     return value
 
 
-def anything(value: object, name: str) -> object:  # noqa: ARG001 - as all readers
+def accept_any(value: object, name: str) -> object:  # noqa: ARG001 - as all readers
     """Take a value as it is."""
     return value
 
 
-def mapping(value: object, name: str) -> Mapping[str, object]:
+def parse_object(value: object, name: str) -> Mapping[str, object]:
     """Read an object."""
     if not isinstance(value, Mapping):
-        raise invalid(name, value, "want an object")
+        raise invalid_param_error(name, value, "want an object")
     return cast("Mapping[str, object]", value)
 
 
-def listed(value: object, name: str) -> list[object]:
+def parse_list(value: object, name: str) -> list[object]:
     """Read a list."""
     if not isinstance(value, list):
-        raise invalid(name, value, "want a list")
+        raise invalid_param_error(name, value, "want a list")
     return value
 
 
-def list_of(read: Callable[[object, str], object]) -> Callable[[object, str], list[object]]:
+def parse_list_of(read: Callable[[object, str], object]) -> Callable[[object, str], list[object]]:
     """Return a reader of lists of something."""
 
-    def read_list(value: object, name: str) -> list[object]:
-        items = listed(value, name)
+    def parse_items(value: object, name: str) -> list[object]:
+        items = parse_list(value, name)
         return [read(item, f"{name}[{index}]") for index, item in enumerate(items)]
 
-    return read_list
+    return parse_items
 
 
-def block(value: object, name: str) -> BlockId:
+def parse_block_id(value: object, name: str) -> BlockId:
     """Read which block is meant: a tag, a number, a hash, or an object with one of them."""
     if isinstance(value, Mapping):
-        return _block_of(value, name)
+        return _parse_block_object(value, name)
     if isinstance(value, str):
         for tag in TAGS:
             if value == tag:
@@ -176,20 +178,20 @@ def block(value: object, name: str) -> BlockId:
         if value == "":
             return LATEST
         if len(value) == 2 + 2 * HASH_BYTES:
-            return BlockId(hash=hash32(value, name))
+            return BlockId(hash=parse_hash32(value, name))
     try:
-        return BlockId(number=uint64(value, name))
+        return BlockId(number=parse_uint64(value, name))
     except RpcError as error:
         wanted = f'want a block: a number such as "0x1f", a hash, or {", ".join(TAGS)}'
-        raise invalid(name, value, wanted) from error
+        raise invalid_param_error(name, value, wanted) from error
 
 
-def _block_of(value: Mapping[str, object], name: str) -> BlockId:
+def _parse_block_object(value: Mapping[str, object], name: str) -> BlockId:
     if ("blockHash" in value) == ("blockNumber" in value):
-        raise invalid(name, dict(value), "want either blockHash or blockNumber")
+        raise invalid_param_error(name, dict(value), "want either blockHash or blockNumber")
     if "blockNumber" in value:
-        return block(value["blockNumber"], f"{name}.blockNumber")
-    canonical = boolean(value.get("requireCanonical", False), f"{name}.requireCanonical")
+        return parse_block_id(value["blockNumber"], f"{name}.blockNumber")
+    canonical = parse_boolean(value.get("requireCanonical", False), f"{name}.requireCanonical")
     return BlockId(
-        hash=hash32(value["blockHash"], f"{name}.blockHash"), requires_canonical=canonical
+        hash=parse_hash32(value["blockHash"], f"{name}.blockHash"), requires_canonical=canonical
     )

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 FAULT_SECONDS = 5.0
 """How long a request is not tried again."""
 
-RENEWING = ("agent_setScript", "agent_clearScript", "anvil_", "evm_", "hardhat_")
+INVALIDATING_PREFIXES = ("agent_setScript", "agent_clearScript", "anvil_", "evm_", "hardhat_")
 """What methods begin with after which a request may end otherwise."""
 
-TRYING = frozenset(
+REMEMBERED_METHODS = frozenset(
     {
         "agent_estimate",
         "debug_traceCall",
@@ -42,12 +42,12 @@ TRYING = frozenset(
 NO_RETRY = {"retry": False}
 """Data of a fault."""
 
-REVERTING = frozenset({"eth_call", "eth_estimateGas"})
+REVERT_METHODS = frozenset({"eth_call", "eth_estimateGas"})
 """Methods for which web3.py takes an error for a contract's revert where its data is an object, so
 that of a fault is in a list. Source: web3.py 8, `raise_contract_logic_error_on_revert`."""
 
 
-class Faults:
+class RecentFaults:
     """Faults of late, by request. All of it may be used in any thread."""
 
     def __init__(self, now: Callable[[], float] = monotonic) -> None:
@@ -56,30 +56,30 @@ class Faults:
         self._lock = threading.Lock()
         self._until: dict[bytes, tuple[float, str]] = {}
 
-    def require_none(self, method: str, params: Params) -> None:
+    def raise_if_recent(self, method: str, params: Params) -> None:
         """Refuse a request that the host failed on a moment ago.
 
         Raises: RpcError: it did; as it said then.
         """
-        if not self._until or method not in TRYING:
+        if not self._until or method not in REMEMBERED_METHODS:
             return
         with self._lock:
-            until, message = self._until.get(_key(method, params), (0.0, ""))
+            until, message = self._until.get(_hash_request(method, params), (0.0, ""))
         if self._now() < until:
-            raise fault_told(method, message)
+            raise fault_error(method, message)
 
-    def noted(self, method: str, params: Params, fault: EngineFault) -> RpcError:
+    def record(self, method: str, params: Params, fault: EngineFault) -> RpcError:
         """Take note of a fault; return how it is told."""
         now = self._now()
         with self._lock:
             self._until = {key: one for key, one in self._until.items() if one[0] > now}
-            if method in TRYING:
-                self._until[_key(method, params)] = now + FAULT_SECONDS, str(fault)
-        return fault_told(method, str(fault))
+            if method in REMEMBERED_METHODS:
+                self._until[_hash_request(method, params)] = now + FAULT_SECONDS, str(fault)
+        return fault_error(method, str(fault))
 
-    def asked(self, method: str) -> None:
+    def invalidate(self, method: str) -> None:
         """Forget all faults where a method changes what comes of the requests."""
-        if self._until and method.startswith(RENEWING):
+        if self._until and method.startswith(INVALIDATING_PREFIXES):
             self.forget()
 
     def forget(self) -> None:
@@ -88,11 +88,11 @@ class Faults:
             self._until.clear()
 
 
-def fault_told(method: str, message: str) -> RpcError:
+def fault_error(method: str, message: str) -> RpcError:
     """Return how a request is answered that the host failed on: as nothing that a contract does."""
-    data = [NO_RETRY] if method in REVERTING else NO_RETRY
+    data = [NO_RETRY] if method in REVERT_METHODS else NO_RETRY
     return RpcError(RESOURCE_UNAVAILABLE, message, data)
 
 
-def _key(method: str, params: Params) -> bytes:
+def _hash_request(method: str, params: Params) -> bytes:
     return hashlib.sha256(repr((method, params)).encode("utf-8", "surrogatepass")).digest()

@@ -10,7 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc.errors import SERVER_ERROR, RpcError
-from pyevm_agents.tracing import CallTree, FlatCallTracer, Place, selectively_traced_vm
+from pyevm_agents.tracing import (
+    CallTree,
+    FlatCallTracer,
+    TransactionLocation,
+    make_selectively_traced_vm,
+)
 from pyevm_agents.tracing.flat_call_tracer import PARITY
 
 if TYPE_CHECKING:
@@ -19,17 +24,17 @@ if TYPE_CHECKING:
 
     from eth.abc import SignedTransactionAPI
 
-    from pyevm_agents.chain import Record
-    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.chain import BlockRecord
+    from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
     from pyevm_agents.tracing import Tracer
 
     TracerT = TypeVar("TracerT", bound="Tracer")
-    Make = Callable[[Place, int], TracerT]
+    TracerFactory = Callable[[TransactionLocation, int], TracerT]
     """Returns a tracer for a place, and how many logs its block wrote before."""
 
 
-def mined(rpc: Rpc, transaction_hash: bytes) -> tuple[Record, int]:
+def find_mined(rpc: RequestContext, transaction_hash: bytes) -> tuple[BlockRecord, int]:
     """Return the block that holds a transaction, and its place there.
 
     Raises: RpcError: none does.
@@ -40,8 +45,11 @@ def mined(rpc: Rpc, transaction_hash: bytes) -> tuple[Record, int]:
     return found
 
 
-def traced(
-    rpc: Rpc, record: Record, make: Make[TracerT], indices: Iterable[int] | None = None
+def trace_transactions(
+    rpc: RequestContext,
+    record: BlockRecord,
+    make: TracerFactory[TracerT],
+    indices: Iterable[int] | None = None,
 ) -> list[TracerT]:
     """Execute a block up to the last of some transactions; return a tracer for each of them.
 
@@ -50,29 +58,33 @@ def traced(
     count = len(record.block.transactions)
     chosen = range(count) if indices is None else sorted(set(indices))
     logs = [len(receipt.logs) for receipt in record.receipts]
-    tracers = {index: make(place(record, index), sum(logs[:index])) for index in chosen}
+    tracers = {
+        index: make(locate_transaction(record, index), sum(logs[:index])) for index in chosen
+    }
     _replay(rpc, record, tracers)
     return [*tracers.values()]
 
 
-def traced_at(rpc: Rpc, record: Record, index: int, make: Make[TracerT]) -> TracerT:
+def trace_at_index(
+    rpc: RequestContext, record: BlockRecord, index: int, make: TracerFactory[TracerT]
+) -> TracerT:
     """Execute one transaction of a block, behind those before it; return its tracer."""
-    return traced(rpc, record, make, [index])[0]
+    return trace_transactions(rpc, record, make, [index])[0]
 
 
-def kept_logs(rpc: Rpc, record: Record) -> list[int]:
+def count_logs(rpc: RequestContext, record: BlockRecord) -> list[int]:
     """Return how many logs each transaction writes of a block that has no receipts yet."""
     trees = {index: CallTree() for index in range(len(record.block.transactions))}
     _replay(rpc, record, trees)
     return [
-        sum(len(node.logs) for node, failed in tree.nodes() if not failed)
+        sum(len(node.logs) for node, failed in tree.walk_nodes() if not failed)
         for tree in trees.values()
     ]
 
 
-def place(record: Record, index: int) -> Place:
+def locate_transaction(record: BlockRecord, index: int) -> TransactionLocation:
     """Return where a transaction stands."""
-    return Place(
+    return TransactionLocation(
         block_hash=record.block.header.hash,
         block_number=record.block.header.block_number,
         transaction_hash=record.block.transactions[index].hash,
@@ -80,13 +92,13 @@ def place(record: Record, index: int) -> Place:
     )
 
 
-def parity(at: Place, logs_before: int) -> FlatCallTracer:
+def parity_tracer(at: TransactionLocation, logs_before: int) -> FlatCallTracer:
     """Return a tracer that lists calls in Parity's form."""
     del logs_before
     return FlatCallTracer(PARITY, at)
 
 
-def flat(tracers: Sequence[FlatCallTracer]) -> list[Json]:
+def flatten_calls(tracers: Sequence[FlatCallTracer]) -> list[Json]:
     """Return the calls that flat tracers list, one list for all of them."""
     calls: list[Json] = []
     for tracer in tracers:
@@ -96,12 +108,14 @@ def flat(tracers: Sequence[FlatCallTracer]) -> list[Json]:
     return calls
 
 
-def _replay(rpc: Rpc, record: Record, tracers: dict[int, TracerT]) -> None:
+def _replay(rpc: RequestContext, record: BlockRecord, tracers: dict[int, TracerT]) -> None:
     if not tracers:
         return
     by_hash = {record.block.transactions[index].hash: tracer for index, tracer in tracers.items()}
 
-    def choose(transaction: SignedTransactionAPI) -> Tracer | None:
+    def choose_tracer(transaction: SignedTransactionAPI) -> Tracer | None:
         return by_hash.get(transaction.hash)
 
-    rpc.node.chain.replay(record, max(tracers), partial(selectively_traced_vm, choose=choose))
+    rpc.node.chain.replay(
+        record, max(tracers), partial(make_selectively_traced_vm, choose=choose_tracer)
+    )

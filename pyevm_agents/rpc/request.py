@@ -20,7 +20,7 @@ SHOWN_CHARACTERS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class JsonRpcRequest:
     """A request that is none has a refusal instead of a method."""
 
     id: object = None
@@ -30,38 +30,46 @@ class Request:
     refusal: RpcError | None = None
 
 
-def read_request(message: object) -> Request:
+def read_request(message: object) -> JsonRpcRequest:
     """Read one request, of a batch or alone."""
     if not isinstance(message, dict):
-        return _refused(None, f"a request is an object, not {shown(message)}")
+        return _refuse_request(None, f"a request is an object, not {describe_value(message)}")
     request_id = message.get("id")
     if isinstance(request_id, bool | dict | list):
-        return _refused(None, f"id is {shown(request_id)}; it must be a string or a number")
+        return _refuse_request(
+            None, f"id is {describe_value(request_id)}; it must be a string or a number"
+        )
     if (version := message.get("jsonrpc")) != "2.0":
-        return _refused(request_id, f'jsonrpc is {shown(version)}; it must be "2.0"')
+        return _refuse_request(
+            request_id, f'jsonrpc is {describe_value(version)}; it must be "2.0"'
+        )
     method = message.get("method")
     if not isinstance(method, str):
-        return _refused(request_id, f"method is {shown(method)}; it must be a string")
+        return _refuse_request(
+            request_id, f"method is {describe_value(method)}; it must be a string"
+        )
     params = message.get("params")
     if params is None:
         params = []
     is_notification = "id" not in message
     if not isinstance(params, list | dict):
-        reason = f"params is {shown(params)}; it must be a list or an object"
-        return Request(
+        reason = f"params is {describe_value(params)}; it must be a list or an object"
+        return JsonRpcRequest(
             id=request_id,
             is_notification=is_notification,
             method=method,
             refusal=RpcError(INVALID_PARAMS, reason),
         )
-    return Request(id=request_id, is_notification=is_notification, method=method, params=params)
+    return JsonRpcRequest(
+        id=request_id, is_notification=is_notification, method=method, params=params
+    )
 
 
-def _refused(request_id: object, reason: str) -> Request:
-    return Request(id=request_id, refusal=RpcError(INVALID_REQUEST, reason))
+def _refuse_request(request_id: object, reason: str) -> JsonRpcRequest:
+    return JsonRpcRequest(id=request_id, refusal=RpcError(INVALID_REQUEST, reason))
 
 
-def success(request_id: object, result: object) -> bytes:
+def encode_result(request_id: object, result: object) -> bytes:
     """Write the answer of a request that has a result.
 
     Raises:
@@ -70,7 +78,7 @@ def success(request_id: object, result: object) -> bytes:
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (encode(request_id), encode(result))
 
 
-def failure(request_id: object, error: RpcError) -> bytes:
+def encode_error(request_id: object, error: RpcError) -> bytes:
     """Write the answer of a request that has none.
 
     Raises:
@@ -82,7 +90,7 @@ def failure(request_id: object, error: RpcError) -> bytes:
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (encode(request_id), encode(fields))
 
 
-def shown(value: object) -> str:
+def describe_value(value: object) -> str:
     """Return a value of JSON in few characters, for a message."""
     if value is None:
         return "null or missing"

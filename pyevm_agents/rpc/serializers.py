@@ -13,11 +13,11 @@ from pyevm_agents.chain.transactions import (
     BLOB_TYPE,
     DYNAMIC_FEE_TYPE,
     SET_CODE_TYPE,
-    access_list_of,
-    authorizations_of,
     effective_gas_price,
+    get_access_list,
+    get_authorizations,
+    get_transaction_type,
     legacy_v,
-    type_of,
 )
 
 if TYPE_CHECKING:
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
 
     from eth.abc import BlockHeaderAPI, LogAPI, ReceiptAPI, SignedTransactionAPI
 
-    from pyevm_agents.chain import Record
+    from pyevm_agents.chain import BlockRecord
 
 Json = dict[str, object]
 
 
-def quantity(number: int) -> str:
+def encode_quantity(number: int) -> str:
     """Write a quantity."""
     return hex(number)
 
 
-def data(value: bytes) -> str:
+def encode_data(value: bytes) -> str:
     """Write bytes."""
     return "0x" + value.hex()
 
 
-def word(number: int) -> str:
+def encode_word(number: int) -> str:
     """Write a number as 32 bytes."""
     return f"0x{number:064x}"
 
 
-def address(value: bytes) -> str | None:
+def encode_address(value: bytes) -> str | None:
     """Write an address; null for none."""
     return "0x" + value.hex() if value else None
 
@@ -64,122 +64,130 @@ HEADER_HASHES: Mapping[str, str] = {
 }
 
 
-def header_json(header: BlockHeaderAPI) -> Json:
+def serialize_header(header: BlockHeaderAPI) -> Json:
     """Write a header."""
     fields = header.as_dict()
     form: Json = {
-        "number": quantity(header.block_number),
-        "hash": data(header.hash),
-        "parentHash": data(header.parent_hash),
-        "sha3Uncles": data(header.uncles_hash),
-        "miner": data(header.coinbase),
-        "stateRoot": data(header.state_root),
-        "transactionsRoot": data(header.transaction_root),
-        "receiptsRoot": data(header.receipt_root),
-        "logsBloom": bloom_json(header.bloom),
-        "difficulty": quantity(header.difficulty),
-        "gasLimit": quantity(header.gas_limit),
-        "gasUsed": quantity(header.gas_used),
-        "timestamp": quantity(header.timestamp),
-        "extraData": data(header.extra_data),
-        "mixHash": data(header.mix_hash),
-        "nonce": data(header.nonce),
+        "number": encode_quantity(header.block_number),
+        "hash": encode_data(header.hash),
+        "parentHash": encode_data(header.parent_hash),
+        "sha3Uncles": encode_data(header.uncles_hash),
+        "miner": encode_data(header.coinbase),
+        "stateRoot": encode_data(header.state_root),
+        "transactionsRoot": encode_data(header.transaction_root),
+        "receiptsRoot": encode_data(header.receipt_root),
+        "logsBloom": encode_bloom(header.bloom),
+        "difficulty": encode_quantity(header.difficulty),
+        "gasLimit": encode_quantity(header.gas_limit),
+        "gasUsed": encode_quantity(header.gas_used),
+        "timestamp": encode_quantity(header.timestamp),
+        "extraData": encode_data(header.extra_data),
+        "mixHash": encode_data(header.mix_hash),
+        "nonce": encode_data(header.nonce),
     }
-    form |= {told: quantity(fields[name]) for name, told in HEADER_FIELDS.items() if name in fields}
-    form |= {told: data(fields[name]) for name, told in HEADER_HASHES.items() if name in fields}
+    form |= {
+        told: encode_quantity(fields[name])
+        for name, told in HEADER_FIELDS.items()
+        if name in fields
+    }
+    form |= {
+        told: encode_data(fields[name]) for name, told in HEADER_HASHES.items() if name in fields
+    }
     return form
 
 
-def block_json(record: Record, *, is_full: bool) -> Json:
+def serialize_block(record: BlockRecord, *, is_full: bool) -> Json:
     """Write a block, with whole transactions or their hashes."""
     block = record.block
-    form = header_json(block.header)
-    form["size"] = quantity(len(rlp.encode(block)))
-    form["uncles"] = [data(uncle.hash) for uncle in block.uncles]
+    form = serialize_header(block.header)
+    form["size"] = encode_quantity(len(rlp.encode(block)))
+    form["uncles"] = [encode_data(uncle.hash) for uncle in block.uncles]
     if is_full:
         form["transactions"] = [
-            transaction_json(transaction, record, index)
+            serialize_transaction(transaction, record, index)
             for index, transaction in enumerate(block.transactions)
         ]
     else:
-        form["transactions"] = [data(one.hash) for one in block.transactions]
+        form["transactions"] = [encode_data(one.hash) for one in block.transactions]
     if "withdrawals_root" in block.header.as_dict():
         form["withdrawals"] = [
             {
-                "index": quantity(one.index),
-                "validatorIndex": quantity(one.validator_index),
-                "address": data(one.address),
-                "amount": quantity(one.amount),
+                "index": encode_quantity(one.index),
+                "validatorIndex": encode_quantity(one.validator_index),
+                "address": encode_data(one.address),
+                "amount": encode_quantity(one.amount),
             }
             for one in block.withdrawals
         ]
     return form
 
 
-def transaction_json(
-    transaction: SignedTransactionAPI, record: Record | None = None, index: int = 0
+def serialize_transaction(
+    transaction: SignedTransactionAPI, record: BlockRecord | None = None, index: int = 0
 ) -> Json:
     """Write a transaction, with its place in a block, or none while it waits."""
-    kind = type_of(transaction)
+    kind = get_transaction_type(transaction)
     header = None if record is None else record.block.header
     form: Json = {
-        "blockHash": None if header is None else data(header.hash),
-        "blockNumber": None if header is None else quantity(header.block_number),
-        "transactionIndex": None if header is None else quantity(index),
-        "hash": data(transaction.hash),
-        "type": quantity(kind),
-        "nonce": quantity(transaction.nonce),
-        "from": data(transaction.sender),
-        "to": address(transaction.to),
-        "value": quantity(transaction.value),
-        "gas": quantity(transaction.gas),
-        "input": data(transaction.data),
-        "r": quantity(transaction.r),
-        "s": quantity(transaction.s),
+        "blockHash": None if header is None else encode_data(header.hash),
+        "blockNumber": None if header is None else encode_quantity(header.block_number),
+        "transactionIndex": None if header is None else encode_quantity(index),
+        "hash": encode_data(transaction.hash),
+        "type": encode_quantity(kind),
+        "nonce": encode_quantity(transaction.nonce),
+        "from": encode_data(transaction.sender),
+        "to": encode_address(transaction.to),
+        "value": encode_quantity(transaction.value),
+        "gas": encode_quantity(transaction.gas),
+        "input": encode_data(transaction.data),
+        "r": encode_quantity(transaction.r),
+        "s": encode_quantity(transaction.s),
     }
     base_fee = None if header is None else header.as_dict().get("base_fee_per_gas")
-    form["gasPrice"] = quantity(effective_gas_price(transaction, base_fee))
+    form["gasPrice"] = encode_quantity(effective_gas_price(transaction, base_fee))
     if kind == 0:
-        form["v"] = quantity(legacy_v(transaction))
+        form["v"] = encode_quantity(legacy_v(transaction))
         if transaction.chain_id is not None:
-            form["chainId"] = quantity(transaction.chain_id)
+            form["chainId"] = encode_quantity(transaction.chain_id)
         return form
     form |= {
-        "chainId": quantity(transaction.chain_id or 0),
-        "v": quantity(transaction.y_parity),
-        "yParity": quantity(transaction.y_parity),
-        "accessList": access_list_json(transaction),
+        "chainId": encode_quantity(transaction.chain_id or 0),
+        "v": encode_quantity(transaction.y_parity),
+        "yParity": encode_quantity(transaction.y_parity),
+        "accessList": serialize_access_list(transaction),
     }
     if kind >= DYNAMIC_FEE_TYPE:
-        form["maxFeePerGas"] = quantity(transaction.max_fee_per_gas)
-        form["maxPriorityFeePerGas"] = quantity(transaction.max_priority_fee_per_gas)
+        form["maxFeePerGas"] = encode_quantity(transaction.max_fee_per_gas)
+        form["maxPriorityFeePerGas"] = encode_quantity(transaction.max_priority_fee_per_gas)
     if kind == BLOB_TYPE:
-        form["maxFeePerBlobGas"] = quantity(transaction.max_fee_per_blob_gas)
-        form["blobVersionedHashes"] = [data(one) for one in transaction.blob_versioned_hashes]
+        form["maxFeePerBlobGas"] = encode_quantity(transaction.max_fee_per_blob_gas)
+        form["blobVersionedHashes"] = [
+            encode_data(one) for one in transaction.blob_versioned_hashes
+        ]
     if kind == SET_CODE_TYPE:
         form["authorizationList"] = [
             {
-                "chainId": quantity(one.chain_id),
-                "address": data(one.address),
-                "nonce": quantity(one.nonce),
-                "yParity": quantity(one.y_parity),
-                "r": quantity(one.r),
-                "s": quantity(one.s),
+                "chainId": encode_quantity(one.chain_id),
+                "address": encode_data(one.address),
+                "nonce": encode_quantity(one.nonce),
+                "yParity": encode_quantity(one.y_parity),
+                "r": encode_quantity(one.r),
+                "s": encode_quantity(one.s),
             }
-            for one in authorizations_of(transaction)
+            for one in get_authorizations(transaction)
         ]
     return form
 
 
-def access_list_json(transaction: SignedTransactionAPI) -> list[Json]:
+def serialize_access_list(transaction: SignedTransactionAPI) -> list[Json]:
     """Write a transaction's access list."""
     return [
-        {"address": data(one), "storageKeys": [word(slot) for slot in slots]}
-        for one, slots in access_list_of(transaction)
+        {"address": encode_data(one), "storageKeys": [encode_word(slot) for slot in slots]}
+        for one, slots in get_access_list(transaction)
     ]
 
 
-def receipts_json(record: Record, blob_base_fee: int | None) -> Iterator[Json]:
+def serialize_receipts(record: BlockRecord, blob_base_fee: int | None) -> Iterator[Json]:
     """Write the receipts of a block's transactions."""
     header, before_gas, before_logs = record.block.header, 0, 0
     for index, (transaction, receipt) in enumerate(
@@ -187,73 +195,75 @@ def receipts_json(record: Record, blob_base_fee: int | None) -> Iterator[Json]:
     ):
         base_fee = header.as_dict().get("base_fee_per_gas")
         form: Json = {
-            "blockHash": data(header.hash),
-            "blockNumber": quantity(header.block_number),
-            "transactionHash": data(transaction.hash),
-            "transactionIndex": quantity(index),
-            "type": quantity(type_of(transaction)),
-            "from": data(transaction.sender),
-            "to": address(transaction.to),
-            "contractAddress": None if transaction.to else data(created_address(transaction)),
-            "gasUsed": quantity(receipt.gas_used - before_gas),
-            "cumulativeGasUsed": quantity(receipt.gas_used),
-            "effectiveGasPrice": quantity(effective_gas_price(transaction, base_fee)),
-            "logsBloom": bloom_json(receipt.bloom),
-            "logs": logs_json(record, index, before_logs),
+            "blockHash": encode_data(header.hash),
+            "blockNumber": encode_quantity(header.block_number),
+            "transactionHash": encode_data(transaction.hash),
+            "transactionIndex": encode_quantity(index),
+            "type": encode_quantity(get_transaction_type(transaction)),
+            "from": encode_data(transaction.sender),
+            "to": encode_address(transaction.to),
+            "contractAddress": None
+            if transaction.to
+            else encode_data(compute_create_address(transaction)),
+            "gasUsed": encode_quantity(receipt.gas_used - before_gas),
+            "cumulativeGasUsed": encode_quantity(receipt.gas_used),
+            "effectiveGasPrice": encode_quantity(effective_gas_price(transaction, base_fee)),
+            "logsBloom": encode_bloom(receipt.bloom),
+            "logs": serialize_logs(record, index, before_logs),
         }
-        form |= _outcome(receipt)
-        if type_of(transaction) == BLOB_TYPE:
-            form["blobGasUsed"] = quantity(BLOB_GAS * len(transaction.blob_versioned_hashes))
-            form["blobGasPrice"] = quantity(blob_base_fee or 0)
+        form |= _serialize_outcome(receipt)
+        if get_transaction_type(transaction) == BLOB_TYPE:
+            form["blobGasUsed"] = encode_quantity(BLOB_GAS * len(transaction.blob_versioned_hashes))
+            form["blobGasPrice"] = encode_quantity(blob_base_fee or 0)
         before_gas = receipt.gas_used
         before_logs += len(receipt.logs)
         yield form
 
 
-def _outcome(receipt: ReceiptAPI) -> Json:
+def _serialize_outcome(receipt: ReceiptAPI) -> Json:
     root = receipt.state_root
     if len(root) == len(keccak(b"")):
-        return {"root": data(root)}  # Before Byzantium.
-    return {"status": quantity(int.from_bytes(root, "big"))}
+        return {"root": encode_data(root)}  # Before Byzantium.
+    return {"status": encode_quantity(int.from_bytes(root, "big"))}
 
 
-def logs_json(record: Record, index: int, before: int) -> list[Json]:
+def serialize_logs(record: BlockRecord, index: int, before: int) -> list[Json]:
     """Write the logs of a transaction, `before` of its block standing before them."""
     header, transaction = record.block.header, record.block.transactions[index]
     return [
-        log_json(log)
+        serialize_log(log)
         | {
-            "blockHash": data(header.hash),
-            "blockNumber": quantity(header.block_number),
-            "blockTimestamp": quantity(header.timestamp),
-            "transactionHash": data(transaction.hash),
-            "transactionIndex": quantity(index),
-            "logIndex": quantity(before + position),
+            "blockHash": encode_data(header.hash),
+            "blockNumber": encode_quantity(header.block_number),
+            "blockTimestamp": encode_quantity(header.timestamp),
+            "transactionHash": encode_data(transaction.hash),
+            "transactionIndex": encode_quantity(index),
+            "logIndex": encode_quantity(before + position),
             "removed": False,
         }
         for position, log in enumerate(record.receipts[index].logs)
     ]
 
 
-def log_json(log: LogAPI) -> Json:
+def serialize_log(log: LogAPI) -> Json:
     """Write what a log says."""
     return {
-        "address": data(log.address),
-        "topics": [word(topic) for topic in log.topics],
-        "data": data(log.data),
+        "address": encode_data(log.address),
+        "topics": [encode_word(topic) for topic in log.topics],
+        "data": encode_data(log.data),
     }
 
 
-def bloom_json(bloom: int) -> str:
+def encode_bloom(bloom: int) -> str:
     """Write a bloom filter."""
     return f"0x{bloom:0512x}"
 
 
-def may_hold(bloom: int, value: bytes) -> bool:
+def is_in_bloom(bloom: int, value: bytes) -> bool:
     """Whether a bloom filter admits that something is in a block."""
     return value in BloomFilter(bloom)
 
 
-def created_address(transaction: SignedTransactionAPI) -> bytes:
+def compute_create_address(transaction: SignedTransactionAPI) -> bytes:
     """Return the address of the contract that a transaction creates."""
     return bytes(keccak(rlp.encode([transaction.sender, transaction.nonce]))[12:])

@@ -14,27 +14,29 @@ from pyevm_agents.rpc.errors import (
     METHOD_NOT_FOUND,
     SERVER_ERROR,
     RpcError,
-    request_refused,
+    convert_request_error,
 )
-from pyevm_agents.rpc.recent_faults import Faults
+from pyevm_agents.rpc.recent_faults import RecentFaults
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pyevm_agents.rpc.context import Rpc
-    from pyevm_agents.rpc.method_table import Method
+    from pyevm_agents.rpc.context import RequestContext
+    from pyevm_agents.rpc.method_table import RpcMethod
     from pyevm_agents.rpc.session import Session
 
 
 class NodeService:
     """Answers requests about a node. All of it may be used in any thread."""
 
-    def __init__(self, rpc: Rpc, methods: Mapping[str, Method], absent: Mapping[str, str]) -> None:
+    def __init__(
+        self, rpc: RequestContext, methods: Mapping[str, RpcMethod], absent: Mapping[str, str]
+    ) -> None:
         """Take what methods answer from, the methods, and why others are not there."""
         self._rpc = rpc
         self._methods = methods
-        self._absent = absent
-        self._faults = Faults()
+        self._unsupported_reasons = absent
+        self._faults = RecentFaults()
 
     def forget_faults(self) -> None:
         """Try again from now on what the host failed on a moment ago."""
@@ -59,24 +61,24 @@ class NodeService:
         """
         known = self._methods.get(method)
         if known is None:
-            reason = self._absent.get(method)
+            reason = self._unsupported_reasons.get(method)
             told = f"the method {method} does not exist/is not available"
             raise RpcError(METHOD_NOT_FOUND, f"{told}: {reason}" if reason else told)
-        arguments = known.arguments(params)
-        self._faults.asked(method)
-        self._faults.require_none(method, params)
+        arguments = known.parse_arguments(params)
+        self._faults.invalidate(method)
+        self._faults.raise_if_recent(method, params)
         try:
-            return known.answer(self._rpc.of(session, may_wait=may_wait), *arguments)
+            return known.handler(self._rpc.for_session(session, may_wait=may_wait), *arguments)
         except PoolError as error:
             raise RpcError(SERVER_ERROR, str(error)) from error
         except RequestError as error:
-            raise request_refused(error) from error
+            raise convert_request_error(error) from error
         except BlockNotFoundError as error:
             raise RpcError(SERVER_ERROR, str(error)) from error
         except ConfigError as error:
             raise RpcError(INVALID_PARAMS, str(error)) from error
         except EngineFault as error:
-            raise self._faults.noted(method, params, error) from error
+            raise self._faults.record(method, params, error) from error
         except GrammarViolationError as error:
             fault = EngineFault(f"the model said what its grammar excludes: {error}")
-            raise self._faults.noted(method, params, fault) from error
+            raise self._faults.record(method, params, fault) from error

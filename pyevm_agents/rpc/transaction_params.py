@@ -9,20 +9,20 @@ from eth.exceptions import UnrecognizedTransactionType
 from eth.vm.forks.prague.transactions import Authorization
 from eth_utils import ValidationError
 
-from pyevm_agents.chain.blob_sidecar import without_blobs
+from pyevm_agents.chain.blob_sidecar import strip_blobs
 from pyevm_agents.chain.calls import AccountOverride, BlockOverride
 from pyevm_agents.node.transaction_defaults import TransactionRequest
-from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError, words
+from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError, error_text
 from pyevm_agents.rpc.params import (
-    address,
-    data,
-    hash32,
-    invalid,
-    listed,
-    mapping,
-    quantity,
-    slot,
-    uint64,
+    invalid_param_error,
+    parse_address,
+    parse_data,
+    parse_hash32,
+    parse_list,
+    parse_object,
+    parse_quantity,
+    parse_slot,
+    parse_uint64,
 )
 
 if TYPE_CHECKING:
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     Read = Callable[[object, str], Any]
 
 BLOCK_FIELDS: Mapping[str, tuple[str, Read]] = {
-    "number": ("number", uint64),
-    "time": ("timestamp_seconds", uint64),
-    "gasLimit": ("gas_limit", uint64),
-    "feeRecipient": ("coinbase", address),
-    "prevRandao": ("prev_randao", hash32),
-    "baseFeePerGas": ("base_fee_wei", quantity),
-    "blobBaseFee": ("blob_base_fee_wei", quantity),
+    "number": ("number", parse_uint64),
+    "time": ("timestamp_seconds", parse_uint64),
+    "gasLimit": ("gas_limit", parse_uint64),
+    "feeRecipient": ("coinbase", parse_address),
+    "prevRandao": ("prev_randao", parse_hash32),
+    "baseFeePerGas": ("base_fee_wei", parse_quantity),
+    "blobBaseFee": ("blob_base_fee_wei", parse_quantity),
 }
 """What a block can be told. Source: execution-apis, `BlockOverrides`."""
 
@@ -53,39 +53,43 @@ UNREADABLE = (
 )
 """py-evm's errors about bytes that are not a transaction."""
 
-OTHER_NAMES = {"coinbase": "feeRecipient", "random": "prevRandao", "baseFee": "baseFeePerGas"}
+BLOCK_FIELD_ALIASES = {
+    "coinbase": "feeRecipient",
+    "random": "prevRandao",
+    "baseFee": "baseFeePerGas",
+}
 """How anvil and older geths call some of them."""
 
 
-def asked(value: object, name: str) -> TransactionRequest:
+def parse_transaction_request(value: object, name: str) -> TransactionRequest:
     """Read a transaction object."""
-    form = mapping(value, name)
+    form = parse_object(value, name)
 
-    def told(key: str, read: Read) -> Any:  # noqa: ANN401 - what the reader returns
-        return _if_told(form, key, read, name)
+    def parse_field(key: str, read: Read) -> Any:  # noqa: ANN401 - what the reader returns
+        return _parse_optional(form, key, read, name)
 
-    data_field, input_field = told("data", data), told("input", data)
+    data_field, input_field = parse_field("data", parse_data), parse_field("input", parse_data)
     if None not in (data_field, input_field) and data_field != input_field:
-        raise invalid(name, dict(form), "data and input differ; give one of them")
+        raise invalid_param_error(name, dict(form), "data and input differ; give one of them")
     to = form.get("to")
-    if told("gasPrice", quantity) is not None and "maxFeePerGas" in form:
-        raise invalid(name, dict(form), "give gasPrice or maxFeePerGas, not both")
+    if parse_field("gasPrice", parse_quantity) is not None and "maxFeePerGas" in form:
+        raise invalid_param_error(name, dict(form), "give gasPrice or maxFeePerGas, not both")
     return TransactionRequest(
-        chain_id=told("chainId", quantity),
-        sender=told("from", address),
-        to=None if to in (None, "0x") else address(to, f"{name}.to"),
+        chain_id=parse_field("chainId", parse_quantity),
+        sender=parse_field("from", parse_address),
+        to=None if to in (None, "0x") else parse_address(to, f"{name}.to"),
         data=input_field or data_field or b"",
-        value_wei=told("value", quantity) or 0,
-        gas=told("gas", uint64),
-        gas_price_wei=told("gasPrice", quantity),
-        max_fee_wei=told("maxFeePerGas", quantity),
-        max_priority_fee_wei=told("maxPriorityFeePerGas", quantity),
-        nonce=told("nonce", uint64),
-        access_list=told("accessList", access_list),
-        kind=told("type", uint64),
-        max_blob_fee_wei=told("maxFeePerBlobGas", quantity),
-        blob_hashes=told("blobVersionedHashes", blob_hashes),
-        authorizations=told("authorizationList", authorizations),
+        value_wei=parse_field("value", parse_quantity) or 0,
+        gas=parse_field("gas", parse_uint64),
+        gas_price_wei=parse_field("gasPrice", parse_quantity),
+        max_fee_wei=parse_field("maxFeePerGas", parse_quantity),
+        max_priority_fee_wei=parse_field("maxPriorityFeePerGas", parse_quantity),
+        nonce=parse_field("nonce", parse_uint64),
+        access_list=parse_field("accessList", parse_access_list),
+        kind=parse_field("type", parse_uint64),
+        max_blob_fee_wei=parse_field("maxFeePerBlobGas", parse_quantity),
+        blob_hashes=parse_field("blobVersionedHashes", parse_blob_hashes),
+        authorizations=parse_field("authorizationList", parse_authorizations),
     )
 
 
@@ -98,95 +102,101 @@ def decode_transaction(raw: bytes, builder: type[TransactionBuilderAPI]) -> Sign
     if not raw:
         raise RpcError(INVALID_PARAMS, "empty transaction data")
     try:
-        transaction: SignedTransactionAPI = builder.decode(without_blobs(raw))
+        transaction: SignedTransactionAPI = builder.decode(strip_blobs(raw))
         transaction.sender  # noqa: B018 - recovers it
     except UNREADABLE as error:
         raise RpcError(
-            INVALID_PARAMS, f"failed to decode signed transaction: {words(error)}"
+            INVALID_PARAMS, f"failed to decode signed transaction: {error_text(error)}"
         ) from error
     return transaction
 
 
-def access_list(value: object, name: str) -> tuple[tuple[Address, tuple[int, ...]], ...]:
+def parse_access_list(value: object, name: str) -> tuple[tuple[Address, tuple[int, ...]], ...]:
     """Read an access list (EIP-2930)."""
     entries = []
-    for index, entry in enumerate(listed(value, name)):
+    for index, entry in enumerate(parse_list(value, name)):
         at = f"{name}[{index}]"
-        form = mapping(entry, at)
-        keys = listed(form.get("storageKeys") or [], f"{at}.storageKeys")
-        slots = tuple(slot(key, f"{at}.storageKeys[{i}]") for i, key in enumerate(keys))
-        entries.append((address(form.get("address"), f"{at}.address"), slots))
+        form = parse_object(entry, at)
+        keys = parse_list(form.get("storageKeys") or [], f"{at}.storageKeys")
+        slots = tuple(parse_slot(key, f"{at}.storageKeys[{i}]") for i, key in enumerate(keys))
+        entries.append((parse_address(form.get("address"), f"{at}.address"), slots))
     return tuple(entries)
 
 
-def blob_hashes(value: object, name: str) -> tuple[bytes, ...]:
+def parse_blob_hashes(value: object, name: str) -> tuple[bytes, ...]:
     """Read the hashes of blobs (EIP-4844)."""
-    return tuple(hash32(one, f"{name}[{i}]") for i, one in enumerate(listed(value, name)))
+    return tuple(parse_hash32(one, f"{name}[{i}]") for i, one in enumerate(parse_list(value, name)))
 
 
-def authorizations(value: object, name: str) -> tuple[Authorization, ...]:
+def parse_authorizations(value: object, name: str) -> tuple[Authorization, ...]:
     """Read signed authorizations (EIP-7702)."""
     read = []
-    for index, entry in enumerate(listed(value, name)):
+    for index, entry in enumerate(parse_list(value, name)):
         at = f"{name}[{index}]"
-        form = mapping(entry, at)
+        form = parse_object(entry, at)
         y_parity = form.get("yParity", form.get("v"))
         read.append(
             Authorization(
-                chain_id=quantity(form.get("chainId"), f"{at}.chainId"),
-                address=address(form.get("address"), f"{at}.address"),
-                nonce=uint64(form.get("nonce"), f"{at}.nonce"),
-                y_parity=quantity(y_parity, f"{at}.yParity", most=255),
-                r=slot(form.get("r"), f"{at}.r"),
-                s=slot(form.get("s"), f"{at}.s"),
+                chain_id=parse_quantity(form.get("chainId"), f"{at}.chainId"),
+                address=parse_address(form.get("address"), f"{at}.address"),
+                nonce=parse_uint64(form.get("nonce"), f"{at}.nonce"),
+                y_parity=parse_quantity(y_parity, f"{at}.yParity", most=255),
+                r=parse_slot(form.get("r"), f"{at}.r"),
+                s=parse_slot(form.get("s"), f"{at}.s"),
             )
         )
     return tuple(read)
 
 
-def overrides(value: object, name: str) -> dict[Address, AccountOverride]:
+def parse_state_overrides(value: object, name: str) -> dict[Address, AccountOverride]:
     """Read what accounts are said to be for a call."""
     read = {}
-    for key, told in mapping(value, name).items():
+    for key, told in parse_object(value, name).items():
         at = f"{name}.{key}"
-        form = mapping(told, at)
+        form = parse_object(told, at)
         unknown = set(form) - {"balance", "nonce", "code", "state", "stateDiff"}
         if unknown:
-            raise invalid(at, dict(form), f"no such override: {', '.join(sorted(unknown))}")
+            raise invalid_param_error(
+                at, dict(form), f"no such override: {', '.join(sorted(unknown))}"
+            )
         if "state" in form and "stateDiff" in form:
-            raise invalid(at, dict(form), "give state or stateDiff, not both")
-        read[address(key, at)] = AccountOverride(
-            balance_wei=_if_told(form, "balance", quantity, at),
-            nonce=_if_told(form, "nonce", uint64, at),
-            code=_if_told(form, "code", data, at),
-            storage=_if_told(form, "state", _slots, at),
-            storage_diff=_if_told(form, "stateDiff", _slots, at) or {},
+            raise invalid_param_error(at, dict(form), "give state or stateDiff, not both")
+        read[parse_address(key, at)] = AccountOverride(
+            balance_wei=_parse_optional(form, "balance", parse_quantity, at),
+            nonce=_parse_optional(form, "nonce", parse_uint64, at),
+            code=_parse_optional(form, "code", parse_data, at),
+            storage=_parse_optional(form, "state", _parse_slots, at),
+            storage_diff=_parse_optional(form, "stateDiff", _parse_slots, at) or {},
         )
     return read
 
 
-def _if_told(form: Mapping[str, object], key: str, read: Read, at: str) -> Any:  # noqa: ANN401 - what the reader returns
+def _parse_optional(form: Mapping[str, object], key: str, read: Read, at: str) -> Any:  # noqa: ANN401 - what the reader returns
     return None if form.get(key) is None else read(form[key], f"{at}.{key}")
 
 
-def _slots(value: object, name: str) -> dict[int, int]:
-    form = mapping(value, name)
-    return {slot(key, name): slot(told, f"{name}.{key}") for key, told in form.items()}
+def _parse_slots(value: object, name: str) -> dict[int, int]:
+    form = parse_object(value, name)
+    return {parse_slot(key, name): parse_slot(told, f"{name}.{key}") for key, told in form.items()}
 
 
-def block_override(value: object, name: str) -> BlockOverride:
+def parse_block_override(value: object, name: str) -> BlockOverride:
     """Read what a call's block is said to be."""
-    form = {OTHER_NAMES.get(key, key): told for key, told in mapping(value, name).items()}
-    return BlockOverride(**block_fields(form, BLOCK_FIELDS, name))
+    form = {
+        BLOCK_FIELD_ALIASES.get(key, key): told for key, told in parse_object(value, name).items()
+    }
+    return BlockOverride(**parse_block_fields(form, BLOCK_FIELDS, name))
 
 
-def block_fields(
+def parse_block_fields(
     form: Mapping[str, object], fields: Mapping[str, tuple[str, Read]], name: str
 ) -> dict[str, Any]:
     """Read those of a block's fields that are told, by the names that they have in Python."""
     unknown = set(form) - set(fields)
     if unknown:
-        raise invalid(name, dict(form), f"no such override: {', '.join(sorted(unknown))}")
+        raise invalid_param_error(
+            name, dict(form), f"no such override: {', '.join(sorted(unknown))}"
+        )
     return {
         field: read(form[key], f"{name}.{key}")
         for key, (field, read) in fields.items()

@@ -22,7 +22,7 @@ NO_NETWORK = "the node has no peers"
 NO_FILES = "where the node keeps its files is told to nobody over the network"
 NO_SERVER = "the server starts and stops with its process"
 
-ABSENT: Mapping[str, str] = {
+UNSUPPORTED_METHODS: Mapping[str, str] = {
     "anvil_setRpcUrl": NO_FORK,
     "anvil_setChainId": "the chain id is part of genesis: start the node with --chain-id",
     "anvil_setMinGasPrice": "not supported when EIP-1559 is active: set the base fee "

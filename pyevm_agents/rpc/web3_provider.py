@@ -18,7 +18,7 @@ from web3.providers.async_base import AsyncJSONBaseProvider
 from web3.providers.persistent import PersistentConnectionProvider
 
 from pyevm_agents.rpc.codec import encode
-from pyevm_agents.rpc.dispatcher import Dispatcher, Work
+from pyevm_agents.rpc.dispatcher import DeferredResponse, Dispatcher
 from pyevm_agents.rpc.session import Session
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class AgentProvider(JSONBaseProvider):
     """A provider whose requests are answered in the thread that makes them."""
 
     def __init__(self, service: Service) -> None:
-        """Take what answers: `node_service(node)`."""
+        """Take what answers: `build_node_service(node)`."""
         super().__init__()
         self._dispatcher = Dispatcher(service)
         self._session = Session(IN_PROCESS)
@@ -61,8 +61,8 @@ class AgentProvider(JSONBaseProvider):
         self._session.close()
 
     def _answer(self, body: bytes) -> bytes:
-        begun = self._dispatcher.begin(body, self._session)
-        answer = begun() if isinstance(begun, Work) else begun
+        begun = self._dispatcher.handle(body, self._session)
+        answer = begun() if isinstance(begun, DeferredResponse) else begun
         assert answer is not None  # noqa: S101 - web3.py sends no notification
         return answer
 
@@ -71,7 +71,7 @@ class AsyncAgentProvider(AsyncJSONBaseProvider):
     """A provider whose requests are answered in threads while the loop goes on."""
 
     def __init__(self, service: Service) -> None:
-        """Take what answers: `node_service(node)`."""
+        """Take what answers: `build_node_service(node)`."""
         super().__init__()
         self._dispatcher = Dispatcher(service)
         self._session = Session(IN_PROCESS)
@@ -83,12 +83,14 @@ class AsyncAgentProvider(AsyncJSONBaseProvider):
     async def make_request(self, method: RPCEndpoint, params: Any) -> RPCResponse:  # noqa: ANN401 - web3's
         """Answer a request."""
         body = self.encode_rpc_request(method, params)
-        return self.decode_rpc_response(await _answered(self._dispatcher, body, self._session))
+        return self.decode_rpc_response(
+            await _answer_message(self._dispatcher, body, self._session)
+        )
 
     async def make_batch_request(self, requests: Requests) -> RPCResponse:
         """Answer several requests, one after the other; return a list of responses."""
         body = self.encode_batch_rpc_request(requests)
-        answer = await _answered(self._dispatcher, body, self._session)
+        answer = await _answer_message(self._dispatcher, body, self._session)
         return self.decode_rpc_response(answer)
 
     def close(self) -> None:
@@ -103,7 +105,7 @@ class PersistentAgentProvider(PersistentConnectionProvider):
     """What web3.py calls it in its log."""
 
     def __init__(self, service: Service, **options: Any) -> None:  # noqa: ANN401 - web3's own options
-        """Take what answers, `node_service(node)`, and web3's options for connections."""
+        """Take what answers, `build_node_service(node)`, and web3's options for connections."""
         super().__init__(**options)
         self._dispatcher = Dispatcher(service)
         self._session: Session | None = None
@@ -132,7 +134,7 @@ class PersistentAgentProvider(PersistentConnectionProvider):
         return self.decode_rpc_response(message)
 
     async def _answer(self, body: bytes, session: Session) -> None:
-        self._messages.put_nowait(await _answered(self._dispatcher, body, session))
+        self._messages.put_nowait(await _answer_message(self._dispatcher, body, session))
 
     async def _provider_specific_connect(self) -> None:
         loop = asyncio.get_running_loop()
@@ -153,9 +155,9 @@ class PersistentAgentProvider(PersistentConnectionProvider):
         return await self.socket_recv()
 
 
-async def _answered(dispatcher: Dispatcher, body: bytes, session: Session) -> bytes:
+async def _answer_message(dispatcher: Dispatcher, body: bytes, session: Session) -> bytes:
     """Answer a message, in a thread where it takes long."""
-    begun = dispatcher.begin(body, session)
-    answer = await asyncio.to_thread(begun) if isinstance(begun, Work) else begun
+    begun = dispatcher.handle(body, session)
+    answer = await asyncio.to_thread(begun) if isinstance(begun, DeferredResponse) else begun
     assert answer is not None  # noqa: S101 - web3.py sends no notification
     return answer

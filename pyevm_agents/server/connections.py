@@ -43,7 +43,7 @@ REFUSAL = (
 
 
 @dataclass(slots=True, kw_only=True)
-class _Reader:
+class _ReadProgress:
     """How a connection's client reads what was written."""
 
     transport: asyncio.Transport
@@ -52,7 +52,7 @@ class _Reader:
     """When it last read something, or had nothing to read; on the loop's clock."""
 
 
-class _ClientErrors(logging.LoggerAdapter[logging.Logger]):
+class _ClientErrorLogger(logging.LoggerAdapter[logging.Logger]):
     """aiohttp logs as errors of ours what clients send that is no HTTP."""
 
     def exception(self, msg: object, *args: object, **kwargs: Any) -> None:  # noqa: ANN401
@@ -71,27 +71,27 @@ class Connections(web.Server):
         """Have a handler answer what comes over them."""
         super().__init__(
             handler,
-            request_factory=self._request,
+            request_factory=self._build_request,
             handler_cancellation=True,
             keepalive_timeout=options.idle_seconds,
             lingering_time=UNREAD_BODY_SECONDS,
             auto_decompress=False,
             access_log=None,
-            logger=_ClientErrors(log, {}),
+            logger=_ClientErrorLogger(log, {}),
         )
         self._options = options
-        self._most = min(options.connections, _open_files() // 2)
-        self._readers: dict[web.RequestHandler, _Reader] = {}
-        self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
+        self._max_connections = min(options.connections, _get_open_files_limit() // 2)
+        self._readers: dict[web.RequestHandler, _ReadProgress] = {}
+        self._sweep_timer = self._loop.call_later(SWEEP_SECONDS, self._sweep)
 
     def accept(self) -> asyncio.Protocol:
         """Return what talks on a new connection."""
-        return _Full() if len(self._readers) >= self._most else self()
+        return _FullServerProtocol() if len(self._readers) >= self._max_connections else self()
 
     def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
         """Count a connection."""
         super().connection_made(handler, transport)
-        self._readers[handler] = _Reader(transport=transport, since=self._loop.time())
+        self._readers[handler] = _ReadProgress(transport=transport, since=self._loop.time())
 
     def connection_lost(
         self, handler: web.RequestHandler, exc: BaseException | None = None
@@ -102,7 +102,7 @@ class Connections(web.Server):
 
     async def close(self) -> None:
         """End every connection."""
-        self._sweeping.cancel()
+        self._sweep_timer.cancel()
         self.pre_shutdown()
         await self.shutdown(END_SECONDS)
         for reader in list(self._readers.values()):
@@ -120,9 +120,9 @@ class Connections(web.Server):
                 log.info("A connection is closed: nobody reads its %d bytes", unread_bytes)
                 reader.transport.abort()
             reader.unread_bytes = unread_bytes
-        self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
+        self._sweep_timer = self._loop.call_later(SWEEP_SECONDS, self._sweep)
 
-    def _request(
+    def _build_request(
         self,
         message: RawRequestMessage,
         payload: StreamReader,
@@ -142,7 +142,7 @@ class Connections(web.Server):
         )
 
 
-class _Full(asyncio.Protocol):
+class _FullServerProtocol(asyncio.Protocol):
     """Says that there is no room, once the client has asked: it may not read before that."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -160,7 +160,7 @@ class _Full(asyncio.Protocol):
         self._timer.cancel()
 
 
-def _open_files() -> int:
+def _get_open_files_limit() -> int:
     """Return how many files this process may have open."""
     unlimited = 2**31
     if resource is None:

@@ -29,7 +29,7 @@ class ServerOptions:
     """One more is answered 503. Of the system's limit on open files, at most half is used."""
 
     threads: int = 64
-    """Requests that compute or wait at the same time. `CallThreads` shares them among methods."""
+    """Requests that compute or wait at once. `CallThreadPool` shares them among methods."""
 
     waiting: int = 1_024
     """Requests that wait for a thread; one more is refused."""

@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyevm_agents.rpc.dispatcher import Answered, Watch
+    from pyevm_agents.rpc.dispatcher import RequestListener, RequestLogEntry
 
 log = logging.getLogger(__name__)
 
@@ -22,35 +22,35 @@ END_SECONDS = 1.0
 """How long the end of a server waits for the last ones to be told."""
 
 
-class WatchThread:
+class RequestLogThread:
     """Calls a function for each request, in order, in a thread of its own."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: RequestListener) -> None:
         """Start the thread."""
-        self._watch = watch
-        self._answered: SimpleQueue[Answered | None] = SimpleQueue()
-        self._left_out = 0
-        self._thread = threading.Thread(target=self._tell, name="pyevm-agents-log", daemon=True)
+        self._listener = watch
+        self._queue: SimpleQueue[RequestLogEntry | None] = SimpleQueue()
+        self._dropped_count = 0
+        self._thread = threading.Thread(target=self._run, name="pyevm-agents-log", daemon=True)
         self._thread.start()
 
-    def __call__(self, answered: Answered) -> None:
+    def __call__(self, answered: RequestLogEntry) -> None:
         """Have a request told."""
-        if self._answered.qsize() < MAX_WAITING:
-            self._answered.put(answered)
+        if self._queue.qsize() < MAX_WAITING:
+            self._queue.put(answered)
         else:
-            self._left_out += 1
+            self._dropped_count += 1
 
     def close(self) -> None:
         """End the thread, if it has not to wait long for its listener."""
-        self._answered.put(None)
+        self._queue.put(None)
         self._thread.join(END_SECONDS)
 
-    def _tell(self) -> None:
-        while (answered := self._answered.get()) is not None:
+    def _run(self) -> None:
+        while (answered := self._queue.get()) is not None:
             try:
-                self._watch(answered)
+                self._listener(answered)
             except Exception:
                 log.exception("The log of requests failed: this is a bug, please report it")
-            if self._left_out:
-                log.warning("The log of requests is slow: it lacks %d of them", self._left_out)
-                self._left_out = 0
+            if self._dropped_count:
+                log.warning("The log of requests is slow: it lacks %d of them", self._dropped_count)
+                self._dropped_count = 0

@@ -17,15 +17,15 @@ from pyevm_agents.rpc.dispatcher import Dispatcher
 from pyevm_agents.server.connections import Connections
 from pyevm_agents.server.http import HttpHandler
 from pyevm_agents.server.options import ServerOptions
-from pyevm_agents.server.origin_checks import Access
-from pyevm_agents.server.request_log import WatchThread
+from pyevm_agents.server.origin_checks import AccessPolicy
+from pyevm_agents.server.request_log import RequestLogThread
 from pyevm_agents.server.sockets import listen
-from pyevm_agents.server.thread_pool import CallThreads
+from pyevm_agents.server.thread_pool import CallThreadPool
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from pyevm_agents.rpc.dispatcher import Service, Watch
+    from pyevm_agents.rpc.dispatcher import RequestListener, Service
     from pyevm_agents.server.websocket import WebSocket
 
 log = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class Server:
         service: Service,
         options: ServerOptions | None = None,
         *,
-        watch: Watch | None = None,
+        watch: RequestListener | None = None,
         may_watch_wait: bool = True,
     ) -> None:
         """Prepare; `async with` starts and stops it.
@@ -55,7 +55,7 @@ class Server:
         self._options = ServerOptions() if options is None else options
         self._watch = watch
         self._may_watch_wait = may_watch_wait
-        self._stop = asyncio.Event()
+        self._stop_event = asyncio.Event()
         self._sockets: set[WebSocket] = set()
 
     @property
@@ -72,12 +72,12 @@ class Server:
         return f"http://[{host}]:{self._port}" if ":" in host else f"http://{host}:{self._port}"
 
     def stop(self) -> None:
-        """Have `stopped` return. On the loop's thread, so also from its signal handlers."""
-        self._stop.set()
+        """Have `wait_stopped` return. On the loop's thread, so also from its signal handlers."""
+        self._stop_event.set()
 
-    async def stopped(self) -> None:
+    async def wait_stopped(self) -> None:
         """Wait until somebody calls `stop`."""
-        await self._stop.wait()
+        await self._stop_event.wait()
 
     async def __aenter__(self) -> Self:
         """Start to listen.
@@ -86,14 +86,14 @@ class Server:
             ConfigError: it can't be done at that host and port.
         """
         options = self._options
-        watch, self._telling = self._watch, None
+        watch, self._log_thread = self._watch, None
         if watch is not None and self._may_watch_wait:
-            watch = self._telling = WatchThread(watch)
-        self._threads = CallThreads(threads=options.threads, waiting=options.waiting)
+            watch = self._log_thread = RequestLogThread(watch)
+        self._threads = CallThreadPool(threads=options.threads, waiting=options.waiting)
         self._handler = HttpHandler(
             dispatcher=Dispatcher(self._service, limits=options.limits, watch=watch),
             threads=self._threads,
-            access=Access(
+            access=AccessPolicy(
                 bound_host=options.host,
                 allowed_hosts=options.allowed_hosts,
                 allowed_origins=options.allowed_origins,
@@ -125,8 +125,8 @@ class Server:
             listener.close()
         self._handler.is_stopping = True
         ends = [asyncio.create_task(socket.stop(seconds)) for socket in self._sockets]
-        if self._handler.answering:
-            await asyncio.wait(self._handler.answering, timeout=seconds)
+        if self._handler.running_tasks:
+            await asyncio.wait(self._handler.running_tasks, timeout=seconds)
         await asyncio.gather(*ends, return_exceptions=True)
         await self._connections.close()
         if running := self._end_threads():
@@ -135,6 +135,6 @@ class Server:
 
     def _end_threads(self) -> int:
         running = self._threads.close()
-        if self._telling is not None:
-            self._telling.close()
+        if self._log_thread is not None:
+            self._log_thread.close()
         return running

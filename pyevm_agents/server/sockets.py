@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 BACKLOG = 512
 """Connections that the system accepts before the loop does."""
 
-ABSENT = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
+UNAVAILABLE_ADDRESS = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 """A name may stand for an address that this machine lacks: `::1` where there is no IPv6."""
 
 REASONS = {
@@ -38,11 +38,11 @@ async def listen(
     listeners: list[asyncio.Server] = []
     absent: OSError | None = None
     try:
-        for address in await _addresses(host, port):
+        for address in await _resolve_addresses(host, port):
             try:
-                listeners.append(await _listener(accept, address, port))
+                listeners.append(await _create_listener(accept, address, port))
             except OSError as error:
-                if error.errno not in ABSENT:
+                if error.errno not in UNAVAILABLE_ADDRESS:
                     raise
                 absent = error
                 continue
@@ -57,7 +57,7 @@ async def listen(
     return listeners
 
 
-async def _addresses(host: str, port: int) -> list[str]:
+async def _resolve_addresses(host: str, port: int) -> list[str]:
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(
         host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -66,7 +66,7 @@ async def _addresses(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
-async def _listener(
+async def _create_listener(
     accept: Callable[[], asyncio.BaseProtocol], address: str, port: int
 ) -> asyncio.Server:
     loop = asyncio.get_running_loop()

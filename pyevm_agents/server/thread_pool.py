@@ -34,7 +34,7 @@ class _Call:
     future: asyncio.Future[bytes | None]
 
 
-class CallThreads:
+class CallThreadPool:
     """A pool that grows as it is needed. Everything but the calls happens on the loop's thread."""
 
     def __init__(self, *, threads: int, waiting: int) -> None:
@@ -43,14 +43,14 @@ class CallThreads:
         self._max_threads = threads
         self._max_waiting = waiting
         self._threads = 0
-        self._held: Counter[str] = Counter()
+        self._running_by_method: Counter[str] = Counter()
         self._waiting: dict[str, deque[_Call]] = {}
-        self._given: SimpleQueue[_Call | None] = SimpleQueue()
+        self._queue: SimpleQueue[_Call | None] = SimpleQueue()
 
     @property
     def running(self) -> int:
         """How many calls are at work."""
-        return self._held.total()
+        return self._running_by_method.total()
 
     def submit(self, method: str, run: Callable[[], bytes | None]) -> asyncio.Future[bytes | None]:
         """Run a call in a thread, as soon as one is free for its method.
@@ -79,7 +79,7 @@ class CallThreads:
                 call.future.cancel()
         self._waiting.clear()
         for _ in range(self._threads):
-            self._given.put(None)
+            self._queue.put(None)
         self._threads = 0
         return self.running
 
@@ -87,7 +87,7 @@ class CallThreads:
         """Start every call that may."""
         for method in list(self._waiting):
             calls = self._waiting[method]
-            while calls and self._held[method] < self._max_threads - self.running:
+            while calls and self._running_by_method[method] < self._max_threads - self.running:
                 call = calls.popleft()
                 if not call.future.cancelled():
                     self._start(call)
@@ -104,17 +104,17 @@ class CallThreads:
                     reason = f"no thread can be started ({error}): free memory or processes"
                     call.future.set_exception(RpcError(LIMIT_EXCEEDED, reason))
                     return
-        self._held[call.method] += 1
-        self._given.put(call)
+        self._running_by_method[call.method] += 1
+        self._queue.put(call)
 
     def _add_thread(self) -> None:
         name = f"pyevm-agents-call-{self._threads}"
-        start_thread(self._work, name=name, stack_bytes=STACK_BYTES)
+        start_thread(self._run_calls, name=name, stack_bytes=STACK_BYTES)
         self._threads += 1
 
-    def _work(self) -> None:
+    def _run_calls(self) -> None:
         """Run calls, in a thread of the pool."""
-        while (call := self._given.get()) is not None:
+        while (call := self._queue.get()) is not None:
             outcome: bytes | BaseException | None
             try:
                 outcome = call.run()
@@ -127,9 +127,9 @@ class CallThreads:
             del call, outcome
 
     def _finish(self, call: _Call, outcome: bytes | BaseException | None) -> None:
-        self._held[call.method] -= 1
-        if not self._held[call.method]:
-            del self._held[call.method]
+        self._running_by_method[call.method] -= 1
+        if not self._running_by_method[call.method]:
+            del self._running_by_method[call.method]
         if not call.future.done():
             if isinstance(outcome, BaseException):
                 call.future.set_exception(outcome)

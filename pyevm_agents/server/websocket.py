@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from pyevm_agents.rpc.codec import encode
-from pyevm_agents.rpc.dispatcher import Work
+from pyevm_agents.rpc.dispatcher import DeferredResponse
 from pyevm_agents.rpc.errors import INTERNAL_ERROR, LIMIT_EXCEEDED, RpcError
 from pyevm_agents.rpc.session import Session
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.rpc.dispatcher import Dispatcher
     from pyevm_agents.server.options import ServerOptions
-    from pyevm_agents.server.thread_pool import CallThreads
+    from pyevm_agents.server.thread_pool import CallThreadPool
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class WebSocket:
     """A connection, from its handshake to its end. All but `notify` is the loop's."""
 
     def __init__(
-        self, dispatcher: Dispatcher, threads: CallThreads, options: ServerOptions
+        self, dispatcher: Dispatcher, threads: CallThreadPool, options: ServerOptions
     ) -> None:
         """Prepare for one connection."""
         self._dispatcher = dispatcher
@@ -56,8 +56,8 @@ class WebSocket:
         self._queued_bytes = 0
         self._wake = asyncio.Event()
         self._pending: set[asyncio.Future[bytes | None]] = set()
-        self._batches = 0
-        self._held: list[bytes] = []
+        self._pending_batches = 0
+        self._held_notifications: list[bytes] = []
         self._is_stopping = False
 
     def notify(self, message: Mapping[str, object]) -> None:
@@ -89,7 +89,7 @@ class WebSocket:
             async for message in self._response:
                 if message.type is WSMsgType.ERROR:
                     break
-                self._take(bytes(message.data))
+                self._receive(bytes(message.data))
                 taken += 1
                 if taken % MESSAGES_AT_A_TIME == 0:
                     await asyncio.sleep(0)
@@ -116,16 +116,16 @@ class WebSocket:
         except (TimeoutError, RuntimeError):  # It does not read, or did not get to its handshake.
             self._abort()
 
-    def _take(self, body: bytes) -> None:
+    def _receive(self, body: bytes) -> None:
         """Answer a message, or have it answered."""
-        answer = self._dispatcher.begin(body, self._session)
-        if isinstance(answer, Work):
-            self._begin(answer)
+        answer = self._dispatcher.handle(body, self._session)
+        if isinstance(answer, DeferredResponse):
+            self._submit(answer)
         elif answer is not None:
             self._send(answer)
 
-    def _begin(self, work: Work) -> None:
-        refusal = self._refusal()
+    def _submit(self, work: DeferredResponse) -> None:
+        refusal = self._get_refusal()
         if refusal is None:
             try:
                 future = self._threads.submit(work.method, work)
@@ -136,10 +136,10 @@ class WebSocket:
                 self._send(answer)
             return
         self._pending.add(future)
-        self._batches += work.is_batch
+        self._pending_batches += work.is_batch
         future.add_done_callback(partial(self._finish, is_batch=work.is_batch))
 
-    def _refusal(self) -> RpcError | None:
+    def _get_refusal(self) -> RpcError | None:
         if self._is_stopping:
             return RpcError(INTERNAL_ERROR, "the server stops")
         if len(self._pending) >= self._options.pending:
@@ -155,18 +155,18 @@ class WebSocket:
         self._pending.discard(future)
         if not future.cancelled() and (answer := future.result()) is not None:
             self._send(answer)
-        self._batches -= is_batch
-        if not self._batches:
-            held, self._held = self._held, []
+        self._pending_batches -= is_batch
+        if not self._pending_batches:
+            held, self._held_notifications = self._held_notifications, []
             for data in held:
                 self._send(data)
 
     def _notify(self, data: bytes) -> None:
         """Send a notification, after the batch that may have subscribed to it."""
-        if not self._batches:
+        if not self._pending_batches:
             self._send(data)
-        elif sum(map(len, self._held)) + len(data) <= self._options.queue_bytes:
-            self._held.append(data)
+        elif sum(map(len, self._held_notifications)) + len(data) <= self._options.queue_bytes:
+            self._held_notifications.append(data)
         else:
             self._abort()
 

@@ -13,16 +13,16 @@ Source: execution-apis, `eth_simulateV1` and its test suite; geth, internal/etha
 from __future__ import annotations
 
 from pyevm_agents.simulation.blocks import SimulatedBlock, Simulation
-from pyevm_agents.simulation.request import SimulatedCall, ToldBlock
+from pyevm_agents.simulation.request import SimulatedBlockRequest, SimulatedCall
 from pyevm_agents.simulation.validation import SimulationError
 from pyevm_agents.simulation.vm import LogEntry, SimulatedComputation
 
 __all__ = [
     "LogEntry",
     "SimulatedBlock",
+    "SimulatedBlockRequest",
     "SimulatedCall",
     "SimulatedComputation",
     "Simulation",
     "SimulationError",
-    "ToldBlock",
 ]

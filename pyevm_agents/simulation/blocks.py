@@ -15,16 +15,16 @@ from eth.vm.chain_context import ChainContext
 from eth.vm.forks import ParisVM
 from eth_utils import to_checksum_address
 
-from pyevm_agents.chain.calls import override
+from pyevm_agents.chain.calls import apply_overrides
 from pyevm_agents.chain.transactions import (
     BLOB_TYPE,
     DYNAMIC_FEE_TYPE,
     LEGACY_TYPE,
     SET_CODE_TYPE,
-    Fields,
-    unsigned,
+    TransactionFields,
+    build_unsigned,
 )
-from pyevm_agents.simulation.request import ToldBlock
+from pyevm_agents.simulation.request import SimulatedBlockRequest
 from pyevm_agents.simulation.validation import (
     BLOCK_GAS_LIMIT,
     BLOCK_NUMBERS,
@@ -33,7 +33,12 @@ from pyevm_agents.simulation.validation import (
     TOO_MANY_BLOCKS,
     SimulationError,
 )
-from pyevm_agents.simulation.vm import Rules, SimulatedComputation, has_base_fee, simulated_vm
+from pyevm_agents.simulation.vm import (
+    SimulatedComputation,
+    SimulationRules,
+    build_simulated_vm,
+    has_base_fee,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,7 +52,7 @@ if TYPE_CHECKING:
     )
     from eth_typing import Address, Hash32
 
-    from pyevm_agents.chain import ChainTrials
+    from pyevm_agents.chain import ChainSimulator
     from pyevm_agents.simulation.request import SimulatedCall
     from pyevm_agents.simulation.vm import Precompile, SimulatedVM
     from pyevm_agents.vm import WatchedVM
@@ -73,7 +78,7 @@ class Simulation:
 
     def __init__(
         self,
-        chain: ChainTrials,
+        chain: ChainSimulator,
         base: BlockHeaderAPI,
         *,
         validates: bool,
@@ -96,15 +101,17 @@ class Simulation:
         self._root = chain.state_root(base)
         self._hashes: list[Hash32] = []
 
-    def run(self, blocks: Sequence[ToldBlock]) -> Iterator[SimulatedBlock]:
+    def run(self, blocks: Sequence[SimulatedBlockRequest]) -> Iterator[SimulatedBlock]:
         """Yield blocks as they are made, and empty ones for the numbers that are left out.
 
         Raises: SimulationError: a block or a call can't be. EngineFault: the host failed.
         """
-        for told in [*self._in_order(blocks)]:
-            yield self._make(told)
+        for told in [*self._fill_gaps(blocks)]:
+            yield self._make_block(told)
 
-    def _in_order(self, blocks: Sequence[ToldBlock]) -> Iterator[ToldBlock]:
+    def _fill_gaps(
+        self, blocks: Sequence[SimulatedBlockRequest]
+    ) -> Iterator[SimulatedBlockRequest]:
         """Yield blocks with their numbers and times, the gaps between them filled."""
         number, timestamp = int(self._base.block_number), self._base.timestamp
         for told in blocks:
@@ -117,7 +124,7 @@ class Simulation:
                 raise SimulationError(TOO_MANY_BLOCKS, "too many blocks")
             for left_out in range(number + 1, wanted):
                 timestamp += BLOCK_SECONDS
-                yield ToldBlock(number=left_out, timestamp_seconds=timestamp)
+                yield SimulatedBlockRequest(number=left_out, timestamp_seconds=timestamp)
             at = told.timestamp_seconds
             if at is None:
                 at = timestamp + BLOCK_SECONDS
@@ -128,11 +135,11 @@ class Simulation:
             number, timestamp = wanted, at
             yield replace(told, number=number, timestamp_seconds=timestamp)
 
-    def _make(self, told: ToldBlock) -> SimulatedBlock:
-        plain = self._chain.vm_class_at(self._parent.block_number + 1)
-        header = self._header(told, plain)
-        vm = self._vm(told, plain, header)
-        override(vm.state, told.accounts)
+    def _make_block(self, told: SimulatedBlockRequest) -> SimulatedBlock:
+        plain = self._chain.get_vm_class_at(self._parent.block_number + 1)
+        header = self._build_header(told, plain)
+        vm = self._build_vm(told, plain, header)
+        apply_overrides(vm.state, told.accounts)
         vm.block_preprocessing(vm.get_block())
         header, transactions, receipts, computations = self._execute(told, vm, header)
         vm.apply_all_withdrawals(told.withdrawals)
@@ -146,7 +153,7 @@ class Simulation:
             block=block, receipts=tuple(receipts), computations=tuple(computations)
         )
 
-    def _header(self, told: ToldBlock, plain: type[WatchedVM]) -> BlockHeaderAPI:
+    def _build_header(self, told: SimulatedBlockRequest, plain: type[WatchedVM]) -> BlockHeaderAPI:
         parent = self._parent
         header = plain.create_header_from_parent(parent, timestamp=told.timestamp_seconds)
         fields: dict[str, object] = {
@@ -168,18 +175,20 @@ class Simulation:
                 fields["base_fee_per_gas"] = 0
         return header.copy(**fields)
 
-    def _vm(self, told: ToldBlock, plain: type[WatchedVM], header: BlockHeaderAPI) -> SimulatedVM:
+    def _build_vm(
+        self, told: SimulatedBlockRequest, plain: type[WatchedVM], header: BlockHeaderAPI
+    ) -> SimulatedVM:
         state_class = plain._state_class  # noqa: SLF001 - so does py-evm's `configure`
         fork = state_class.computation_class.get_precompiles()
-        rules = Rules(
+        rules = SimulationRules(
             validates=self._validates,
             has_base_fee=has_base_fee(plain),
             notes_transfers=self._notes_transfers,
-            precompiles=_moved(fork, told),
+            precompiles=_move_precompiles(fork, told),
             warm=frozenset(fork),
             blob_base_fee_wei=told.blob_base_fee_wei,
         )
-        vm = simulated_vm(plain, rules)(
+        vm = build_simulated_vm(plain, rules)(
             header=header,
             chaindb=ChainDB(self._db),
             chain_context=ChainContext(self._chain.config.chain_id),
@@ -190,7 +199,7 @@ class Simulation:
         return vm
 
     def _execute(
-        self, told: ToldBlock, vm: VirtualMachineAPI, header: BlockHeaderAPI
+        self, told: SimulatedBlockRequest, vm: VirtualMachineAPI, header: BlockHeaderAPI
     ) -> tuple[
         BlockHeaderAPI,
         list[SignedTransactionAPI],
@@ -199,7 +208,7 @@ class Simulation:
     ]:
         transactions, receipts, computations = [], [], []
         for call in told.calls:
-            transaction = self._transaction(call, vm, header)
+            transaction = self._build_transaction(call, vm, header)
             before = header.gas_used
             receipt, computation = vm.apply_transaction(header, transaction)
             assert isinstance(computation, SimulatedComputation)  # noqa: S101 - the VM's own
@@ -211,7 +220,7 @@ class Simulation:
             computations.append(computation)
         return header, transactions, receipts, computations
 
-    def _transaction(
+    def _build_transaction(
         self, call: SimulatedCall, vm: VirtualMachineAPI, header: BlockHeaderAPI
     ) -> SignedTransactionAPI:
         room = header.gas_limit - header.gas_used
@@ -222,8 +231,8 @@ class Simulation:
                 f"block gas limit reached: {header.gas_used} >= {header.gas_limit}",
             )
         nonce = vm.state.get_nonce(call.sender) if call.nonce is None else call.nonce
-        fields = Fields(
-            kind=_kind(call),
+        fields = TransactionFields(
+            kind=_infer_type(call),
             nonce=nonce,
             gas=min(gas, self._gas),
             to=call.to,
@@ -238,10 +247,10 @@ class Simulation:
             authorizations=call.authorizations or (),
         )
         chain = self._chain
-        return unsigned(fields, call.sender, chain.config.chain_id, chain.fork.builder)
+        return build_unsigned(fields, call.sender, chain.config.chain_id, chain.fork.builder)
 
 
-def _kind(call: SimulatedCall) -> int:
+def _infer_type(call: SimulatedCall) -> int:
     if call.gas_price_wei is not None:
         return LEGACY_TYPE
     if call.authorizations is not None:
@@ -249,7 +258,9 @@ def _kind(call: SimulatedCall) -> int:
     return DYNAMIC_FEE_TYPE if call.blob_hashes is None else BLOB_TYPE
 
 
-def _moved(fork: dict[Address, Precompile], told: ToldBlock) -> dict[Address, Precompile]:
+def _move_precompiles(
+    fork: dict[Address, Precompile], told: SimulatedBlockRequest
+) -> dict[Address, Precompile]:
     """Return the precompiles of a block by where they are in it.
 
     Raises: SimulationError: what is to be moved is none, or its new place is taken.

@@ -45,7 +45,7 @@ class SimulatedCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldBlock(BlockOverride):
+class SimulatedBlockRequest(BlockOverride):
     """A block and what is told of it. None: what follows from its parent."""
 
     beacon_root: bytes | None = None

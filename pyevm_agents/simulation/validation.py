@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 from eth.vm.forks.prague.state import PragueState
 from eth_utils import to_checksum_address
 
-from pyevm_agents.chain.transactions import BLOB_GAS, BLOB_TYPE, DYNAMIC_FEE_TYPE, type_of
+from pyevm_agents.chain.transactions import (
+    BLOB_GAS,
+    BLOB_TYPE,
+    DYNAMIC_FEE_TYPE,
+    get_transaction_type,
+)
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.vm import floor_gas
 from pyevm_agents.vm.transaction_executor import MAX_INITCODE_BYTES
@@ -58,13 +63,13 @@ def require_valid(
         _require_nonce(transaction, state)
     if has_base_fee:
         _require_fee(transaction, int(state.base_fee), validates=validates)
-    if type_of(transaction) == BLOB_TYPE:
+    if get_transaction_type(transaction) == BLOB_TYPE:
         _require_blobs(transaction, state, validates=validates)
     _require_funds(transaction, state)
     _require_gas(transaction, has_floor=isinstance(state, PragueState))
 
 
-def _refuse(transaction: SignedTransactionAPI, code: int, reason: str) -> SimulationError:
+def _make_error(transaction: SignedTransactionAPI, code: int, reason: str) -> SimulationError:
     return SimulationError(code, f"err: {reason} (supplied gas {transaction.gas})")
 
 
@@ -73,12 +78,12 @@ def _require_nonce(transaction: SignedTransactionAPI, state: StateAPI) -> None:
     whose = f"address {to_checksum_address(transaction.sender)}"
     told = f"{whose}, tx: {transaction.nonce} state: {nonce}"
     if transaction.nonce > nonce:
-        raise _refuse(transaction, NONCE_TOO_HIGH, f"nonce too high: {told}")
+        raise _make_error(transaction, NONCE_TOO_HIGH, f"nonce too high: {told}")
     if transaction.nonce < nonce:
-        raise _refuse(transaction, NONCE_TOO_LOW, f"nonce too low: {told}")
+        raise _make_error(transaction, NONCE_TOO_LOW, f"nonce too low: {told}")
     if nonce == MAX_NONCE:
         reason = f"nonce has max value: {whose}, nonce: {nonce}"
-        raise _refuse(transaction, INTERNAL_ERROR, reason)
+        raise _make_error(transaction, INTERNAL_ERROR, reason)
 
 
 def _require_fee(transaction: SignedTransactionAPI, base_fee: int, *, validates: bool) -> None:
@@ -86,16 +91,16 @@ def _require_fee(transaction: SignedTransactionAPI, base_fee: int, *, validates:
     if not validates and fee == tip == 0:
         return
     whose = f"address {to_checksum_address(transaction.sender)}"
-    is_legacy = type_of(transaction) < DYNAMIC_FEE_TYPE
+    is_legacy = get_transaction_type(transaction) < DYNAMIC_FEE_TYPE
     if fee < tip and not is_legacy:
-        raise _refuse(
+        raise _make_error(
             transaction,
             INVALID_PARAMS,
             f"max priority fee per gas higher than max fee per gas: {whose}, "
             f"maxPriorityFeePerGas: {tip}, maxFeePerGas: {fee}",
         )
     if fee < base_fee:
-        raise _refuse(
+        raise _make_error(
             transaction,
             INVALID_PARAMS,
             f"max fee per gas less than block base fee: {whose}, maxFeePerGas: {fee}, "
@@ -105,18 +110,18 @@ def _require_fee(transaction: SignedTransactionAPI, base_fee: int, *, validates:
 
 def _require_blobs(transaction: SignedTransactionAPI, state: StateAPI, *, validates: bool) -> None:
     if not transaction.to:
-        raise _refuse(
+        raise _make_error(
             transaction, INTERNAL_ERROR, "input transaction of type blob cannot create contracts"
         )
     hashes = transaction.blob_versioned_hashes
     if not hashes:
-        raise _refuse(transaction, INTERNAL_ERROR, "blob transaction missing blob hashes")
+        raise _make_error(transaction, INTERNAL_ERROR, "blob transaction missing blob hashes")
     for index, blob_hash in enumerate(hashes):
         if blob_hash[0] != BLOB_VERSION:
-            raise _refuse(transaction, INTERNAL_ERROR, f"blob {index} has invalid hash version")
+            raise _make_error(transaction, INTERNAL_ERROR, f"blob {index} has invalid hash version")
     fee = transaction.max_fee_per_blob_gas
     if (validates or fee) and fee < state.blob_base_fee:
-        raise _refuse(
+        raise _make_error(
             transaction,
             INTERNAL_ERROR,
             "max fee per blob gas less than block blob gas fee: address "
@@ -127,12 +132,12 @@ def _require_blobs(transaction: SignedTransactionAPI, state: StateAPI, *, valida
 
 def _require_funds(transaction: SignedTransactionAPI, state: StateAPI) -> None:
     cost = transaction.gas * transaction.max_fee_per_gas + transaction.value
-    if type_of(transaction) == BLOB_TYPE:
+    if get_transaction_type(transaction) == BLOB_TYPE:
         blobs = len(transaction.blob_versioned_hashes)
         cost += BLOB_GAS * blobs * transaction.max_fee_per_blob_gas
     balance = state.get_balance(transaction.sender)
     if balance < cost:
-        raise _refuse(
+        raise _make_error(
             transaction,
             INSUFFICIENT_FUNDS,
             "insufficient funds for gas * price + value: address "
@@ -144,13 +149,13 @@ def _require_gas(transaction: SignedTransactionAPI, *, has_floor: bool) -> None:
     least = transaction.intrinsic_gas
     if transaction.gas < least:
         reason = f"intrinsic gas too low: have {transaction.gas}, want {least}"
-        raise _refuse(transaction, INTRINSIC_GAS, reason)
+        raise _make_error(transaction, INTRINSIC_GAS, reason)
     floor = floor_gas(transaction)
     if has_floor and transaction.gas < floor:
         reason = f"insufficient gas for floor data gas cost: gas {transaction.gas}, minimum {floor}"
-        raise _refuse(transaction, INTRINSIC_GAS, reason)
+        raise _make_error(transaction, INTRINSIC_GAS, reason)
     if not transaction.to and len(transaction.data) > MAX_INITCODE_BYTES:
-        raise _refuse(
+        raise _make_error(
             transaction,
             INITCODE_SIZE,
             f"max initcode size exceeded: code size {len(transaction.data)} "

@@ -47,7 +47,7 @@ WORD_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class SimulationRules:
     """What is special about a simulated block."""
 
     validates: bool
@@ -63,12 +63,12 @@ class Rules:
     """None: what follows from the header."""
 
 
-def simulated_vm(vm_class: type[VM], rules: Rules) -> type[SimulatedVM]:
+def build_simulated_vm(vm_class: type[VM], rules: SimulationRules) -> type[SimulatedVM]:
     """Return a VM class for one simulated block, of the same fork."""
     plain_state = vm_class._state_class  # noqa: SLF001 - so does py-evm's `configure`
     plain = plain_state.computation_class
     opcodes: dict[int, Any] = dict(plain.opcodes)
-    opcodes[SELFDESTRUCT] = _noting(opcodes[SELFDESTRUCT])
+    opcodes[SELFDESTRUCT] = _wrap_selfdestruct(opcodes[SELFDESTRUCT])
     computation_class = type(
         "SimulatedComputation",
         (SimulatedComputation, plain),
@@ -116,7 +116,7 @@ class SimulatedVM(VM):
 class SimulatedComputation(BaseComputation):
     """A computation that notes transfers of value beside its logs."""
 
-    rules: ClassVar[Rules]
+    rules: ClassVar[SimulationRules]
 
     def __init__(
         self, state: StateAPI, message: MessageAPI, transaction_context: TransactionContextAPI
@@ -142,7 +142,7 @@ class SimulatedComputation(BaseComputation):
         data = value_wei.to_bytes(WORD_BYTES, "big")
         self._transfers.append((place, TRANSFER_ADDRESS, topics, data))
 
-    def noted_logs(self) -> list[LogEntry]:
+    def collect_logs(self) -> list[LogEntry]:
         """Return the logs and notes that were not undone, in order."""
         if self.is_error:
             return []
@@ -150,12 +150,12 @@ class SimulatedComputation(BaseComputation):
             entry
             for child in self.children
             if isinstance(child, SimulatedComputation)
-            for entry in child.noted_logs()
+            for entry in child.collect_logs()
         ]
         return sorted([*self._log_entries, *self._transfers, *below])
 
 
-def _noting(opcode: Callable[..., None]) -> Callable[..., None]:
+def _wrap_selfdestruct(opcode: Callable[..., None]) -> Callable[..., None]:
     """Return SELFDESTRUCT with a note of what it transfers."""
 
     def selfdestruct(computation: SimulatedComputation) -> None:
@@ -171,7 +171,7 @@ def _noting(opcode: Callable[..., None]) -> Callable[..., None]:
 
 
 class _SimulatedState(BaseState):
-    rules: ClassVar[Rules]
+    rules: ClassVar[SimulationRules]
 
     @property
     def blob_base_fee(self) -> int:
@@ -193,7 +193,7 @@ class _SimulatedState(BaseState):
 
 
 class _SimulatedExecutor(BaseTransactionExecutor):
-    rules: ClassVar[Rules]
+    rules: ClassVar[SimulationRules]
 
     def validate_transaction(self, transaction: SignedTransactionAPI) -> None:
         require_valid(

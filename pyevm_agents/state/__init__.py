@@ -2,6 +2,6 @@
 
 from pyevm_agents.state.account import StateCache
 from pyevm_agents.state.account_db import StateAccountDB
-from pyevm_agents.state.trie import list_root
+from pyevm_agents.state.trie import compute_list_root
 
-__all__ = ["StateAccountDB", "StateCache", "list_root"]
+__all__ = ["StateAccountDB", "StateCache", "compute_list_root"]

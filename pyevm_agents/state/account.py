@@ -11,10 +11,10 @@ from eth.constants import BLANK_ROOT_HASH, EMPTY_SHA3
 from eth_hash.auto import keccak
 from lru import LRU
 
-from pyevm_agents.state.trie_nodes import HASH_PREFIX, encode_list, encode_string, span
+from pyevm_agents.state.trie_nodes import HASH_PREFIX, encode_list, encode_string, locate_content
 
 if TYPE_CHECKING:
-    from pyevm_agents.state.trie_nodes import Node
+    from pyevm_agents.state.trie_nodes import TrieNode
 
 
 class Account(NamedTuple):
@@ -39,9 +39,9 @@ class Account(NamedTuple):
     @classmethod
     def decode(cls, encoded: bytes) -> Account:
         """Return the account that RLP holds."""
-        at, end = span(encoded, 0)
-        nonce_at, nonce_end = span(encoded, at)
-        balance_at, balance_end = span(encoded, nonce_end)
+        at, end = locate_content(encoded, 0)
+        nonce_at, nonce_end = locate_content(encoded, at)
+        balance_at, balance_end = locate_content(encoded, nonce_end)
         return cls(
             int.from_bytes(encoded[nonce_at:nonce_end], "big"),
             int.from_bytes(encoded[balance_at:balance_end], "big"),
@@ -57,7 +57,7 @@ def encode_integer(value: int) -> bytes:
 
 def decode_integer(encoded: bytes) -> int:
     """Return the number that RLP holds."""
-    begin, end = span(encoded, 0)
+    begin, end = locate_content(encoded, 0)
     return int.from_bytes(encoded[begin:end], "big")
 
 
@@ -76,7 +76,7 @@ class StateCache:
 
     def __init__(self) -> None:
         """Begin empty."""
-        self.nodes: LRU[bytes, Node] = LRU(NODES)
+        self.nodes: LRU[bytes, TrieNode] = LRU(NODES)
         """By the node's hash. Nobody may change one."""
 
         self.codes: LRU[bytes, bytes] = LRU(CODES)
@@ -84,7 +84,7 @@ class StateCache:
 
         self._paths: LRU[bytes, str] = LRU(PATHS)
 
-    def path(self, key: bytes) -> str:
+    def get_path(self, key: bytes) -> str:
         """Return where a key is in a trie of hashed keys."""
         path = self._paths.get(key)
         if path is None:

@@ -19,7 +19,7 @@ from eth_hash.auto import keccak
 from eth_typing import Hash32
 
 from pyevm_agents.state.account import Account, StateCache
-from pyevm_agents.state.storage import Storage
+from pyevm_agents.state.storage import AccountStorage
 from pyevm_agents.state.trie import MissingNodeError, Trie
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Warm = Address | tuple[Address, int]
 
 MAX_UINT64, MAX_UINT256 = 2**64 - 1, 2**256 - 1
-NEW = Account()
+EMPTY_ACCOUNT = Account()
 
 
 class StateAccountDB(AccountDatabaseAPI):
@@ -48,13 +48,13 @@ class StateAccountDB(AccountDatabaseAPI):
         self._shown_root = self._base_root = state_root
         self._trie = Trie(db, state_root, self._cache)
         self._written: dict[bytes, bytes] = {}
-        self._begin()
+        self._reset()
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         """Have no change, and know nothing of what the trie has."""
-        self._kept: dict[Address, Account | None] = {}
+        self._trie_accounts: dict[Address, Account | None] = {}
         self._changed: dict[Address, Account | None] = {}
-        self._storages: dict[Address, Storage] = {}
+        self._storages: dict[Address, AccountStorage] = {}
         self._codes: dict[bytes, bytes] = {}
         self._codes_queried: set[Address] = set()
         self._undo: list[Callable[[], object]] = []
@@ -82,27 +82,27 @@ class StateAccountDB(AccountDatabaseAPI):
         self._written = {}
         trie = Trie(self._db, self._base_root, self._cache)
         for address in {**self._changed, **self._storages}:
-            account = self._with_storage_root(address)
-            if account == self._in_trie(address):
+            account = self._update_storage_root(address)
+            if account == self._read_from_trie(address):
                 continue
-            path = self._cache.path(address)
+            path = self._cache.get_path(address)
             if account is None:
                 trie.delete(path)
             else:
                 trie.set(path, account.encode())
-        self._shown_root = trie.hashed(self._written)  # type: ignore[assignment]
+        self._shown_root = trie.compute_root(self._written)  # type: ignore[assignment]
         return self._shown_root
 
-    def _with_storage_root(self, address: Address) -> Account | None:
+    def _update_storage_root(self, address: Address) -> Account | None:
         """Return an account with the root that its slots have now."""
-        account = self._account(address)
+        account = self._get_account(address)
         storage = self._storages.get(address)
         if storage is None or not storage.changed:
             return account
-        root = storage.hashed(self._written)
+        root = storage.compute_root(self._written)
         if account is None and root != BLANK_ROOT_HASH:
             self.touch_account(address)  # Whoever has slots exists.
-            account = NEW
+            account = EMPTY_ACCOUNT
         return None if account is None else account._replace(storage_root=root)
 
     def persist(self) -> MetaWitnessAPI:
@@ -112,14 +112,16 @@ class StateAccountDB(AccountDatabaseAPI):
             for key, value in (self._written | self._codes).items():
                 batch[key] = value
         trackers = {
-            address: AccountQueryTracker(address in self._codes_queried, self._slots(address))
-            for address in self._kept
+            address: AccountQueryTracker(
+                address in self._codes_queried, self._get_queried_slots(address)
+            )
+            for address in self._trie_accounts
         }
         self._trie = Trie(self._db, self._base_root, self._cache)
-        self._begin()
+        self._reset()
         return MetaWitness(set(), trackers)
 
-    def _slots(self, address: Address) -> frozenset[int]:
+    def _get_queried_slots(self, address: Address) -> frozenset[int]:
         storage = self._storages.get(address)
         return frozenset() if storage is None else frozenset(storage.queried)
 
@@ -133,17 +135,17 @@ class StateAccountDB(AccountDatabaseAPI):
 
     def discard(self, checkpoint: JournalDBCheckpoint) -> None:
         """Undo what came after a mark."""
-        length = self._forget(checkpoint)
+        length = self._pop_checkpoint(checkpoint)
         while len(self._undo) > length:
             self._undo.pop()()
 
     def commit(self, checkpoint: JournalDBCheckpoint) -> None:
         """Go back to a mark no more."""
-        self._forget(checkpoint)
+        self._pop_checkpoint(checkpoint)
         if not self._marks:
             self._undo.clear()
 
-    def _forget(self, checkpoint: JournalDBCheckpoint) -> int:
+    def _pop_checkpoint(self, checkpoint: JournalDBCheckpoint) -> int:
         """Forget a mark and all later ones; return how much there was to undo."""
         while True:
             mark, length = self._marks.pop()
@@ -158,26 +160,28 @@ class StateAccountDB(AccountDatabaseAPI):
 
     # -- accounts -- #
 
-    def _in_trie(self, address: Address) -> Account | None:
+    def _read_from_trie(self, address: Address) -> Account | None:
         try:
-            return self._kept[address]
+            return self._trie_accounts[address]
         except KeyError:
             pass
-        path = self._cache.path(address)
+        path = self._cache.get_path(address)
         try:
             encoded = self._trie.get(path)
         except MissingNodeError as error:
             raise MissingAccountTrieNode(
                 Hash32(error.node_hash), self._base_root, Hash32(bytes.fromhex(path)), None
             ) from error
-        account = self._kept[address] = None if encoded is None else Account.decode(encoded)
+        account = self._trie_accounts[address] = (
+            None if encoded is None else Account.decode(encoded)
+        )
         return account
 
-    def _account(self, address: Address) -> Account | None:
+    def _get_account(self, address: Address) -> Account | None:
         try:
             return self._changed[address]
         except KeyError:
-            return self._in_trie(address)
+            return self._read_from_trie(address)
 
     def _set(self, address: Address, account: Account | None) -> None:
         changed = self._changed
@@ -185,29 +189,29 @@ class StateAccountDB(AccountDatabaseAPI):
             before = changed[address]
             self._undo.append(lambda: changed.__setitem__(address, before))
         else:
-            self._in_trie(address)  # The witness has every account that mattered.
+            self._read_from_trie(address)  # The witness has every account that mattered.
             self._undo.append(lambda: changed.pop(address))
         changed[address] = account
 
     def get_balance(self, address: Address) -> int:
         """Return an account's balance in wei."""
-        return (self._account(address) or NEW).balance
+        return (self._get_account(address) or EMPTY_ACCOUNT).balance
 
     def set_balance(self, address: Address, balance: int) -> None:
         """Set an account's balance in wei."""
         if not 0 <= balance <= MAX_UINT256:
             validate_uint256(balance, title="Account Balance")
-        self._set(address, (self._account(address) or NEW)._replace(balance=balance))
+        self._set(address, (self._get_account(address) or EMPTY_ACCOUNT)._replace(balance=balance))
 
     def get_nonce(self, address: Address) -> int:
         """Return an account's nonce."""
-        return (self._account(address) or NEW).nonce
+        return (self._get_account(address) or EMPTY_ACCOUNT).nonce
 
     def set_nonce(self, address: Address, nonce: int) -> None:
         """Set an account's nonce."""
         if not 0 <= nonce <= MAX_UINT64:
             validate_uint64(nonce, title="Nonce")
-        self._set(address, (self._account(address) or NEW)._replace(nonce=nonce))
+        self._set(address, (self._get_account(address) or EMPTY_ACCOUNT)._replace(nonce=nonce))
 
     def increment_nonce(self, address: Address) -> None:
         """Add one to an account's nonce."""
@@ -215,21 +219,21 @@ class StateAccountDB(AccountDatabaseAPI):
 
     def account_exists(self, address: Address) -> bool:
         """Whether there is an account, though it be empty."""
-        return self._account(address) is not None
+        return self._get_account(address) is not None
 
     def account_has_code_or_nonce(self, address: Address) -> bool:
         """Whether an account has sent something, or has code."""
-        account = self._account(address) or NEW
+        account = self._get_account(address) or EMPTY_ACCOUNT
         return account.nonce != 0 or account.code_hash != EMPTY_SHA3
 
     def account_is_empty(self, address: Address) -> bool:
         """Whether an account has nothing (EIP-161), or is none."""
-        account = self._account(address) or NEW
+        account = self._get_account(address) or EMPTY_ACCOUNT
         return account.nonce == account.balance == 0 and account.code_hash == EMPTY_SHA3
 
     def touch_account(self, address: Address) -> None:
         """Have an account, though it be empty."""
-        self._set(address, self._account(address) or NEW)
+        self._set(address, self._get_account(address) or EMPTY_ACCOUNT)
 
     def delete_account(self, address: Address) -> None:
         """Have no such account."""
@@ -240,7 +244,7 @@ class StateAccountDB(AccountDatabaseAPI):
 
     def get_code_hash(self, address: Address) -> Hash32:
         """Return the hash of an account's code."""
-        return (self._account(address) or NEW).code_hash  # type: ignore[return-value]
+        return (self._get_account(address) or EMPTY_ACCOUNT).code_hash  # type: ignore[return-value]
 
     def get_code(self, address: Address) -> bytes:
         """Return an account's code.
@@ -263,29 +267,33 @@ class StateAccountDB(AccountDatabaseAPI):
         """Set an account's code."""
         code_hash: bytes = keccak(code)
         self._codes[code_hash] = code
-        self._set(address, (self._account(address) or NEW)._replace(code_hash=code_hash))
+        self._set(
+            address, (self._get_account(address) or EMPTY_ACCOUNT)._replace(code_hash=code_hash)
+        )
 
     def delete_code(self, address: Address) -> None:
         """Take an account's code from it."""
-        self._set(address, (self._account(address) or NEW)._replace(code_hash=EMPTY_SHA3))
+        self._set(
+            address, (self._get_account(address) or EMPTY_ACCOUNT)._replace(code_hash=EMPTY_SHA3)
+        )
 
     # -- storage -- #
 
-    def _storage(self, address: Address) -> Storage:
+    def _open_storage(self, address: Address) -> AccountStorage:
         storage = self._storages.get(address)
         if storage is None:
-            root = (self._account(address) or NEW).storage_root
-            storage = self._storages[address] = Storage(self._db, root, self._cache)
+            root = (self._get_account(address) or EMPTY_ACCOUNT).storage_root
+            storage = self._storages[address] = AccountStorage(self._db, root, self._cache)
         return storage
 
     def get_storage(self, address: Address, slot: int, from_journal: bool = True) -> int:  # noqa: FBT001, FBT002 - py-evm's
         """Return what a slot holds, or what it held when the transaction began."""
-        storage = self._storage(address)
+        storage = self._open_storage(address)
         storage.queried.add(slot)
         try:
-            return storage.get(slot) if from_journal else storage.original(slot)
+            return storage.get(slot) if from_journal else storage.get_original(slot)
         except MissingNodeError as error:
-            path = bytes.fromhex(self._cache.path(slot.to_bytes(32, "big")))
+            path = bytes.fromhex(self._cache.get_path(slot.to_bytes(32, "big")))
             raise MissingStorageTrieNode(
                 Hash32(error.node_hash), Hash32(storage.root), Hash32(path), None, address
             ) from error
@@ -295,7 +303,7 @@ class StateAccountDB(AccountDatabaseAPI):
         if not (0 <= slot <= MAX_UINT256 and 0 <= value <= MAX_UINT256):
             validate_uint256(slot, title="Storage Slot")
             validate_uint256(value, title="Storage Value")
-        storage = self._storage(address)
+        storage = self._open_storage(address)
         before = storage.get(slot)
         storage.originals.setdefault(slot, before)
         changed = storage.changed
@@ -304,15 +312,15 @@ class StateAccountDB(AccountDatabaseAPI):
 
     def delete_storage(self, address: Address) -> None:
         """Have every slot of an account empty."""
-        account = self._account(address) or NEW
+        account = self._get_account(address) or EMPTY_ACCOUNT
         self._replace_storage(address)
         self._set(address, account._replace(storage_root=BLANK_ROOT_HASH))
 
     def _replace_storage(self, address: Address) -> None:
         """Give an account slots that are all empty."""
-        before = self._storage(address)
+        before = self._open_storage(address)
         storages = self._storages
-        storages[address] = Storage(self._db, BLANK_ROOT_HASH, self._cache)
+        storages[address] = AccountStorage(self._db, BLANK_ROOT_HASH, self._cache)
         storages[address].queried = before.queried
         self._undo.append(lambda: storages.__setitem__(address, before))
 
@@ -324,7 +332,7 @@ class StateAccountDB(AccountDatabaseAPI):
 
     def mark_address_warm(self, address: Address) -> None:
         """Take note that it has touched an account."""
-        self._warmed(address)
+        self._mark_warm(address)
 
     def is_storage_warm(self, address: Address, slot: int) -> bool:
         """Whether the transaction has touched a slot."""
@@ -332,9 +340,9 @@ class StateAccountDB(AccountDatabaseAPI):
 
     def mark_storage_warm(self, address: Address, slot: int) -> None:
         """Take note that it has touched a slot."""
-        self._warmed((address, slot))
+        self._mark_warm((address, slot))
 
-    def _warmed(self, key: Warm) -> None:
+    def _mark_warm(self, key: Warm) -> None:
         warm = self._warm
         if key not in warm:
             warm.add(key)

@@ -60,7 +60,7 @@ def load_accounts(db: DatabaseAPI, root: bytes, accounts: object) -> bytes:
     """
     try:
         assert isinstance(accounts, dict)  # noqa: S101 - told below
-        read = dict(_entry(db, key, told) for key, told in accounts.items())
+        read = dict(_parse_entry(db, key, told) for key, told in accounts.items())
     except (
         AssertionError,
         AttributeError,
@@ -79,20 +79,20 @@ def load_accounts(db: DatabaseAPI, root: bytes, accounts: object) -> bytes:
     return bytes(state.root_hash)
 
 
-def _entry(db: DatabaseAPI, key: object, told: Mapping[str, object]) -> tuple[bytes, Account]:
+def _parse_entry(db: DatabaseAPI, key: object, told: Mapping[str, object]) -> tuple[bytes, Account]:
     """Read an account and what it is filed under."""
-    name = _bytes(key)
+    name = _parse_bytes(key)
     if len(name) == ADDRESS_BYTES:
         nonce = told["nonce"]
         if type(nonce) is int:
             told = {**told, "nonce": hex(nonce)}
-        return keccak(name), _account(db, told, has_hashes=False)
-    return _hash(key), _account(db, told, has_hashes=True)
+        return keccak(name), _parse_account(db, told, has_hashes=False)
+    return _parse_hash(key), _parse_account(db, told, has_hashes=True)
 
 
-def _account(db: DatabaseAPI, told: Mapping[str, object], *, has_hashes: bool) -> Account:
+def _parse_account(db: DatabaseAPI, told: Mapping[str, object], *, has_hashes: bool) -> Account:
     """Read an account; its slots are named by their hashes, or by themselves."""
-    code = _bytes(told["code"])
+    code = _parse_bytes(told["code"])
     code_hash = keccak(code)
     if code:
         db[code_hash] = code
@@ -100,31 +100,31 @@ def _account(db: DatabaseAPI, told: Mapping[str, object], *, has_hashes: bool) -
     slots = told["storage"]
     assert isinstance(slots, dict)  # noqa: S101 - told by who calls
     for slot, value in slots.items():
-        name, number = _hash(slot), _number(value, 256)
+        name, number = _parse_hash(slot), _parse_quantity(value, 256)
         if number:
             storage[name if has_hashes else keccak(name)] = rlp.encode(number, sedes=big_endian_int)
     return Account(
-        nonce=_number(told["nonce"], 64),
-        balance=_number(told["balance"], 256),
+        nonce=_parse_quantity(told["nonce"], 64),
+        balance=_parse_quantity(told["balance"], 256),
         storage_root=storage.root_hash,
         code_hash=code_hash,
     )
 
 
-def _bytes(text: object) -> bytes:
+def _parse_bytes(text: object) -> bytes:
     if not isinstance(text, str) or not text.startswith("0x"):
         raise ValueError(f"{text!r} is no hexadecimal text")
     return bytes.fromhex(text[2:])
 
 
-def _hash(text: object) -> bytes:
-    value = _bytes(text)
+def _parse_hash(text: object) -> bytes:
+    value = _parse_bytes(text)
     if len(value) != HASH_BYTES:
         raise ValueError(f"{text!r} is no hash")
     return value
 
 
-def _number(text: object, bits: int) -> int:
+def _parse_quantity(text: object, bits: int) -> int:
     if not isinstance(text, str) or not text.startswith("0x"):
         raise ValueError(f"{text!r} is no quantity")
     number = int(text, 16)

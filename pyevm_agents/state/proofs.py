@@ -53,7 +53,7 @@ def prove(
     storage = HexaryTrie(rows, account.storage_root)
     return AccountProof(
         account=account,
-        nodes=_path(accounts, key),
+        nodes=_collect_proof_nodes(accounts, key),
         storage=tuple(_prove_slot(storage, slot) for slot in slots),
     )
 
@@ -62,10 +62,10 @@ def _prove_slot(storage: HexaryTrie, slot: int) -> StorageProof:
     key = keccak(slot.to_bytes(HASH_BYTES, "big"))
     encoded = storage[key]
     value = int.from_bytes(rlp.decode(encoded), "big") if encoded else 0
-    return StorageProof(slot=slot, value=value, nodes=_path(storage, key))
+    return StorageProof(slot=slot, value=value, nodes=_collect_proof_nodes(storage, key))
 
 
-def _path(trie: HexaryTrie, key: bytes) -> tuple[bytes, ...]:
+def _collect_proof_nodes(trie: HexaryTrie, key: bytes) -> tuple[bytes, ...]:
     """Return the nodes from the root to a key, or to where it is shown that there is none.
 
     A node that is shorter than its hash is part of the one above it, and stands there.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pyevm_agents.state.account import StateCache
 
 
-class Storage:
+class AccountStorage:
     """An account's slots, over those that a trie has."""
 
     __slots__ = ("_cache", "_db", "_kept", "_trie", "changed", "originals", "queried", "root")
@@ -38,9 +38,9 @@ class Storage:
         Raises: MissingNodeError: the database lacks a node on the way.
         """
         value = self.changed.get(slot)
-        return self._in_trie(slot) if value is None else value
+        return self._read_from_trie(slot) if value is None else value
 
-    def original(self, slot: int) -> int:
+    def get_original(self, slot: int) -> int:
         """Return what a slot held when the transaction began.
 
         Raises: MissingNodeError: see `get`.
@@ -48,27 +48,27 @@ class Storage:
         value = self.originals.get(slot)
         return self.get(slot) if value is None else value
 
-    def _in_trie(self, slot: int) -> int:
+    def _read_from_trie(self, slot: int) -> int:
         value = self._kept.get(slot)
         if value is None:
-            encoded = self._trie.get(self._path(slot))
+            encoded = self._trie.get(self._get_path(slot))
             value = self._kept[slot] = 0 if encoded is None else decode_integer(encoded)
         return value
 
-    def _path(self, slot: int) -> str:
-        return self._cache.path(slot.to_bytes(32, "big"))
+    def _get_path(self, slot: int) -> str:
+        return self._cache.get_path(slot.to_bytes(32, "big"))
 
-    def hashed(self, written: dict[bytes, bytes]) -> bytes:
+    def compute_root(self, written: dict[bytes, bytes]) -> bytes:
         """Return the root with all that has changed; new nodes go into `written`.
 
         Raises: MissingNodeError: see `get`.
         """
         trie = Trie(self._db, self.root, self._cache)
         for slot, value in self.changed.items():
-            if value == self._in_trie(slot):
+            if value == self._read_from_trie(slot):
                 continue
             if value:
-                trie.set(self._path(slot), encode_integer(value))
+                trie.set(self._get_path(slot), encode_integer(value))
             else:
-                trie.delete(self._path(slot))
-        return trie.hashed(written)
+                trie.delete(self._get_path(slot))
+        return trie.compute_root(written)

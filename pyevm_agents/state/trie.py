@@ -21,9 +21,9 @@ from pyevm_agents.state.trie_nodes import (
     Child,
     Extension,
     Leaf,
-    Node,
-    decode,
-    encode,
+    TrieNode,
+    decode_node,
+    encode_node,
 )
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Trie:
         """
         child = self._root
         while child != NOTHING:
-            node = self._node(child)
+            node = self._resolve_node(child)
             if isinstance(node, Branch):
                 child, path = node.children[int(path[0], 16)], path[1:]
             elif isinstance(node, Leaf):
@@ -73,30 +73,32 @@ class Trie:
 
         Raises: MissingNodeError: see `get`.
         """
-        self._root = self._with(self._root, path, value)
+        self._root = self._insert(self._root, path, value)
 
     def delete(self, path: str) -> None:
         """Remove the value at a path, if there is one.
 
         Raises: MissingNodeError: see `get`.
         """
-        self._root = self._without(self._root, path)
+        self._root = self._delete(self._root, path)
 
-    def hashed(self, written: dict[bytes, bytes]) -> bytes:
+    def compute_root(self, written: dict[bytes, bytes]) -> bytes:
         """Return the root's hash; nodes that were made since the beginning go into `written`."""
         if self._root == NOTHING:
             return BLANK_ROOT_HASH
         if not isinstance(self._root, bytes):
             # The root is hashed however short it is.
-            self._root = self._kept(self._root, self._encoded(self._root, written), written)
+            self._root = self._store_node(
+                self._root, self._encode_subtree(self._root, written), written
+            )
         return self._root[1:]
 
-    def _node(self, child: Child) -> Node:
+    def _resolve_node(self, child: Child) -> TrieNode:
         """Return the node that a child is."""
         if not isinstance(child, bytes):
             return child
         if len(child) <= HASH_BYTES:  # It is encoded in its parent.
-            return decode(child)
+            return decode_node(child)
         node_hash = child[1:]
         node = self._cache.nodes.get(node_hash)
         if node is None:
@@ -104,25 +106,25 @@ class Trie:
                 encoded = self._db[node_hash]
             except KeyError as error:
                 raise MissingNodeError(node_hash) from error
-            node = self._cache.nodes[node_hash] = decode(encoded)
+            node = self._cache.nodes[node_hash] = decode_node(encoded)
         return node
 
     # -- changing: nodes are replaced, since the cache may hold them -- #
 
-    def _with(self, child: Child, path: str, value: bytes) -> Child:
+    def _insert(self, child: Child, path: str, value: bytes) -> Child:
         if child == NOTHING:
             return Leaf(path, value)
-        node = self._node(child)
+        node = self._resolve_node(child)
         if isinstance(node, Branch):
             nibble = int(path[0], 16)
             children = node.children.copy()
-            children[nibble] = self._with(children[nibble], path[1:], value)
+            children[nibble] = self._insert(children[nibble], path[1:], value)
             return Branch(children)
         if isinstance(node, Leaf):
             if node.path == path:
                 return child if node.value == value else Leaf(path, value)
         elif path.startswith(node.path):
-            return Extension(node.path, self._with(node.child, path[len(node.path) :], value))
+            return Extension(node.path, self._insert(node.child, path[len(node.path) :], value))
         return self._split(node, path, value)
 
     @staticmethod
@@ -139,37 +141,37 @@ class Trie:
         children[int(path[shared], 16)] = Leaf(path[shared + 1 :], value)
         return Extension(path[:shared], Branch(children)) if shared else Branch(children)
 
-    def _without(self, child: Child, path: str) -> Child:
+    def _delete(self, child: Child, path: str) -> Child:
         if child == NOTHING:
             return child
-        node = self._node(child)
+        node = self._resolve_node(child)
         if isinstance(node, Leaf):
             return NOTHING if node.path == path else child
         if isinstance(node, Extension):
             if not path.startswith(node.path):
                 return child
-            below = self._without(node.child, path[len(node.path) :])
-            return child if below is node.child else self._extended(node.path, below)
+            below = self._delete(node.child, path[len(node.path) :])
+            return child if below is node.child else self._prepend_path(node.path, below)
         nibble = int(path[0], 16)
-        below = self._without(node.children[nibble], path[1:])
+        below = self._delete(node.children[nibble], path[1:])
         if below is node.children[nibble]:
             return child
         children = node.children.copy()
         children[nibble] = below
-        return self._shrunk(children)
+        return self._collapse_branch(children)
 
-    def _shrunk(self, children: list[Child]) -> Child:
+    def _collapse_branch(self, children: list[Child]) -> Child:
         """Return what a branch is that may have lost a child: one child alone needs none."""
         left = [nibble for nibble, child in enumerate(children) if child != NOTHING]
         if len(left) > 1:
             return Branch(children)
-        return self._extended(f"{left[0]:x}", children[left[0]])
+        return self._prepend_path(f"{left[0]:x}", children[left[0]])
 
-    def _extended(self, path: str, child: Child) -> Child:
+    def _prepend_path(self, path: str, child: Child) -> Child:
         """Return a child behind a path, joined with it where it has one itself."""
         if child == NOTHING:
             return child
-        node = self._node(child)
+        node = self._resolve_node(child)
         if isinstance(node, Leaf):
             return Leaf(path + node.path, node.value)
         if isinstance(node, Extension):
@@ -178,31 +180,31 @@ class Trie:
 
     # -- hashing -- #
 
-    def _encoded(self, node: Node, written: dict[bytes, bytes]) -> bytes:
+    def _encode_subtree(self, node: TrieNode, written: dict[bytes, bytes]) -> bytes:
         """Return a node's encoding; those below it are written first."""
         if isinstance(node, Branch):
             node.children = [
-                child if isinstance(child, bytes) else self._reference(child, written)
+                child if isinstance(child, bytes) else self._encode_reference(child, written)
                 for child in node.children
             ]
         elif isinstance(node, Extension) and not isinstance(node.child, bytes):
-            node.child = self._reference(node.child, written)
-        return encode(node)
+            node.child = self._encode_reference(node.child, written)
+        return encode_node(node)
 
-    def _reference(self, node: Node, written: dict[bytes, bytes]) -> bytes:
-        encoded = self._encoded(node, written)
-        return encoded if len(encoded) < HASH_BYTES else self._kept(node, encoded, written)
+    def _encode_reference(self, node: TrieNode, written: dict[bytes, bytes]) -> bytes:
+        encoded = self._encode_subtree(node, written)
+        return encoded if len(encoded) < HASH_BYTES else self._store_node(node, encoded, written)
 
-    def _kept(self, node: Node, encoded: bytes, written: dict[bytes, bytes]) -> bytes:
+    def _store_node(self, node: TrieNode, encoded: bytes, written: dict[bytes, bytes]) -> bytes:
         node_hash: bytes = keccak(encoded)
         written[node_hash] = encoded
         self._cache.nodes[node_hash] = node
         return HASH_PREFIX + node_hash
 
 
-def list_root(contents: Sequence[bytes], written: dict[bytes, bytes]) -> bytes:
+def compute_list_root(contents: Sequence[bytes], written: dict[bytes, bytes]) -> bytes:
     """Return the root of a list's trie, by the RLP of each index; its nodes go into `written`."""
     trie = Trie({}, BLANK_ROOT_HASH, StateCache())
     for index, content in enumerate(contents):
         trie.set(encode_integer(index).hex(), content)
-    return trie.hashed(written)
+    return trie.compute_root(written)

@@ -52,7 +52,7 @@ class Branch:
     children: list[Child]
 
 
-Node = Leaf | Extension | Branch
+TrieNode = Leaf | Extension | Branch
 Child = bytes | Leaf | Extension | Branch
 """A child as it is encoded, or, where it was made and not yet encoded, the node itself."""
 
@@ -77,7 +77,7 @@ def encode_list(payload: bytes) -> bytes:
     return bytes((LONG_LIST + len(size),)) + size + payload
 
 
-def span(encoded: bytes, start: int) -> tuple[int, int]:
+def locate_content(encoded: bytes, start: int) -> tuple[int, int]:
     """Return where the content of the item at `start` begins, and where it ends."""
     first = encoded[start]
     if first < SHORT_STRING:
@@ -93,47 +93,47 @@ def span(encoded: bytes, start: int) -> tuple[int, int]:
     return begin, begin + int.from_bytes(encoded[start + 1 : begin], "big")
 
 
-def items(encoded: bytes) -> list[bytes]:
+def split_list(encoded: bytes) -> list[bytes]:
     """Return the encodings of a list's items."""
-    at, end = span(encoded, 0)
+    at, end = locate_content(encoded, 0)
     found = []
     while at < end:
-        _, after = span(encoded, at)
+        _, after = locate_content(encoded, at)
         found.append(encoded[at:after])
         at = after
     return found
 
 
-def decode(encoded: bytes) -> Node:
+def decode_node(encoded: bytes) -> TrieNode:
     """Return the node that RLP holds."""
-    parts = items(encoded)
+    parts = split_list(encoded)
     if len(parts) == BRANCH_ITEMS:
         return Branch([*parts[:-1]])
-    path, is_leaf = _path_of(parts[0])
+    path, is_leaf = _decode_hex_prefix(parts[0])
     if not is_leaf:
         return Extension(path, parts[1])
-    begin, end = span(parts[1], 0)
+    begin, end = locate_content(parts[1], 0)
     return Leaf(path, parts[1][begin:end])
 
 
-def encode(node: Node) -> bytes:
+def encode_node(node: TrieNode) -> bytes:
     """Return a node as RLP; its children are encoded already."""
     if isinstance(node, Branch):
         return encode_list(b"".join(node.children) + NO_VALUE)  # type: ignore[arg-type]
     if isinstance(node, Leaf):
-        return encode_list(_packed(node.path, flag=2) + encode_string(node.value))
-    return encode_list(_packed(node.path, flag=0) + node.child)  # type: ignore[operator]
+        return encode_list(_encode_hex_prefix(node.path, flag=2) + encode_string(node.value))
+    return encode_list(_encode_hex_prefix(node.path, flag=0) + node.child)  # type: ignore[operator]
 
 
-def _packed(path: str, *, flag: int) -> bytes:
+def _encode_hex_prefix(path: str, *, flag: int) -> bytes:
     """Return a path as a string's RLP: its first nibble says what it is of and if it is odd."""
     if len(path) % 2:
         return encode_string(bytes.fromhex(f"{flag + 1}{path}"))
     return encode_string(bytes.fromhex(f"{flag}0{path}"))
 
 
-def _path_of(item: bytes) -> tuple[str, bool]:
+def _decode_hex_prefix(item: bytes) -> tuple[str, bool]:
     """Return a path, and whether it is a leaf's."""
-    begin, end = span(item, 0)
+    begin, end = locate_content(item, 0)
     text = item[begin:end].hex()
     return (text[1:] if text[0] in "13" else text[2:]), text[0] in "23"

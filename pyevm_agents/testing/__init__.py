@@ -17,14 +17,14 @@ if TYPE_CHECKING:
         Adversary,
         adversary,
         adversary_settings,
-        saying,
+        following_script,
     )
     from pyevm_agents.testing.assertions import assert_agent
     from pyevm_agents.testing.cassettes import cassette
     from pyevm_agents.testing.chain import AgentChain
     from pyevm_agents.testing.deployment import DeploymentError
     from pyevm_agents.testing.inputs import agent_input
-    from pyevm_agents.testing.model_stub import ModelOfTest
+    from pyevm_agents.testing.model_stub import ModelStub
     from pyevm_agents.testing.unittest_case import AgentTestCase
 
 HOMES = {
@@ -34,7 +34,7 @@ HOMES = {
     "AgentChain": "pyevm_agents.testing.chain",
     "AgentTestCase": "pyevm_agents.testing.unittest_case",
     "DeploymentError": "pyevm_agents.testing.deployment",
-    "ModelOfTest": "pyevm_agents.testing.model_stub",
+    "ModelStub": "pyevm_agents.testing.model_stub",
     "ScheduleFile": "pyevm_agents.config.schedule_file",
     "ScriptedModel": "pyevm_agents.models",
     "adversary": "pyevm_agents.testing.adversary_strategy",
@@ -44,7 +44,7 @@ HOMES = {
     "answer": "pyevm_agents.models",
     "assert_agent": "pyevm_agents.testing.assertions",
     "cassette": "pyevm_agents.testing.cassettes",
-    "saying": "pyevm_agents.testing.adversary_strategy",
+    "following_script": "pyevm_agents.testing.adversary_strategy",
     "unchecked": "pyevm_agents.models",
     "use": "pyevm_agents.models",
 }
@@ -60,7 +60,7 @@ __all__ = [
     "AgentChain",
     "AgentTestCase",
     "DeploymentError",
-    "ModelOfTest",
+    "ModelStub",
     "ScheduleFile",
     "ScriptedModel",
     "adversary",
@@ -70,7 +70,7 @@ __all__ = [
     "answer",
     "assert_agent",
     "cassette",
-    "saying",
+    "following_script",
     "unchecked",
     "use",
 ]

@@ -49,19 +49,19 @@ from hypothesis.stateful import RuleBasedStateMachine
 from hypothesis.strategies import SearchStrategy
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models import SwitchedModel
-from pyevm_agents.models.fakes.adversary import AdversarialModel, Decide, following
+from pyevm_agents.models import SwappableModel
+from pyevm_agents.models.fakes.adversary import AdversarialModel, StepDecider, decide_from_list
 from pyevm_agents.testing.chain import AgentChain
-from pyevm_agents.testing.inputs import all_of, canonical
-from pyevm_agents.testing.script_export import script_code
-from pyevm_agents.testing.strategies import Steps
+from pyevm_agents.testing.inputs import parse_address, require_list
+from pyevm_agents.testing.script_export import format_script
+from pyevm_agents.testing.strategies import StepStrategy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from hypothesis.internal.conjecture.data import ConjectureData
 
-    from pyevm_agents.models.fakes.adversary import Situation
+    from pyevm_agents.models.fakes.adversary import DecisionContext
     from pyevm_agents.models.fakes.script_steps import Step
     from pyevm_agents.testing.inputs import AddressLike
 
@@ -81,14 +81,14 @@ def adversary(
     Raises:
         ConfigError: one of the two is no list of its kind.
     """
-    all_of("adversary(numbers=…)", numbers, int)
-    all_of("adversary(texts=…)", texts, str)
-    return _Adversaries(tuple(numbers), tuple(texts))
+    require_list("adversary(numbers=…)", numbers, int)
+    require_list("adversary(texts=…)", texts, str)
+    return _AdversaryStrategy(tuple(numbers), tuple(texts))
 
 
-def saying(*steps: Step) -> Adversary:
+def following_script(*steps: Step) -> Adversary:
     """Return an adversary for `@example`: it says these steps, then that it is done."""
-    return Adversary(lambda: following(*steps))
+    return Adversary(lambda: decide_from_list(*steps))
 
 
 def adversary_settings(**changes: Any) -> settings:  # noqa: ANN401 - those of Hypothesis
@@ -111,9 +111,9 @@ def adversary_settings(**changes: Any) -> settings:  # noqa: ANN401 - those of H
 class Adversary:
     """What answers for the agents of a chain: any step that the grammar admits, as it is drawn."""
 
-    def __init__(self, begin: Callable[[], Decide]) -> None:
+    def __init__(self, begin: Callable[[], StepDecider]) -> None:
         """Take what begins to decide, anew for each chain that it is put on."""
-        self._begin = begin
+        self._create_decider = begin
         self._model: AdversarialModel | None = None
         self._chain: AgentChain | None = None
         self._names: dict[str, str] = {}
@@ -132,15 +132,15 @@ class Adversary:
             names: what the test calls contracts and accounts, for the script that is printed, as
                 `purse=purse`; `accounts` are known.
         """
-        model = AdversarialModel(self._begin(), vocabulary=chain.model.vocabulary)
+        model = AdversarialModel(self._create_decider(), vocabulary=chain.model.vocabulary)
         self._model, self._chain = model, chain
         self._names = {
             address.lower(): f"accounts[{index}]" for index, address in enumerate(chain.accounts)
         } | {
-            to_checksum_address(canonical(it)).lower(): _expression(name, it)
+            to_checksum_address(parse_address(it)).lower(): _format_expression(name, it)
             for name, it in names.items()
         }
-        with _surfacing(model), chain.isolated(), _answering(chain, model):
+        with _reraise_interruption(model), chain.isolated(), _swap_models(chain, model):
             try:
                 yield self
             finally:
@@ -158,7 +158,7 @@ class Adversary:
         Raises:
             ConfigError: the adversary is on no chain.
         """
-        return self._on().ask(agent, question, **{**self._gas, **transaction})
+        return self._require_chain().ask(agent, question, **{**self._gas, **transaction})
 
     def run(self, function: Any, /, **transaction: Any) -> Any:  # noqa: ANN401 - web3's
         """Call a contract's function in such a transaction; return the receipt.
@@ -170,7 +170,7 @@ class Adversary:
         Raises:
             ConfigError: the adversary is on no chain.
         """
-        w3 = self._on().w3
+        w3 = self._require_chain().w3
         return w3.eth.wait_for_transaction_receipt(function.transact({**self._gas, **transaction}))
 
     @property
@@ -182,17 +182,17 @@ class Adversary:
         """Return the code that says the same: `model.script(…)`.
 
         Where one list would not, as an agent was asked the same twice and went on otherwise, it is
-        an adversary with its steps: `adversary = saying(…)`.
+        an adversary with its steps: `adversary = following_script(…)`.
         """
         is_list = self._model is None or self._model.is_list
-        call = "model.script" if is_list else "adversary = saying"
-        return script_code(call, self.steps, self._names)
+        call = "model.script" if is_list else "adversary = following_script"
+        return format_script(call, self.steps, self._names)
 
     @property
     def _gas(self) -> dict[str, int]:
-        return {"gas": self._on().node.next_block.header().gas_limit}
+        return {"gas": self._require_chain().node.next_block.build_header().gas_limit}
 
-    def _on(self) -> AgentChain:
+    def _require_chain(self) -> AgentChain:
         if self._chain is None:
             raise ConfigError(
                 "the adversary answers on no chain yet: `with adversary.on(agent_chain):`"
@@ -200,7 +200,7 @@ class Adversary:
         return self._chain
 
 
-class _Adversaries(SearchStrategy[Adversary]):
+class _AdversaryStrategy(SearchStrategy[Adversary]):
     """Adversaries that decide by what Hypothesis chooses."""
 
     def __init__(self, numbers: tuple[int, ...], texts: tuple[str, ...]) -> None:
@@ -212,14 +212,14 @@ class _Adversaries(SearchStrategy[Adversary]):
         return "adversary()"
 
     def do_draw(self, data: ConjectureData) -> Adversary:
-        def decide(situation: Situation) -> Step:
-            return data.draw(Steps(situation, numbers=self._numbers, texts=self._texts))
+        def decide(situation: DecisionContext) -> Step:
+            return data.draw(StepStrategy(situation, numbers=self._numbers, texts=self._texts))
 
         return Adversary(lambda: decide)
 
 
 @contextmanager
-def _surfacing(model: AdversarialModel) -> Iterator[None]:
+def _reraise_interruption(model: AdversarialModel) -> Iterator[None]:
     """Raise what interrupted the model, where it was lost between the chain and the test.
 
     Hypothesis ends an example by an exception out of a draw, and the draw is made in the middle of
@@ -236,22 +236,22 @@ def _surfacing(model: AdversarialModel) -> Iterator[None]:
 
 
 @contextmanager
-def _answering(chain: AgentChain, model: AdversarialModel) -> Iterator[None]:
+def _swap_models(chain: AgentChain, model: AdversarialModel) -> Iterator[None]:
     """Let a model answer in place of the test's own meanwhile."""
-    chain.model.renewed()
+    chain.model.on_change()
     before = [
-        (switched, switched.switch(model))
+        (switched, switched.swap(model))
         for switched in chain.chain.models.values()
-        if isinstance(switched, SwitchedModel)
+        if isinstance(switched, SwappableModel)
     ]
     try:
         yield
     finally:
         for switched, own in before:
-            switched.switch(own)
+            switched.swap(own)
 
 
-def _expression(name: str, value: AddressLike) -> str:
+def _format_expression(name: str, value: AddressLike) -> str:
     return name if isinstance(value, str | bytes) else f"{name}.address"
 
 
@@ -288,13 +288,13 @@ class AdversarialMachine(RuleBasedStateMachine):
         super().__init__()
         cls = type(self)
         if "chain" not in vars(cls):
-            cls.chain = cls._opened()
+            cls.chain = cls._open_chain()
         self.adversary: Adversary = current_build_context().data.draw(cls.adversaries())
         self._run = ExitStack()
         self._run.enter_context(self.adversary.on(cls.chain, **cls.names()))
 
     @classmethod
-    def _opened(cls) -> AgentChain:
+    def _open_chain(cls) -> AgentChain:
         chain = cls.open()
         try:
             cls.deploy(chain)

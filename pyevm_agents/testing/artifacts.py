@@ -8,15 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyevm_agents.contracts import artifact, artifact_names
+from pyevm_agents.contracts import list_artifacts, load_artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.testing.compiled_contract import CompiledContract, read_contract
-from pyevm_agents.testing.inputs import shown
+from pyevm_agents.testing.inputs import format_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-SHIPPED = "pyevm_agents"
+BUNDLED = "pyevm_agents"
 """What stands before the colon in the name of a contract of ours, where others have one alike."""
 
 FOUNDRY_FILE = "foundry.toml"
@@ -31,7 +31,7 @@ DEBUG_SUFFIX = ".dbg.json"
 """Of Hardhat's files that name the input of a compilation."""
 
 
-class Artifacts:
+class ArtifactFinder:
     """Finds compiled contracts by name. Folders are read once."""
 
     def __init__(self, folders: Sequence[Path] = (), *, root: Path | None = None) -> None:
@@ -41,7 +41,7 @@ class Artifacts:
                 Hardhat's in `root` or the nearest folder above it that has one; `root` is the
                 folder of the moment where None.
         """
-        self._given = tuple(folders)
+        self._configured_folders = tuple(folders)
         self._root = Path.cwd() if root is None else root
 
     @cached_property
@@ -50,13 +50,15 @@ class Artifacts:
 
         Raises: ConfigError: a folder that was named is not there.
         """
-        for folder in self._given:
+        for folder in self._configured_folders:
             if not folder.is_dir():
                 raise ConfigError(
                     f"the folder of artifacts {folder} is not there: compile the contracts, or "
                     "change agent_artifacts"
                 )
-        return self._given or next(filter(None, map(_compiled_in, _upwards(self._root))), ())
+        return self._configured_folders or next(
+            filter(None, map(_find_output_folders, _iter_parents(self._root))), ()
+        )
 
     def find(self, wanted: str | Path) -> CompiledContract:
         """Return a contract.
@@ -66,22 +68,24 @@ class Artifacts:
         Raises: ConfigError: there is none, or there are several.
         """
         if not isinstance(wanted, (str, Path)):
-            raise ConfigError(f"deploy({shown(wanted)}): a contract goes by its name or its path")
+            raise ConfigError(
+                f"deploy({format_value(wanted)}): a contract goes by its name or its path"
+            )
         if isinstance(wanted, Path) or wanted.endswith(".json"):
-            return self._of_path(Path(wanted))
+            return self._read_path(Path(wanted))
         source, _, name = wanted.rpartition(":")
-        if source == SHIPPED:
-            return _shipped(name)
-        files = [file for file in self._files.get(name, ()) if _is_of(file, source)]
+        if source == BUNDLED:
+            return _load_bundled(name)
+        files = [file for file in self._files.get(name, ()) if _is_from_source(file, source)]
         found = [contract for file in files if (contract := read_contract(file))]
         found = [one for one in found if one.is_deployable] or found[:1]
         if len(found) > 1:
-            raise self._ambiguous(name, [one.file for one in found if one.file])
+            raise self._build_ambiguity_error(name, [one.file for one in found if one.file])
         if found:
             return found[0]
-        if not source and name in artifact_names():
-            return _shipped(name)
-        raise self._unknown(wanted, name)
+        if not source and name in list_artifacts():
+            return _load_bundled(name)
+        raise self._build_unknown_error(wanted, name)
 
     @cached_property
     def _files(self) -> dict[str, list[Path]]:
@@ -94,7 +98,7 @@ class Artifacts:
                     files.setdefault(file.name.partition(".")[0], []).append(file)
         return files
 
-    def _of_path(self, path: Path) -> CompiledContract:
+    def _read_path(self, path: Path) -> CompiledContract:
         file = self._root / path.expanduser()
         if not file.is_file():
             raise ConfigError(f"there is no artifact {file}: compile the contracts, or check it")
@@ -105,15 +109,15 @@ class Artifacts:
             )
         return found
 
-    def _ambiguous(self, name: str, files: list[Path]) -> ConfigError:
+    def _build_ambiguity_error(self, name: str, files: list[Path]) -> ConfigError:
         listed = "".join(f"\n  {file.parent.name}:{name}  ({file})" for file in files)
         return ConfigError(
             f"{len(files)} contracts are called {name!r}; name one with its file, or by its "
             f"path:{listed}"
         )
 
-    def _unknown(self, wanted: str, name: str) -> ConfigError:
-        names = sorted({*self._files, *artifact_names()})
+    def _build_unknown_error(self, wanted: str, name: str) -> ConfigError:
+        names = sorted({*self._files, *list_artifacts()})
         by_lower = {one.lower(): one for one in names}
         near = [by_lower[one] for one in get_close_matches(name.lower(), by_lower)]
         looked = ", ".join(map(str, self.folders)) or (
@@ -123,25 +127,25 @@ class Artifacts:
         hint = f"; near are {', '.join(near)}" if near else ""
         return ConfigError(
             f"there is no contract {wanted!r}{hint}. Looked in {looked}; and among the "
-            f"{len(artifact_names())} contracts of pyevm-agents. Compile it, give its path, or set "
+            f"{len(list_artifacts())} contracts of pyevm-agents. Compile it, give its path, or set "
             "agent_artifacts in pytest's configuration"
         )
 
 
-def _shipped(name: str) -> CompiledContract:
-    found = artifact(name)
+def _load_bundled(name: str) -> CompiledContract:
+    found = load_artifact(name)
     return CompiledContract(
         name=name, abi=found.abi, code=found.bytecode.hex(), links=(), file=None
     )
 
 
-def _is_of(file: Path, source: str) -> bool:
+def _is_from_source(file: Path, source: str) -> bool:
     """Whether an artifact is of a source file, by the folder that it is in."""
     parts = Path(source).parts
     return not parts or file.parent.parts[-len(parts) :] == parts
 
 
-def _upwards(root: Path) -> Iterator[Path]:
+def _iter_parents(root: Path) -> Iterator[Path]:
     """Yield a folder and those above it, up to the one of its repository."""
     for folder in (root.absolute(), *root.absolute().parents):
         yield folder
@@ -149,15 +153,15 @@ def _upwards(root: Path) -> Iterator[Path]:
             return
 
 
-def _compiled_in(folder: Path) -> tuple[Path, ...]:
+def _find_output_folders(folder: Path) -> tuple[Path, ...]:
     """Return what Foundry and Hardhat have compiled in a project's folder."""
-    foundry, hardhat = folder / _foundry_folder(folder), folder / HARDHAT_FOLDER
+    foundry, hardhat = folder / _read_foundry_folder(folder), folder / HARDHAT_FOLDER
     is_foundry = foundry.is_dir() and any(foundry.glob("*.sol/*.json"))
     is_hardhat = (hardhat / "contracts").is_dir()
     return tuple(one for one, there in ((foundry, is_foundry), (hardhat, is_hardhat)) if there)
 
 
-def _foundry_folder(folder: Path) -> str:
+def _read_foundry_folder(folder: Path) -> str:
     """Return the name of the folder that Foundry compiles into."""
     try:
         form = tomllib.loads((folder / FOUNDRY_FILE).read_text(encoding="utf-8"))

@@ -13,21 +13,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias
 
-from pyevm_agents.display import counted
+from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.testing.gas_snapshot import cost_of
-from pyevm_agents.testing.inputs import tool_name, whole
+from pyevm_agents.testing.gas_snapshot import compute_cost
+from pyevm_agents.testing.inputs import require_tool_name, require_whole_number
 from pyevm_agents.testing.matching import (
-    address_of,
-    at_each,
-    did,
-    difference,
-    differences,
+    describe_action,
+    describe_argument_differences,
+    describe_text_difference,
+    find_run,
+    format_expected,
+    format_marks,
     is_text,
-    run_about,
-    told,
+    normalize_address,
 )
-from pyevm_agents.testing.reports import run_text
+from pyevm_agents.testing.reports import format_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -50,7 +50,7 @@ START = -1
 """The place before the first step."""
 
 
-def assert_agent(subject: Subject, chain: AgentChain | None = None) -> Sentence:
+def assert_agent(subject: Subject, chain: AgentChain | None = None) -> AgentAssertion:
     """Begin a sentence about what agents did in a transaction.
 
     Input:  its receipt, as web3.py has it, or its hash, or its steps; the chain that holds it, None
@@ -59,14 +59,14 @@ def assert_agent(subject: Subject, chain: AgentChain | None = None) -> Sentence:
             and it didn't revert.
     """
     __tracebackhide__ = True
-    run = run_about(subject, chain)
+    run = find_run(subject, chain)
     if not run.steps and run.failure is None:
         raise AssertionError("no agent took a step in this transaction")
-    return Sentence(run=run, scope=tuple(range(len(run.steps))))
+    return AgentAssertion(run=run, scope=tuple(range(len(run.steps))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sentence:
+class AgentAssertion:
     """What was found to be true so far, and where in the run that leaves off.
 
     Every method raises an AssertionError where what it says does not hold.
@@ -84,10 +84,10 @@ class Sentence:
 
     # -- which agent -- #
 
-    def of(self, agent: object) -> Sentence:
+    def of(self, agent: object) -> AgentAssertion:
         """Speak of one agent alone, from its first step on: its address or contract."""
         __tracebackhide__ = True
-        address = address_of(agent)
+        address = normalize_address(agent)
         if address is None:
             raise ConfigError(f"{agent!r} is no address: give 0x and 40 digits, or a contract")
         agents = ["0x" + step.agent.hex() for step in self.run.steps]
@@ -100,46 +100,48 @@ class Sentence:
 
     # -- tools -- #
 
-    def used(self, tool: str) -> Sentence:
+    def used(self, tool: str) -> AgentAssertion:
         """Expect that a tool was used, at any step."""
         __tracebackhide__ = True
-        call = f"used({tool_name('used(…)', tool)!r})"
+        call = f"used({require_tool_name('used(…)', tool)!r})"
         places = [i for i in self.scope if self._step(i).action == tool]
         if not places:
-            self._fail(call, f"{tool} was not used; {self._tools()}")
-        return self._at(call, places)
+            self._fail(call, f"{tool} was not used; {self._describe_tools()}")
+        return self._extend(call, places)
 
-    def then_used(self, tool: str) -> Sentence:
+    def then_used(self, tool: str) -> AgentAssertion:
         """Expect that the same agent's next step used a tool; at the beginning, the first step."""
         __tracebackhide__ = True
-        call = f"then_used({tool_name('then_used(…)', tool)!r})"
+        call = f"then_used({require_tool_name('then_used(…)', tool)!r})"
         expected = f"the use of {tool} was expected here"
-        return self._next(call, lambda step: step.action == tool, expected)
+        return self._advance(call, lambda step: step.action == tool, expected)
 
-    def later_used(self, tool: str) -> Sentence:
+    def later_used(self, tool: str) -> AgentAssertion:
         """Expect that a tool was used at any later step."""
         __tracebackhide__ = True
-        call = f"later_used({tool_name('later_used(…)', tool)!r})"
+        call = f"later_used({require_tool_name('later_used(…)', tool)!r})"
         first = min(self.places)
         places = [i for i in self.scope if i > first and self._step(i).action == tool]
         if not places:
-            self._fail(call, f"{tool} was not used after step {first + 1}; {self._tools()}")
-        return self._at(call, places)
+            self._fail(
+                call, f"{tool} was not used after step {first + 1}; {self._describe_tools()}"
+            )
+        return self._extend(call, places)
 
-    def did_not_use(self, *tools: str) -> Sentence:
+    def did_not_use(self, *tools: str) -> AgentAssertion:
         """Expect that none of these tools was used at any step, by nested agents neither."""
         __tracebackhide__ = True
         if not tools:
             raise ConfigError("did_not_use() names no tool: in_steps, answered say what was done")
-        named = [tool_name("did_not_use(…)", tool) for tool in tools]
+        named = [require_tool_name("did_not_use(…)", tool) for tool in tools]
         call = f"did_not_use({', '.join(map(repr, named))})"
         used = [i for i in self.scope if self._step(i).action in tools]
         if used:
             marks = {i: f"{self._step(i).action} was used" for i in used}
-            self._fail(call, at_each(marks), marks)
-        return self._at(call, self.places)
+            self._fail(call, format_marks(marks), marks)
+        return self._extend(call, self.places)
 
-    def with_args(self, values: Mapping[str, Expected] = {}, /, **more: Expected) -> Sentence:
+    def with_args(self, values: Mapping[str, Expected] = {}, /, **more: Expected) -> AgentAssertion:
         """Expect arguments of the tool, by name; those that are not named may be anything.
 
         A value is an integer, a truth value, a text, a list; an address as text in any case, bytes
@@ -149,92 +151,98 @@ class Sentence:
         if not isinstance(values, Mapping):
             raise ConfigError(f"with_args({values!r}): arguments go by name, as amount={values!r}")
         wanted = {**values, **more}
-        spoken = ", ".join(f"{name}={told(value)}" for name, value in wanted.items())
-        uses = self._uses("with_args")
-        found = {place: differences(wanted, step) for place, step in uses.items()}
-        return self._where(f"with_args({spoken})", found)
+        spoken = ", ".join(f"{name}={format_expected(value)}" for name, value in wanted.items())
+        uses = self._require_uses("with_args")
+        found = {place: describe_argument_differences(wanted, step) for place, step in uses.items()}
+        return self._keep_matching(f"with_args({spoken})", found)
 
-    def observed(self, text: ExpectedText) -> Sentence:
+    def observed(self, text: ExpectedText) -> AgentAssertion:
         """Expect what the tool told its agent."""
         __tracebackhide__ = True
-        uses = self._uses("observed")
+        uses = self._require_uses("observed")
         found = {
-            place: difference("it observed", text, it.observation) for place, it in uses.items()
+            place: describe_text_difference("it observed", text, it.observation)
+            for place, it in uses.items()
         }
-        return self._where(f"observed({told(text)})", found)
+        return self._keep_matching(f"observed({format_expected(text)})", found)
 
-    def tool_reverted(self) -> Sentence:
+    def tool_reverted(self) -> AgentAssertion:
         """Expect that the tool reverted."""
         __tracebackhide__ = True
-        seen = {place: step.observation for place, step in self._uses("tool_reverted").items()}
+        seen = {
+            place: step.observation for place, step in self._require_uses("tool_reverted").items()
+        }
         found = {place: None if it is None else f"it told {it!r}" for place, it in seen.items()}
-        return self._where("tool_reverted()", found)
+        return self._keep_matching("tool_reverted()", found)
 
-    def thought(self, text: ExpectedText) -> Sentence:
+    def thought(self, text: ExpectedText) -> AgentAssertion:
         """Expect what the agent thought at the step."""
         __tracebackhide__ = True
         if START in self.places:
             raise ConfigError("thought(…) is about a step: begin with used(…) or answered(…)")
         thoughts = {place: self._step(place).thought for place in self.places}
-        found = {place: difference("it thought", text, it) for place, it in thoughts.items()}
-        return self._where(f"thought({told(text)})", found)
+        found = {
+            place: describe_text_difference("it thought", text, it)
+            for place, it in thoughts.items()
+        }
+        return self._keep_matching(f"thought({format_expected(text)})", found)
 
     # -- answers -- #
 
-    def answered(self, *text: ExpectedText) -> Sentence:
+    def answered(self, *text: ExpectedText) -> AgentAssertion:
         """Expect the final answer of the outermost agent, or of the one that `of` names.
 
         Input: what it is, anything where nothing is said.
         """
         __tracebackhide__ = True
-        call, ends = f"answered({', '.join(map(told, text))})", self._answers()
-        wanted = _only(text, call)
+        call, ends = f"answered({', '.join(map(format_expected, text))})", self._find_answers()
+        wanted = _require_single_text(text, call)
         if not ends:
             marks = dict.fromkeys(self.scope[-1:], "its last step")
             self._fail(call, "it gave no final answer", marks)
-        return self._where(call, self._unlike(wanted, ends))
+        return self._keep_matching(call, self._compare_answers(wanted, ends))
 
-    def then_answered(self, *text: ExpectedText) -> Sentence:
+    def then_answered(self, *text: ExpectedText) -> AgentAssertion:
         """Expect that the same agent's next step is its final answer; see `answered`."""
         __tracebackhide__ = True
-        call = f"then_answered({', '.join(map(told, text))})"
-        wanted = _only(text, call)
+        call = f"then_answered({', '.join(map(format_expected, text))})"
+        wanted = _require_single_text(text, call)
         expected = "the final answer was expected here"
-        after = self._next(call, lambda step: step.answer is not None, expected)
-        return self._where(call, self._unlike(wanted, after.places))
+        after = self._advance(call, lambda step: step.answer is not None, expected)
+        return self._keep_matching(call, self._compare_answers(wanted, after.places))
 
-    def did_not_answer(self) -> Sentence:
+    def did_not_answer(self) -> AgentAssertion:
         """Expect that the outermost agent, or the one that `of` names, gave no final answer."""
         __tracebackhide__ = True
-        ends = dict.fromkeys(self._answers(), "a final answer")
+        ends = dict.fromkeys(self._find_answers(), "a final answer")
         if ends:
             self._fail("did_not_answer()", "it gave a final answer", ends)
-        return self._at("did_not_answer()", self.places)
+        return self._extend("did_not_answer()", self.places)
 
     # -- the run as a whole -- #
 
-    def in_steps(self, count: int | None = None, *, at_most: int | None = None) -> Sentence:
+    def in_steps(self, count: int | None = None, *, at_most: int | None = None) -> AgentAssertion:
         """Expect a number of steps: of all agents, or of the one that `of` names."""
         __tracebackhide__ = True
         if (count is None) == (at_most is None):
             raise ConfigError("in_steps takes either a number or at_most=…")
-        whole("in_steps(…)", count if at_most is None else at_most)
+        require_whole_number("in_steps(…)", count if at_most is None else at_most)
         steps = len(self.scope)
         call = f"in_steps({count if at_most is None else f'at_most={at_most}'})"
         if steps != count if at_most is None else steps > at_most:
-            self._fail(call, f"it took {counted(steps, 'step')}")
-        return self._at(call, self.places)
+            self._fail(call, f"it took {pluralize(steps, 'step')}")
+        return self._extend(call, self.places)
 
-    def cost(self, part: Part = "gas", *, less_than: int) -> Sentence:
+    def cost(self, part: Part = "gas", *, less_than: int) -> AgentAssertion:
         """Expect that gas is below a limit: the transaction's, or what was paid for one part.
 
         Gas of prompts and of output is that of the agent which `of` names, where one is named.
         """
         __tracebackhide__ = True
-        whole("cost(less_than=…)", less_than)
+        require_whole_number("cost(less_than=…)", less_than)
         costs = self.run.cost
         if part in {"prompt", "output"}:
-            costs = cost_of([self._step(i) for i in self.scope], 0)
+            costs = compute_cost([self._step(i) for i in self.scope], 0)
         if costs is None:
             raise ConfigError(
                 f"the {part} gas of these steps is not known: give assert_agent the transaction's "
@@ -247,31 +255,34 @@ class Sentence:
         call = f"cost({'' if part == 'gas' else f'{part!r}, '}less_than={less_than:_})"
         if cost >= less_than:
             self._fail(call, f"it cost {cost:,} {name}: {cost - less_than + 1:,} too much")
-        return self._at(call, self.places)
+        return self._extend(call, self.places)
 
-    def succeeded(self) -> Sentence:
+    def succeeded(self) -> AgentAssertion:
         """Expect that the transaction did not revert."""
         __tracebackhide__ = True
         if self.run.failure is not None:
             self._fail("succeeded()", f"it reverted: {self.run.failure}")
-        return self._at("succeeded()", self.places)
+        return self._extend("succeeded()", self.places)
 
-    def failed(self, reason: ExpectedText | None = None) -> Sentence:
+    def failed(self, reason: ExpectedText | None = None) -> AgentAssertion:
         """Expect that the transaction reverted, for a reason as the report says it."""
         __tracebackhide__ = True
-        call, failure = f"failed({'' if reason is None else told(reason)})", self.run.failure
+        call, failure = (
+            f"failed({'' if reason is None else format_expected(reason)})",
+            self.run.failure,
+        )
         if failure is None:
             self._fail(call, "it succeeded")
         if reason is not None and not is_text(reason, failure):
             self._fail(call, f"it reverted for another reason: {failure}")
-        return self._at(call, self.places)
+        return self._extend(call, self.places)
 
     # -- inside -- #
 
     def _step(self, index: int) -> AgentStep:
         return self.run.steps[index]
 
-    def _at(self, call: str, places: Iterable[int]) -> Sentence:
+    def _extend(self, call: str, places: Iterable[int]) -> AgentAssertion:
         """Return the sentence said on, at other places."""
         return replace(self, places=tuple(places), calls=(*self.calls, call))
 
@@ -279,25 +290,27 @@ class Sentence:
         """Say what does not hold, and mark the steps that it is about."""
         __tracebackhide__ = True
         said = "".join(f".{one}" for one in (*self.calls, call))
-        trace = run_text(self.run, marks)
+        trace = format_run(self.run, marks)
         # By its plain name, as pytest tells it; what it shows, a report need not show again.
         untrue = AssertionError(f"assert_agent(…){said} does not hold:\n{but}\n\n{trace}")
         setattr(untrue, SHOWN_RUN, self.run)
         raise untrue
 
-    def _where(self, call: str, differences: Mapping[int, str | None]) -> Sentence:
+    def _keep_matching(self, call: str, differences: Mapping[int, str | None]) -> AgentAssertion:
         """Go on at the places without a difference; fail where each has one."""
         __tracebackhide__ = True
         fitting = [place for place, difference in differences.items() if difference is None]
         if not fitting:
             marks = {place: str(difference) for place, difference in differences.items()}
-            self._fail(call, at_each(marks), marks)
-        return self._at(call, fitting)
+            self._fail(call, format_marks(marks), marks)
+        return self._extend(call, fitting)
 
-    def _next(self, call: str, is_right: Callable[[AgentStep], bool], expected: str) -> Sentence:
+    def _advance(
+        self, call: str, is_right: Callable[[AgentStep], bool], expected: str
+    ) -> AgentAssertion:
         """Go on at the next steps of the agents of the places, where they are right."""
         __tracebackhide__ = True
-        nexts = {place: self._following(place) for place in self.places}
+        nexts = {place: self._find_next_step(place) for place in self.places}
         fitting = [i for i in nexts.values() if i is not None and is_right(self._step(i))]
         if not fitting:
             wrong = [i for i in nexts.values() if i is not None]
@@ -308,13 +321,13 @@ class Sentence:
                 else f"the agent took no step after step {place + 1}"
                 for place in last
             ]
-            but += [f"at step {i + 1} it {did(self._step(i))}" for i in wrong]
+            but += [f"at step {i + 1} it {describe_action(self._step(i))}" for i in wrong]
             marks = dict.fromkeys(last, "its last step") | dict.fromkeys(wrong, expected)
             marks.pop(START, None)
             self._fail(call, "; ".join(but), marks)
-        return self._at(call, fitting)
+        return self._extend(call, fitting)
 
-    def _following(self, place: int) -> int | None:
+    def _find_next_step(self, place: int) -> int | None:
         """Return the index of the same agent's next step in the same run."""
         if place == START:
             return next(iter(self.scope), None)
@@ -328,7 +341,7 @@ class Sentence:
                 return index if is_same else None
         return None
 
-    def _uses(self, call: str) -> dict[int, AgentStep]:
+    def _require_uses(self, call: str) -> dict[int, AgentStep]:
         """Return the steps of the places, all of which used a tool."""
         found = {place: self._step(place) for place in self.places if place != START}
         if not found or any(step.action is None for step in found.values()):
@@ -337,17 +350,21 @@ class Sentence:
             )
         return found
 
-    def _answers(self) -> list[int]:
+    def _find_answers(self) -> list[int]:
         depth = min((self._step(i).depth for i in self.scope), default=0)
         ends = [i for i in self.scope if self._step(i).answer is not None]
         return [i for i in ends if self._step(i).depth == depth]
 
-    def _unlike(self, text: ExpectedText | None, ends: Sequence[int]) -> dict[int, str | None]:
+    def _compare_answers(
+        self, text: ExpectedText | None, ends: Sequence[int]
+    ) -> dict[int, str | None]:
         if text is None:
             return dict.fromkeys(ends)
-        return {i: difference("it answered", text, self._step(i).answer) for i in ends}
+        return {
+            i: describe_text_difference("it answered", text, self._step(i).answer) for i in ends
+        }
 
-    def _tools(self) -> str:
+    def _describe_tools(self) -> str:
         """Say which tools were used."""
         names = [str(self._step(i).action) for i in self.scope if self._step(i).answer is None]
         what = ", ".join(dict.fromkeys(names)) or "no tool"
@@ -358,7 +375,7 @@ class Sentence:
         return len(self.scope) < len(self.run.steps)
 
 
-def _only(texts: tuple[ExpectedText, ...], call: str) -> ExpectedText | None:
+def _require_single_text(texts: tuple[ExpectedText, ...], call: str) -> ExpectedText | None:
     """Return the text that is expected; None where none is.
 
     Raises: ConfigError: there are several, or it is None.

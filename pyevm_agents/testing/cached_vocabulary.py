@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
-MAX_REMEMBERED = 2_048
+MAX_CACHED = 2_048
 """Answers of each kind that are kept, some 10 KB each."""
 
 
-class RememberingVocabulary(Vocabulary):
+class CachingVocabulary(Vocabulary):
     """A vocabulary whose process is asked for each answer once."""
 
     def __init__(
@@ -38,7 +38,7 @@ class RememberingVocabulary(Vocabulary):
         """Name a file, the default model's if none is named; see `Vocabulary`."""
         super().__init__(path, adapter=adapter, kept_facts=kept_facts)
         self._tokens: OrderedDict[tuple[Segment, ...], tuple[int, ...]] = OrderedDict()
-        self._followed: OrderedDict[tuple[str, str], Generation] = OrderedDict()
+        self._generations: OrderedDict[tuple[str, str], Generation] = OrderedDict()
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
         """Return the tokens of a prompt; see `GgufModel.tokenize`.
@@ -48,18 +48,18 @@ class RememberingVocabulary(Vocabulary):
         """
         known = self._tokens.get(segments)
         if known is None:
-            done, tokens = self._begun(segments)
+            done, tokens = self._find_cached_prefix(segments)
             rest = super().tokenize(segments[done:])
-            known = tokens + rest[len(self._empty) if done else 0 :]
-            _keep(self._tokens, segments, known)
+            known = tokens + rest[len(self._empty_prompt_tokens) if done else 0 :]
+            _put_bounded(self._tokens, segments, known)
         return known
 
     @cached_property
-    def _empty(self) -> tuple[int, ...]:
+    def _empty_prompt_tokens(self) -> tuple[int, ...]:
         """The tokens of an empty prompt: that of the beginning of a text, or none."""
         return super().tokenize(())
 
-    def _begun(self, segments: tuple[Segment, ...]) -> tuple[int, tuple[int, ...]]:
+    def _find_cached_prefix(self, segments: tuple[Segment, ...]) -> tuple[int, tuple[int, ...]]:
         """Return how many segments another prompt began with too, and their tokens.
 
         All others are data: a template could itself begin with what begins a text.
@@ -72,21 +72,21 @@ class RememberingVocabulary(Vocabulary):
                 return done, tokens
         return 0, ()
 
-    def follow(self, text: str, request: GenerationRequest) -> Generation:
-        """Say a given text as a model would have said it; see `GgufModel.follow`.
+    def encode_given_text(self, text: str, request: GenerationRequest) -> Generation:
+        """Say a given text as a model would have said it; see `GgufModel.encode_given_text`.
 
         What a limit has cut is not kept: another limit would cut it elsewhere.
         """
-        known = self._followed.get((text, request.grammar))
+        known = self._generations.get((text, request.grammar))
         if known is None or len(known.tokens) > request.max_tokens:
-            known = super().follow(text, request)
+            known = super().encode_given_text(text, request)
             if known.is_complete:
-                _keep(self._followed, (text, request.grammar), known)
+                _put_bounded(self._generations, (text, request.grammar), known)
         return known
 
 
-def _keep(kept: OrderedDict[Key, Value], key: Key, value: Value) -> None:
+def _put_bounded(kept: OrderedDict[Key, Value], key: Key, value: Value) -> None:
     """Keep an answer; the oldest one goes. Threads may keep at once: each step is whole."""
     kept[key] = value
-    while len(kept) > MAX_REMEMBERED:
+    while len(kept) > MAX_CACHED:
         kept.popitem(last=False)

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyevm_agents import __version__
-from pyevm_agents.atomic_files import write_whole
+from pyevm_agents.atomic_files import write_atomically
 from pyevm_agents.config import DIGEST_BYTES
 from pyevm_agents.errors import ConfigError, FixtureError
 from pyevm_agents.recordings import canonical_json
-from pyevm_agents.recordings.generation_codec import exchange_form, read_exchange
-from pyevm_agents.recordings.json_reader import Node
+from pyevm_agents.recordings.generation_codec import encode_exchange, read_exchange
+from pyevm_agents.recordings.json_reader import JsonReader
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,7 +91,7 @@ def write_cassette(cassette: Cassette, path: Path) -> bool:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(f"{path}: can't be written: {error.strerror}") from error
-    write_whole(path, data)
+    write_atomically(path, data)
     return True
 
 
@@ -116,7 +116,7 @@ def encode(cassette: Cassette) -> bytes:
     models: Json = [
         {"name": model.name, "digest": "0x" + model.digest.hex()} for model in cassette.models
     ]
-    steps: list[Json] = [exchange_form(one) for one in cassette.exchanges]
+    steps: list[Json] = [encode_exchange(one) for one in cassette.exchanges]
     whole: Json = {
         "_info": {
             "format": FORMAT,
@@ -126,13 +126,13 @@ def encode(cassette: Cassette) -> bytes:
             "filledwith": cassette.tool,
         },
         "models": models,
-        "steps": [_in_lines(step) for step in steps],
+        "steps": [_split_lines(step) for step in steps],
         "digests": {
-            "models": canonical_json.digest_of(models),
-            "steps": [canonical_json.digest_of(s) for s in steps],
+            "models": canonical_json.compute_digest(models),
+            "steps": [canonical_json.compute_digest(s) for s in steps],
         },
     }
-    return (_spelled(whole) + "\n").encode()
+    return (_format_json(whole) + "\n").encode()
 
 
 def decode(data: bytes) -> Cassette:
@@ -140,30 +140,32 @@ def decode(data: bytes) -> Cassette:
 
     Raises: FixtureError: it is none, or was altered. ConfigError: of another version.
     """
-    root = Node(_read(data), "")
+    root = JsonReader(_parse_json(data), "")
     info = root["_info"]
-    if info["format"].text() != FORMAT:
+    if info["format"].read_text() != FORMAT:
         raise FixtureError(f"no cassette: _info.format must be {FORMAT!r}")
-    version = info["version"].integer()
+    version = info["version"].read_integer()
     if version != VERSION:
         raise ConfigError(
             f"a cassette of version {version}; this program reads version {VERSION}: record it "
             "again, or use the program that wrote it"
         )
-    steps = [Node(_joined(step.value), step.path) for step in root["steps"].items()]
+    steps = [JsonReader(_join_lines(step.value), step.path) for step in root["steps"].iter_items()]
     _check_digests(root, steps)
     return Cassette(
-        test=info["test"].text(),
+        test=info["test"].read_text(),
         models=tuple(
-            CassetteModel(name=one["name"].text(), digest=one["digest"].data(DIGEST_BYTES))
-            for one in root["models"].items()
+            CassetteModel(
+                name=one["name"].read_text(), digest=one["digest"].read_data(DIGEST_BYTES)
+            )
+            for one in root["models"].iter_items()
         ),
         exchanges=tuple(map(read_exchange, steps)),
-        tool=info["filledwith"].text(),
+        tool=info["filledwith"].read_text(),
     )
 
 
-def _read(data: bytes) -> Json:
+def _parse_json(data: bytes) -> Json:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -177,56 +179,56 @@ def _read(data: bytes) -> Json:
     return canonical_json.read_json(text, "cassette")
 
 
-def _check_digests(root: Node, steps: list[Node]) -> None:
+def _check_digests(root: JsonReader, steps: list[JsonReader]) -> None:
     """Refuse what is not as it was recorded.
 
     Raises: FixtureError: the message names the first item that was altered.
     """
     digests = root["digests"]
-    stated = [one.text() for one in digests["steps"].items()]
+    stated = [one.read_text() for one in digests["steps"].iter_items()]
     if len(stated) != len(steps):
         raise FixtureError(
             f"altered: it has {len(steps)} steps, and {len(stated)} digests of steps"
         )
-    items = [("models", root["models"].value, digests["models"].text())]
+    items = [("models", root["models"].value, digests["models"].read_text())]
     items += [(step.path, step.value, digest) for step, digest in zip(steps, stated, strict=True)]
     for place, value, digest in items:
-        if _digest(place, value) != digest:
+        if _compute_digest(place, value) != digest:
             raise FixtureError(f"altered: {place} does not fit its digest")
 
 
-def _digest(place: str, value: Json) -> str:
+def _compute_digest(place: str, value: Json) -> str:
     try:
-        return canonical_json.digest_of(value)
+        return canonical_json.compute_digest(value)
     except ValueError as error:  # A number that is none, such as 1e999.
         raise FixtureError(f"{place}: {error}") from error
 
 
-def _in_lines(value: Json) -> Json:
+def _split_lines(value: Json) -> Json:
     """Return a value with lists of lines in place of texts of several lines."""
     if isinstance(value, str):
         lines: list[Json] = [*_LINES.findall(value)]
         return lines if len(lines) > 1 else value
     if isinstance(value, list):
-        return [_in_lines(item) for item in value]
+        return [_split_lines(item) for item in value]
     if isinstance(value, dict):
-        return {key: _in_lines(item) for key, item in value.items()}
+        return {key: _split_lines(item) for key, item in value.items()}
     return value
 
 
-def _joined(value: Json) -> Json:
+def _join_lines(value: Json) -> Json:
     """Return a value with texts in place of lists of lines, the only lists of texts there are."""
     if isinstance(value, dict):
-        return {key: _joined(item) for key, item in value.items()}
+        return {key: _join_lines(item) for key, item in value.items()}
     if not isinstance(value, list):
         return value
     lines = [item for item in value if isinstance(item, str)]
     if lines and len(lines) == len(value):
         return "".join(lines)
-    return [_joined(item) for item in value]
+    return [_join_lines(item) for item in value]
 
 
-def _spelled(value: Json, depth: int = 0) -> str:
+def _format_json(value: Json, depth: int = 0) -> str:
     """Return JSON whose texts stand on lines of their own, and whose lists of numbers do not."""
     short = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if not value or not isinstance(value, (dict, list)):
@@ -236,15 +238,15 @@ def _spelled(value: Json, depth: int = 0) -> str:
         is_flat = not any(isinstance(item, (str, dict, list)) for item in value)
         if is_flat or (depth > 1 and len(short) <= LINE_CHARACTERS):
             return short
-        return "[" + ",".join(pad + _spelled(item, depth + 1) for item in value) + end + "]"
+        return "[" + ",".join(pad + _format_json(item, depth + 1) for item in value) + end + "]"
     if depth > 1 and len(short) <= LINE_CHARACTERS:
         return short
     parts = (
-        f"{pad}{json.dumps(key)}: {_spelled(value[key], depth + 1)}"
-        for key in sorted(value, key=_in_order)
+        f"{pad}{json.dumps(key)}: {_format_json(value[key], depth + 1)}"
+        for key in sorted(value, key=_get_field_order)
     )
     return "{" + ",".join(parts) + end + "}"
 
 
-def _in_order(key: str) -> int:
+def _get_field_order(key: str) -> int:
     return FIELDS.index(key) if key in FIELDS else len(FIELDS)

@@ -15,33 +15,33 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from precompiles.language_model import Described
+from precompiles.language_model import HasProfile
 from pyevm_agents.errors import ConfigError, FixtureError, RecordError
-from pyevm_agents.models import RememberingModel
+from pyevm_agents.models import CachingModel
 from pyevm_agents.models.fakes.recorded import RecordedModel, RecordingModel
-from pyevm_agents.recordings.generation_codec import settled
+from pyevm_agents.recordings.generation_codec import normalize_exchange
 from pyevm_agents.testing.cassette_file import (
     Cassette,
     CassetteModel,
     read_cassette,
     write_cassette,
 )
-from pyevm_agents.testing.prompt_diff import closest, difference, end_of, text_of
+from pyevm_agents.testing.prompt_diff import diff_prompts, find_closest, format_end, join_segments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from precompiles.language_model import (
-        Facts,
         Generation,
         GenerationRequest,
         LanguageModel,
+        ModelIdentity,
         Segment,
     )
     from pyevm_agents.models.fakes.recorded import Exchange
     from pyevm_agents.testing.chain import AgentChain
 
-AGAIN = "record it with the model"
+RERECORD_HINT = "record it with the model"
 """How a cassette is made again, where nobody says it better."""
 
 
@@ -66,7 +66,7 @@ def cassette(
             "chain.beginning.weights(), or mark the test with @pytest.mark.cassette"
         )
     if record is None:
-        player = CassettePlayer(opened(path), str(path))
+        player = CassettePlayer(open_cassette(path), str(path))
         player.insert(chain)
         yield
         player.finish()
@@ -77,7 +77,7 @@ def cassette(
         recorder.finish()
 
 
-def opened(path: Path, *, name: str = "", again: str = AGAIN) -> Cassette:
+def open_cassette(path: Path, *, name: str = "", again: str = RERECORD_HINT) -> Cassette:
     """Read a cassette.
 
     Input:  what it is called in messages, the path where nothing is said; how to record it.
@@ -96,14 +96,14 @@ def opened(path: Path, *, name: str = "", again: str = AGAIN) -> Cassette:
 class CassettePlayer:
     """Says on one or several chains what a cassette holds."""
 
-    def __init__(self, tape: Cassette, name: str, *, again: str = AGAIN) -> None:
+    def __init__(self, tape: Cassette, name: str, *, again: str = RERECORD_HINT) -> None:
         """Begin with nothing said.
 
         Input: the cassette; what it is called and how to record it again, for messages.
         """
         self.tape = tape
         self.name = name
-        self._again = again
+        self._rerecord_hint = again
         self._played: set[int] = set()
 
     def insert(self, chain: AgentChain) -> None:
@@ -114,12 +114,12 @@ class CassettePlayer:
         (profile,) = chain.chain.config.models
         recorded = {model.name: model.digest for model in self.tape.models}
         if recorded.get(profile.name) != profile.digest:
-            raise self.error(
+            raise self.build_error(
                 "it was recorded with another model",
                 "\n".join(f"-{name} 0x{digest.hex()}" for name, digest in recorded.items()),
                 f"+{profile.name} 0x{profile.digest.hex()}",
             )
-        chain.model.use_model(_PlayedModel(self, profile.name))
+        chain.model.use_model(_PlaybackModel(self, profile.name))
 
     def finish(self) -> None:
         """Fail where a step was not asked for.
@@ -133,62 +133,68 @@ class CassettePlayer:
         parts = [f"{len(left)} of its {len(steps)} steps were not asked for"]
         for index in left:
             said = steps[index].generation
-            answer = "" if said is None else end_of(said.text)
-            parts.append(f"step {index + 1}:\n{end_of(text_of(steps[index].segments))}{answer}")
-        raise self.error(*parts)
+            answer = "" if said is None else format_end(said.text)
+            parts.append(
+                f"step {index + 1}:\n{format_end(join_segments(steps[index].segments))}{answer}"
+            )
+        raise self.build_error(*parts)
 
-    def error(self, *parts: str) -> CassetteError:
+    def build_error(self, *parts: str) -> CassetteError:
         """Return what does not fit, and what to do."""
-        return CassetteError("\n".join([f"{self.name}: {parts[0]}", *parts[1:], self._again_line]))
+        return CassetteError(
+            "\n".join([f"{self.name}: {parts[0]}", *parts[1:], self._rerecord_line])
+        )
 
     @property
-    def _again_line(self) -> str:
-        return f"if that is right, {self._again}"
+    def _rerecord_line(self) -> str:
+        return f"if that is right, {self._rerecord_hint}"
 
     # -- what the models ask -- #
 
-    def steps_of(self, model: str) -> dict[int, Exchange]:
+    def get_steps(self, model: str) -> dict[int, Exchange]:
         """Return what a model said, by place."""
         steps = enumerate(self.tape.exchanges)
         return {index: step for index, step in steps if step.model == model}
 
-    def play(self, index: int) -> None:
+    def mark_played(self, index: int) -> None:
         """Take note that a step was asked for."""
         self._played.add(index)
 
-    def unknown_prompt(self, model: str, segments: Sequence[Segment]) -> CassetteError:
+    def build_prompt_error(self, model: str, segments: Sequence[Segment]) -> CassetteError:
         """Return how a prompt differs from what was recorded."""
-        now, steps = text_of(segments), self.steps_of(model)
+        now, steps = join_segments(segments), self.get_steps(model)
         if not steps:
-            return self.error(f"{model} said nothing in it, and is asked:", end_of(now))
+            return self.build_error(f"{model} said nothing in it, and is asked:", format_end(now))
         left = [index for index in steps if index not in self._played]
         places = left or list(steps)
-        index = places[closest([text_of(steps[place].segments) for place in places], now)]
-        told = difference(text_of(steps[index].segments), now)
+        index = places[
+            find_closest([join_segments(steps[place].segments) for place in places], now)
+        ]
+        told = diff_prompts(join_segments(steps[index].segments), now)
         count = len(self.tape.exchanges)
         if not left:
-            return self.error(
+            return self.build_error(
                 f"all of its {count} steps were said, and one more is asked for; next to step "
                 f"{index + 1}:",
                 told,
             )
-        return self.error(
+        return self.build_error(
             f"the prompt of step {index + 1} of {count} is not what was recorded", told
         )
 
 
-class _PlayedModel(RecordedModel):
+class _PlaybackModel(RecordedModel):
     """One model's part of a cassette."""
 
     def __init__(self, player: CassettePlayer, name: str) -> None:
         self._player = player
         self._name = name
-        steps = player.steps_of(name)
+        steps = player.get_steps(name)
         super().__init__(steps.values())
-        self._places_read = {
+        self._tokenized_places = {
             step.segments: place for place, step in steps.items() if step.grammar is None
         }
-        self._places_said = {
+        self._generated_places = {
             (step.prompt_tokens, step.grammar): place
             for place, step in steps.items()
             if step.grammar is not None
@@ -202,9 +208,9 @@ class _PlayedModel(RecordedModel):
         try:
             tokens = super().tokenize(segments)
         except RecordError:
-            raise self._player.unknown_prompt(self._name, segments) from None
-        if segments in self._places_read:
-            self._player.play(self._places_read[segments])
+            raise self._player.build_prompt_error(self._name, segments) from None
+        if segments in self._tokenized_places:
+            self._player.mark_played(self._tokenized_places[segments])
         return tokens
 
     def generate(self, request: GenerationRequest) -> Generation:
@@ -212,26 +218,26 @@ class _PlayedModel(RecordedModel):
 
         Raises: CassetteError: nothing was, or too little.
         """
-        place = self._places_said.get((request.prompt_tokens, request.grammar))
+        place = self._generated_places.get((request.prompt_tokens, request.grammar))
         if place is None:
-            raise self._unknown_words(request)
+            raise self._build_grammar_error(request)
         try:
             generation = super().generate(request)
         except RecordError as error:
-            raise self._player.error(str(error)) from None
-        self._player.play(place)
+            raise self._player.build_error(str(error)) from None
+        self._player.mark_played(place)
         return generation
 
-    def _unknown_words(self, request: GenerationRequest) -> CassetteError:
+    def _build_grammar_error(self, request: GenerationRequest) -> CassetteError:
         """Return how what may be said to a known prompt differs from what was recorded."""
-        for place, step in self._player.steps_of(self._name).items():
+        for place, step in self._player.get_steps(self._name).items():
             if step.prompt_tokens == request.prompt_tokens and step.grammar is not None:
-                return self._player.error(
+                return self._player.build_error(
                     f"the prompt of step {place + 1} is the same, but what may be said to it is "
                     "not: its grammar changed",
-                    difference(step.grammar, request.grammar),
+                    diff_prompts(step.grammar, request.grammar),
                 )
-        return self._player.unknown_prompt(self._name, request.segments)
+        return self._player.build_prompt_error(self._name, request.segments)
 
 
 class CassetteRecorder:
@@ -250,7 +256,7 @@ class CassetteRecorder:
         """
         self.path = path
         self._test = test
-        self._tell = tell
+        self._report = tell
         self._log: list[Exchange] = []
         self._models: dict[str, CassetteModel] = {}
 
@@ -261,15 +267,15 @@ class CassetteRecorder:
         """
         config = chain.chain.config
         (profile,) = config.models
-        facts: Facts | None = model.profile_facts if isinstance(model, Described) else None
+        facts: ModelIdentity | None = model.profile_facts if isinstance(model, HasProfile) else None
         if facts is not None and facts.digest != profile.digest:
             raise CassetteError(
                 f"the model to record is 0x{facts.digest.hex()}, the chain's {profile.name} is "
                 f"0x{profile.digest.hex()}: record with the chain's"
             )
         self._models[profile.name] = CassetteModel(name=profile.name, digest=profile.digest)
-        told = model if self._tell is None else _ToldModel(model, self._tell)
-        remembering = RememberingModel(
+        told = model if self._report is None else _ObservedModel(model, self._report)
+        remembering = CachingModel(
             told, digest=profile.digest, fingerprint=config.profile_fingerprint
         )
         chain.model.use_model(RecordingModel(remembering, name=profile.name, log=self._log))
@@ -279,7 +285,7 @@ class CassetteRecorder:
 
         Raises: CassetteError: no model was asked, or one failed. ConfigError: it can't be written.
         """
-        steps = distinct(self._log)
+        steps = deduplicate_exchanges(self._log)
         if not steps:
             raise CassetteError(
                 f"no model was asked for anything: there is nothing for {self.path}"
@@ -288,19 +294,19 @@ class CassetteRecorder:
             if step.grammar is not None and step.generation is None:
                 raise CassetteError(
                     "the model failed over a prompt, which no cassette repeats; the prompt ends "
-                    f"with\n{end_of(text_of(step.segments))}"
+                    f"with\n{format_end(join_segments(step.segments))}"
                 )
         models = tuple(self._models.values())
         tape = Cassette(test=self._test, models=models, exchanges=steps)
         return write_cassette(tape, self.path)
 
 
-class _ToldModel:
+class _ObservedModel:
     """A model of whose work somebody is told. Implements `LanguageModel`."""
 
     def __init__(self, model: LanguageModel, tell: Callable[[str], None]) -> None:
         self._model = model
-        self._tell = tell
+        self._report = tell
         self._steps = 0
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
@@ -308,14 +314,14 @@ class _ToldModel:
 
     def generate(self, request: GenerationRequest) -> Generation:
         self._steps += 1
-        self._tell(f"step {self._steps}: reads {len(request.prompt_tokens):,} tokens")
+        self._report(f"step {self._steps}: reads {len(request.prompt_tokens):,} tokens")
         generation = self._model.generate(request)
         words = " ".join(generation.text.split())
-        self._tell(f"step {self._steps}: wrote {len(generation.tokens):,} tokens: {words}")
+        self._report(f"step {self._steps}: wrote {len(generation.tokens):,} tokens: {words}")
         return generation
 
 
-def distinct(log: Iterable[Exchange]) -> tuple[Exchange, ...]:
+def deduplicate_exchanges(log: Iterable[Exchange]) -> tuple[Exchange, ...]:
     """Return each prompt once, with the longest that was said to it, in the order first asked.
 
     A gas estimate, a call and their transaction ask the same, under other limits.
@@ -332,14 +338,14 @@ def distinct(log: Iterable[Exchange]) -> tuple[Exchange, ...]:
         key = (*prompt, one.grammar)
         order.setdefault(key)
         known = said.get(key)
-        if known is None or _length(one) > _length(known):
+        if known is None or _rank_exchange(one) > _rank_exchange(known):
             said[key] = one
     worded = {(one.model, one.segments) for one in said.values()}
     found = (said[key] if key in said else read[key] for key in order if key not in worded)
-    return tuple(map(settled, found))
+    return tuple(map(normalize_exchange, found))
 
 
-def _length(exchange: Exchange) -> tuple[bool, int]:
+def _rank_exchange(exchange: Exchange) -> tuple[bool, int]:
     generation = exchange.generation
     if generation is None:
         return False, -1

@@ -20,21 +20,29 @@ from weakref import WeakSet
 
 from eth_utils import to_checksum_address
 
-from pyevm_agents.agents.revert_reasons import learn_errors
-from pyevm_agents.agents.trace import agent_steps
+from pyevm_agents.agents.revert_reasons import register_errors
+from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models import SwitchedModel
+from pyevm_agents.models import SwappableModel
 from pyevm_agents.node import Keys, Node
 from pyevm_agents.node.clock import MAX_TIMESTAMP_SECONDS
-from pyevm_agents.node.listeners import Watcher
-from pyevm_agents.rpc.methods.registry import node_service
+from pyevm_agents.node.listeners import NodeListener
+from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
-from pyevm_agents.testing.artifacts import Artifacts
-from pyevm_agents.testing.deployment import creation_transaction, deployed_address
-from pyevm_agents.testing.genesis_template import prepared, told_schedule
-from pyevm_agents.testing.inputs import agent_input, canonical, hash_of, known, shown, text, whole
-from pyevm_agents.testing.model_stub import ModelOfTest
-from pyevm_agents.testing.run_log import keep_runs, log
+from pyevm_agents.testing.artifacts import ArtifactFinder
+from pyevm_agents.testing.deployment import build_creation, read_deployed_address
+from pyevm_agents.testing.genesis_template import get_genesis_template, load_schedule
+from pyevm_agents.testing.inputs import (
+    agent_input,
+    format_value,
+    parse_address,
+    parse_transaction_hash,
+    require_known_names,
+    require_text,
+    require_whole_number,
+)
+from pyevm_agents.testing.model_stub import ModelStub
+from pyevm_agents.testing.run_log import log, record_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +54,7 @@ if TYPE_CHECKING:
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.config.schedule_file import ScheduleFile
     from pyevm_agents.rpc.web3_provider import AgentProvider
-    from pyevm_agents.testing.genesis_template import Prepared
+    from pyevm_agents.testing.genesis_template import GenesisTemplate
     from pyevm_agents.testing.inputs import AddressLike
 
 T = TypeVar("T")
@@ -66,7 +74,7 @@ TRANSACTION_FIELDS = (
 ZERO_ADDRESS = "0x" + "00" * 20
 """Agents that answer at once have nobody to call back."""
 
-_live: WeakSet[AgentChain] = WeakSet()
+_open_chains: WeakSet[AgentChain] = WeakSet()
 
 
 class AgentChain:
@@ -74,9 +82,9 @@ class AgentChain:
 
     def __init__(
         self,
-        beginning: Prepared | None = None,
+        beginning: GenesisTemplate | None = None,
         *,
-        artifacts: Artifacts | None = None,
+        artifacts: ArtifactFinder | None = None,
         schedule: ScheduleFile | Path | str | None = None,
         fork: str | None = None,
     ) -> None:
@@ -88,26 +96,26 @@ class AgentChain:
         Raises: ConfigError: the default model is not installed, the schedule is none, or not for
                 this model, or there is no such fork.
         """
-        begun = prepared() if beginning is None else beginning
-        self.beginning = begun.under(told_schedule(schedule), fork=fork)
-        self.artifacts = Artifacts() if artifacts is None else artifacts
+        begun = get_genesis_template() if beginning is None else beginning
+        self.beginning = begun.derive(load_schedule(schedule), fork=fork)
+        self.artifacts = ArtifactFinder() if artifacts is None else artifacts
         """Where `deploy` looks."""
 
-        self.model = ModelOfTest(lambda: self.beginning.vocabulary)
+        self.model = ModelStub(lambda: self.beginning.vocabulary)
         """What answers: scripted by default."""
 
-        self.chain = self.beginning.chain(SwitchedModel(self.model))
-        self.node = Node(self.chain, now=self._now, keys=Keys(self.beginning.keys))
-        self.service = node_service(self.node, send_seconds=SEND_SECONDS)
-        self.model.renewed = self.service.forget_faults
+        self.chain = self.beginning.create_chain(SwappableModel(self.model))
+        self.node = Node(self.chain, now=self._get_time, keys=Keys(self.beginning.keys))
+        self.service = build_node_service(self.node, send_seconds=SEND_SECONDS)
+        self.model.on_change = self.service.forget_faults
         self.accounts: tuple[str, ...] = tuple(map(to_checksum_address, self.node.keys.addresses))
         """Ten accounts with 10,000 ETH each, those of every local network."""
 
         self._session = Session("test kit")
         self._mined: dict[bytes, tuple[bytes, ComputationAPI]] = {}
-        self.node.watchers.add(Watcher(mined=self._keep, undone=self._forget))
-        keep_runs(self.node)
-        _live.add(self)
+        self.node.listeners.add(NodeListener(on_mined=self._add_block, on_reorg=self._drop_blocks))
+        record_runs(self.node)
+        _open_chains.add(self)
 
     def __enter__(self) -> Self:
         """Return the chain."""
@@ -119,7 +127,7 @@ class AgentChain:
 
     def close(self) -> None:
         """End the chain and its thread; again does nothing."""
-        _live.discard(self)
+        _open_chains.discard(self)
         self.node.close()
 
     def request(self, method: str, *params: object) -> Any:  # noqa: ANN401 - what a method answers
@@ -138,20 +146,20 @@ class AgentChain:
         Raises: ConfigError: web3.py is not installed.
         """
         try:
-            from pyevm_agents.testing.web3_connection import ProviderOfTest  # noqa: PLC0415 - as above
+            from pyevm_agents.testing.web3_connection import AgentTestProvider  # noqa: PLC0415 - as above
         except ModuleNotFoundError as error:
             raise ConfigError(
                 f"web3.py is not installed ({error}): pip install 'pyevm-agents[test]'"
             ) from error
-        return ProviderOfTest(self.service, self.model)
+        return AgentTestProvider(self.service, self.model)
 
     @cached_property
     def w3(self) -> Any:  # noqa: ANN401 - web3.py is an extra
         """A `web3.Web3` on this chain; the first account is its default."""
         provider = self.provider
-        from pyevm_agents.testing.web3_connection import connected  # noqa: PLC0415 - as above
+        from pyevm_agents.testing.web3_connection import connect_web3  # noqa: PLC0415 - as above
 
-        return connected(self, provider)
+        return connect_web3(self, provider)
 
     # -- contracts -- #
 
@@ -178,24 +186,24 @@ class AgentChain:
         """
         if not isinstance(libraries, Mapping | None):
             raise ConfigError(
-                f"libraries={shown(libraries)}: want addresses by the libraries' names, as "
+                f"libraries={format_value(libraries)}: want addresses by the libraries' names, as "
                 "{'Name': address}"
             )
         found = self.artifacts.find(contract)
-        creation = found.creation(arguments, named, libraries or {})
+        creation = found.build_creation_data(arguments, named, libraries or {})
         if found.file is not None:  # Those of our own contracts are known.
-            learn_errors(found.abi)
+            register_errors(found.abi)
         w3 = self.w3
-        transaction = creation_transaction(
+        transaction = build_creation(
             creation,
             sender=sender or w3.eth.default_account,
             value_wei=value,
-            gas=self.node.next_block.header().gas_limit,
+            gas=self.node.next_block.build_header().gas_limit,
         )
         sent = self.request("eth_sendTransaction", transaction)
         if not self.has(sent):
             self.mine()
-        address = deployed_address(found.name, self.computation(sent))
+        address = read_deployed_address(found.name, self.computation(sent))
         return w3.eth.contract(address=address, abi=found.abi)
 
     def ask(
@@ -213,12 +221,14 @@ class AgentChain:
         Raises: ContractLogicError: it reverts, and the transaction names no gas. ConfigError: that
                 is no agent, no text, or nothing that a transaction says.
         """
-        known("ask(…)", ("sender", *TRANSACTION_FIELDS), transaction)
+        require_known_names("ask(…)", ("sender", *TRANSACTION_FIELDS), transaction)
         if not hasattr(agent, "functions"):
-            raise ConfigError(f"ask({shown(agent)}, …): give the contract that `deploy` returned")
+            raise ConfigError(
+                f"ask({format_value(agent)}, …): give the contract that `deploy` returned"
+            )
         if sender is not None:
-            transaction["from"] = to_checksum_address(canonical(sender))
-        told = agent_input(text("ask(agent, …)", question))
+            transaction["from"] = to_checksum_address(parse_address(sender))
+        told = agent_input(require_text("ask(agent, …)", question))
         sent = agent.functions.run(told, ZERO_ADDRESS).transact(transaction)
         if not self.has(sent):
             self.mine()
@@ -232,26 +242,28 @@ class AgentChain:
 
         It pays for its gas: `set_balance` where it has nothing.
         """
-        address = canonical(account)
+        address = parse_address(account)
         keys, w3 = self.node.keys, self.w3
         was_impersonated, before = address in keys.impersonated, w3.eth.default_account
-        self.node.change(lambda: keys.impersonate(address))
+        self.node.run_exclusive(lambda: keys.impersonate(address))
         w3.eth.default_account = to_checksum_address(address)
         try:
             yield to_checksum_address(address)
         finally:
             w3.eth.default_account = before
             if not was_impersonated:
-                self.node.change(lambda: keys.stop_impersonating(address))
+                self.node.run_exclusive(lambda: keys.stop_impersonating(address))
 
     def set_balance(self, account: AddressLike, wei: int) -> None:
         """Give an account its balance.
 
         Raises: ConfigError: it is no whole number of wei.
         """
-        whole("set_balance(account, …)", wei, what="a whole number of wei")
-        address = canonical(account)
-        self.node.change(lambda: self.node.modify(lambda state: state.set_balance(address, wei)))
+        require_whole_number("set_balance(account, …)", wei, what="a whole number of wei")
+        address = parse_address(account)
+        self.node.run_exclusive(
+            lambda: self.node.patch_state(lambda state: state.set_balance(address, wei))
+        )
 
     # -- blocks and time -- #
 
@@ -260,13 +272,13 @@ class AgentChain:
 
         Raises: ConfigError: it is no number of blocks.
         """
-        whole("mine(…)", blocks, most=MAX_BLOCKS, what="a number of blocks")
+        require_whole_number("mine(…)", blocks, most=MAX_BLOCKS, what="a number of blocks")
 
-        def work() -> None:
+        def mine_blocks() -> None:
             for _ in range(blocks):
                 self.node.mine()
 
-        self.node.do(work).result()
+        self.node.submit_change(mine_blocks).result()
 
     @property
     def time(self) -> int:
@@ -278,18 +290,22 @@ class AgentChain:
 
         Raises: ConfigError: it is no whole number of seconds.
         """
-        whole("increase_time(…)", seconds, most=MAX_TIMESTAMP_SECONDS, what="whole seconds")
-        self.node.change(lambda: self.node.clock.increase(seconds))
+        require_whole_number(
+            "increase_time(…)", seconds, most=MAX_TIMESTAMP_SECONDS, what="whole seconds"
+        )
+        self.node.run_exclusive(lambda: self.node.clock.increase(seconds))
 
     def set_next_timestamp(self, seconds: int) -> None:
         """Give the next block its time, in seconds since 1970.
 
         Raises: ConfigError: it is not after the latest block's, or no whole number.
         """
-        whole("set_next_timestamp(…)", seconds, most=MAX_TIMESTAMP_SECONDS, what="whole seconds")
-        self.node.change(lambda: self.node.clock.set_next(seconds, self.time))
+        require_whole_number(
+            "set_next_timestamp(…)", seconds, most=MAX_TIMESTAMP_SECONDS, what="whole seconds"
+        )
+        self.node.run_exclusive(lambda: self.node.clock.set_next(seconds, self.time))
 
-    def _now(self) -> float:
+    def _get_time(self) -> float:
         """Tell the world's time as this chain has it: a second goes by with each block."""
         head = self.chain.head
         return self.chain.config.genesis_timestamp_seconds + head.block_number
@@ -298,18 +314,18 @@ class AgentChain:
 
     def snapshot(self) -> int:
         """Keep everything as it is now; return a number for `revert`."""
-        return self.node.change(self.node.history.snapshot)
+        return self.node.run_exclusive(self.node.history.snapshot)
 
     def revert(self, snapshot: int) -> None:
         """Go back to a snapshot; it and all later ones are used up.
 
         Raises: ConfigError: there is no such snapshot.
         """
-        self.node.change(lambda: self.node.history.revert(snapshot))
+        self.node.run_exclusive(lambda: self.node.history.revert(snapshot))
 
     def forget_snapshot(self, snapshot: int) -> None:
         """Keep a snapshot no longer; later ones stay."""
-        self.node.change(lambda: self.node.history.forget(snapshot))
+        self.node.run_exclusive(lambda: self.node.history.forget(snapshot))
 
     @contextmanager
     def isolated(self) -> Iterator[Self]:
@@ -328,11 +344,11 @@ class AgentChain:
         impersonated = keys.impersonated, keys.impersonates_all
         default_account = self.w3.eth.default_account
         try:
-            with log.example(), self.model.for_a_while():
+            with log.track_example(), self.model.script_scope():
                 yield self
         finally:
             self.revert(number)
-            self.node.change(lambda: self.node.set_mining(mining))
+            self.node.run_exclusive(lambda: self.node.set_mining(mining))
             keys.impersonated, keys.impersonates_all = impersonated
             self.w3.eth.default_account = default_account
 
@@ -344,7 +360,7 @@ class AgentChain:
         Input:  its hash, or its receipt.
         Raises: ConfigError: no block of this chain has it.
         """
-        wanted = hash_of(transaction_hash)
+        wanted = parse_transaction_hash(transaction_hash)
         if wanted not in self._mined:
             raise ConfigError(
                 f"no block of this chain has a transaction 0x{wanted.hex()}; its blocks have "
@@ -354,7 +370,7 @@ class AgentChain:
 
     def has(self, transaction_hash: bytes | str) -> bool:
         """Say whether a block of this chain has a transaction."""
-        return hash_of(transaction_hash) in self._mined
+        return parse_transaction_hash(transaction_hash) in self._mined
 
     def steps(self, transaction_hash: bytes | str | Mapping[str, object]) -> tuple[AgentStep, ...]:
         """Return the steps of all agents in a transaction, in order.
@@ -362,17 +378,17 @@ class AgentChain:
         Input:  its hash, or its receipt.
         Raises: ConfigError: no block of this chain has it.
         """
-        return agent_steps(self.computation(transaction_hash))
+        return extract_agent_steps(self.computation(transaction_hash))
 
-    def _keep(self, mined: MinedBlock) -> None:
+    def _add_block(self, mined: MinedBlock) -> None:
         for one, computation in zip(mined.block.transactions, mined.computations, strict=True):
             self._mined[bytes(one.hash)] = (bytes(mined.block.hash), computation)
 
-    def _forget(self, headers: list[BlockHeaderAPI]) -> None:
+    def _drop_blocks(self, headers: list[BlockHeaderAPI]) -> None:
         gone = {bytes(header.hash) for header in headers}
         self._mined = {it: kept for it, kept in self._mined.items() if kept[0] not in gone}
 
 
-def live_chains() -> tuple[AgentChain, ...]:
+def list_open_chains() -> tuple[AgentChain, ...]:
     """Return the chains that are not closed."""
-    return tuple(_live)
+    return tuple(_open_chains)

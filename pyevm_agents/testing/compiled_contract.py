@@ -14,7 +14,7 @@ from eth_abi.abi import is_encodable
 from eth_utils.abi import collapse_if_tuple
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.testing.inputs import canonical
+from pyevm_agents.testing.inputs import parse_address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
+class LibraryLink:
     """A library whose address is to be written into a contract's code."""
 
     file: str
@@ -42,7 +42,7 @@ class CompiledContract:
     code: str
     """Creation code in hexadecimal, with placeholders where libraries are to be linked."""
 
-    links: tuple[Link, ...]
+    links: tuple[LibraryLink, ...]
     file: Path | None
     """Where it was found; None for one of this package's own."""
 
@@ -51,7 +51,7 @@ class CompiledContract:
         """Whether there is code: interfaces and abstract contracts have none."""
         return bool(self.code)
 
-    def creation(
+    def build_creation_data(
         self,
         arguments: Sequence[object],
         named: Mapping[str, object],
@@ -68,10 +68,12 @@ class CompiledContract:
                 "contracts"
             )
         constructors = [one.get("inputs", ()) for one in self.abi if one["type"] == "constructor"]
-        encoded = bound(self.name, constructors[0] if constructors else (), arguments, named)
-        return self._linked(libraries) + encoded
+        encoded = encode_arguments(
+            self.name, constructors[0] if constructors else (), arguments, named
+        )
+        return self._link_libraries(libraries) + encoded
 
-    def _linked(self, libraries: Mapping[str, AddressLike]) -> bytes:
+    def _link_libraries(self, libraries: Mapping[str, AddressLike]) -> bytes:
         code = self.code
         known = {name for link in self.links for name in (link.name, f"{link.file}:{link.name}")}
         for name in libraries.keys() - known:
@@ -84,7 +86,7 @@ class CompiledContract:
                     f"{self.name} needs the library {link.name} of {link.file}: deploy that, and "
                     f"pass libraries={{{link.name!r}: its address}}"
                 )
-            address = canonical(given).hex()
+            address = parse_address(given).hex()
             for start in link.starts:
                 code = code[: 2 * start] + address + code[2 * start + len(address) :]
         return bytes.fromhex(code)
@@ -115,7 +117,7 @@ def read_contract(file: Path) -> CompiledContract | None:
         abi=form["abi"],
         code=code.removeprefix("0x"),
         links=tuple(
-            Link(file=source, name=name, starts=tuple(place["start"] for place in places))
+            LibraryLink(file=source, name=name, starts=tuple(place["start"] for place in places))
             for source, by_name in links.items()
             for name, places in by_name.items()
         ),
@@ -127,7 +129,7 @@ MAX_SHOWN_CHARACTERS = 100
 """Characters of an argument that a message repeats."""
 
 
-def bound(
+def encode_arguments(
     contract: str,
     parameters: Sequence[Any],
     arguments: Sequence[object],
@@ -139,7 +141,7 @@ def bound(
             position and by name, where `_owner` is also `owner`.
     Raises: ConfigError: one is missing, unknown, given twice, or of another type.
     """
-    signature = f"{contract}({', '.join(map(_declared, parameters))})"
+    signature = f"{contract}({', '.join(map(_format_parameter, parameters))})"
     names = [str(one.get("name", "")) for one in parameters]
     if len(arguments) > len(parameters):
         raise ConfigError(
@@ -147,26 +149,26 @@ def bound(
         )
     places: dict[int, object] = dict(enumerate(arguments))
     for name, value in named.items():
-        place = _place(name, names)
+        place = _find_parameter(name, names)
         if place is None:
             raise ConfigError(f"{signature} has no argument {name!r}")
         if place in places:
             raise ConfigError(f"{signature}: {name!r} is given twice")
         places[place] = value
-    missing = [_declared(one) for at, one in enumerate(parameters) if at not in places]
+    missing = [_format_parameter(one) for at, one in enumerate(parameters) if at not in places]
     if missing:
         raise ConfigError(f"{signature}: missing {', '.join(missing)}")
-    values = [_value(signature, one, places[at]) for at, one in enumerate(parameters)]
+    values = [_convert_argument(signature, one, places[at]) for at, one in enumerate(parameters)]
     return encode([collapse_if_tuple(one) for one in parameters], values)
 
 
-def _declared(parameter: Any) -> str:  # noqa: ANN401 - an entry of an ABI
+def _format_parameter(parameter: Any) -> str:  # noqa: ANN401 - an entry of an ABI
     return (
         f"{parameter.get('internalType') or parameter['type']} {parameter.get('name', '')}".strip()
     )
 
 
-def _place(name: str, names: Sequence[str]) -> int | None:
+def _find_parameter(name: str, names: Sequence[str]) -> int | None:
     """Return which parameter a name means: its own, or one without underscores around it."""
     if name in names:
         return names.index(name)
@@ -174,40 +176,40 @@ def _place(name: str, names: Sequence[str]) -> int | None:
     return bare.index(name) if bare.count(name) == 1 else None
 
 
-def _value(signature: str, parameter: Any, given: object) -> object:  # noqa: ANN401 - as above
+def _convert_argument(signature: str, parameter: Any, given: object) -> object:  # noqa: ANN401 - as above
     """Return an argument as the codec takes it."""
     try:
-        value = _converted(parameter, parameter["type"], given)
+        value = _convert_value(parameter, parameter["type"], given)
     except (ConfigError, TypeError, ValueError) as error:
-        raise _refused(signature, parameter, given, f": {error}") from error
+        raise _build_type_error(signature, parameter, given, f": {error}") from error
     if not is_encodable(collapse_if_tuple(parameter), value):
-        raise _refused(signature, parameter, given)
+        raise _build_type_error(signature, parameter, given)
     return value
 
 
-def _refused(signature: str, parameter: Any, given: object, why: str = "") -> ConfigError:  # noqa: ANN401
+def _build_type_error(signature: str, parameter: Any, given: object, why: str = "") -> ConfigError:  # noqa: ANN401
     shown = repr(given)
     shown = shown if len(shown) <= MAX_SHOWN_CHARACTERS else f"{shown[:MAX_SHOWN_CHARACTERS]}…"
-    return ConfigError(f"{signature}: {shown} is no {_declared(parameter)}{why}")
+    return ConfigError(f"{signature}: {shown} is no {_format_parameter(parameter)}{why}")
 
 
-def _converted(parameter: Any, abi_type: str, given: Any) -> object:  # noqa: ANN401 - as above
+def _convert_value(parameter: Any, abi_type: str, given: Any) -> object:  # noqa: ANN401 - as above
     """Return a value with addresses for contracts, and bytes for hexadecimal text."""
     if abi_type.endswith("]"):
         item = abi_type.rpartition("[")[0]
         if isinstance(given, (str, bytes)):
             raise TypeError("a list is wanted")
-        return [_converted(parameter, item, one) for one in given]
+        return [_convert_value(parameter, item, one) for one in given]
     if abi_type == "tuple":
-        return _struct(parameter, given)
+        return _convert_struct(parameter, given)
     if abi_type == "address":
-        return canonical(given)
+        return parse_address(given)
     if abi_type.startswith("bytes") and isinstance(given, str):
         return bytes.fromhex(given.removeprefix("0x"))
     return given
 
 
-def _struct(parameter: Any, given: Any) -> tuple[object, ...]:  # noqa: ANN401 - as above
+def _convert_struct(parameter: Any, given: Any) -> tuple[object, ...]:  # noqa: ANN401 - as above
     """Return a struct's fields, given in order or by name."""
     fields = parameter["components"]
     if isinstance(given, dict):
@@ -217,5 +219,5 @@ def _struct(parameter: Any, given: Any) -> tuple[object, ...]:  # noqa: ANN401 -
     if len(given) != len(fields):
         raise ValueError(f"it has {len(fields)} fields")
     return tuple(
-        _converted(field, field["type"], one) for field, one in zip(fields, given, strict=True)
+        _convert_value(field, field["type"], one) for field, one in zip(fields, given, strict=True)
     )

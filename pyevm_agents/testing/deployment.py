@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from eth.exceptions import Revert
 from eth_utils import to_checksum_address
 
-from pyevm_agents.agents.revert_reasons import explain
+from pyevm_agents.agents.revert_reasons import decode_revert
 from pyevm_agents.errors import AgentsError
-from pyevm_agents.testing.inputs import canonical
+from pyevm_agents.testing.inputs import parse_address
 
 if TYPE_CHECKING:
     from eth.abc import ComputationAPI
@@ -22,7 +22,7 @@ class DeploymentError(AgentsError):
     """A constructor that failed; the message says why."""
 
 
-def creation_transaction(
+def build_creation(
     creation: bytes, *, sender: AddressLike, value_wei: int, gas: int
 ) -> dict[str, str]:
     """Return a creation as `eth_sendTransaction` reads it.
@@ -30,27 +30,27 @@ def creation_transaction(
     Raises: ConfigError: the sender is no address.
     """
     return {
-        "from": to_checksum_address(canonical(sender)),
+        "from": to_checksum_address(parse_address(sender)),
         "data": "0x" + creation.hex(),
         "value": hex(value_wei),
         "gas": hex(gas),
     }
 
 
-def deployed_address(name: str, computation: ComputationAPI) -> ChecksumAddress:
+def read_deployed_address(name: str, computation: ComputationAPI) -> ChecksumAddress:
     """Return the address of a contract that a transaction has created.
 
     Input:  the contract's name, for the error; the transaction's computation.
     Raises: DeploymentError: its constructor failed.
     """
     if computation.is_error:
-        raise DeploymentError(f"{name} was not deployed: {_why(computation)}")
+        raise DeploymentError(f"{name} was not deployed: {_explain_failure(computation)}")
     return to_checksum_address(computation.msg.storage_address)
 
 
-def _why(computation: ComputationAPI) -> str:
+def _explain_failure(computation: ComputationAPI) -> str:
     """Return why a constructor failed."""
     error = computation.error
     if not isinstance(error, Revert):
         return f"{type(error).__name__}: {error}"
-    return f"its constructor reverted: {explain(bytes(computation.output))}"
+    return f"its constructor reverted: {decode_revert(bytes(computation.output))}"

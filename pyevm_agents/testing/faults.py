@@ -25,19 +25,19 @@ from eth_utils import (
 
 from precompiles.abi import DESCRIPTION_SELECTOR, NAME_SELECTOR
 from precompiles.spec import MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import again, answer
 from pyevm_agents.testing import inputs
 from pyevm_agents.testing.hostile_tool import (
     NOBODY,
     Fault,
-    Kind,
-    put_in_place,
-    take_away,
-    tool_address,
+    FaultKind,
+    install_fault,
+    remove_fault,
+    resolve_tool_address,
 )
-from pyevm_agents.testing.inputs import agent_input, canonical, shown
+from pyevm_agents.testing.inputs import agent_input, format_value, parse_address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -112,12 +112,12 @@ def reverts(
     if error is None:
         if arguments:
             raise ConfigError(f"the arguments {list(arguments)} are an error's, and none is given")
-        data = b"" if reason is None else _error("Error(string)", [reason])
+        data = b"" if reason is None else _encode_error("Error(string)", [reason])
     elif reason is None:
-        data = _error(error, arguments)
+        data = _encode_error(error, arguments)
     else:
         raise ConfigError(f"a tool reverts with {reason!r} or with {error}, not with both")
-    return Fault(kind=Kind.REVERT, payload=data)
+    return Fault(kind=FaultKind.REVERT, payload=data)
 
 
 def runs_out_of_gas() -> Fault:
@@ -127,7 +127,7 @@ def runs_out_of_gas() -> Fault:
     reverts with nothing: the EVM doesn't tell the two apart. An agent keeps a 64th of its gas for
     that; all else of the transaction's gas limit is paid.
     """
-    return Fault(kind=Kind.BURN_GAS)
+    return Fault(kind=FaultKind.BURN_GAS)
 
 
 def returns(data: bytes) -> Fault:
@@ -140,8 +140,8 @@ def returns(data: bytes) -> Fault:
     and the agent some 2.3 million gas each.
     """
     if not isinstance(data, bytes):
-        raise ConfigError(f"returns({shown(data)}): want bytes, as bytes.fromhex('1234')")
-    return Fault(kind=Kind.RETURN, payload=data)
+        raise ConfigError(f"returns({format_value(data)}): want bytes, as bytes.fromhex('1234')")
+    return Fault(kind=FaultKind.RETURN, payload=data)
 
 
 def answers(text: str) -> Fault:
@@ -154,8 +154,8 @@ def answers(text: str) -> Fault:
     `CalldataTooLarge` beyond 64 KiB. Before that its tokens may cost more than there is: the run
     then reverts with nothing. A mebibyte takes all gas of a block to copy.
     """
-    checked = inputs.text("answers(…)", text)
-    return Fault(kind=Kind.RETURN, payload=encode(["int256", "string"], [-1, checked]))
+    checked = inputs.require_text("answers(…)", text)
+    return Fault(kind=FaultKind.RETURN, payload=encode(["int256", "string"], [-1, checked]))
 
 
 def reenters(agent: AddressLike, question: str) -> Fault:
@@ -168,9 +168,11 @@ def reenters(agent: AddressLike, question: str) -> Fault:
     Input:
         agent: whose `run` is called, by the tool.
     """
-    params, encoded = agent_input(inputs.text("reenters(agent, …)", question))
-    data = artifact("IERCAgentTool").call("run", (params, encoded), to_checksum_address(NOBODY))
-    return Fault(kind=Kind.REENTER, payload=data, target=canonical(agent))
+    params, encoded = agent_input(inputs.require_text("reenters(agent, …)", question))
+    data = load_artifact("IERCAgentTool").encode_call(
+        "run", (params, encoded), to_checksum_address(NOBODY)
+    )
+    return Fault(kind=FaultKind.REENTER, payload=data, target=parse_address(agent))
 
 
 def changes(*, name: str | None = None, description: str | None = None) -> Fault:
@@ -193,8 +195,8 @@ def changes(*, name: str | None = None, description: str | None = None) -> Fault
             description,
         )
     )
-    inputs.text("changes(…)", text)
-    return Fault(kind=Kind.CHANGE, payload=encode(["string"], [text]), selector=selector)
+    inputs.require_text("changes(…)", text)
+    return Fault(kind=FaultKind.CHANGE, payload=encode(["string"], [text]), selector=selector)
 
 
 def tool(
@@ -219,7 +221,7 @@ def tool(
     Raises:
         ConfigError: there is no such tool, or no code where it should be.
     """
-    put_in_place(chain, tool_address(chain, tool, of), fault, after=after)
+    install_fault(chain, resolve_tool_address(chain, tool, of), fault, after=after)
 
 
 def mend(chain: AgentChain, tool: AddressLike, *, of: AddressLike | None = None) -> None:
@@ -228,7 +230,7 @@ def mend(chain: AgentChain, tool: AddressLike, *, of: AddressLike | None = None)
     Raises:
         ConfigError: there is no such tool.
     """
-    take_away(chain, tool_address(chain, tool, of))
+    remove_fault(chain, resolve_tool_address(chain, tool, of))
 
 
 # -- what a model may do -- #
@@ -269,7 +271,7 @@ def never_answers(step: Step) -> RepeatedStep:
     return again(step)
 
 
-def _error(signature: str, arguments: Sequence[object]) -> bytes:
+def _encode_error(signature: str, arguments: Sequence[object]) -> bytes:
     """Return a custom error as revert data.
 
     Raises:
@@ -277,16 +279,18 @@ def _error(signature: str, arguments: Sequence[object]) -> bytes:
     """
     name, opening, types = signature.partition("(")
     if not name.isidentifier() or not types.endswith(")"):
-        raise _no_signature(signature)
+        raise _build_signature_error(signature)
     listed: list[str] = []
     if types != ")":  # A tuple of nothing is none to eth_abi.
         try:
             parsed = parse(normalize(opening + types))  # type: ignore[no-untyped-call]
         except ParseError as error:
-            raise _no_signature(signature) from error
+            raise _build_signature_error(signature) from error
         listed = [component.to_type_str() for component in parsed.components]
     if not isinstance(arguments, (list, tuple)):
-        raise ConfigError(f"arguments={shown(arguments)}: want a list, as [{shown(arguments)}]")
+        raise ConfigError(
+            f"arguments={format_value(arguments)}: want a list, as [{format_value(arguments)}]"
+        )
     if len(listed) != len(arguments):
         raise ConfigError(f"{signature} does not take {list(arguments)}: give one for each type")
     try:
@@ -296,7 +300,7 @@ def _error(signature: str, arguments: Sequence[object]) -> bytes:
     return function_signature_to_4byte_selector(f"{name}({','.join(listed)})") + encoded
 
 
-def _no_signature(signature: str) -> ConfigError:
+def _build_signature_error(signature: str) -> ConfigError:
     return ConfigError(
         f"{signature!r} is no error's signature, which has types and no names: 'Undone(uint256)'"
     )

@@ -13,7 +13,7 @@ import re
 from dataclasses import asdict, astuple, dataclass
 from typing import TYPE_CHECKING
 
-from pyevm_agents.atomic_files import write_whole
+from pyevm_agents.atomic_files import write_atomically
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
+class AgentCost:
     """What agents' transactions cost; fields in the order in which people read them."""
 
     gas: int
@@ -50,17 +50,17 @@ class Cost:
     """Tokens that they wrote."""
 
 
-NOTHING = Cost(
+ZERO_COST = AgentCost(
     gas=0, evm=0, prompt=0, output=0, steps=0, cold_tokens=0, warm_tokens=0, output_tokens=0
 )
 
 
-def cost_of(steps: Sequence[AgentStep], gas_used: int) -> Cost:
+def compute_cost(steps: Sequence[AgentStep], gas_used: int) -> AgentCost:
     """Return what a transaction of these steps cost."""
     inferences = [step.inference for step in steps]
     prompt = sum(one.prompt_gas for one in inferences)
     output = sum(one.output_gas for one in inferences)
-    return Cost(
+    return AgentCost(
         gas=gas_used,
         evm=gas_used - prompt - output,
         prompt=prompt,
@@ -72,22 +72,22 @@ def cost_of(steps: Sequence[AgentStep], gas_used: int) -> Cost:
     )
 
 
-def sum_of(costs: Iterable[Cost]) -> Cost:
+def sum_costs(costs: Iterable[AgentCost]) -> AgentCost:
     """Return several costs in one."""
-    columns = zip(*map(astuple, [NOTHING, *costs]), strict=True)
-    return Cost(**dict(zip(Cost.__slots__, map(sum, columns), strict=True)))
+    columns = zip(*map(astuple, [ZERO_COST, *costs]), strict=True)
+    return AgentCost(**dict(zip(AgentCost.__slots__, map(sum, columns), strict=True)))
 
 
 FILE = ".agent-gas-snapshot"
 
-FIELDS = tuple(Cost.__slots__)
+FIELDS = tuple(AgentCost.__slots__)
 
 
 _LINE = re.compile(r"(?P<test>.+) \((?P<parts>[a-z_]+: \d+(?:, [a-z_]+: \d+)*)\)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class GasChange:
     """A number of a test that is not what it was."""
 
     test: str
@@ -102,17 +102,17 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class GasComparison:
     """A suite's costs, held against its snapshot."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[GasChange, ...]
     """Those beyond the tolerance."""
 
     new: tuple[str, ...]
     gone: tuple[str, ...]
 
 
-def read_snapshot(path: Path) -> dict[str, Cost]:
+def read_snapshot(path: Path) -> dict[str, AgentCost]:
     """Read a snapshot, test by test; one that is not there is empty.
 
     Raises: ConfigError: a line is none of a snapshot's.
@@ -124,7 +124,7 @@ def read_snapshot(path: Path) -> dict[str, Cost]:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: can't be read: {error}") from error
     lines = enumerate(text.split("\n"), start=1)
-    costs: dict[str, Cost] = {}
+    costs: dict[str, AgentCost] = {}
     for number, line in lines:
         if line.strip():
             test, cost = _read_line(path, number, line)
@@ -134,54 +134,55 @@ def read_snapshot(path: Path) -> dict[str, Cost]:
     return costs
 
 
-def write_snapshot(costs: Mapping[str, Cost], path: Path) -> None:
+def write_snapshot(costs: Mapping[str, AgentCost], path: Path) -> None:
     """Write a snapshot, whole or not at all.
 
     Raises: ConfigError: it can't be written.
     """
-    write_whole(path, "".join(_lines(costs)).encode())
+    write_atomically(path, "".join(_format_lines(costs)).encode())
 
 
-def compare(
-    snapshot: Mapping[str, Cost],
-    costs: Mapping[str, Cost],
+def compare_costs(
+    snapshot: Mapping[str, AgentCost],
+    costs: Mapping[str, AgentCost],
     *,
     tolerance: float = 0.0,
     gone: Collection[str] = (),
-) -> Comparison:
+) -> GasComparison:
     """Hold the costs of the tests that were run against those of the snapshot.
 
     Input: what share of a number may change; the tests that are no longer there.
     """
     changes = (
-        Change(test=test, field=field, was=getattr(was, field), now=getattr(costs[test], field))
+        GasChange(test=test, field=field, was=getattr(was, field), now=getattr(costs[test], field))
         for test, was in sorted(snapshot.items())
         if test in costs
         for field in FIELDS
     )
-    return Comparison(
+    return GasComparison(
         changes=tuple(one for one in changes if one.was != one.now and one.share > tolerance),
         new=tuple(sorted(costs.keys() - snapshot.keys())),
         gone=tuple(sorted(set(gone) & snapshot.keys())),
     )
 
 
-def table(comparison: Comparison, costs: Mapping[str, Cost]) -> Iterator[str]:
+def format_comparison(comparison: GasComparison, costs: Mapping[str, AgentCost]) -> Iterator[str]:
     """Yield the lines of what changed: what it was, what it is, and by how much."""
     changes = comparison.changes
     if changes:
         rows: list[tuple[str, ...]] = [("test", "", "was", "is", "change")]
         rows += [
-            (one.test, one.field, f"{one.was:,}", f"{one.now:,}", _percent(one)) for one in changes
+            (one.test, one.field, f"{one.was:,}", f"{one.now:,}", _format_percent(one))
+            for one in changes
         ]
-        yield from aligned(rows, left=2)
+        yield from align_columns(rows, left=2)
     for test in comparison.new:
         yield f"new: {test}, {costs[test].gas:,} gas"
     for test in comparison.gone:
         yield f"gone: {test}"
 
 
-def aligned(rows: list[tuple[str, ...]], *, left: int) -> Iterator[str]:
+def align_columns(rows: list[tuple[str, ...]], *, left: int) -> Iterator[str]:
     """Yield the lines of a table: so many columns are texts, the others numbers."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
@@ -192,19 +193,19 @@ def aligned(rows: list[tuple[str, ...]], *, left: int) -> Iterator[str]:
         yield "  ".join(cells).rstrip()
 
 
-def _percent(change: Change) -> str:
+def _format_percent(change: GasChange) -> str:
     if not change.was:
         return "new"
     return f"{(change.now - change.was) / change.was:+.2%}"
 
 
-def _lines(costs: Mapping[str, Cost]) -> Iterator[str]:
+def _format_lines(costs: Mapping[str, AgentCost]) -> Iterator[str]:
     for test, cost in sorted(costs.items()):
         parts = ", ".join(f"{field}: {number}" for field, number in asdict(cost).items())
         yield f"{test} ({parts})\n"
 
 
-def _read_line(path: Path, number: int, line: str) -> tuple[str, Cost]:
+def _read_line(path: Path, number: int, line: str) -> tuple[str, AgentCost]:
     match = _LINE.fullmatch(line)
     parts = dict(part.split(": ") for part in match["parts"].split(", ")) if match else {}
     if match is None or set(parts) != set(FIELDS):
@@ -212,4 +213,4 @@ def _read_line(path: Path, number: int, line: str) -> tuple[str, Cost]:
             f"{path}, line {number}: {line[:100]!r} is no line of an agent gas snapshot; take the "
             "file from git again, or delete it and write it anew: pytest --agent-gas-snapshot"
         )
-    return match["test"], Cost(**{field: int(parts[field]) for field in FIELDS})
+    return match["test"], AgentCost(**{field: int(parts[field]) for field in FIELDS})

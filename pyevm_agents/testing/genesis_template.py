@@ -23,15 +23,15 @@ from pyevm_agents.devnet.chain import (
     BASE_MODEL_NAME,
     DEFAULT_MODEL_NAME,
     DEVELOPMENT_BALANCE_WEI,
-    model_profile,
-    predeploys,
+    build_model_profile,
+    build_predeploys,
 )
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import NO_ADAPTER, LlamaModel
-from pyevm_agents.node.keys import DEFAULT_MNEMONIC, derived_keys
-from pyevm_agents.testing.cached_vocabulary import RememberingVocabulary
-from pyevm_agents.testing.inputs import text
-from pyevm_agents.testing.model_stub import ModelOfTest
+from pyevm_agents.node.keys import DEFAULT_MNEMONIC, derive_keys
+from pyevm_agents.testing.cached_vocabulary import CachingVocabulary
+from pyevm_agents.testing.inputs import require_text
+from pyevm_agents.testing.model_stub import ModelStub
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ ACCOUNTS = 10
 MODEL_SUFFIX = ".gguf"
 
 
-class Prepared:
+class GenesisTemplate:
     """A genesis with a model's facts and funded accounts, and the model's vocabulary."""
 
     def __init__(
@@ -53,32 +53,34 @@ class Prepared:
         kept_facts: Path | None = None,
         schedule: ScheduleFile | None = None,
         fork: str = DEFAULT_FORK,
-        vocabulary: RememberingVocabulary | None = None,
+        vocabulary: CachingVocabulary | None = None,
     ) -> None:
         """Name a model; nothing is loaded yet.
 
-        Input:  one of `model_names()` or a GGUF file, None for the default model; a folder where
+        Input:  one of `list_model_names()` or a GGUF file, None for the default; a folder where
                 its facts are kept between processes, None for nowhere; what inference costs, None
                 for the default prices; Ethereum's fork; the model's vocabulary, where there is
                 one already.
         Raises: ConfigError: there is no such model.
         """
         self._model = model
-        self._path, self._has_adapter = _named(model)
+        self._path, self._has_adapter = _resolve_model(model)
         self.kept_facts = kept_facts
         self._schedule = schedule
         self._fork = fork
         if vocabulary is None:
             adapter = None if self._has_adapter else NO_ADAPTER
-            vocabulary = RememberingVocabulary(self._path, adapter=adapter, kept_facts=kept_facts)
+            vocabulary = CachingVocabulary(self._path, adapter=adapter, kept_facts=kept_facts)
         self.vocabulary = vocabulary
         """Its process starts at the first word; and for the facts, where none are kept."""
 
-        self.keys = derived_keys(DEFAULT_MNEMONIC, ACCOUNTS)
-        self._all = {_key(schedule, fork): self}
+        self.keys = derive_keys(DEFAULT_MNEMONIC, ACCOUNTS)
+        self._variants = {_build_key(schedule, fork): self}
         """Those of the same model."""
 
-    def under(self, schedule: ScheduleFile | None = None, *, fork: str | None = None) -> Prepared:
+    def derive(
+        self, schedule: ScheduleFile | None = None, *, fork: str | None = None
+    ) -> GenesisTemplate:
         """Return the same model under a schedule or a fork, the same one for the same of both.
 
         Its vocabulary is this one's. What the schedule does not say has its default price; where
@@ -87,19 +89,19 @@ class Prepared:
         Raises: ConfigError: the fork is no text.
         """
         schedule = self._schedule if schedule is None else schedule
-        fork = self._fork if fork is None else text("fork=…", fork)
-        key = _key(schedule, fork)
-        if key not in self._all:
-            made = Prepared(
+        fork = self._fork if fork is None else require_text("fork=…", fork)
+        key = _build_key(schedule, fork)
+        if key not in self._variants:
+            made = GenesisTemplate(
                 self._model,
                 kept_facts=self.kept_facts,
                 schedule=schedule,
                 fork=fork,
                 vocabulary=self.vocabulary,
             )
-            made._all = self._all
-            self._all[key] = made
-        return self._all[key]
+            made._variants = self._variants
+            self._variants[key] = made
+        return self._variants[key]
 
     @property
     def profile(self) -> ModelProfile:
@@ -115,13 +117,13 @@ class Prepared:
         """
         facts = self.vocabulary.profile_facts
         config = ChainConfig(
-            models=(model_profile(facts),),
+            models=(build_model_profile(facts),),
             profile_fingerprint=facts.fingerprint,
             fork=self._fork,
         )
-        return config if self._schedule is None else self._schedule.applied_to(config)
+        return config if self._schedule is None else self._schedule.apply_to(config)
 
-    def chain(self, model: LanguageModel) -> Chain:
+    def create_chain(self, model: LanguageModel) -> Chain:
         """Return a chain at genesis, with `model` to answer."""
         return Chain(
             self.config,
@@ -147,39 +149,40 @@ class Prepared:
     def _accounts(self) -> dict[Address, GenesisAccount]:
         funded = GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)
         given = {Address(key.public_key.to_canonical_address()): funded for key in self.keys}
-        return {**predeploys(self.config.fork), **given}
+        return {**build_predeploys(self.config.fork), **given}
 
     @cached_property
     def _rows(self) -> MemoryRows:
         rows = MemoryRows()
-        models = {self.profile.name: ModelOfTest(lambda: self.vocabulary)}
+        models = {self.profile.name: ModelStub(lambda: self.vocabulary)}
         Chain(self.config, models, accounts=self._accounts, rows=rows)
         return rows
 
 
-_prepared: dict[str, Prepared] = {}
+_templates: dict[str, GenesisTemplate] = {}
 
 
-def prepared(
+def get_genesis_template(
     model: Path | str | None = None,
     *,
     schedule: ScheduleFile | Path | str | None = None,
     fork: str | None = None,
     kept_facts: Path | None = None,
-) -> Prepared:
+) -> GenesisTemplate:
     """Return what chains of a model begin with, the same one all through the process.
 
-    Input:  see `Prepared`; what inference costs, or the file that says it, None for the defaults;
+    Input:  see `GenesisTemplate`; what inference costs, or a file that says it, by default the
+            defaults;
             Ethereum's fork, None for the newest.
     Raises: ConfigError: there is no such model, or the file is no schedule's.
     """
     key = str(model or DEFAULT_MODEL_NAME)
-    if key not in _prepared:
-        _prepared[key] = Prepared(model, kept_facts=kept_facts)
-    return _prepared[key].under(told_schedule(schedule), fork=fork)
+    if key not in _templates:
+        _templates[key] = GenesisTemplate(model, kept_facts=kept_facts)
+    return _templates[key].derive(load_schedule(schedule), fork=fork)
 
 
-def told_schedule(schedule: ScheduleFile | Path | str | None) -> ScheduleFile | None:
+def load_schedule(schedule: ScheduleFile | Path | str | None) -> ScheduleFile | None:
     """Return a schedule as it is, or read from its file; None where none is told.
 
     Raises: ConfigError: the file is no schedule's.
@@ -190,22 +193,22 @@ def told_schedule(schedule: ScheduleFile | Path | str | None) -> ScheduleFile | 
 
 
 @contextmanager
-def preparing() -> Iterator[None]:
+def temporary_templates() -> Iterator[None]:
     """End, at the end, the vocabularies' processes of whatever is prepared meanwhile."""
-    before = {*_prepared}
+    before = {*_templates}
     try:
         yield
     finally:
-        for key in _prepared.keys() - before:
-            _prepared.pop(key).close()
+        for key in _templates.keys() - before:
+            _templates.pop(key).close()
 
 
-def model_names() -> tuple[str, ...]:
+def list_model_names() -> tuple[str, ...]:
     """Return the names of models that a test may choose, beside files."""
     return (DEFAULT_MODEL_NAME, BASE_MODEL_NAME)
 
 
-def _named(model: Path | str | None) -> tuple[Path | None, bool]:
+def _resolve_model(model: Path | str | None) -> tuple[Path | None, bool]:
     """Return a model's file, None for the default one, and whether it has its adapter."""
     if model in {None, DEFAULT_MODEL_NAME}:
         return None, True
@@ -214,12 +217,12 @@ def _named(model: Path | str | None) -> tuple[Path | None, bool]:
     path = Path(str(model))
     if path.suffix != MODEL_SUFFIX and not path.exists():
         raise ConfigError(
-            f"there is no model {str(model)!r}: name {' or '.join(model_names())}, or a "
+            f"there is no model {str(model)!r}: name {' or '.join(list_model_names())}, or a "
             f"{MODEL_SUFFIX} file"
         )
     return path, True
 
 
-def _key(schedule: ScheduleFile | None, fork: str) -> tuple[str | None, str]:
+def _build_key(schedule: ScheduleFile | None, fork: str) -> tuple[str | None, str]:
     """Return what two of a model are the same by."""
     return None if schedule is None else replace(schedule, made={}).to_json(), fork

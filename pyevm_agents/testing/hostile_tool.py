@@ -15,10 +15,10 @@ from eth_typing import Address
 from eth_utils import is_address, keccak, to_canonical_address, to_checksum_address
 
 from pyevm_agents.chain import Call
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.fakes.script_steps import STEP_TYPES
-from pyevm_agents.testing.inputs import canonical, shown, whole
+from pyevm_agents.testing.inputs import format_value, parse_address, require_whole_number
 
 if TYPE_CHECKING:
     from eth.abc import StateAPI
@@ -35,7 +35,7 @@ UNREADABLE = (DecodingError, ValueError)
 """What is raised of an output that is not of its type."""
 
 
-class Kind(IntEnum):
+class FaultKind(IntEnum):
     """What a tool does; as `HostileTool.Fault`."""
 
     RETURN = 0
@@ -49,28 +49,31 @@ class Kind(IntEnum):
 class Fault:
     """What a tool does in place of its work."""
 
-    kind: Kind
+    kind: FaultKind
     payload: bytes = b""
     target: Address = NOBODY
     selector: bytes = bytes(4)
 
 
-def put_in_place(chain: AgentChain, address: Address, fault: Fault, *, after: int) -> None:
+def install_fault(chain: AgentChain, address: Address, fault: Fault, *, after: int) -> None:
     """Let the tool at an address do something else from now on, after so many uses.
 
     Raises:
         ConfigError: there is no contract at the address, or it is no tool.
     """
     if not isinstance(fault, Fault):
-        raise ConfigError(_no_fault(fault))
-    whole("tool(.., after=…)", after, what="a number of uses")
+        raise ConfigError(_describe_wrong_fault(fault))
+    require_whole_number("tool(.., after=…)", after, what="a number of uses")
     if not _is_tool(chain, address):
         raise ConfigError(
             f"{to_checksum_address(address)} is no tool of an agent: it has no inputDescription(); "
             "a fault changes what `run` does"
         )
-    original, payload_code = _beside(address, "original"), _beside(address, "payload")
-    creation = artifact("HostileTool").creation(
+    original, payload_code = (
+        _derive_address(address, "original"),
+        _derive_address(address, "payload"),
+    )
+    creation = load_artifact("HostileTool").encode_creation(
         to_checksum_address(original),
         int(fault.kind),
         after,
@@ -88,43 +91,45 @@ def put_in_place(chain: AgentChain, address: Address, fault: Fault, *, after: in
         state.set_code(address, hostile)
         state.set_storage(address, USES_SLOT, 0)
 
-    chain.node.do(lambda: chain.node.modify(change)).result()
+    chain.node.submit_change(lambda: chain.node.patch_state(change)).result()
 
 
-def take_away(chain: AgentChain, address: Address) -> None:
+def remove_fault(chain: AgentChain, address: Address) -> None:
     """Let the tool at an address do its own work again."""
-    original = _beside(address, "original")
+    original = _derive_address(address, "original")
 
     def change(state: StateAPI) -> None:
         code = state.get_code(original)
         if code:
             state.set_code(address, code)
             state.delete_account(original)
-            state.delete_account(_beside(address, "payload"))
+            state.delete_account(_derive_address(address, "payload"))
             state.set_storage(address, USES_SLOT, 0)
 
-    chain.node.do(lambda: chain.node.modify(change)).result()
+    chain.node.submit_change(lambda: chain.node.patch_state(change)).result()
 
 
-def tool_address(chain: AgentChain, tool: AddressLike, agent: AddressLike | None) -> Address:
+def resolve_tool_address(
+    chain: AgentChain, tool: AddressLike, agent: AddressLike | None
+) -> Address:
     """Return the address of a tool that is given by its contract, its address or its name.
 
     Raises:
         ConfigError: it is given by its name, and the agent has none of it or is not given.
     """
     if not isinstance(tool, str) or is_address(tool):
-        return canonical(tool)
+        return parse_address(tool)
     if agent is None:
         raise ConfigError(f"{tool!r} is no address; say whose tool it is: of=agent")
-    agent = canonical(agent)
+    agent = parse_address(agent)
     named: dict[str, Address] = {}
     try:
-        tools = _read(chain, agent, "IERCAgent", "getTools")
+        tools = _call_view(chain, agent, "IERCAgent", "getTools")
     except UNREADABLE as error:
         raise ConfigError(f"{to_checksum_address(agent)} is no agent: no getTools()") from error
     for one in tools:
         address = Address(to_canonical_address(one))
-        named[str(_read(chain, address, "IERCAgentTool", "name"))] = address
+        named[str(_call_view(chain, address, "IERCAgentTool", "name"))] = address
     if tool not in named:
         raise ConfigError(
             f"{to_checksum_address(agent)} has no tool {tool!r}; its tools are: "
@@ -144,27 +149,29 @@ def _is_tool(chain: AgentChain, address: Address) -> bool:
             f"there is no contract at {to_checksum_address(address)}: deploy the tool first"
         )
     try:
-        _read(chain, address, "IERCAgentTool", "inputDescription")
+        _call_view(chain, address, "IERCAgentTool", "inputDescription")
     except UNREADABLE:
         return False
     return True
 
 
-def _no_fault(given: object) -> str:
+def _describe_wrong_fault(given: object) -> str:
     if callable(given):
-        name = getattr(given, "__name__", shown(given))
+        name = getattr(given, "__name__", format_value(given))
         return f"{name} is no fault yet: call it, as {name}()"
     if isinstance(given, STEP_TYPES):
-        return f"{shown(given)} is what a model does: model.script(…); a tool's are in `faults`"
-    return f"{shown(given)} is no fault: give one of `faults`, as faults.reverts()"
+        return (
+            f"{format_value(given)} is what a model does: model.script(…); a tool's are in `faults`"
+        )
+    return f"{format_value(given)} is no fault: give one of `faults`, as faults.reverts()"
 
 
-def _beside(address: Address, what: str) -> Address:
+def _derive_address(address: Address, what: str) -> Address:
     """Return where something of a faulty tool's is kept."""
     return Address(keccak(b"pyevm-agents.HostileTool." + what.encode() + address)[-20:])
 
 
-def _read(chain: AgentChain, address: Address, contract: str, function: str) -> Any:  # noqa: ANN401 - what Solidity returns
-    found = artifact(contract)
-    call = Call(to=address, sender=NOBODY, data=found.call(function))
-    return found.result(function, chain.chain.call(call).output)
+def _call_view(chain: AgentChain, address: Address, contract: str, function: str) -> Any:  # noqa: ANN401 - what Solidity returns
+    found = load_artifact(contract)
+    call = Call(to=address, sender=NOBODY, data=found.encode_call(function))
+    return found.decode_result(function, chain.chain.call(call).output)

@@ -33,30 +33,32 @@ SHOWN_CHARACTERS = 160
 UINT256 = 2**256 - 1
 
 
-def whole(call: str, value: object, *, most: int = UINT256, what: str = "a whole number") -> int:
+def require_whole_number(
+    call: str, value: object, *, most: int = UINT256, what: str = "a whole number"
+) -> int:
     """Return a whole number that is not negative.
 
     Input:  how it was handed in, as `mine(…)`; the value; the most that it may be; what it counts.
     Raises: ConfigError: it is none.
     """
     if isinstance(value, bool) or not isinstance(value, int):
-        raise ConfigError(f"{_said(call, value)}: want {what}, as an int")
+        raise ConfigError(f"{_format_call(call, value)}: want {what}, as an int")
     if not 0 <= value <= most:
-        raise ConfigError(f"{_said(call, value)}: want {what}, 0 to {most:,}")
+        raise ConfigError(f"{_format_call(call, value)}: want {what}, 0 to {most:,}")
     return value
 
 
-def text(call: str, value: object) -> str:
+def require_text(call: str, value: object) -> str:
     """Return a text.
 
     Raises: ConfigError: it is none.
     """
     if not isinstance(value, str):
-        raise ConfigError(f"{_said(call, value)}: want a text")
+        raise ConfigError(f"{_format_call(call, value)}: want a text")
     return value
 
 
-def all_of(call: str, values: object, kind: type) -> None:
+def require_list(call: str, values: object, kind: type) -> None:
     """Refuse what is no sequence of one type's values; a truth value is no number.
 
     Raises: ConfigError.
@@ -65,20 +67,22 @@ def all_of(call: str, values: object, kind: type) -> None:
     if isinstance(values, Sequence) and not isinstance(values, str | bytes):
         items = values
     if any(isinstance(one, bool) or not isinstance(one, kind) for one in items):
-        raise ConfigError(f"{_said(call, values)}: want a list of {kind.__name__}")
+        raise ConfigError(f"{_format_call(call, values)}: want a list of {kind.__name__}")
 
 
-def tool_name(call: str, value: object) -> str:
+def require_tool_name(call: str, value: object) -> str:
     """Return a tool's name.
 
     Raises: ConfigError: it is none.
     """
     if not isinstance(value, str):
-        raise ConfigError(f"{_said(call, value)}: want a tool's name, as its metadata has it")
+        raise ConfigError(
+            f"{_format_call(call, value)}: want a tool's name, as its metadata has it"
+        )
     return value
 
 
-def known(call: str, names: Collection[str], given: Collection[str]) -> None:
+def require_known_names(call: str, names: Collection[str], given: Collection[str]) -> None:
     """Refuse names that mean nothing.
 
     Raises: ConfigError: names the first.
@@ -88,14 +92,14 @@ def known(call: str, names: Collection[str], given: Collection[str]) -> None:
             raise ConfigError(f"{call}: there is no {name}=; there are {', '.join(names)}")
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """Return a value as Python has it, cut short."""
     told = repr(value)
     return told if len(told) <= SHOWN_CHARACTERS else f"{told[:SHOWN_CHARACTERS]}…"
 
 
-def _said(call: str, value: object) -> str:
-    return call.replace("…", shown(value))
+def _format_call(call: str, value: object) -> str:
+    return call.replace("…", format_value(value))
 
 
 ADDRESS_BYTES = 20
@@ -104,7 +108,7 @@ AddressLike: TypeAlias = "str | bytes | object"
 """Hexadecimal text, 20 bytes, or something with an `address`, such as a contract of web3.py."""
 
 
-def canonical(value: AddressLike) -> Address:
+def parse_address(value: AddressLike) -> Address:
     """Return the 20 bytes of an address.
 
     Raises: ConfigError: it is none, or its checksum does not fit.
@@ -126,7 +130,7 @@ def canonical(value: AddressLike) -> Address:
 HASH_BYTES = 32
 
 
-def hash_of(given: bytes | str | Mapping[str, object]) -> bytes:
+def parse_transaction_hash(given: bytes | str | Mapping[str, object]) -> bytes:
     """Return the 32 bytes of a transaction's hash, which a receipt has, too.
 
     Raises: ConfigError: it is none.
@@ -138,7 +142,8 @@ def hash_of(given: bytes | str | Mapping[str, object]) -> bytes:
         data = b""
     if len(data) != HASH_BYTES:
         raise ConfigError(
-            f"{shown(given)} is no hash of a transaction: give 0x and 64 hexadecimal digits, "
+            f"{format_value(given)} is no hash of a transaction: give 0x and 64 hexadecimal "
+            "digits, "
             "32 bytes, or a receipt"
         )
     return data

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from precompiles.escaping import ADDRESS
 from pyevm_agents.agents.trace import AgentStep
-from pyevm_agents.display import counted
+from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.testing.inputs import hash_of, shown
-from pyevm_agents.testing.run_log import AgentRun, run_of
+from pyevm_agents.testing.inputs import format_value, parse_transaction_hash
+from pyevm_agents.testing.run_log import AgentRun, build_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +52,7 @@ def is_text(expected: ExpectedText, actual: str) -> bool:
 
 def is_value(expected: object, actual: object) -> bool:
     """Return whether a tool's argument, as JSON has it, is what is expected."""
-    address = address_of(expected)
+    address = normalize_address(expected)
     if address is not None:
         return isinstance(actual, str) and actual.lower() == address
     if isinstance(expected, re.Pattern):
@@ -76,7 +76,7 @@ def _refuse_type(expected: object) -> None:
         raise ConfigError(f"{name} is a type: give a value, or lambda it: isinstance(it, {name})")
 
 
-def address_of(value: object) -> str | None:
+def normalize_address(value: object) -> str | None:
     """Return an address in lower case; None where the value is none.
 
     Input: text in any case, 20 bytes, or a web3 contract.
@@ -86,25 +86,25 @@ def address_of(value: object) -> str | None:
     if isinstance(value, bytes):
         return "0x" + value.hex() if len(value) == ADDRESS_BYTES else None
     own = getattr(value, "address", None)
-    return address_of(own) if isinstance(own, (str, bytes)) else None
+    return normalize_address(own) if isinstance(own, (str, bytes)) else None
 
 
-def told(expected: object) -> str:
+def format_expected(expected: object) -> str:
     """Return an expectation for people."""
     if isinstance(expected, re.Pattern):
         return f"re.compile({expected.pattern!r})"
-    address = None if isinstance(expected, str) else address_of(expected)
+    address = None if isinstance(expected, str) else normalize_address(expected)
     if address is not None:
         return address
     if callable(expected):
         name = getattr(expected, "__name__", None) or repr(expected)
         return "a function" if name == "<lambda>" else f"{name}(…)"
     if isinstance(expected, (list, tuple)):
-        return f"[{', '.join(map(told, expected))}]"
+        return f"[{', '.join(map(format_expected, expected))}]"
     return repr(expected)
 
 
-def differences(wanted: Mapping[str, object], step: AgentStep) -> str | None:
+def describe_argument_differences(wanted: Mapping[str, object], step: AgentStep) -> str | None:
     """Return in words which arguments are others; None where none is."""
     given, unlike = json.loads(step.action_input or "{}"), []
     for name, expected in wanted.items():
@@ -112,28 +112,28 @@ def differences(wanted: Mapping[str, object], step: AgentStep) -> str | None:
             unlike.append(f"there is no argument {name}, only {', '.join(given) or 'none at all'}")
         elif not is_value(expected, given[name]):
             actual = json.dumps(given[name], ensure_ascii=False)
-            unlike.append(f"{name} is {actual}, not {told(expected)}")
+            unlike.append(f"{name} is {actual}, not {format_expected(expected)}")
     return "\n".join(unlike) or None
 
 
-def difference(what: str, expected: ExpectedText, actual: str | None) -> str | None:
+def describe_text_difference(what: str, expected: ExpectedText, actual: str | None) -> str | None:
     """Return in words how a text is another one; None where it is not."""
     if actual is None:
         return f"{what} nothing: the tool reverted"
     if is_text(expected, actual):
         return None
-    unlike = f"{what} {actual!r}, not {told(expected)}"
+    unlike = f"{what} {actual!r}, not {format_expected(expected)}"
     if isinstance(expected, str) and expected and expected in actual:
         unlike += f" (a part of it: re.compile({expected!r}) looks for parts)"
     return unlike
 
 
-def did(step: AgentStep) -> str:
+def describe_action(step: AgentStep) -> str:
     """Say what was done at a step."""
     return f"used {step.action}" if step.answer is None else "gave its final answer"
 
 
-def at_each(marks: Mapping[int, str]) -> str:
+def format_marks(marks: Mapping[int, str]) -> str:
     """Say what is marked at each step."""
     return "; ".join(
         f"at step {i + 1} {' and '.join(why.splitlines())}" for i, why in marks.items()
@@ -144,7 +144,7 @@ Subject: TypeAlias = "Mapping[str, object] | bytes | str | AgentRun | Sequence[A
 """A receipt, a transaction's hash, or what an agent did."""
 
 
-def run_about(subject: Subject, chain: AgentChain | None = None) -> AgentRun:
+def find_run(subject: Subject, chain: AgentChain | None = None) -> AgentRun:
     """Return what agents did in a transaction.
 
     Input:  the chain that holds it; None to look in all that are open.
@@ -153,36 +153,37 @@ def run_about(subject: Subject, chain: AgentChain | None = None) -> AgentRun:
     if isinstance(subject, AgentRun):
         return subject
     if isinstance(subject, (bytes, str)):
-        return _mined(subject, chain)
+        return _find_mined_run(subject, chain)
     if isinstance(subject, Mapping):
         transaction_hash = subject.get("transactionHash")
         if isinstance(transaction_hash, (bytes, str)):
-            return _mined(transaction_hash, chain)
+            return _find_mined_run(transaction_hash, chain)
     else:
         given = subject if isinstance(subject, Sequence) else ()
         steps = tuple(one for one in given if isinstance(one, AgentStep))
         if steps and len(steps) == len(given):
             return AgentRun(steps=steps)
     raise ConfigError(
-        f"{shown(subject)} is no transaction: give its receipt, its hash, or steps of an agent"
+        f"{format_value(subject)} is no transaction: give its receipt, its hash, "
+        "or steps of an agent"
     )
 
 
-def _mined(transaction_hash: bytes | str, chain: AgentChain | None) -> AgentRun:
-    from pyevm_agents.testing.chain import live_chains  # noqa: PLC0415 - which keeps runs itself
+def _find_mined_run(transaction_hash: bytes | str, chain: AgentChain | None) -> AgentRun:
+    from pyevm_agents.testing.chain import list_open_chains  # noqa: PLC0415 - which keeps runs itself
 
-    wanted = hash_of(transaction_hash)
-    chains = live_chains() if chain is None else (chain,)
+    wanted = parse_transaction_hash(transaction_hash)
+    chains = list_open_chains() if chain is None else (chain,)
     for one in chains:
         if one.has(wanted):
-            return run_of(one.computation(wanted), wanted, _gas_used(one, wanted))
-    whose = f"any of {counted(len(chains), 'open chain')}" if chain is None else "the chain"
+            return build_run(one.computation(wanted), wanted, _get_gas_used(one, wanted))
+    whose = f"any of {pluralize(len(chains), 'open chain')}" if chain is None else "the chain"
     raise ConfigError(
         f"no block of {whose} has a transaction 0x{wanted.hex()}; was it mined, and not undone?"
     )
 
 
-def _gas_used(chain: AgentChain, transaction_hash: bytes) -> int:
+def _get_gas_used(chain: AgentChain, transaction_hash: bytes) -> int:
     found = chain.chain.find_transaction(transaction_hash)
     assert found is not None  # noqa: S101 - the chain has said so
     record, index = found

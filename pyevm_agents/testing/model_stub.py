@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from pyevm_agents.errors import ConfigError, EngineFault, ScriptError
 from pyevm_agents.models import ScriptedModel, unchecked
-from pyevm_agents.models.fakes.parsed_request import asked
+from pyevm_agents.models.fakes.parsed_request import parse_prompt
 from pyevm_agents.models.fakes.recorded import RecordedModel, RecordingModel
-from pyevm_agents.models.fakes.scripted import circumstances, where
-from pyevm_agents.testing.prompt_rules import Patterns
+from pyevm_agents.models.fakes.scripted import describe_location, describe_prompt
+from pyevm_agents.testing.prompt_rules import PromptRules
 
 if TYPE_CHECKING:
     import re
@@ -42,7 +42,7 @@ SAME_WORDS = (
 )
 
 
-class ModelOfTest:
+class ModelStub:
     """A language model that says what a test tells it to; `LanguageModel`.
 
     All of it may be used in any thread: a node executes in one of its own.
@@ -51,17 +51,17 @@ class ModelOfTest:
     def __init__(self, vocabulary: Callable[[], GgufModel]) -> None:
         """Take what gives the vocabulary whose tokens are counted, when it is needed."""
         self._vocabulary = vocabulary
-        self.renewed: Callable[[], None] = _do_nothing
+        self.on_change: Callable[[], None] = _noop
         """Is called when something else answers from now on; for a node that keeps faults."""
 
         self._lock = threading.RLock()
-        self._patterns = Patterns()
-        self._rest: LanguageModel | None = None
-        self._outer: LanguageModel | None = None
-        """What answered when `for_a_while` began: not its to verify."""
+        self._rules = PromptRules()
+        self._default_model: LanguageModel | None = None
+        self._outer_model: LanguageModel | None = None
+        """What answered when `script_scope` began: not its to verify."""
 
         self._failure: Exception | None = None
-        self._unraised: Exception | None = None
+        self._pending_failure: Exception | None = None
 
     # -- what answers -- #
 
@@ -83,7 +83,7 @@ class ModelOfTest:
         listed: list[Any] = [*steps]
         if len(listed) == 1 and isinstance(listed[0], (list, tuple)):
             listed = [*listed[0]]
-        self._answer_with(ScriptedModel(listed, vocabulary=self.vocabulary))
+        self._replace_model(ScriptedModel(listed, vocabulary=self.vocabulary))
 
     def when(
         self,
@@ -108,19 +108,19 @@ class ModelOfTest:
             ConfigError: a pattern is none, or one is no step.
         """
         with self._lock:
-            self._patterns.add(pattern, prompt, steps, is_optional=is_optional)
-        self.renewed()
+            self._rules.add(pattern, prompt, steps, is_optional=is_optional)
+        self.on_change()
 
     def respond(self, function: Callable[[GenerationRequest], Step]) -> None:
         """Say what a function returns for each request.
 
-        `parsed_request.asked(request)` has the question, the number of the step and
+        `parsed_request.parse_prompt(request)` has the question, the number of the step and
         what the last tool answered. What it raises fails the test.
 
         Raises:
             ScriptError: the script before is not used up.
         """
-        self._answer_with(ScriptedModel(function, vocabulary=self.vocabulary))
+        self._replace_model(ScriptedModel(function, vocabulary=self.vocabulary))
 
     def unchecked(self, *texts: str) -> None:
         """Say these texts, in order, whether the grammar admits them or not.
@@ -143,33 +143,37 @@ class ModelOfTest:
             raise ConfigError(
                 f"use_model({model!r}): no model, it has no generate(…); a function goes to respond"
             )
-        self._answer_with(model)
+        self._replace_model(model)
 
     def reset(self) -> None:
         """Forget everything: scripts, patterns, what was said, and what failed."""
         with self._lock:
-            self._patterns, self._rest = Patterns(), None
-            self._failure = self._unraised = None
-        self.renewed()
+            self._rules, self._default_model = PromptRules(), None
+            self._failure = self._pending_failure = None
+        self.on_change()
 
     @contextmanager
-    def for_a_while(self) -> Iterator[None]:
+    def script_scope(self) -> Iterator[None]:
         """Verify at the end what was scripted meanwhile, and let what stood before answer again.
 
         Where the test fails meanwhile, nothing is verified. For examples of Hypothesis, which all
         run in one test: none of them has to do with what another one has left.
         """
         with self._lock:
-            before = self._patterns, self._rest, self._failure, self._outer
-            self._patterns, self._outer, self._failure = self._patterns.copy(), self._rest, None
+            before = self._rules, self._default_model, self._failure, self._outer_model
+            self._rules, self._outer_model, self._failure = (
+                self._rules.copy(),
+                self._default_model,
+                None,
+            )
         try:
             yield
             self.verify()
         finally:
             with self._lock:
-                self._patterns, self._rest, self._failure, self._outer = before
-                self._unraised = None
-            self.renewed()
+                self._rules, self._default_model, self._failure, self._outer_model = before
+                self._pending_failure = None
+            self.on_change()
 
     # -- what a test looks at -- #
 
@@ -181,7 +185,7 @@ class ModelOfTest:
     def raise_failure(self) -> None:
         """Raise what the model failed with since this was last asked, where it did."""
         with self._lock:
-            failure, self._unraised = self._unraised, None
+            failure, self._pending_failure = self._pending_failure, None
         _raise(failure)
 
     def verify(self) -> None:
@@ -192,7 +196,7 @@ class ModelOfTest:
                 another model raised is raised as it is.
         """
         with self._lock:
-            failure, left = self._failure, self._left()
+            failure, left = self._failure, self._list_unused_steps()
         _raise(failure)
         if left:
             raise ScriptError("\n".join([*left, SAME_WORDS]))
@@ -211,13 +215,13 @@ class ModelOfTest:
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
         """Return the tokens of a prompt: a cassette has or takes them, and needs no vocabulary."""
-        rest = self._rest
+        rest = self._default_model
         if not isinstance(rest, (RecordedModel, RecordingModel)):
             return self.vocabulary.tokenize(segments)
         try:
             return rest.tokenize(segments)
         except EngineFault as error:
-            self._failed(error)
+            self._record_failure(error)
             raise
 
     def generate(self, request: GenerationRequest) -> Generation:
@@ -227,49 +231,58 @@ class ModelOfTest:
             ScriptError: nothing is, or the grammar does not admit it.
         """
         try:
-            return self._answerer(request).generate(request)
+            return self._select_model(request).generate(request)
         except EngineFault as error:
-            self._failed(error)
+            self._record_failure(error)
             raise
         except Exception as error:
-            self._failed(error)
+            self._record_failure(error)
             raise ScriptError(
                 f"What answers for the model raised {type(error).__name__}: {error}"
             ) from error
 
-    def _failed(self, error: Exception) -> None:
+    def _record_failure(self, error: Exception) -> None:
         with self._lock:
             self._failure = self._failure or error
-            self._unraised = error
+            self._pending_failure = error
 
-    def _answer_with(self, model: LanguageModel | None) -> None:
+    def _replace_model(self, model: LanguageModel | None) -> None:
         with self._lock:
-            left = [] if self._rest is self._outer else _left_of(self._rest)
-            self._rest = model
-        self.renewed()
+            left = (
+                []
+                if self._default_model is self._outer_model
+                else _describe_unused_steps(self._default_model)
+            )
+            self._default_model = model
+        self.on_change()
         if left:
             raise ScriptError(
                 "\n".join([*left, "It was replaced by another one: `model.reset()` drops it."])
             )
 
-    def _left(self) -> list[str]:
-        rest = [] if self._rest is self._outer else _left_of(self._rest)
-        return [*rest, *self._patterns.left()]
+    def _list_unused_steps(self) -> list[str]:
+        rest = (
+            []
+            if self._default_model is self._outer_model
+            else _describe_unused_steps(self._default_model)
+        )
+        return [*rest, *self._rules.list_unused_steps()]
 
-    def _answerer(self, request: GenerationRequest) -> LanguageModel:
+    def _select_model(self, request: GenerationRequest) -> LanguageModel:
         with self._lock:
-            step = self._patterns.step(request)
+            step = self._rules.select_step(request)
             if step is not None:
                 return ScriptedModel(lambda _: step, vocabulary=self.vocabulary)
-            if self._rest is None:
+            if self._default_model is None:
                 raise ScriptError(
-                    f"The model was asked for {where(asked(request))}, and {NOT_SCRIPTED}.\n"
-                    f"{circumstances(request)}"
+                    f"The model was asked for {describe_location(parse_prompt(request))}, "
+                    f"and {NOT_SCRIPTED}.\n"
+                    f"{describe_prompt(request)}"
                 )
-            return self._rest
+            return self._default_model
 
 
-def _left_of(model: LanguageModel | None) -> list[str]:
+def _describe_unused_steps(model: LanguageModel | None) -> list[str]:
     if not isinstance(model, ScriptedModel) or not model.remaining_steps:
         return []
     return [
@@ -286,5 +299,5 @@ def _raise(failure: Exception | None) -> None:
         raise failure
 
 
-def _do_nothing() -> None:
+def _noop() -> None:
     """Tell nobody."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from pyevm_agents.display import shown
+from pyevm_agents.display import sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,12 +26,12 @@ END_LINES = 6
 """Of a prompt that is shown by its end."""
 
 
-def text_of(segments: Iterable[Segment]) -> str:
+def join_segments(segments: Iterable[Segment]) -> str:
     """Return a prompt as one text."""
     return "".join(segment.text for segment in segments)
 
 
-def difference(recorded: str, now: str) -> str:
+def diff_prompts(recorded: str, now: str) -> str:
     """Return the lines in which two texts differ, as a unified diff."""
     lines = [
         *difflib.unified_diff(
@@ -43,37 +43,37 @@ def difference(recorded: str, now: str) -> str:
             lineterm="",
         )
     ]
-    told = [*_cut(lines)]
+    told = [*_shorten_lines(lines)]
     if len(told) > MAX_LINES:
         told = [*told[:MAX_LINES], f"… {len(told) - MAX_LINES:,} more lines"]
     return "\n".join(told)
 
 
-def closest(prompts: Sequence[str], asked: str) -> int:
+def find_closest(prompts: Sequence[str], asked: str) -> int:
     """Return which of the prompts shares most with one, from both ends; the first of equals."""
-    return max(range(len(prompts)), key=lambda index: _shared(prompts[index], asked))
+    return max(range(len(prompts)), key=lambda index: _count_shared(prompts[index], asked))
 
 
-def end_of(text: str) -> str:
+def format_end(text: str) -> str:
     """Return a text's last lines."""
     lines = text.rstrip().split("\n")
     cut = ["…"] if len(lines) > END_LINES else []
-    return "\n".join([*cut, *(shown(line, MAX_LINE_CHARACTERS) for line in lines[-END_LINES:])])
+    return "\n".join([*cut, *(sanitize(line, MAX_LINE_CHARACTERS) for line in lines[-END_LINES:])])
 
 
-def _shared(one: str, other: str) -> int:
-    start = _common(one, other)
+def _count_shared(one: str, other: str) -> int:
+    start = _count_common_prefix(one, other)
     rest = one[start:][::-1], other[start:][::-1]
-    return start + _common(*rest)
+    return start + _count_common_prefix(*rest)
 
 
-def _common(one: str, other: str) -> int:
+def _count_common_prefix(one: str, other: str) -> int:
     """Return with how many characters two texts begin alike."""
     both = enumerate(zip(one, other, strict=False))
     return next((index for index, (a, b) in both if a != b), min(len(one), len(other)))
 
 
-def _cut(lines: Sequence[str]) -> Iterator[str]:
+def _shorten_lines(lines: Sequence[str]) -> Iterator[str]:
     """Show long lines around what changed in them: a line that goes stands before its successor."""
     for index, line in enumerate(lines):
         other = ""
@@ -81,14 +81,14 @@ def _cut(lines: Sequence[str]) -> Iterator[str]:
             other = next((one for one in lines[index:] if one.startswith("+")), "")
         elif line.startswith("+"):
             other = next((one for one in reversed(lines[:index]) if one.startswith("-")), "")
-        yield line[:1] + _around(line[1:], other[1:])
+        yield line[:1] + _shorten_line(line[1:], other[1:])
 
 
-def _around(line: str, other: str) -> str:
+def _shorten_line(line: str, other: str) -> str:
     if len(line) <= MAX_LINE_CHARACTERS:
-        return shown(line)
-    start = max(0, _common(line, other) - CHARACTERS_BEFORE)
+        return sanitize(line)
+    start = max(0, _count_common_prefix(line, other) - CHARACTERS_BEFORE)
     part = line[start : start + MAX_LINE_CHARACTERS]
     before = "…" if start else ""
     after = "…" if start + MAX_LINE_CHARACTERS < len(line) else ""
-    return before + shown(part) + after
+    return before + sanitize(part) + after

@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyevm_agents.display import counted
+from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError, ScriptError
 from pyevm_agents.models import RepeatedStep
-from pyevm_agents.models.fakes.parsed_request import Asked, asked
-from pyevm_agents.models.fakes.script_steps import described
-from pyevm_agents.models.fakes.scripted import circumstances, require_script, where
+from pyevm_agents.models.fakes.parsed_request import ParsedPrompt, parse_prompt
+from pyevm_agents.models.fakes.script_steps import describe_step
+from pyevm_agents.models.fakes.scripted import describe_location, describe_prompt, require_script
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,33 +21,35 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Rule:
+class _PromptRule:
     """Steps for the prompts that a pattern matches."""
 
     pattern: re.Pattern[str]
     prompt: re.Pattern[str]
     steps: Sequence[Step]
     is_optional: bool
-    said_steps: int = 0
+    used_steps: int = 0
 
     def __str__(self) -> str:
         more = f", prompt={self.prompt.pattern!r}" if self.prompt.pattern else ""
         return f"when({self.pattern.pattern!r}{more})"
 
-    def matches(self, question: Asked, step: int) -> bool:
+    def matches(self, question: ParsedPrompt, step: int) -> bool:
         """Whether the prompt of a step of a run is meant."""
-        told = f"{question.question}\n{question.history_up_to(step)}"
-        return bool(self.pattern.search(told) and self.prompt.search(question.up_to(step)))
+        told = f"{question.question}\n{question.render_history_before(step)}"
+        return bool(
+            self.pattern.search(told) and self.prompt.search(question.render_prompt_at(step))
+        )
 
 
-class Patterns:
+class PromptRules:
     """Rules, and which of them said what. One thread at a time."""
 
-    def __init__(self, rules: Sequence[_Rule] = ()) -> None:
+    def __init__(self, rules: Sequence[_PromptRule] = ()) -> None:
         """Begin with those of others."""
         self._rules = [*rules]
-        self._foreign = len(rules)
-        self._chosen: dict[object, _Rule | None] = {}
+        self._inherited_rules = len(rules)
+        self._chosen: dict[object, _PromptRule | None] = {}
 
     def add(
         self,
@@ -64,78 +66,80 @@ class Patterns:
         """
         require_script(steps)
         self._rules.append(
-            _Rule(
-                pattern=_compiled(pattern),
-                prompt=_compiled(prompt),
+            _PromptRule(
+                pattern=_compile_pattern(pattern),
+                prompt=_compile_pattern(prompt),
                 steps=steps,
                 is_optional=is_optional,
             )
         )
 
-    def step(self, request: GenerationRequest) -> Step | None:
+    def select_step(self, request: GenerationRequest) -> Step | None:
         """Return what is to be said; None where no pattern matches.
 
         Raises:
             ScriptError: the rule that matches has said all of its steps in this run.
         """
-        question = asked(request)
-        rule = self._rule(question, question.step)
-        for key in _keys(question, question.step):
+        question = parse_prompt(request)
+        rule = self._find_rule(question, question.step)
+        for key in _build_keys(question, question.step):
             self._chosen[key] = rule
-        return None if rule is None else self._next(rule, question, request)
+        return None if rule is None else self._next_step(rule, question, request)
 
-    def copy(self) -> Patterns:
+    def copy(self) -> PromptRules:
         """Return the same rules; those added to it are its own, and only they are its to tell."""
-        return Patterns(self._rules)
+        return PromptRules(self._rules)
 
-    def left(self) -> list[str]:
+    def list_unused_steps(self) -> list[str]:
         """Return in lines which steps of which of its own rules nobody asked for."""
         lines: list[str] = []
-        for rule in self._rules[self._foreign :]:
-            if rule.said_steps < len(rule.steps) and not rule.is_optional:
-                lines += [f"{rule} has steps that nobody asked for:", *_numbered(rule)]
+        for rule in self._rules[self._inherited_rules :]:
+            if rule.used_steps < len(rule.steps) and not rule.is_optional:
+                lines += [f"{rule} has steps that nobody asked for:", *_format_steps(rule)]
         return lines
 
-    def _rule(self, question: Asked, step: int) -> _Rule | None:
+    def _find_rule(self, question: ParsedPrompt, step: int) -> _PromptRule | None:
         return next((rule for rule in self._rules if rule.matches(question, step)), None)
 
-    def _rule_then(self, question: Asked, step: int) -> _Rule | None:
+    def _find_earlier_rule(self, question: ParsedPrompt, step: int) -> _PromptRule | None:
         """Return the rule of an earlier step of a run; its system message may have been another."""
-        for key in _keys(question, step):
+        for key in _build_keys(question, step):
             if key in self._chosen:
                 return self._chosen[key]
-        return self._rule(question, step)
+        return self._find_rule(question, step)
 
-    def _next(self, rule: _Rule, question: Asked, request: GenerationRequest) -> Step:
+    def _next_step(
+        self, rule: _PromptRule, question: ParsedPrompt, request: GenerationRequest
+    ) -> Step:
         """Return a rule's step: the first where it is the first of the run that it matches."""
         earlier = range(1, question.step)
-        index = sum(self._rule_then(question, step) is rule for step in earlier)
+        index = sum(self._find_earlier_rule(question, step) is rule for step in earlier)
         if index >= len(rule.steps) and rule.steps and isinstance(rule.steps[-1], RepeatedStep):
             index = len(rule.steps) - 1
         if index >= len(rule.steps):
             raise ScriptError(
-                f"{rule} has {counted(len(rule.steps), 'step')} and all were said in this run; "
-                f"{where(question)} asked for another: add a step.\nSaid:\n"
-                + "\n".join([*_numbered(rule), circumstances(request)])
+                f"{rule} has {pluralize(len(rule.steps), 'step')} and all were said in this run; "
+                f"{describe_location(question)} asked for another: add a step.\nSaid:\n"
+                + "\n".join([*_format_steps(rule), describe_prompt(request)])
             )
-        rule.said_steps = max(rule.said_steps, index + 1)
+        rule.used_steps = max(rule.used_steps, index + 1)
         return rule.steps[index]
 
 
-def _keys(question: Asked, step: int) -> tuple[object, object]:
+def _build_keys(question: ParsedPrompt, step: int) -> tuple[object, object]:
     """Return what tells a step of a run: with its system message, and without."""
     history = question.history[: 2 * (step - 1)]
     return (question.opening, history), (question.question, history)
 
 
-def _numbered(rule: _Rule) -> list[str]:
+def _format_steps(rule: _PromptRule) -> list[str]:
     return [
-        f"  {index + 1}. {described(step)}" + ("" if index < rule.said_steps else " (not said)")
+        f"  {index + 1}. {describe_step(step)}" + ("" if index < rule.used_steps else " (not said)")
         for index, step in enumerate(rule.steps)
     ]
 
 
-def _compiled(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
+def _compile_pattern(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
     if isinstance(pattern, re.Pattern):
         return pattern
     if not isinstance(pattern, str):

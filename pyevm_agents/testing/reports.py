@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
 
-from pyevm_agents.display import counted, shown
+from pyevm_agents.display import pluralize, sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,43 +44,47 @@ LABEL_WIDTH = 12
 KINDS = {"block": "transaction", "call": "call", "estimate": "gas estimate"}
 
 
-def runs_text(runs: Sequence[AgentRun], count: int | None = None) -> str:
+def format_runs(runs: Sequence[AgentRun], count: int | None = None) -> str:
     """Return what agents did in a test: its latest transactions and calls, in order.
 
     Input: the runs that are known; how many there were.
     """
     latest, all_of_them = runs[-MAX_RUNS:], len(runs) if count is None else count
     left_out = all_of_them - len(latest)
-    head = [f"({counted(left_out, 'earlier transaction')} of agents not shown)"] if left_out else []
-    return "\n\n".join([*head, *map(run_text, latest)])
+    head = (
+        [f"({pluralize(left_out, 'earlier transaction')} of agents not shown)"] if left_out else []
+    )
+    return "\n\n".join([*head, *map(format_run, latest)])
 
 
-def run_text(run: AgentRun, marks: Mapping[int, str] | None = None) -> str:
+def format_run(run: AgentRun, marks: Mapping[int, str] | None = None) -> str:
     """Return what agents did in a transaction.
 
     Input: what is to be said of steps, by their index: they are marked.
     """
-    return "\n".join([*_head(run), "", *steps_lines(run.steps, marks or {}), *_end(run)])
+    return "\n".join(
+        [*_format_head(run), "", *format_steps(run.steps, marks or {}), *_format_end(run)]
+    )
 
 
-def steps_lines(steps: Sequence[AgentStep], marks: Mapping[int, str]) -> Iterator[str]:
+def format_steps(steps: Sequence[AgentStep], marks: Mapping[int, str]) -> Iterator[str]:
     """Yield the lines of steps."""
-    wanted = _wanted(len(steps), marks)
+    wanted = _select_steps(len(steps), marks)
     before = -1
     for index in wanted:
         if index > before + 1:
-            yield f"   … {counted(index - before - 1, 'step')} not shown"
-        yield from _step(steps[index], index + 1, marks.get(index))
+            yield f"   … {pluralize(index - before - 1, 'step')} not shown"
+        yield from _format_step(steps[index], index + 1, marks.get(index))
         before = index
 
 
-def short_hash(data: bytes) -> str:
+def shorten_hash(data: bytes) -> str:
     """Return a hash for people."""
     text = data.hex()
     return f"0x{text[:8]}…{text[-6:]}"
 
 
-def _wanted(count: int, marks: Mapping[int, str]) -> list[int]:
+def _select_steps(count: int, marks: Mapping[int, str]) -> list[int]:
     if count <= MAX_STEPS:
         return list(range(count))
     half = MAX_STEPS // 2
@@ -88,10 +92,10 @@ def _wanted(count: int, marks: Mapping[int, str]) -> list[int]:
     return sorted(ends | {index for index in marks if index < count})
 
 
-def _head(run: AgentRun) -> Iterator[str]:
+def _format_head(run: AgentRun) -> Iterator[str]:
     name, cost = KINDS[run.purpose], run.cost
     if run.transaction_hash is not None:
-        name += " " + short_hash(run.transaction_hash)
+        name += " " + shorten_hash(run.transaction_hash)
     if cost is None:
         yield name
         return
@@ -100,48 +104,50 @@ def _head(run: AgentRun) -> Iterator[str]:
         "output)"
     )
     yield (
-        f"{counted(cost.steps, 'step')}; "
-        f"{_tokens(cost.cold_tokens, cost.warm_tokens, cost.output_tokens)}"
+        f"{pluralize(cost.steps, 'step')}; "
+        f"{_format_tokens(cost.cold_tokens, cost.warm_tokens, cost.output_tokens)}"
     )
 
 
-def _end(run: AgentRun) -> Iterator[str]:
+def _format_end(run: AgentRun) -> Iterator[str]:
     if run.failure is not None:
-        yield f"   reverted: {shown(run.failure, MAX_CHARACTERS)}"
+        yield f"   reverted: {sanitize(run.failure, MAX_CHARACTERS)}"
     if run.fault is not None:
         # What was said and could be said stands in the failure itself.
-        yield f"   stopped: {shown(run.fault.split(chr(10), 1)[0], MAX_CHARACTERS)}"
+        yield f"   stopped: {sanitize(run.fault.split(chr(10), 1)[0], MAX_CHARACTERS)}"
 
 
-def _step(step: AgentStep, number: int, mark: str | None) -> Iterator[str]:
+def _format_step(step: AgentStep, number: int, mark: str | None) -> Iterator[str]:
     pad = " " * (INDENT * step.depth)
     sign = ">" if mark is not None else " "
     yield f"{sign}{number:>2} {pad}{to_checksum_address(step.agent)}"
-    for label, text in _parts(step):
+    for label, text in _iter_parts(step):
         yield f"{sign}   {pad}{label:<{LABEL_WIDTH}} {text}"
     if mark is not None:
         yield from (f">   {pad}^ {line}" for line in mark.split("\n"))
 
 
-def _parts(step: AgentStep) -> Iterator[tuple[str, str]]:
+def _iter_parts(step: AgentStep) -> Iterator[tuple[str, str]]:
     inference = step.inference
-    yield "Thought", shown(step.thought, MAX_CHARACTERS)
+    yield "Thought", sanitize(step.thought, MAX_CHARACTERS)
     if step.answer is not None:
-        yield "Answer", shown(step.answer, MAX_CHARACTERS)
+        yield "Answer", sanitize(step.answer, MAX_CHARACTERS)
     else:
-        yield "Action", shown(step.action or "", MAX_CHARACTERS)
-        yield "Input", shown(step.action_input or "", MAX_CHARACTERS)
-        told = "(reverted)" if step.observation is None else shown(step.observation, MAX_CHARACTERS)
+        yield "Action", sanitize(step.action or "", MAX_CHARACTERS)
+        yield "Input", sanitize(step.action_input or "", MAX_CHARACTERS)
+        told = (
+            "(reverted)" if step.observation is None else sanitize(step.observation, MAX_CHARACTERS)
+        )
         yield "Observation", told
     yield (
         "Tokens",
-        _tokens(inference.cold_tokens, inference.warm_tokens, inference.output_tokens),
+        _format_tokens(inference.cold_tokens, inference.warm_tokens, inference.output_tokens),
     )
     evm = "" if step.evm_gas is None else f", {step.evm_gas:,} EVM"
     yield "Gas", f"{inference.prompt_gas:,} prompt, {inference.output_gas:,} output{evm}"
 
 
-def _tokens(cold: int, warm: int, output: int) -> str:
+def _format_tokens(cold: int, warm: int, output: int) -> str:
     return f"{cold:,} cold and {warm:,} warm tokens read, {output:,} written"
 
 
@@ -158,12 +164,12 @@ _COLOURS: tuple[tuple[re.Pattern[str], Mapping[str, bool]], ...] = (
 )
 
 
-def coloured(text: str, markup: Callable[..., str]) -> str:
+def colour_report(text: str, markup: Callable[..., str]) -> str:
     """Return a report in colours: `markup(text, red=True)` is that of pytest's terminal."""
-    return "\n".join(_coloured_line(line, markup) for line in text.split("\n"))
+    return "\n".join(_colour_line(line, markup) for line in text.split("\n"))
 
 
-def _coloured_line(line: str, markup: Callable[..., str]) -> str:
+def _colour_line(line: str, markup: Callable[..., str]) -> str:
     for pattern, styles in _COLOURS:
         if pattern.fullmatch(line):
             return markup(line, **styles)

@@ -1,6 +1,6 @@
 """What agents did in each transaction and call of a test: for reports, costs and assertions.
 
-Every `AgentChain` calls `keep_runs`; `log` then has the runs and the cost of all chains of this
+Every `AgentChain` calls `record_runs`; `log` then has the runs and the cost of all chains of this
 process, since it was cleared.
 """
 
@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from pyevm_agents.agents.events import RunEnded, RunFaulted, StepSaid, ToolReturned
-from pyevm_agents.agents.revert_reasons import why_failed
-from pyevm_agents.agents.trace import AgentStep, agent_steps
-from pyevm_agents.node.listeners import Watcher
-from pyevm_agents.testing.gas_snapshot import NOTHING, cost_of, sum_of
+from pyevm_agents.agents.events import RunEnded, RunFaulted, StepDecided, ToolReturned
+from pyevm_agents.agents.revert_reasons import explain_failure
+from pyevm_agents.agents.trace import AgentStep, extract_agent_steps
+from pyevm_agents.node.listeners import NodeListener
+from pyevm_agents.testing.gas_snapshot import ZERO_COST, compute_cost, sum_costs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyevm_agents.agents.events import Event, Purpose
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.node import Node
-    from pyevm_agents.testing.gas_snapshot import Cost
+    from pyevm_agents.testing.gas_snapshot import AgentCost
 
 KEPT_RUNS = 64
 """The latest ones; a test of Hypothesis makes thousands."""
@@ -49,22 +49,22 @@ class AgentRun:
     """Why it has no end: the host failed, a script ended, a cassette lacks the prompt."""
 
     @property
-    def cost(self) -> Cost | None:
+    def cost(self) -> AgentCost | None:
         """What it cost; None where its gas is not known."""
-        return None if self.gas_used is None else cost_of(self.steps, self.gas_used)
+        return None if self.gas_used is None else compute_cost(self.steps, self.gas_used)
 
-    def is_of(self, other: AgentRun) -> bool:
+    def is_same_run(self, other: AgentRun) -> bool:
         """Whether both are what was done in one transaction, or the same steps."""
         if self.transaction_hash is None or other.transaction_hash is None:
             return self.steps == other.steps
         return (self.transaction_hash, self.purpose) == (other.transaction_hash, other.purpose)
 
 
-def run_of(computation: ComputationAPI, transaction_hash: bytes, gas_used: int) -> AgentRun:
+def build_run(computation: ComputationAPI, transaction_hash: bytes, gas_used: int) -> AgentRun:
     """Return what agents did in a mined transaction."""
-    failure = why_failed(computation) if computation.is_error else None
+    failure = explain_failure(computation) if computation.is_error else None
     return AgentRun(
-        steps=agent_steps(computation),
+        steps=extract_agent_steps(computation),
         transaction_hash=transaction_hash,
         gas_used=gas_used,
         failure=failure,
@@ -78,7 +78,7 @@ class RunLog:
         """Begin with nothing."""
         self._lock = threading.Lock()
         self._runs: deque[AgentRun] = deque(maxlen=KEPT_RUNS)
-        self._cost = NOTHING
+        self._cost = ZERO_COST
         self._count = 0
         self._depth = 0
         self._example = (0, 0)
@@ -96,8 +96,8 @@ class RunLog:
         return self._count
 
     @property
-    def cost(self) -> Cost:
-        """What all transactions with steps of agents cost since `begin_cost`, undone ones too."""
+    def cost(self) -> AgentCost:
+        """What all transactions with steps of agents cost since `reset_cost`, undone ones too."""
         return self._cost
 
     def add(self, run: AgentRun) -> None:
@@ -106,10 +106,10 @@ class RunLog:
             self._runs.append(run)
             self._count += 1
             if run.cost is not None:
-                self._cost = sum_of((self._cost, run.cost))
+                self._cost = sum_costs((self._cost, run.cost))
 
     @contextmanager
-    def example(self) -> Iterator[None]:
+    def track_example(self) -> Iterator[None]:
         """Take note of an example of Hypothesis: what the one just before it did is forgotten.
 
         A test that fails ends with the example that it fails with.
@@ -129,16 +129,16 @@ class RunLog:
                 self._depth -= 1
                 self._example = (begun, self._count)
 
-    def begin_cost(self) -> None:
+    def reset_cost(self) -> None:
         """Count what is spent from now on."""
         with self._lock:
-            self._cost = NOTHING
+            self._cost = ZERO_COST
 
     def clear(self) -> None:
         """Begin anew."""
         with self._lock:
             self._runs.clear()
-            self._cost, self._count = NOTHING, 0
+            self._cost, self._count = ZERO_COST, 0
             self._example = (0, 0)
 
 
@@ -146,50 +146,50 @@ log = RunLog()
 """Of all chains in this process: a test may have several, in fixtures of any scope."""
 
 
-def keep_runs(node: Node, into: RunLog = log) -> None:
+def record_runs(node: Node, into: RunLog = log) -> None:
     """Take note of what agents do on a node, as long as it is there."""
-    unfinished = _Unfinished(into)
+    unfinished = _UnminedRuns(into)
 
-    def mined(block: MinedBlock) -> None:
+    def add_block(block: MinedBlock) -> None:
         before = 0
         for transaction, receipt, computation in zip(
             block.block.transactions, block.receipts, block.computations, strict=True
         ):
-            run = run_of(computation, bytes(transaction.hash), receipt.gas_used - before)
+            run = build_run(computation, bytes(transaction.hash), receipt.gas_used - before)
             before = receipt.gas_used
             if run.steps:
                 into.add(run)
 
-    node.watchers.add(Watcher(mined=mined))
-    node.chain.steps.listen(unfinished.hear)
+    node.listeners.add(NodeListener(on_mined=add_block))
+    node.chain.agent_events.listen(unfinished.handle_event)
 
 
 @dataclass(slots=True)
-class _Unfinished:
+class _UnminedRuns:
     """Puts together what no block holds: calls, estimates that failed, and what has no end."""
 
     into: RunLog
     _steps: dict[int, list[AgentStep]] = field(default_factory=dict)
 
-    def hear(self, event: Event) -> None:
+    def handle_event(self, event: Event) -> None:
         """Take note of what an agent does."""
         match event:
-            case StepSaid():
-                self._steps.setdefault(event.place.run, []).append(_step(event))
+            case StepDecided():
+                self._steps.setdefault(event.location.run, []).append(_build_step(event))
             case ToolReturned():
-                self._observe(event)
+                self._add_observation(event)
             case RunEnded() | RunFaulted():
-                self._end(event)
+                self._finish_run(event)
             case _:
                 pass
 
-    def _observe(self, event: ToolReturned) -> None:
-        steps, index = self._steps.get(event.place.run, []), event.place.step - 1
+    def _add_observation(self, event: ToolReturned) -> None:
+        steps, index = self._steps.get(event.location.run, []), event.location.step - 1
         if index < len(steps):
             steps[index] = replace(steps[index], observation=event.observation)
 
-    def _end(self, event: RunEnded | RunFaulted) -> None:
-        steps, purpose = self._steps.pop(event.place.run, []), event.place.purpose
+    def _finish_run(self, event: RunEnded | RunFaulted) -> None:
+        steps, purpose = self._steps.pop(event.location.run, []), event.location.purpose
         failure = event.failure if isinstance(event, RunEnded) else None
         fault = event.reason if isinstance(event, RunFaulted) else None
         is_mined = purpose == "block" and fault is None and steps
@@ -199,15 +199,15 @@ class _Unfinished:
                 AgentRun(
                     steps=tuple(steps),
                     purpose=purpose,
-                    transaction_hash=event.place.transaction_hash,
+                    transaction_hash=event.location.transaction_hash,
                     failure=failure,
                     fault=fault,
                 )
             )
 
 
-def _step(said: StepSaid) -> AgentStep:
-    words, place = said.words, said.place
+def _build_step(said: StepDecided) -> AgentStep:
+    words, place = said.decision, said.location
     return AgentStep(
         agent=place.agent,
         depth=place.depth,

@@ -31,43 +31,43 @@ LARGE = 2**64
 """From here on, an integer near a power of two is written as one."""
 
 
-def script_code(call: str, steps: Sequence[Step], names: Mapping[str, str]) -> str:
+def format_script(call: str, steps: Sequence[Step], names: Mapping[str, str]) -> str:
     """Return a call with steps, such as `model.script(use(…), answer(…))`.
 
     Input:
         call: what is called, as `model.script`.
         names: the expression for each address that has one in the test, by lower-case address.
     """
-    calls = [_step(step, names) for step in steps]
+    calls = [_format_step(step, names) for step in steps]
     line = f"{call}({', '.join(calls)})"
     if len(line) <= LINE_CHARACTERS:
         return line
     return "\n".join([f"{call}(", *(f"    {call}," for call in calls), ")"])
 
 
-def _step(step: Step, names: Mapping[str, str]) -> str:
+def _format_step(step: Step, names: Mapping[str, str]) -> str:
     match step:
         case ToolStep():
-            return _use(step, names)
+            return _format_use(step, names)
         case AnswerStep():
             has_own = step.thought != DEFAULT_ANSWER_THOUGHT
-            thought = f", thought={_text(step.thought, names)}" if has_own else ""
-            return f"answer({_text(step.answer, names)}{thought})"
+            thought = f", thought={_format_text(step.thought, names)}" if has_own else ""
+            return f"answer({_format_text(step.answer, names)}{thought})"
         case str():
-            return _text(step, names)
+            return _format_text(step, names)
         case _:
             return str(step)
 
 
-def _use(step: ToolStep, names: Mapping[str, str]) -> str:
-    parts = [_quoted(step.tool)]
+def _format_use(step: ToolStep, names: Mapping[str, str]) -> str:
+    parts = [_quote(step.tool)]
     if step.thought != DEFAULT_TOOL_THOUGHT.format(tool=step.tool):
-        parts.append(f"thought={_text(step.thought, names)}")
-    values = {name: _value(value, names) for name, value in step.arguments.items()}
+        parts.append(f"thought={_format_text(step.thought, names)}")
+    values = {name: _format_value(value, names) for name, value in step.arguments.items()}
     if all(_is_plain(name) for name in values):
         parts += [f"{name}={value}" for name, value in values.items()]
     else:
-        items = ", ".join(f"{_quoted(name)}: {value}" for name, value in values.items())
+        items = ", ".join(f"{_quote(name)}: {value}" for name, value in values.items())
         parts.append(f"arguments={{{items}}}")
     return f"use({', '.join(parts)})"
 
@@ -76,39 +76,39 @@ def _is_plain(name: str) -> bool:
     return name.isidentifier() and not keyword.iskeyword(name) and name not in OWN_NAMES
 
 
-def _value(value: Argument, names: Mapping[str, str]) -> str:
+def _format_value(value: Argument, names: Mapping[str, str]) -> str:
     match value:
         case bool():
             return repr(value)
         case int():
-            return _integer(value)
+            return _format_integer(value)
         case str():
-            return _text(value, names)
+            return _format_text(value, names)
         case _:
-            return f"[{', '.join(_value(item, names) for item in value)}]"
+            return f"[{', '.join(_format_value(item, names) for item in value)}]"
 
 
-def _text(text: str, names: Mapping[str, str]) -> str:
+def _format_text(text: str, names: Mapping[str, str]) -> str:
     """Write a text; as an f-string where it holds addresses with names."""
     if text.lower() in names:
         return names[text.lower()]
     if not any(found[0].lower() in names for found in ADDRESS.finditer(text)):
-        return _quoted(text)
+        return _quote(text)
     doubled = text.replace("{", "{{").replace("}", "}}")
 
-    def named(found: re.Match[str]) -> str:
+    def replace_address(found: re.Match[str]) -> str:
         name = names.get(found[0].lower())
         return found[0] if name is None else f"{{{name}}}"
 
-    return f"f{_quoted(ADDRESS.sub(named, doubled))}"
+    return f"f{_quote(ADDRESS.sub(replace_address, doubled))}"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Write a text with the quotation marks that formatters prefer."""
     return json.dumps(text, ensure_ascii=False) if text.isprintable() else repr(text)
 
 
-def _integer(value: int) -> str:
+def _format_integer(value: int) -> str:
     """Write an integer; large ones as a power of two where they are next to one."""
     size = abs(value)
     if size < LARGE:

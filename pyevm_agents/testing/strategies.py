@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from hypothesis.internal.conjecture.data import ConjectureData
 
-    from pyevm_agents.models.fakes.adversary import Situation
-    from pyevm_agents.models.fakes.parsed_request import AdmittedTool
+    from pyevm_agents.models.fakes.adversary import DecisionContext
+    from pyevm_agents.models.fakes.parsed_request import AllowedTool
     from pyevm_agents.models.fakes.script_steps import AnswerStep, ToolStep
 
 
@@ -77,7 +77,7 @@ _WORD = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z_.\-]*[0-9A-Za-z])?")
 """What may be a handle. Source: `precompiles.address_handles`."""
 
 
-class Integers(SearchStrategy[int]):
+class IntegerStrategy(SearchStrategy[int]):
     """Integers of a range, of which some are likely. Shrinks to zero."""
 
     def __init__(self, least: int, most: int, numbers: Sequence[int]) -> None:
@@ -105,7 +105,7 @@ class Integers(SearchStrategy[int]):
         return data.draw_integer(*self._range, weights=self._weights)
 
 
-class OneOf(SearchStrategy[str]):
+class TextChoiceStrategy(SearchStrategy[str]):
     """One of some texts, each as likely. Shrinks to the first."""
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -123,102 +123,106 @@ class OneOf(SearchStrategy[str]):
         return self._texts[data.draw_integer(0, last) if last else 0]
 
 
-class Steps(SearchStrategy["ToolStep | AnswerStep"]):
+class StepStrategy(SearchStrategy["ToolStep | AnswerStep"]):
     """A step that a situation admits."""
 
     def __init__(
-        self, situation: Situation, *, numbers: Sequence[int] = (), texts: Sequence[str] = ()
+        self, situation: DecisionContext, *, numbers: Sequence[int] = (), texts: Sequence[str] = ()
     ) -> None:
         """Take the situation, and what is made likely beside what the prompt has."""
         super().__init__()
-        self._admitted = situation.admitted
+        self._allowed_steps = situation.allowed_steps
         self._answer_share = FIRST_ANSWER_SHARE if situation.step == 1 else ANSWER_SHARE
         self._addresses = situation.addresses
         self._handles = dict(situation.request.handles)
         self._numbers = sorted({*situation.numbers, *numbers})[-MAX_NUMBERS:]
         heard = [text.removeprefix(QUESTION) for text in situation.texts[1:]]
         # Agents that are asked in words learn addresses from them.
-        self._likely = (*self._handles, " ".join(self._handles), *texts)
-        self._known = (*heard, *INJECTIONS)
-        self._made: dict[ParamType | str, SearchStrategy[Any]] = {}
+        self._likely_texts = (*self._handles, " ".join(self._handles), *texts)
+        self._known_texts = (*heard, *INJECTIONS)
+        self._strategies: dict[ParamType | str, SearchStrategy[Any]] = {}
 
     def __repr__(self) -> str:
         """Say what it draws."""
-        return f"Steps({[tool.name for tool in self._admitted.tools]})"
+        return f"Steps({[tool.name for tool in self._allowed_steps.tools]})"
 
     def do_draw(self, data: ConjectureData) -> ToolStep | AnswerStep:
         """Draw one."""
-        tools = self._admitted.tools
-        number, most = 0 if self._admitted.may_answer else 1, len(tools)
+        tools = self._allowed_steps.tools
+        number, most = 0 if self._allowed_steps.may_answer else 1, len(tools)
         if number < most:
             share = (0.99 - self._answer_share) / most
             weights = {it: share if it else self._answer_share for it in range(number, most + 1)}
             number = data.draw_integer(number, most, weights=weights)
-        return self._use(data, tools[number - 1]) if number else self._answer(data)
+        return self._draw_use(data, tools[number - 1]) if number else self._draw_answer(data)
 
-    def _use(self, data: ConjectureData, tool: AdmittedTool) -> ToolStep:
+    def _draw_use(self, data: ConjectureData, tool: AllowedTool) -> ToolStep:
         arguments = {
-            parameter.name: data.draw(self._values(parameter.param_type))
+            parameter.name: data.draw(self._get_strategy(parameter.param_type))
             for parameter in tool.parameters
         }
         return use(
             tool.name,
-            thought=self._thought(data),
-            arguments={name: self._addressed(value) for name, value in arguments.items()},
+            thought=self._draw_thought(data),
+            arguments={name: self._replace_handles(value) for name, value in arguments.items()},
         )
 
-    def _answer(self, data: ConjectureData) -> AnswerStep:
+    def _draw_answer(self, data: ConjectureData) -> AnswerStep:
         # One choice, as for a tool without arguments: nothing is simpler than an answer.
         if not data.draw_boolean(OWN_ANSWER_SHARE):
             return answer(PLAIN_ANSWER)
-        text = self._line(data, PLAIN_ANSWER, MAX_TEXT_CHARACTERS)
-        thought = self._thought(data)
+        text = self._draw_line(data, PLAIN_ANSWER, MAX_TEXT_CHARACTERS)
+        thought = self._draw_thought(data)
         return answer(text) if thought is None else answer(text, thought=thought)
 
-    def _thought(self, data: ConjectureData) -> str | None:
+    def _draw_thought(self, data: ConjectureData) -> str | None:
         if not data.draw_boolean(THOUGHT_SHARE):
             return None
-        return self._line(data, PLAIN_THOUGHT, MAX_THOUGHT_CHARACTERS)
+        return self._draw_line(data, PLAIN_THOUGHT, MAX_THOUGHT_CHARACTERS)
 
-    def _line(self, data: ConjectureData, plain: str, most: int) -> str:
-        if plain not in self._made:
-            lines = Texts(plain, self._likely, self._known, most=most, is_line=True)
-            self._made[plain] = lines
-        return str(self._addressed(data.draw(self._made[plain])))
+    def _draw_line(self, data: ConjectureData, plain: str, most: int) -> str:
+        if plain not in self._strategies:
+            lines = TextStrategy(
+                plain, self._likely_texts, self._known_texts, most=most, is_line=True
+            )
+            self._strategies[plain] = lines
+        return str(self._replace_handles(data.draw(self._strategies[plain])))
 
-    def _values(self, kind: ParamType) -> SearchStrategy[Any]:
-        if kind not in self._made:
-            self._made[kind] = self._make(kind)
-        return self._made[kind]
+    def _get_strategy(self, kind: ParamType) -> SearchStrategy[Any]:
+        if kind not in self._strategies:
+            self._strategies[kind] = self._build_strategy(kind)
+        return self._strategies[kind]
 
-    def _make(self, kind: ParamType) -> SearchStrategy[Any]:
+    def _build_strategy(self, kind: ParamType) -> SearchStrategy[Any]:
         if kind >= ParamType.STRING_ARRAY:
             item = ParamType(kind - ParamType.STRING_ARRAY)
             if item is ParamType.ADDRESS and not self._addresses:
                 return just([])
-            return lists(self._values(item), max_size=MAX_ARRAY_ITEMS)
+            return lists(self._get_strategy(item), max_size=MAX_ARRAY_ITEMS)
         match kind:
             case ParamType.STRING:
                 most = MAX_TEXT_CHARACTERS
-                return Texts("", self._likely, self._known, most=most, is_line=False)
+                return TextStrategy(
+                    "", self._likely_texts, self._known_texts, most=most, is_line=False
+                )
             case ParamType.ADDRESS:
-                return OneOf(self._addresses)
+                return TextChoiceStrategy(self._addresses)
             case ParamType.BOOL:
                 return booleans()
             case _:
-                return Integers(*_RANGES[kind], self._numbers)
+                return IntegerStrategy(*_RANGES[kind], self._numbers)
 
-    def _addressed(self, value: Any) -> Any:  # noqa: ANN401 - whatever a tool takes
+    def _replace_handles(self, value: Any) -> Any:  # noqa: ANN401 - whatever a tool takes
         """Put addresses in place of handles: a script says them so, whatever the handles are."""
         match value:
             case str():
-                return _WORD.sub(self._address, value)
+                return _WORD.sub(self._replace_handle, value)
             case list():
-                return [self._addressed(item) for item in value]
+                return [self._replace_handles(item) for item in value]
             case _:
                 return value
 
-    def _address(self, word: re.Match[str]) -> str:
+    def _replace_handle(self, word: re.Match[str]) -> str:
         # JSON writes a line break as a letter: behind that, no address is seen in a script.
         if word.string[: word.start()].endswith(("\n", "\r", "\t")):
             return word[0]
@@ -250,7 +254,7 @@ _MADE_UP = text(
 """Characters that vocabularies can spell; those that no text may have are spaces in it."""
 
 
-class Texts(SearchStrategy[str]):
+class TextStrategy(SearchStrategy[str]):
     """A text of up to so many characters. Shrinks to the plainest."""
 
     def __init__(
@@ -264,31 +268,31 @@ class Texts(SearchStrategy[str]):
         super().__init__()
         self._most = most
         self._is_line = is_line
-        said = dict.fromkeys(map(self._sayable, [plain, *likely, *known][:MAX_KNOWN]))
-        self._known = [one for one in said if one or not is_line]
-        last, preferred = len(self._known), {*likely} & {*self._known}
+        said = dict.fromkeys(map(self._make_admissible, [plain, *likely, *known][:MAX_KNOWN]))
+        self._texts = [one for one in said if one or not is_line]
+        last, preferred = len(self._texts), {*likely} & {*self._texts}
         known_share = (0.99 - MADE_UP_SHARE - LIKELY_SHARE) / last
         self._weights = dict.fromkeys(range(last), known_share) | {last: MADE_UP_SHARE}
-        for index, one in enumerate(self._known):
+        for index, one in enumerate(self._texts):
             if one in preferred:
                 self._weights[index] += LIKELY_SHARE / len(preferred)
 
     def __repr__(self) -> str:
         """Say what it draws."""
-        return f"Texts({self._known})"
+        return f"Texts({self._texts})"
 
     def do_draw(self, data: ConjectureData) -> str:
         """Draw one."""
-        last = len(self._known)
+        last = len(self._texts)
         index = data.draw_integer(0, last, weights=self._weights)
         if index < last:
-            return self._known[index]
+            return self._texts[index]
         made_up = data.draw(_MADE_UP)
         if data.draw_boolean(ENDLESS_SHARE):
             made_up = f"{made_up} " * self._most
-        return self._sayable(made_up) or self._known[0]
+        return self._make_admissible(made_up) or self._texts[0]
 
-    def _sayable(self, text: str) -> str:
+    def _make_admissible(self, text: str) -> str:
         """Return what the grammar admits of a text."""
         controls = _CONTROL if self._is_line else _CONTROL_BUT_BREAKS
         said = _HEXADECIMAL.sub("0", controls.sub(" ", text))

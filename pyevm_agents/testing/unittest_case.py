@@ -10,16 +10,16 @@ from __future__ import annotations
 import unittest
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pyevm_agents.testing.artifacts import Artifacts
+from pyevm_agents.testing.artifacts import ArtifactFinder
 from pyevm_agents.testing.chain import AgentChain
-from pyevm_agents.testing.genesis_template import prepared
+from pyevm_agents.testing.genesis_template import get_genesis_template
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from pyevm_agents.config.schedule_file import ScheduleFile
-    from pyevm_agents.testing.model_stub import ModelOfTest
+    from pyevm_agents.testing.model_stub import ModelStub
 
 
 __unittest = True
@@ -43,7 +43,7 @@ class AgentTestCase(unittest.TestCase):
 
     chain: AgentChain
     accounts: tuple[str, ...]
-    model: ModelOfTest
+    model: ModelStub
     w3: Any
     """A `web3.Web3` on the chain."""
 
@@ -60,8 +60,8 @@ class AgentTestCase(unittest.TestCase):
         """Begin a chain."""
         super().setUp()
         self.chain = AgentChain(
-            prepared(self.agent_model),
-            artifacts=Artifacts(self.agent_artifacts),
+            get_genesis_template(self.agent_model),
+            artifacts=ArtifactFinder(self.agent_artifacts),
             schedule=self.agent_schedule,
             fork=self.agent_fork,
         )

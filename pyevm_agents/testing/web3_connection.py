@@ -15,8 +15,8 @@ from web3._utils.error_formatters_utils import raise_contract_logic_error_on_rev
 from web3.exceptions import ContractLogicError, Web3RPCError
 from web3.middleware.buffered_gas_estimate import BufferedGasEstimateMiddleware
 
-from pyevm_agents.agents.revert_reasons import NO_REASON, why_failed
-from pyevm_agents.rpc.errors import execution_failed
+from pyevm_agents.agents.revert_reasons import NO_REASON, explain_failure
+from pyevm_agents.rpc.errors import execution_error
 from pyevm_agents.rpc.web3_provider import AgentProvider
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pyevm_agents.node import Node
     from pyevm_agents.rpc.dispatcher import Service
-    from pyevm_agents.testing.model_stub import ModelOfTest
+    from pyevm_agents.testing.model_stub import ModelStub
 
 GAS_LAYER = "gas_estimate"
 """web3.py's name for what fills in the gas of a transaction."""
@@ -55,10 +55,10 @@ class RevertibleChain(Protocol):
         """Return the computation of a transaction that was mined here."""
 
 
-class ProviderOfTest(AgentProvider):
+class AgentTestProvider(AgentProvider):
     """A provider whose requests end with what the test's model failed with, where it did."""
 
-    def __init__(self, service: Service, model: ModelOfTest) -> None:
+    def __init__(self, service: Service, model: ModelStub) -> None:
         """Take what answers requests, and what answers agents."""
         super().__init__(service)
         self._model = model
@@ -75,30 +75,30 @@ class ProviderOfTest(AgentProvider):
         return response
 
 
-def connected(chain: RevertibleChain, provider: AgentProvider) -> Web3:
+def connect_web3(chain: RevertibleChain, provider: AgentProvider) -> Web3:
     """Return web3.py on a chain; its default account is the chain's first."""
     w3 = Web3(provider)
     w3.eth.default_account = to_checksum_address(chain.accounts[0])
     w3.middleware_onion.remove(GAS_LAYER)
-    w3.middleware_onion.inject(_once_executed(chain), GAS_LAYER, layer=0)
+    w3.middleware_onion.inject(_build_middleware(chain), GAS_LAYER, layer=0)
     return w3
 
 
-def _once_executed(chain: RevertibleChain) -> type[Web3Middleware]:
+def _build_middleware(chain: RevertibleChain) -> type[Web3Middleware]:
     """Return a chain's middleware."""
 
-    class OnceExecuted(BufferedGasEstimateMiddleware):
+    class SingleExecutionMiddleware(BufferedGasEstimateMiddleware):
         """Sends what names no gas with a block's gas, and undoes what fails."""
 
         def wrap_make_request(self, make_request: MakeRequestFn) -> MakeRequestFn:
             """Return what answers a request."""
             estimated = super().wrap_make_request(make_request)
 
-            def answer(method: RPCEndpoint, params: Any) -> RPCResponse:  # noqa: ANN401 - web3's
+            def send_request(method: RPCEndpoint, params: Any) -> RPCResponse:  # noqa: ANN401 - web3's
                 is_quick = chain.node.mining.is_automatic and not len(chain.node.pool)
                 if method != SEND or "gas" in params[0] or not is_quick:
                     return estimated(method, params)
-                gas = chain.node.next_block.header().gas_limit
+                gas = chain.node.next_block.build_header().gas_limit
                 number = chain.snapshot()
                 try:
                     response = make_request(method, ({**params[0], "gas": hex(gas)},))
@@ -108,9 +108,9 @@ def _once_executed(chain: RevertibleChain) -> type[Web3Middleware]:
                 _undo_failure(chain, number, response)
                 return response
 
-            return answer
+            return send_request
 
-    return OnceExecuted
+    return SingleExecutionMiddleware
 
 
 def _undo_failure(chain: RevertibleChain, number: int, response: RPCResponse) -> None:
@@ -123,10 +123,10 @@ def _undo_failure(chain: RevertibleChain, number: int, response: RPCResponse) ->
         chain.forget_snapshot(number)
         return
     output = bytes(computation.output)
-    error = execution_failed(computation.error, output)
+    error = execution_error(computation.error, output)
     note = error.message
     if not output or NO_REASON in note:
-        note = f"execution reverted: {why_failed(computation)}"
+        note = f"execution reverted: {explain_failure(computation)}"
     chain.revert(number)
     told: Any = {"code": error.code, "message": error.message}
     if error.data is not None:

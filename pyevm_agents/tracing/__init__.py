@@ -24,13 +24,13 @@ from __future__ import annotations
 
 from pyevm_agents.tracing.access_list_tracer import AccessListTracer
 from pyevm_agents.tracing.call_tracer import CallTree
-from pyevm_agents.tracing.flat_call_tracer import PARITY, FlatCallTracer, Place
+from pyevm_agents.tracing.flat_call_tracer import PARITY, FlatCallTracer, TransactionLocation
 from pyevm_agents.tracing.mux_tracer import MuxTracer
-from pyevm_agents.tracing.registry import tracer_from
-from pyevm_agents.tracing.state_diff_tracer import StateDifferenceTracer
-from pyevm_agents.tracing.touched_state import TouchedState
+from pyevm_agents.tracing.registry import create_tracer
+from pyevm_agents.tracing.state_diff_tracer import StateDiffTracer
+from pyevm_agents.tracing.touched_state import TouchedStateTracer
 from pyevm_agents.tracing.tracer import NoopTracer, Tracer
-from pyevm_agents.tracing.vm import selectively_traced_vm, traced_vm
+from pyevm_agents.tracing.vm import make_selectively_traced_vm, make_traced_vm
 from pyevm_agents.tracing.vm_trace_tracer import VmTracer
 
 __all__ = [
@@ -40,12 +40,12 @@ __all__ = [
     "FlatCallTracer",
     "MuxTracer",
     "NoopTracer",
-    "Place",
-    "StateDifferenceTracer",
-    "TouchedState",
+    "StateDiffTracer",
+    "TouchedStateTracer",
     "Tracer",
+    "TransactionLocation",
     "VmTracer",
-    "selectively_traced_vm",
-    "traced_vm",
-    "tracer_from",
+    "create_tracer",
+    "make_selectively_traced_vm",
+    "make_traced_vm",
 ]

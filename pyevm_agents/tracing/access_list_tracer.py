@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.tracing.hex import data, word
+from pyevm_agents.tracing.hex import encode_data, encode_word
 from pyevm_agents.tracing.touches import (
     TOUCHING_OPCODES,
-    authorities,
-    touched_account,
-    touched_slot,
+    get_touched_account,
+    get_touched_slot,
+    recover_authorities,
 )
 from pyevm_agents.tracing.tracer import NoopTracer
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from pyevm_agents.tracing.tracer import Beginning, Step
+    from pyevm_agents.tracing.tracer import OpcodeStep, TransactionStart
 
 
 class AccessListTracer(NoopTracer):
@@ -29,47 +29,47 @@ class AccessListTracer(NoopTracer):
     touched: trace again with the list found until it stays the same.
     """
 
-    watches = TOUCHING_OPCODES
+    watched_opcodes = TOUCHING_OPCODES
 
     def __init__(self, known: Iterable[tuple[Address, Iterable[int]]] = ()) -> None:
         """Begin with a list that the transaction has already."""
         self._slots: dict[Address, dict[int, None]] = {}
         self._known = list(known)
-        self._left_out: frozenset[Address] = frozenset()
+        self._excluded_addresses: frozenset[Address] = frozenset()
 
-    def begin(self, beginning: Beginning) -> None:
+    def on_tx_start(self, beginning: TransactionStart) -> None:
         """Decide who is left out."""
         transaction = beginning.transaction
-        self._left_out = beginning.precompiles | {
+        self._excluded_addresses = beginning.precompiles | {
             transaction.sender,
             beginning.to,
-            *authorities(transaction),
+            *recover_authorities(transaction),
         }
         for address, slots in self._known:
             self._add(address)
             for slot in slots:
                 self._slots.setdefault(address, {})[slot] = None
 
-    def step(self, step: Step) -> None:
+    def on_opcode(self, step: OpcodeStep) -> None:
         """Add what an opcode is about to touch."""
-        slot = touched_slot(step)
+        slot = get_touched_slot(step)
         if slot is not None:
             self._slots.setdefault(step.address, {})[slot] = None
-        account = touched_account(step)
+        account = get_touched_account(step)
         if account is not None:
             self._add(account)
 
-    def access_list(self) -> tuple[tuple[Address, tuple[int, ...]], ...]:
+    def to_access_list(self) -> tuple[tuple[Address, tuple[int, ...]], ...]:
         """Return the list as a transaction takes it."""
         return tuple((address, tuple(slots)) for address, slots in self._slots.items())
 
     def result(self) -> object:
         """Return the list as JSON-RPC spells it."""
         return [
-            {"address": data(address), "storageKeys": [word(slot) for slot in slots]}
-            for address, slots in self.access_list()
+            {"address": encode_data(address), "storageKeys": [encode_word(slot) for slot in slots]}
+            for address, slots in self.to_access_list()
         ]
 
     def _add(self, address: Address) -> None:
-        if address not in self._left_out:
+        if address not in self._excluded_addresses:
             self._slots.setdefault(address, {})

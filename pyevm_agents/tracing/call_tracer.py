@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pyevm_agents.tracing.error_messages import REVERTED, revert_reason
-from pyevm_agents.tracing.hex import data, quantity, word
+from pyevm_agents.tracing.error_messages import REVERTED, decode_revert_reason
+from pyevm_agents.tracing.hex import encode_data, encode_quantity, encode_word
 from pyevm_agents.tracing.tracer import NoopTracer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyevm_agents.tracing.tracer import Beginning, Frame, LogEntry
+    from pyevm_agents.tracing.tracer import CallFrame, TracedLog, TransactionStart
 
 CREATIONS = frozenset({"CREATE", "CREATE2"})
 
@@ -21,7 +21,7 @@ CREATIONS = frozenset({"CREATE", "CREATE2"})
 class CallNode:
     """A call, the calls it made and the logs it wrote, each with the number of calls before it."""
 
-    frame: Frame
+    frame: CallFrame
     calls: list[CallNode] = field(default_factory=list)
     logs: list[tuple[int, int]] = field(default_factory=list)
     """Index of a log in `CallTree.logs`, and how many calls were made before it."""
@@ -33,16 +33,16 @@ class CallTree(NoopTracer):
     def __init__(self) -> None:
         """Begin without any."""
         self.root: CallNode | None = None
-        self.logs: list[LogEntry] = []
+        self.logs: list[TracedLog] = []
         self.gas_limit = 0
         self.gas_used = 0
         self._path: list[CallNode] = []
 
-    def begin(self, beginning: Beginning) -> None:
+    def on_tx_start(self, beginning: TransactionStart) -> None:
         """Keep the transaction's gas limit."""
         self.gas_limit = beginning.transaction.gas
 
-    def enter(self, frame: Frame) -> None:
+    def on_enter(self, frame: CallFrame) -> None:
         """Add a call to the one that is open."""
         node = CallNode(frame=frame)
         if self._path:
@@ -51,22 +51,22 @@ class CallTree(NoopTracer):
             self.root = node
         self._path.append(node)
 
-    def leave(self, frame: Frame) -> None:
+    def on_exit(self, frame: CallFrame) -> None:
         """Close a call."""
         del frame
         self._path.pop()
 
-    def log(self, entry: LogEntry) -> None:
+    def on_log(self, entry: TracedLog) -> None:
         """Add a log to the call that is open."""
         node = self._path[-1]
         node.logs.append((len(self.logs), len(node.calls)))
         self.logs.append(entry)
 
-    def end(self, gas_used: int) -> None:
+    def on_tx_end(self, gas_used: int) -> None:
         """Keep the transaction's gas."""
         self.gas_used = gas_used
 
-    def nodes(self) -> Iterator[tuple[CallNode, bool]]:
+    def walk_nodes(self) -> Iterator[tuple[CallNode, bool]]:
         """Yield every call before those it made, and whether it or one around it failed.
 
         Calls nest deeper than Python's functions should.
@@ -80,7 +80,7 @@ class CallTree(NoopTracer):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallOptions:
+class CallTracerOptions:
     """What the tree holds."""
 
     only_top_call: bool = False
@@ -92,66 +92,66 @@ class CallOptions:
 class CallTracer(CallTree):
     """geth's callTracer."""
 
-    def __init__(self, options: CallOptions | None = None) -> None:
+    def __init__(self, options: CallTracerOptions | None = None) -> None:
         """Show what the options say."""
         super().__init__()
-        self._options = options or CallOptions()
+        self._options = options or CallTracerOptions()
 
     def result(self) -> object:
         """Return the transaction's own call with those inside it."""
         if self.root is None:
             return {}
-        shown = {id(node): self._show(node) for node, _ in self.nodes()}
+        shown = {id(node): self._serialize_call(node) for node, _ in self.walk_nodes()}
         top = shown[id(self.root)]
         # A transaction's gas is more than that of its call: it pays for its data too.
-        top["gas"], top["gasUsed"] = quantity(self.gas_limit), quantity(self.gas_used)
+        top["gas"], top["gasUsed"] = encode_quantity(self.gas_limit), encode_quantity(self.gas_used)
         if self._options.with_log:
             self._add_logs(shown)
         if not self._options.only_top_call:
-            for node, _ in self.nodes():
+            for node, _ in self.walk_nodes():
                 if node.calls:
                     shown[id(node)]["calls"] = [shown[id(call)] for call in node.calls]
         return top
 
-    def _show(self, node: CallNode) -> dict[str, object]:
+    def _serialize_call(self, node: CallNode) -> dict[str, object]:
         frame = node.frame
         shown: dict[str, object] = {
-            "from": data(frame.sender),
-            "gas": quantity(frame.gas),
-            "gasUsed": quantity(frame.gas_used),
-            "input": data(frame.input),
+            "from": encode_data(frame.sender),
+            "gas": encode_quantity(frame.gas),
+            "gasUsed": encode_quantity(frame.gas_used),
+            "input": encode_data(frame.input),
             "type": frame.kind,
         }
         if not (frame.kind in CREATIONS and frame.error is not None):
-            shown["to"] = data(frame.to)
+            shown["to"] = encode_data(frame.to)
         if frame.output and frame.error in {None, REVERTED}:
-            shown["output"] = data(frame.output)
+            shown["output"] = encode_data(frame.output)
         if frame.error is not None:
             shown["error"] = frame.error
-        if frame.error == REVERTED and (reason := revert_reason(frame.output)):
+        if frame.error == REVERTED and (reason := decode_revert_reason(frame.output)):
             shown["revertReason"] = reason
         if frame.value_wei is not None:
-            shown["value"] = quantity(frame.value_wei)
+            shown["value"] = encode_quantity(frame.value_wei)
         return shown
 
     def _add_logs(self, shown: dict[int, dict[str, object]]) -> None:
         """Add the logs that were not undone, with the index that each has in the block."""
         kept = sorted(
-            index for node, failed in self.nodes() if not failed for index, _ in node.logs
+            index for node, failed in self.walk_nodes() if not failed for index, _ in node.logs
         )
         position_in_block = {
             index: self._options.first_log_index + order for order, index in enumerate(kept)
         }
-        for node, failed in self.nodes():
+        for node, failed in self.walk_nodes():
             if failed or not node.logs:
                 continue
             shown[id(node)]["logs"] = [
                 {
-                    "address": data(self.logs[index].address),
-                    "topics": [word(topic) for topic in self.logs[index].topics],
-                    "data": data(self.logs[index].data),
-                    "index": quantity(position_in_block[index]),
-                    "position": quantity(0 if self._options.only_top_call else calls_before),
+                    "address": encode_data(self.logs[index].address),
+                    "topics": [encode_word(topic) for topic in self.logs[index].topics],
+                    "data": encode_data(self.logs[index].data),
+                    "index": encode_quantity(position_in_block[index]),
+                    "position": encode_quantity(0 if self._options.only_top_call else calls_before),
                 }
                 for index, calls_before in node.logs
             ]

@@ -40,7 +40,7 @@ UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u206
 
 
 @functools.cache
-def signatures() -> Mapping[bytes, tuple[str, ...]]:
+def load_signatures() -> Mapping[bytes, tuple[str, ...]]:
     """Return the types of each `log` by its selector."""
     known = [("bytes",), ("int256",), ("int",), ("string", "int256"), ("string", "int")]
     known += [(f"bytes{count}",) for count in range(1, 33)]
@@ -50,49 +50,51 @@ def signatures() -> Mapping[bytes, tuple[str, ...]]:
     return {keccak(text=f"log({','.join(types)})")[:4]: types for types in known}
 
 
-def console_lines(computation: ComputationAPI) -> Iterator[str]:
+def iter_console_lines(computation: ComputationAPI) -> Iterator[str]:
     """Yield the lines that a transaction or a call printed, in order."""
     pending = [computation]
     while pending:
         one = pending.pop()
         if one.msg.code_address == CONSOLE_ADDRESS and not one.msg.is_create:
-            line = console_line(bytes(one.msg.data))
+            line = decode_console_line(bytes(one.msg.data))
             if line is not None:
                 yield line
         pending += reversed(one.children)
 
 
-def console_line(calldata: bytes) -> str | None:
+def decode_console_line(calldata: bytes) -> str | None:
     """Return the line that a call of the console prints; None where it is no `log`."""
-    types = signatures().get(calldata[:4])
+    types = load_signatures().get(calldata[:4])
     if types is None:
         return None
     # Texts are decoded as bytes: they need not be UTF-8.
-    asked = ["bytes" if kind == "string" else _canonical(kind) for kind in types]
+    asked = ["bytes" if kind == "string" else _canonicalize_type(kind) for kind in types]
     try:
         values = decode(asked, calldata[4:], strict=False)
     except (DecodingError, OverflowError):
         return None
-    return _visible(_formatted([_piece(*pair) for pair in zip(types, values, strict=True)]))
+    return _escape_unseen(
+        _format_line([_convert_piece(*pair) for pair in zip(types, values, strict=True)])
+    )
 
 
-def _canonical(kind: str) -> str:
+def _canonicalize_type(kind: str) -> str:
     return {"uint": "uint256", "int": "int256"}.get(kind, kind)
 
 
-def _piece(kind: str, value: Piece) -> Piece:
+def _convert_piece(kind: str, value: Piece) -> Piece:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace") if kind == "string" else value
     return to_checksum_address(str(value)) if kind == "address" else value
 
 
-def _formatted(pieces: list[Piece]) -> str:
+def _format_line(pieces: list[Piece]) -> str:
     """Put pieces into the first one where that is a text with places for them."""
     if not pieces or not isinstance(pieces[0], str):
-        return " ".join(map(_text, pieces))
+        return " ".join(map(_format_text, pieces))
     rest = iter(pieces[1:])
 
-    def place(match: re.Match[str]) -> str:
+    def fill_placeholder(match: re.Match[str]) -> str:
         percent, letter, digits = match.groups()
         if percent:
             return "%"
@@ -101,20 +103,20 @@ def _formatted(pieces: list[Piece]) -> str:
         except StopIteration:
             return match[0]
         if letter is None:
-            return _exponential(piece, digits)
-        return _number(piece, letter) if letter in "dixX" else _text(piece)
+            return _format_exponential(piece, digits)
+        return _format_number(piece, letter) if letter in "dixX" else _format_text(piece)
 
-    line = SPECIFIER.sub(place, pieces[0]) if len(pieces) > 1 else pieces[0]
-    return " ".join([line, *map(_text, rest)])
+    line = SPECIFIER.sub(fill_placeholder, pieces[0]) if len(pieces) > 1 else pieces[0]
+    return " ".join([line, *map(_format_text, rest)])
 
 
-def _text(piece: Piece) -> str:
+def _format_text(piece: Piece) -> str:
     if isinstance(piece, bool):
         return str(piece).lower()
     return "0x" + piece.hex() if isinstance(piece, bytes) else str(piece)
 
 
-def _as_number(piece: Piece) -> int | None:
+def _parse_number(piece: Piece) -> int | None:
     if isinstance(piece, int):
         return int(piece)
     if isinstance(piece, bytes):
@@ -123,16 +125,16 @@ def _as_number(piece: Piece) -> int | None:
     return int(piece, 16) if is_address else None
 
 
-def _number(piece: Piece, letter: str) -> str:
-    number = _as_number(piece)
+def _format_number(piece: Piece, letter: str) -> str:
+    number = _parse_number(piece)
     if number is None:
         return "NaN"
     return f"{number:#{letter}}".replace("0X", "0x") if letter in "xX" else str(number)
 
 
-def _exponential(piece: Piece, digits: str) -> str:
+def _format_exponential(piece: Piece, digits: str) -> str:
     """Write a number with its exponent: its own one, or as many digits as are told."""
-    number = _as_number(piece)
+    number = _parse_number(piece)
     if number is None:
         return "NaN"
     sign, figures = ("-" if number < 0 else ""), str(abs(number))
@@ -148,5 +150,5 @@ def _exponential(piece: Piece, digits: str) -> str:
     return f"{sign}{whole}{'.' if part else ''}{part}{suffix}"
 
 
-def _visible(line: str) -> str:
+def _escape_unseen(line: str) -> str:
     return UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", line)

@@ -25,7 +25,7 @@ from eth.vm.forks.spurious_dragon.constants import EIP170_CODE_SIZE_LIMIT
 from eth_abi import decode
 from eth_abi.exceptions import DecodingError
 
-from pyevm_agents.tracing.opcodes import form_of
+from pyevm_agents.tracing.opcodes import get_opcode
 
 if TYPE_CHECKING:
     from eth.exceptions import VMError
@@ -35,12 +35,12 @@ OUT_OF_GAS = "out of gas"
 NO_GAS_FOR_CODE = "contract creation code storage out of gas"
 CODE_TOO_LARGE = "max code size exceeded"
 TOO_DEEP = "max call depth exceeded"
-TOO_POOR = "insufficient balance for transfer"
+INSUFFICIENT_BALANCE = "insufficient balance for transfer"
 COLLISION = "contract address collision"
 PRECOMPILE_FAILED = "precompiled failed"
-NONCE_AT_ITS_END = "nonce uint64 overflow"
+NONCE_OVERFLOW = "nonce uint64 overflow"
 
-_WORDS: dict[type[VMError], str] = {
+_ERROR_MESSAGES: dict[type[VMError], str] = {
     Revert: REVERTED,
     OutOfGas: OUT_OF_GAS,
     InvalidJumpDestination: "invalid jump destination",
@@ -48,7 +48,7 @@ _WORDS: dict[type[VMError], str] = {
     OutOfBoundsRead: "return data out of bounds",
     ReservedBytesInCode: "invalid code: must not begin with 0xef",
     ContractCreationCollision: COLLISION,
-    InsufficientFunds: TOO_POOR,
+    InsufficientFunds: INSUFFICIENT_BALANCE,
     StackDepthLimit: TOO_DEEP,
     InsufficientStack: "stack underflow",
     FullStack: "stack limit reached",
@@ -72,21 +72,21 @@ PANICS = {
 """Solidity's panics in geth's words. Source: geth, `accounts/abi/abi.go`."""
 
 
-def words_of(error: VMError, op: int | None) -> str:
+def describe_error(error: VMError, op: int | None) -> str:
     """Return geth's words for what ended a call; `op` is the opcode it ended at, if any did."""
     if isinstance(error, InvalidInstruction) and op is not None:
-        return f"invalid opcode: {form_of(op).name}"
-    return _WORDS.get(type(error), PRECOMPILE_FAILED)
+        return f"invalid opcode: {get_opcode(op).name}"
+    return _ERROR_MESSAGES.get(type(error), PRECOMPILE_FAILED)
 
 
-def words_of_deposit(error: VMError, code: bytes) -> str:
+def describe_deposit_error(error: VMError, code: bytes) -> str:
     """Return geth's words for why a creation's code was not kept."""
     if not isinstance(error, OutOfGas):
-        return words_of(error, None)
+        return describe_error(error, None)
     return CODE_TOO_LARGE if len(code) > EIP170_CODE_SIZE_LIMIT else NO_GAS_FOR_CODE
 
 
-def revert_reason(output: bytes) -> str | None:
+def decode_revert_reason(output: bytes) -> str | None:
     """Return what Solidity's `Error` or `Panic` says; None for other revert data."""
     selector, arguments = output[:4], output[4:]
     try:

@@ -13,15 +13,15 @@ from pyevm_agents.tracing.error_messages import (
     PRECOMPILE_FAILED,
     REVERTED,
 )
-from pyevm_agents.tracing.hex import data, quantity
+from pyevm_agents.tracing.hex import encode_data, encode_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyevm_agents.tracing.call_tracer import CallNode
-    from pyevm_agents.tracing.tracer import Beginning, Frame
+    from pyevm_agents.tracing.tracer import CallFrame, TransactionStart
 
-_IN_PARITYS_WORDS = {
+_PARITY_ERRORS = {
     NO_GAS_FOR_CODE: "Out of gas",
     OUT_OF_GAS: "Out of gas",
     CODE_TOO_LARGE: "Out of gas",
@@ -37,7 +37,7 @@ _IN_PARITYS_WORDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class TransactionLocation:
     """Where a mined transaction stands."""
 
     block_hash: bytes
@@ -47,7 +47,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FlatOptions:
+class FlatCallOptions:
     """How calls are listed."""
 
     convert_parity_errors: bool = False
@@ -57,23 +57,25 @@ class FlatOptions:
     data, and of a call without a result that it is null; geth does neither."""
 
 
-PARITY = FlatOptions(convert_parity_errors=True, include_precompiles=True, as_parity=True)
+PARITY = FlatCallOptions(convert_parity_errors=True, include_precompiles=True, as_parity=True)
 """What `trace_transaction` and `trace_block` show; calls of precompiles too, as in anvil."""
 
 
 class FlatCallTracer(CallTree):
     """geth's flatCallTracer."""
 
-    def __init__(self, options: FlatOptions | None = None, place: Place | None = None) -> None:
+    def __init__(
+        self, options: FlatCallOptions | None = None, place: TransactionLocation | None = None
+    ) -> None:
         """List calls as the options say, of a transaction at `place`, or of one not mined."""
         super().__init__()
-        self._options = options or FlatOptions()
-        self._place = place
+        self._options = options or FlatCallOptions()
+        self._location = place
         self._precompiles: frozenset[bytes] = frozenset()
 
-    def begin(self, beginning: Beginning) -> None:
+    def on_tx_start(self, beginning: TransactionStart) -> None:
         """Keep which accounts are precompiles."""
-        super().begin(beginning)
+        super().on_tx_start(beginning)
         self._precompiles = beginning.precompiles
 
     def result(self) -> object:
@@ -84,13 +86,13 @@ class FlatCallTracer(CallTree):
         open_nodes: list[tuple[CallNode, list[int]]] = [(self.root, [])]
         while open_nodes:
             node, path = open_nodes.pop()
-            calls = list(self._shown_calls(node))
-            shown.append(self._show(node.frame, path, len(calls)))
+            calls = list(self._iter_listed_calls(node))
+            shown.append(self._serialize_call(node.frame, path, len(calls)))
             inner = [(call, [*path, index]) for index, call in enumerate(calls)]
             open_nodes.extend(reversed(inner))
         return shown
 
-    def _shown_calls(self, node: CallNode) -> Iterator[CallNode]:
+    def _iter_listed_calls(self, node: CallNode) -> Iterator[CallNode]:
         for call in node.calls:
             plain = call.frame.kind in {"CALL", "STATICCALL"}
             if self._options.include_precompiles or not (
@@ -98,79 +100,81 @@ class FlatCallTracer(CallTree):
             ):
                 yield call
 
-    def _show(self, frame: Frame, path: list[int], subtraces: int) -> dict[str, object]:
+    def _serialize_call(
+        self, frame: CallFrame, path: list[int], subtraces: int
+    ) -> dict[str, object]:
         gas, gas_used = frame.gas, frame.gas_used
         if not path and not self._options.as_parity:
             gas, gas_used = self.gas_limit, self.gas_used
         if frame.kind == "SELFDESTRUCT":
-            kind, action, result = "suicide", _inheritance(frame), None
+            kind, action, result = "suicide", _serialize_suicide(frame), None
         elif frame.kind in CREATIONS:
-            kind, action = "create", _creation(frame, gas)
-            result = {"gasUsed": quantity(gas_used), "code": data(frame.output)}
+            kind, action = "create", _serialize_create_action(frame, gas)
+            result = {"gasUsed": encode_quantity(gas_used), "code": encode_data(frame.output)}
             if frame.error is None:
-                result["address"] = data(frame.to)
+                result["address"] = encode_data(frame.to)
         else:
-            kind, action = "call", _call(frame, gas)
-            result = {"gasUsed": quantity(gas_used), "output": data(frame.output)}
+            kind, action = "call", _serialize_call_action(frame, gas)
+            result = {"gasUsed": encode_quantity(gas_used), "output": encode_data(frame.output)}
         shown: dict[str, object] = {
             "action": action,
             "subtraces": subtraces,
             "traceAddress": path,
             "type": kind,
-            **self._show_place(),
+            **self._serialize_location(),
         }
         if frame.error is not None:
-            shown["error"] = self._words(frame.error)
+            shown["error"] = self._convert_error(frame.error)
         if result is not None and frame.error in {None, REVERTED}:
             shown["result"] = result
         elif self._options.as_parity:
             shown["result"] = None
         return shown
 
-    def _show_place(self) -> dict[str, object]:
-        place = self._place
+    def _serialize_location(self) -> dict[str, object]:
+        place = self._location
         if place is None and self._options.as_parity:
             return {}  # Replayed or tried, and not asked for by where it is.
         return {
-            "blockHash": None if place is None else data(place.block_hash),
+            "blockHash": None if place is None else encode_data(place.block_hash),
             "blockNumber": 0 if place is None else place.block_number,
-            "transactionHash": None if place is None else data(place.transaction_hash),
+            "transactionHash": None if place is None else encode_data(place.transaction_hash),
             "transactionPosition": 0 if place is None else place.transaction_index,
         }
 
-    def _words(self, error: str) -> str:
+    def _convert_error(self, error: str) -> str:
         if not self._options.convert_parity_errors:
             return error
-        for beginning, words in _IN_PARITYS_WORDS.items():
+        for beginning, words in _PARITY_ERRORS.items():
             if error.startswith(beginning):
                 return words
         return error
 
 
-def _inheritance(frame: Frame) -> dict[str, object]:
+def _serialize_suicide(frame: CallFrame) -> dict[str, object]:
     return {
-        "address": data(frame.sender),
-        "balance": quantity(frame.value_wei or 0),
-        "refundAddress": data(frame.to),
+        "address": encode_data(frame.sender),
+        "balance": encode_quantity(frame.value_wei or 0),
+        "refundAddress": encode_data(frame.to),
     }
 
 
-def _creation(frame: Frame, gas: int) -> dict[str, object]:
+def _serialize_create_action(frame: CallFrame, gas: int) -> dict[str, object]:
     return {
         "creationMethod": frame.kind.lower(),
-        "from": data(frame.sender),
-        "gas": quantity(gas),
-        "init": data(frame.input),
-        "value": quantity(frame.value_wei or 0),
+        "from": encode_data(frame.sender),
+        "gas": encode_quantity(gas),
+        "init": encode_data(frame.input),
+        "value": encode_quantity(frame.value_wei or 0),
     }
 
 
-def _call(frame: Frame, gas: int) -> dict[str, object]:
+def _serialize_call_action(frame: CallFrame, gas: int) -> dict[str, object]:
     return {
         "callType": frame.kind.lower(),
-        "from": data(frame.sender),
-        "gas": quantity(gas),
-        "input": data(frame.input),
-        "to": data(frame.to),
-        "value": quantity(frame.value_wei or 0),
+        "from": encode_data(frame.sender),
+        "gas": encode_quantity(gas),
+        "input": encode_data(frame.input),
+        "to": encode_data(frame.to),
+        "value": encode_quantity(frame.value_wei or 0),
     }

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from pyevm_agents.tracing.hex import data
+from pyevm_agents.tracing.hex import encode_data
 from pyevm_agents.tracing.tracer import NoopTracer
 
 if TYPE_CHECKING:
-    from pyevm_agents.tracing.tracer import Beginning, Frame
+    from pyevm_agents.tracing.tracer import CallFrame, TransactionStart
 
 SELECTOR_BYTES = 4
 _CALLS = frozenset({"CALL", "CALLCODE", "DELEGATECALL", "STATICCALL"})
@@ -20,21 +20,21 @@ class FourByteTracer(NoopTracer):
 
     def __init__(self) -> None:
         """Begin without any."""
-        self._found: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
         self._precompiles: frozenset[bytes] = frozenset()
 
-    def begin(self, beginning: Beginning) -> None:
+    def on_tx_start(self, beginning: TransactionStart) -> None:
         """Keep which accounts are precompiles: their input has no selector."""
         self._precompiles = beginning.precompiles
 
-    def enter(self, frame: Frame) -> None:
+    def on_enter(self, frame: CallFrame) -> None:
         """Count a call's selector."""
         if frame.kind not in _CALLS or frame.to in self._precompiles:
             return
         if len(frame.input) >= SELECTOR_BYTES:
             arguments_bytes = len(frame.input) - SELECTOR_BYTES
-            self._found[f"{data(frame.input[:SELECTOR_BYTES])}-{arguments_bytes}"] += 1
+            self._counts[f"{encode_data(frame.input[:SELECTOR_BYTES])}-{arguments_bytes}"] += 1
 
     def result(self) -> object:
         """Return how often each was found, by `selector-size`."""
-        return dict(self._found)
+        return dict(self._counts)

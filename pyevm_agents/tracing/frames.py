@@ -11,10 +11,15 @@ from eth.constants import STACK_DEPTH_LIMIT, UINT_64_MAX
 from eth.vm.forks.shanghai.constants import INITCODE_WORD_COST
 from eth.vm.stack import to_bytes, to_int
 
-from pyevm_agents.tracing.error_messages import COLLISION, NONCE_AT_ITS_END, TOO_DEEP, TOO_POOR
-from pyevm_agents.tracing.gas import meter_of
-from pyevm_agents.tracing.opcodes import CALL, CALLCODE, CREATES, STATICCALL, form_of
-from pyevm_agents.tracing.tracer import Frame, Step
+from pyevm_agents.tracing.error_messages import (
+    COLLISION,
+    INSUFFICIENT_BALANCE,
+    NONCE_OVERFLOW,
+    TOO_DEEP,
+)
+from pyevm_agents.tracing.gas import get_meter
+from pyevm_agents.tracing.opcodes import CALL, CALLCODE, CREATES, STATICCALL, get_opcode
+from pyevm_agents.tracing.tracer import CallFrame, OpcodeStep
 
 if TYPE_CHECKING:
     from eth.abc import MessageAPI
@@ -29,7 +34,7 @@ class OpenCall:
     """A call that was entered and not left."""
 
     computation: BaseComputation
-    frame: Frame
+    frame: CallFrame
     refund_before: int
     """The transaction's refund counter at its start."""
 
@@ -37,7 +42,7 @@ class OpenCall:
     """What py-evm charges of it that is the transaction's: the words of its initcode."""
 
     refund_of_children: int = 0
-    step: Step | None = None
+    step: OpcodeStep | None = None
     """The opcode that is being executed."""
 
     arguments: tuple[int | bytes, ...] = ()
@@ -46,23 +51,23 @@ class OpenCall:
     balance_wei: int = 0
     """Its balance before a SELFDESTRUCT."""
 
-    entered: bool = False
+    has_entered: bool = False
     """Whether that opcode entered a call."""
 
-    ended: bool = False
+    has_ended: bool = False
 
-    def refund(self) -> int:
+    def compute_refund(self) -> int:
         """Return the transaction's refund counter."""
-        return self.refund_before + self.refund_of_children + self.own_refund()
+        return self.refund_before + self.refund_of_children + self.get_own_refund()
 
-    def own_refund(self) -> int:
+    def get_own_refund(self) -> int:
         """Return what its own code added to that counter."""
-        return meter_of(self.computation).gas_refunded
+        return get_meter(self.computation).gas_refunded
 
 
-def inheritance_frame(current: OpenCall, step: Step) -> Frame:
+def build_selfdestruct_frame(current: OpenCall, step: OpcodeStep) -> CallFrame:
     """Return the frame of a SELFDESTRUCT's transfer: geth tells of it as of a call."""
-    return Frame(
+    return CallFrame(
         kind="SELFDESTRUCT",
         depth=step.depth,
         sender=step.address,
@@ -73,9 +78,9 @@ def inheritance_frame(current: OpenCall, step: Step) -> Frame:
     )
 
 
-def root_frame(message: MessageAPI) -> Frame:
+def build_root_frame(message: MessageAPI) -> CallFrame:
     """Return the frame of a transaction's own call."""
-    return Frame(
+    return CallFrame(
         kind="CREATE" if message.is_create else "CALL",
         depth=0,
         sender=message.sender,
@@ -93,15 +98,15 @@ def _initcode_gas(message: MessageAPI) -> int:
     return INITCODE_WORD_COST * (ceil32(len(message.code)) // WORD_BYTES)
 
 
-def inner_frame(message: MessageAPI, parent: OpenCall) -> Frame:
+def build_inner_frame(message: MessageAPI, parent: OpenCall) -> CallFrame:
     """Return the frame of a call that another made: by an opcode, or as a precompile may."""
     if parent.step is not None:
-        kind = form_of(parent.step.op).name
-        callee = _callee(parent)
+        kind = get_opcode(parent.step.op).name
+        callee = _get_callee(parent)
     else:
         kind = "STATICCALL" if message.is_static else "CALL"
         callee = message.to
-    return Frame(
+    return CallFrame(
         kind=kind,
         depth=message.depth,
         sender=parent.computation.msg.storage_address,
@@ -112,12 +117,12 @@ def inner_frame(message: MessageAPI, parent: OpenCall) -> Frame:
     )
 
 
-def _callee(caller: OpenCall) -> Address:
+def _get_callee(caller: OpenCall) -> Address:
     """Return whom a call opcode names: py-evm's message tells only where the code came from."""
     return force_bytes_to_address(to_bytes(caller.arguments[-2]))
 
 
-def refused_frame(current: OpenCall, step: Step, gas: int) -> Frame:
+def build_refused_frame(current: OpenCall, step: OpcodeStep, gas: int) -> CallFrame:
     """Return the frame of a call or creation that was refused: geth enters it all the same."""
     arguments = [to_int(value) for value in reversed(current.arguments)]
     if step.op in CREATES:
@@ -125,13 +130,13 @@ def refused_frame(current: OpenCall, step: Step, gas: int) -> Frame:
         callee = force_bytes_to_address(b"")
     elif step.op in {CALL, CALLCODE}:
         value_wei, start, size = arguments[2:5]
-        callee = _callee(current)
+        callee = _get_callee(current)
     else:
         value_wei = current.computation.msg.value
         start, size = arguments[2:4]
-        callee = _callee(current)
-    return Frame(
-        kind=form_of(step.op).name,
+        callee = _get_callee(current)
+    return CallFrame(
+        kind=get_opcode(step.op).name,
         depth=step.depth,
         sender=step.address,
         to=callee,
@@ -141,7 +146,7 @@ def refused_frame(current: OpenCall, step: Step, gas: int) -> Frame:
     )
 
 
-def refusal(current: OpenCall, step: Step) -> str:
+def find_refusal_reason(current: OpenCall, step: OpcodeStep) -> str:
     """Return why a call or creation was refused: py-evm looks in this order too."""
     computation = current.computation
     if computation.msg.depth + 1 > STACK_DEPTH_LIMIT:
@@ -149,7 +154,7 @@ def refusal(current: OpenCall, step: Step) -> str:
     position = -1 if step.op in CREATES else -3
     value_wei = to_int(current.arguments[position]) if step.op in {CALL, CALLCODE, *CREATES} else 0
     if computation.state.get_balance(step.address) < value_wei:
-        return TOO_POOR
+        return INSUFFICIENT_BALANCE
     if step.op in CREATES and computation.state.get_nonce(step.address) >= UINT_64_MAX:
-        return NONCE_AT_ITS_END
+        return NONCE_OVERFLOW
     return COLLISION

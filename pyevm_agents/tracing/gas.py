@@ -25,24 +25,24 @@ class TracedGasMeter(GasMeter):
     def __init__(self, start_gas: int, refund_strategy: RefundStrategy) -> None:
         """Begin with all of the gas."""
         super().__init__(start_gas, refund_strategy)
-        self.asked = 0
+        self.requested_gas = 0
         """The amount that is asked for and not there; 0 where none is."""
 
-        self.charged = 0
+        self.last_charge = 0
         """The amount that was taken last."""
 
-        self.lowest = start_gas
+        self.lowest_gas = start_gas
         """Gas left after the last charge: what a refused call is given back comes later."""
 
     def consume_gas(self, amount: int, reason: str) -> None:
         """Take gas, as py-evm's meter does."""
-        self.asked = amount
+        self.requested_gas = amount
         super().consume_gas(amount, reason)
-        self.asked, self.charged = 0, amount
-        self.lowest = self.gas_remaining
+        self.requested_gas, self.last_charge = 0, amount
+        self.lowest_gas = self.gas_remaining
 
 
-def meter_of(computation: BaseComputation) -> TracedGasMeter:
+def get_meter(computation: BaseComputation) -> TracedGasMeter:
     """Return a traced computation's meter."""
     meter = computation.get_gas_meter()
     assert isinstance(meter, TracedGasMeter)  # noqa: S101 - a traced computation has no other

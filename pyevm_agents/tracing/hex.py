@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 
-def quantity(value: int) -> str:
+def encode_quantity(value: int) -> str:
     """Return a number as 0x and its digits, without leading zeros."""
     return f"{value:#x}"
 
 
-def data(value: bytes) -> str:
+def encode_data(value: bytes) -> str:
     """Return bytes as 0x and two digits each."""
     return "0x" + value.hex()
 
 
-def word(value: int) -> str:
+def encode_word(value: int) -> str:
     """Return a number as 0x and the 64 digits of an EVM word."""
     return f"0x{value:064x}"

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pyevm_agents.tracing.tracer import Beginning, Frame, LogEntry, Step, Tracer
+    from pyevm_agents.tracing.tracer import (
+        CallFrame,
+        OpcodeStep,
+        TracedLog,
+        Tracer,
+        TransactionStart,
+    )
 
 
 class MuxTracer:
@@ -16,44 +22,46 @@ class MuxTracer:
     def __init__(self, tracers: Mapping[str, Tracer]) -> None:
         """Tell these tracers, by their names."""
         self.tracers = dict(tracers)
-        self.watches = frozenset[int]().union(*(tracer.watches for tracer in tracers.values()))
+        self.watched_opcodes = frozenset[int]().union(
+            *(tracer.watched_opcodes for tracer in tracers.values())
+        )
 
-    def begin(self, beginning: Beginning) -> None:
+    def on_tx_start(self, beginning: TransactionStart) -> None:
         """Pass on the start."""
         for tracer in self.tracers.values():
-            tracer.begin(beginning)
+            tracer.on_tx_start(beginning)
 
-    def step(self, step: Step) -> None:
+    def on_opcode(self, step: OpcodeStep) -> None:
         """Pass on an opcode."""
         for tracer in self.tracers.values():
-            if step.op in tracer.watches:
-                tracer.step(step)
+            if step.op in tracer.watched_opcodes:
+                tracer.on_opcode(step)
 
-    def stepped(self, step: Step) -> None:
+    def on_opcode_end(self, step: OpcodeStep) -> None:
         """Pass on an opcode's end."""
         for tracer in self.tracers.values():
-            if step.op in tracer.watches:
-                tracer.stepped(step)
+            if step.op in tracer.watched_opcodes:
+                tracer.on_opcode_end(step)
 
-    def enter(self, frame: Frame) -> None:
+    def on_enter(self, frame: CallFrame) -> None:
         """Pass on a call."""
         for tracer in self.tracers.values():
-            tracer.enter(frame)
+            tracer.on_enter(frame)
 
-    def leave(self, frame: Frame) -> None:
+    def on_exit(self, frame: CallFrame) -> None:
         """Pass on a call's end."""
         for tracer in self.tracers.values():
-            tracer.leave(frame)
+            tracer.on_exit(frame)
 
-    def log(self, entry: LogEntry) -> None:
+    def on_log(self, entry: TracedLog) -> None:
         """Pass on a log."""
         for tracer in self.tracers.values():
-            tracer.log(entry)
+            tracer.on_log(entry)
 
-    def end(self, gas_used: int) -> None:
+    def on_tx_end(self, gas_used: int) -> None:
         """Pass on the end."""
         for tracer in self.tracers.values():
-            tracer.end(gas_used)
+            tracer.on_tx_end(gas_used)
 
     def result(self) -> object:
         """Return each one's result by its name."""

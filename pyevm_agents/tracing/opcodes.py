@@ -35,28 +35,28 @@ STORAGE_ACCESSES = frozenset({SLOAD, SSTORE})
 
 
 @dataclass(frozen=True, slots=True)
-class OpcodeForm:
+class OpcodeInfo:
     """An opcode's name, and how many items it takes and leaves."""
 
     name: str
-    takes: int
-    leaves: int
+    pops: int
+    pushes: int
 
 
-def _forms() -> dict[int, OpcodeForm]:
-    forms: dict[int, OpcodeForm] = {}
+def _build_opcode_table() -> dict[int, OpcodeInfo]:
+    forms: dict[int, OpcodeInfo] = {}
     for line in _TABLE.split("\n"):
         first, *entries = line.split()
         for offset, entry in enumerate(entries):
             name, takes, leaves = entry.split(":")
-            forms[int(first, 16) + offset] = OpcodeForm(name, int(takes), int(leaves))
+            forms[int(first, 16) + offset] = OpcodeInfo(name, int(takes), int(leaves))
     for size in range(33):
-        forms[0x5F + size] = OpcodeForm(f"PUSH{size}", 0, 1)
+        forms[0x5F + size] = OpcodeInfo(f"PUSH{size}", 0, 1)
     for depth in range(1, 17):
-        forms[0x7F + depth] = OpcodeForm(f"DUP{depth}", depth, depth + 1)
-        forms[0x8F + depth] = OpcodeForm(f"SWAP{depth}", depth + 1, depth + 1)
+        forms[0x7F + depth] = OpcodeInfo(f"DUP{depth}", depth, depth + 1)
+        forms[0x8F + depth] = OpcodeInfo(f"SWAP{depth}", depth + 1, depth + 1)
     for topics in range(5):
-        forms[0xA0 + topics] = OpcodeForm(f"LOG{topics}", 2 + topics, 0)
+        forms[0xA0 + topics] = OpcodeInfo(f"LOG{topics}", 2 + topics, 0)
     return forms
 
 
@@ -78,18 +78,18 @@ f0 CREATE:3:1 CALL:7:1 CALLCODE:7:1 RETURN:2:0 DELEGATECALL:6:1 CREATE2:4:1
 fa STATICCALL:6:1
 fd REVERT:2:0 INVALID:0:0 SELFDESTRUCT:1:0"""
 
-FORMS = _forms()
+OPCODE_TABLE = _build_opcode_table()
 
 
-def form_of(op: int) -> OpcodeForm:
+def get_opcode(op: int) -> OpcodeInfo:
     """Return an opcode's form; one that means nothing has the name geth gives it."""
-    return FORMS.get(op) or OpcodeForm(f"opcode {op:#x} not defined", 0, 0)
+    return OPCODE_TABLE.get(op) or OpcodeInfo(f"opcode {op:#x} not defined", 0, 0)
 
 
-def stack_error(op: int, height: int) -> str | None:
+def check_stack_height(op: int, height: int) -> str | None:
     """Return geth's words where a stack of this height is too low or too high; None where not."""
-    form = form_of(op)
-    if height < form.takes:
-        return f"stack underflow ({height} <=> {form.takes})"
-    highest = STACK_LIMIT + form.takes - form.leaves
+    form = get_opcode(op)
+    if height < form.pops:
+        return f"stack underflow ({height} <=> {form.pops})"
+    highest = STACK_LIMIT + form.pops - form.pushes
     return f"stack limit reached {height} ({highest})" if height > highest else None

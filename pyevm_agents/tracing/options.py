@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Options:
+class TracerOptions:
     """The fields of an object, each taken once; one that is null or missing is its default."""
 
     def __init__(self, name: str, fields: object) -> None:
@@ -25,7 +25,7 @@ class Options:
         self._name = name
         self._fields: dict[str, object] = dict(fields)
 
-    def flag(self, field: str, *, default: bool = False) -> bool:
+    def take_flag(self, field: str, *, default: bool = False) -> bool:
         """Take a true or false.
 
         Raises: ConfigError: it is something else.
@@ -37,7 +37,7 @@ class Options:
             raise ConfigError(f"{self._name}: {field} is true or false, not {value!r}")
         return value
 
-    def count(self, field: str) -> int:
+    def take_count(self, field: str) -> int:
         """Take a number of 0 or more; 0 where there is none.
 
         Raises: ConfigError: it is something else.
@@ -49,12 +49,12 @@ class Options:
             raise ConfigError(f"{self._name}: {field} is a number of 0 or more, not {value!r}")
         return value
 
-    def rest(self) -> Mapping[str, object]:
+    def take_rest(self) -> Mapping[str, object]:
         """Take all fields that are left."""
         rest, self._fields = self._fields, {}
         return rest
 
-    def close(self) -> None:
+    def require_all_taken(self) -> None:
         """See that every field was taken.
 
         Raises: ConfigError: one was not, so this knows none of that name.

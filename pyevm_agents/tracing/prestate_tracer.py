@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyevm_agents.tracing.hex import data, quantity, word
-from pyevm_agents.tracing.touched_state import TouchedState
+from pyevm_agents.tracing.hex import encode_data, encode_quantity, encode_word
+from pyevm_agents.tracing.touched_state import TouchedStateTracer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +27,7 @@ class PrestateOptions:
     """Show also accounts that were empty before."""
 
 
-class PrestateTracer(TouchedState):
+class PrestateTracer(TouchedStateTracer):
     """geth's prestateTracer."""
 
     def __init__(self, options: PrestateOptions | None = None) -> None:
@@ -38,14 +38,14 @@ class PrestateTracer(TouchedState):
     def result(self) -> object:
         """Return the accounts by address, in diff mode those before and those after."""
         if self._options.diff_mode:
-            return self._difference()
+            return self._serialize_diff()
         return {
-            data(address): self._show(account, account.storage)
+            encode_data(address): self._serialize_account(account, account.storage)
             for address, account in self.before.items()
             if self._options.include_empty or not account.is_empty
         }
 
-    def _difference(self) -> object:
+    def _serialize_diff(self) -> object:
         shown_before: dict[str, object] = {}
         shown_after: dict[str, object] = {}
         for address, before in self.before.items():
@@ -58,24 +58,26 @@ class PrestateTracer(TouchedState):
                 if value and value != after.storage[slot]
             }
             if self._options.include_empty or not before.is_empty:
-                shown_before[data(address)] = self._show(before, changed)
+                shown_before[encode_data(address)] = self._serialize_account(before, changed)
             if self._state.account_exists(address) or before.is_empty:
-                shown_after[data(address)] = self._changes(before, after)
+                shown_after[encode_data(address)] = self._serialize_changes(before, after)
         return {"pre": shown_before, "post": shown_after}
 
-    def _changes(self, before: TouchedAccount, after: TouchedAccount) -> dict[str, object]:
+    def _serialize_changes(
+        self, before: TouchedAccount, after: TouchedAccount
+    ) -> dict[str, object]:
         """Return what of an account is different now; a slot that was emptied is left out."""
         changes: dict[str, object] = {}
         if after.balance_wei != before.balance_wei:
-            changes["balance"] = quantity(after.balance_wei)
+            changes["balance"] = encode_quantity(after.balance_wei)
         if after.nonce != before.nonce:
             changes["nonce"] = after.nonce
         if after.code_hash != before.code_hash:
-            changes["codeHash"] = data(after.code_hash)
+            changes["codeHash"] = encode_data(after.code_hash)
             if self._options.code:
-                changes["code"] = data(after.code)
+                changes["code"] = encode_data(after.code)
         filled = {
-            word(slot): word(value)
+            encode_word(slot): encode_word(value)
             for slot, value in after.storage.items()
             if value and value != before.storage[slot]
         }
@@ -83,14 +85,18 @@ class PrestateTracer(TouchedState):
             changes["storage"] = filled
         return changes
 
-    def _show(self, account: TouchedAccount, storage: Mapping[int, int]) -> dict[str, object]:
-        shown: dict[str, object] = {"balance": quantity(account.balance_wei)}
+    def _serialize_account(
+        self, account: TouchedAccount, storage: Mapping[int, int]
+    ) -> dict[str, object]:
+        shown: dict[str, object] = {"balance": encode_quantity(account.balance_wei)}
         if account.nonce:
             shown["nonce"] = account.nonce
         if account.code:
-            shown["codeHash"] = data(account.code_hash)
+            shown["codeHash"] = encode_data(account.code_hash)
             if self._options.code:
-                shown["code"] = data(account.code)
+                shown["code"] = encode_data(account.code)
         if storage:
-            shown["storage"] = {word(slot): word(value) for slot, value in storage.items()}
+            shown["storage"] = {
+                encode_word(slot): encode_word(value) for slot, value in storage.items()
+            }
         return shown

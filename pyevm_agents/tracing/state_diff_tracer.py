@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.tracing.hex import data, quantity, word
-from pyevm_agents.tracing.touched_state import TouchedState
+from pyevm_agents.tracing.hex import encode_data, encode_quantity, encode_word
+from pyevm_agents.tracing.touched_state import TouchedStateTracer
 
 if TYPE_CHECKING:
     from pyevm_agents.tracing.touched_state import TouchedAccount
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 SAME = "="
 
 
-class StateDifferenceTracer(TouchedState):
+class StateDiffTracer(TouchedStateTracer):
     """Shows the accounts that are other than before."""
 
     def result(self) -> object:
         """Return what changed, by address."""
         return {
-            data(address): _difference(before, self.after[address])
+            encode_data(address): _diff_account(before, self.after[address])
             for address, before in sorted(self.before.items())
             if before != self.after[address] and not (before.is_empty and self._is_gone(address))
         }
@@ -34,34 +34,40 @@ class StateDifferenceTracer(TouchedState):
         return self.after[address].is_empty  # type: ignore[index]
 
 
-def _difference(before: TouchedAccount, after: TouchedAccount) -> dict[str, object]:
+def _diff_account(before: TouchedAccount, after: TouchedAccount) -> dict[str, object]:
     if before.is_empty:
-        return _whole("+", after)
+        return _serialize_whole_account("+", after)
     if after.is_empty:
-        return _whole("-", before)
+        return _serialize_whole_account("-", before)
     return {
-        "balance": _change(quantity(before.balance_wei), quantity(after.balance_wei)),
-        "nonce": _change(quantity(before.nonce), quantity(after.nonce)),
-        "code": _change(data(before.code), data(after.code)),
+        "balance": _serialize_change(
+            encode_quantity(before.balance_wei), encode_quantity(after.balance_wei)
+        ),
+        "nonce": _serialize_change(encode_quantity(before.nonce), encode_quantity(after.nonce)),
+        "code": _serialize_change(encode_data(before.code), encode_data(after.code)),
         "storage": {
-            word(slot): _change(word(value), word(after.storage[slot]))
+            encode_word(slot): _serialize_change(
+                encode_word(value), encode_word(after.storage[slot])
+            )
             for slot, value in before.storage.items()
             if value != after.storage[slot]
         },
     }
 
 
-def _whole(sign: str, account: TouchedAccount) -> dict[str, object]:
+def _serialize_whole_account(sign: str, account: TouchedAccount) -> dict[str, object]:
     """Return an account that came to be, or that is no more."""
     return {
-        "balance": {sign: quantity(account.balance_wei)},
-        "nonce": {sign: quantity(account.nonce)},
-        "code": {sign: data(account.code)},
+        "balance": {sign: encode_quantity(account.balance_wei)},
+        "nonce": {sign: encode_quantity(account.nonce)},
+        "code": {sign: encode_data(account.code)},
         "storage": {
-            word(slot): {sign: word(value)} for slot, value in account.storage.items() if value
+            encode_word(slot): {sign: encode_word(value)}
+            for slot, value in account.storage.items()
+            if value
         },
     }
 
 
-def _change(before: str, after: str) -> object:
+def _serialize_change(before: str, after: str) -> object:
     return SAME if before == after else {"*": {"from": before, "to": after}}

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyevm_agents.tracing.error_messages import REVERTED
-from pyevm_agents.tracing.hex import data, quantity, word
-from pyevm_agents.tracing.opcodes import SLOAD, SSTORE, STORAGE_ACCESSES, form_of
+from pyevm_agents.tracing.hex import encode_data, encode_quantity, encode_word
+from pyevm_agents.tracing.opcodes import SLOAD, SSTORE, STORAGE_ACCESSES, get_opcode
 from pyevm_agents.tracing.tracer import EVERY_OPCODE, NoopTracer
 
 if TYPE_CHECKING:
     from eth.abc import StateAPI
     from eth_typing import Address
 
-    from pyevm_agents.tracing.tracer import Beginning, Frame, Step
+    from pyevm_agents.tracing.tracer import CallFrame, OpcodeStep, TransactionStart
 
 WORD_BYTES = 32
 
@@ -34,7 +34,7 @@ class StructLogOptions:
 class StructLogTracer(NoopTracer):
     """Lists the opcodes of a transaction."""
 
-    watches = EVERY_OPCODE
+    watched_opcodes = EVERY_OPCODE
 
     _state: StateAPI
 
@@ -44,19 +44,19 @@ class StructLogTracer(NoopTracer):
         self._entries: list[dict[str, object]] = []
         self._pending: list[dict[str, object] | None] = []
         self._storage: dict[Address, dict[str, str]] = {}
-        self._root: Frame | None = None
+        self._root: CallFrame | None = None
         self._gas_used = 0
 
-    def begin(self, beginning: Beginning) -> None:
+    def on_tx_start(self, beginning: TransactionStart) -> None:
         """Keep the state, from which SLOAD's values are read."""
         self._state = beginning.state
 
-    def enter(self, frame: Frame) -> None:
+    def on_enter(self, frame: CallFrame) -> None:
         """Keep the transaction's own call."""
         if frame.depth == 0:
             self._root = frame
 
-    def step(self, step: Step) -> None:
+    def on_opcode(self, step: OpcodeStep) -> None:
         """Add an entry; what it cost is told later, after those of the call that it makes."""
         limit = self._options.limit
         if limit and len(self._entries) >= limit:
@@ -64,18 +64,18 @@ class StructLogTracer(NoopTracer):
             return
         entry: dict[str, object] = {
             "pc": step.pc,
-            "op": form_of(step.op).name,
+            "op": get_opcode(step.op).name,
             "gas": step.gas,
             "gasCost": 0,
             "depth": step.depth,
         }
         if self._options.stack:
-            entry["stack"] = [quantity(item) for item in step.stack()]
+            entry["stack"] = [encode_quantity(item) for item in step.read_stack()]
         if self._options.return_data and step.computation.return_data:
-            entry["returnData"] = data(step.computation.return_data)
-        if self._options.memory and (memory := step.memory()):
+            entry["returnData"] = encode_data(step.computation.return_data)
+        if self._options.memory and (memory := step.read_memory()):
             entry["memory"] = [
-                data(memory[start : start + WORD_BYTES])
+                encode_data(memory[start : start + WORD_BYTES])
                 for start in range(0, len(memory), WORD_BYTES)
             ]
         if self._options.storage and step.op in STORAGE_ACCESSES:
@@ -83,7 +83,7 @@ class StructLogTracer(NoopTracer):
         self._entries.append(entry)
         self._pending.append(entry)
 
-    def stepped(self, step: Step) -> None:
+    def on_opcode_end(self, step: OpcodeStep) -> None:
         """Complete the entry of an opcode."""
         entry = self._pending.pop()
         if entry is None:
@@ -94,7 +94,7 @@ class StructLogTracer(NoopTracer):
         if step.refund:
             entry["refund"] = step.refund
 
-    def end(self, gas_used: int) -> None:
+    def on_tx_end(self, gas_used: int) -> None:
         """Keep the transaction's gas."""
         self._gas_used = gas_used
 
@@ -106,18 +106,20 @@ class StructLogTracer(NoopTracer):
         return {
             "gas": self._gas_used,
             "failed": error is not None,
-            "returnValue": data(returned),
+            "returnValue": encode_data(returned),
             "structLogs": self._entries,
         }
 
-    def _add_storage(self, step: Step, entry: dict[str, object]) -> None:
+    def _add_storage(self, step: OpcodeStep, entry: dict[str, object]) -> None:
         """Add the slots of the contract that were accessed so far, this one included."""
-        stack = step.stack()
+        stack = step.read_stack()
         seen = self._storage.setdefault(step.address, {})
         if step.op == SLOAD and stack:
-            seen[word(stack[-1])] = word(self._state.get_storage(step.address, stack[-1]))
+            seen[encode_word(stack[-1])] = encode_word(
+                self._state.get_storage(step.address, stack[-1])
+            )
         elif step.op == SSTORE and len(stack) > 1:
-            seen[word(stack[-1])] = word(stack[-2])
+            seen[encode_word(stack[-1])] = encode_word(stack[-2])
         else:
             return
         entry["storage"] = dict(seen)

@@ -10,11 +10,11 @@ from eth.constants import EMPTY_SHA3
 from pyevm_agents.tracing.opcodes import CALLS, CREATES
 from pyevm_agents.tracing.touches import (
     TOUCHING_OPCODES,
-    authorities,
-    created_account,
-    delegate_of,
-    touched_account,
-    touched_slot,
+    get_created_account,
+    get_delegate,
+    get_touched_account,
+    get_touched_slot,
+    recover_authorities,
 )
 from pyevm_agents.tracing.tracer import NoopTracer
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from eth.abc import StateAPI
     from eth_typing import Address, Hash32
 
-    from pyevm_agents.tracing.tracer import Beginning, Frame, Step
+    from pyevm_agents.tracing.tracer import CallFrame, OpcodeStep, TransactionStart
 
 PLAIN_CALLS = frozenset({"CALL", "STATICCALL"})
 
@@ -43,10 +43,10 @@ class TouchedAccount:
         return not (self.balance_wei or self.nonce or self.code)
 
 
-class TouchedState(NoopTracer):
+class TouchedStateTracer(NoopTracer):
     """Looks up every account and slot when it is touched first, and again at the end."""
 
-    watches = TOUCHING_OPCODES | CREATES
+    watched_opcodes = TOUCHING_OPCODES | CREATES
 
     _state: StateAPI
 
@@ -58,17 +58,17 @@ class TouchedState(NoopTracer):
         self.after: dict[Address, TouchedAccount] = {}
         self._just_added: list[tuple[Address, int | None]] = []
 
-    def begin(self, beginning: Beginning) -> None:
+    def on_tx_start(self, beginning: TransactionStart) -> None:
         """Look up whom the transaction itself touches."""
         self._state = beginning.state
         transaction = beginning.transaction
         self._add(transaction.sender)
         self._add(beginning.to)
         self._add(beginning.state.coinbase)
-        for authority in authorities(transaction):
+        for authority in recover_authorities(transaction):
             self._add(authority)
 
-    def enter(self, frame: Frame) -> None:
+    def on_enter(self, frame: CallFrame) -> None:
         """Look up whose code the transaction's own call runs: an authorisation may just say so.
 
         What a precompile calls no opcode has named either.
@@ -76,23 +76,23 @@ class TouchedState(NoopTracer):
         if frame.depth == 0 or (frame.kind in PLAIN_CALLS and frame.to not in self.before):
             self._add_with_delegate(frame.to)
 
-    def step(self, step: Step) -> None:
+    def on_opcode(self, step: OpcodeStep) -> None:
         """Look up what an opcode is about to touch."""
         self._just_added.clear()
-        slot = touched_slot(step)
+        slot = get_touched_slot(step)
         if slot is not None and self._with_storage:
             self._add_slot(step.address, slot)
-        account = touched_account(step)
+        account = get_touched_account(step)
         if account is not None:
             if step.op in CALLS:
                 self._add_with_delegate(account)
             else:
                 self._add(account)
-        created = created_account(step, self._state)
+        created = get_created_account(step, self._state)
         if created is not None:
             self._add(created)
 
-    def stepped(self, step: Step) -> None:
+    def on_opcode_end(self, step: OpcodeStep) -> None:
         """Forget what an opcode had no gas to touch: no call was made since."""
         if step.error is None:
             return
@@ -103,7 +103,7 @@ class TouchedState(NoopTracer):
                 self.before[account].storage.pop(slot, None)
         self._just_added.clear()
 
-    def end(self, gas_used: int) -> None:  # noqa: ARG002 - as all tracers
+    def on_tx_end(self, gas_used: int) -> None:  # noqa: ARG002 - as all tracers
         """Look up how all that was touched ended."""
         if not self._with_after:
             return
@@ -115,7 +115,7 @@ class TouchedState(NoopTracer):
 
     def _add_with_delegate(self, address: Address) -> None:
         self._add(address)
-        delegate = delegate_of(self._state, address)
+        delegate = get_delegate(self._state, address)
         if delegate is not None:
             self._add(delegate)
 

@@ -30,27 +30,27 @@ from pyevm_agents.tracing.opcodes import (
     READS_OF_ACCOUNTS,
     SELFDESTRUCT,
     STORAGE_ACCESSES,
-    form_of,
+    get_opcode,
 )
-from pyevm_agents.tracing.tracer import stack_of
+from pyevm_agents.tracing.tracer import get_stack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eth.abc import SignedTransactionAPI, StateAPI
 
-    from pyevm_agents.tracing.tracer import Step
+    from pyevm_agents.tracing.tracer import OpcodeStep
 
 TOUCHING_OPCODES = CALLS | READS_OF_ACCOUNTS | STORAGE_ACCESSES | {SELFDESTRUCT}
 
 
-def touched_slot(step: Step) -> int | None:
+def get_touched_slot(step: OpcodeStep) -> int | None:
     """Return the slot of its own account that an opcode is about to access."""
-    values = stack_of(step.computation).values
+    values = get_stack(step.computation).values
     return to_int(values[-1]) if step.op in STORAGE_ACCESSES and values else None
 
 
-def touched_account(step: Step) -> Address | None:
+def get_touched_account(step: OpcodeStep) -> Address | None:
     """Return the other account that an opcode is about to access."""
     if step.op in CALLS:
         position = 2
@@ -58,31 +58,31 @@ def touched_account(step: Step) -> Address | None:
         position = 1
     else:
         return None
-    values = stack_of(step.computation).values
-    if len(values) < form_of(step.op).takes:
+    values = get_stack(step.computation).values
+    if len(values) < get_opcode(step.op).pops:
         return None
     return force_bytes_to_address(to_bytes(values[-position]))
 
 
-def created_account(step: Step, state: StateAPI) -> Address | None:
+def get_created_account(step: OpcodeStep, state: StateAPI) -> Address | None:
     """Return the account that an opcode is about to create."""
-    values = stack_of(step.computation).values
-    if step.op not in CREATES or len(values) < form_of(step.op).takes:
+    values = get_stack(step.computation).values
+    if step.op not in CREATES or len(values) < get_opcode(step.op).pops:
         return None
     if step.op == CREATE:
         return generate_contract_address(step.address, state.get_nonce(step.address))
     start, size, salt = (to_int(values[-position]) for position in (2, 3, 4))
-    memory = step.memory()[start : start + size]
-    if start + size > MOST_MEMORY_BYTES:  # No gas pays for it.
+    memory = step.read_memory()[start : start + size]
+    if start + size > MAX_MEMORY_BYTES:  # No gas pays for it.
         return None
     return generate_safe_contract_address(step.address, salt, memory.ljust(size, b"\0"))
 
 
-MOST_MEMORY_BYTES = 2**24
+MAX_MEMORY_BYTES = 2**24
 """Memory beyond this costs more than 500 million gas, and initcode is limited to less."""
 
 
-def delegate_of(state: StateAPI, account: Address) -> Address | None:
+def get_delegate(state: StateAPI, account: Address) -> Address | None:
     """Return the account whose code this one runs (EIP-7702); None where it does not delegate."""
     code = state.get_code(account)
     if not isinstance(state, PragueState) or not code_is_delegation_designation(code):
@@ -90,7 +90,7 @@ def delegate_of(state: StateAPI, account: Address) -> Address | None:
     return Address(code[len(DELEGATION_DESIGNATION_PREFIX) :])
 
 
-def authorities(transaction: SignedTransactionAPI) -> Iterator[Address]:
+def recover_authorities(transaction: SignedTransactionAPI) -> Iterator[Address]:
     """Yield the accounts that signed the authorisations of a transaction, valid or not."""
     if transaction.type_id != SET_CODE_TRANSACTION_TYPE:
         return

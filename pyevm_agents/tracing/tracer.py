@@ -22,7 +22,7 @@ NO_OPCODE: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beginning:
+class TransactionStart:
     """A transaction before anything of it happened: no gas bought, no authorisation applied."""
 
     state: StateAPI
@@ -37,7 +37,7 @@ class Beginning:
 
 
 @dataclass(slots=True, kw_only=True)
-class Step:
+class OpcodeStep:
     """One opcode; the fields with defaults are filled once it was executed."""
 
     pc: int
@@ -64,18 +64,18 @@ class Step:
         """Whose code this acts as."""
         return self.computation.msg.storage_address
 
-    def stack(self) -> list[int]:
+    def read_stack(self) -> list[int]:
         """Return the stack as it is now, its top last."""
-        return [to_int(value) for value in stack_of(self.computation).values]
+        return [to_int(value) for value in get_stack(self.computation).values]
 
-    def memory(self) -> bytes:
+    def read_memory(self) -> bytes:
         """Return the memory as it is now."""
         memory = self.computation._memory  # noqa: SLF001 - py-evm has no other way in
         return memory.read_bytes(0, len(memory))
 
 
 @dataclass(slots=True, kw_only=True)
-class Frame:
+class CallFrame:
     """One call or creation, or a self-destruct's transfer; what it came to is filled at its end."""
 
     kind: str
@@ -100,7 +100,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogEntry:
+class TracedLog:
     """A log, whether or not what wrote it is undone later."""
 
     depth: int
@@ -112,28 +112,28 @@ class LogEntry:
 class Tracer(Protocol):
     """Who is told of what happens in one transaction, and makes a JSON object of it."""
 
-    watches: frozenset[int]
+    watched_opcodes: frozenset[int]
     """The opcodes whose steps it is told of."""
 
-    def begin(self, beginning: Beginning) -> None:
+    def on_tx_start(self, beginning: TransactionStart) -> None:
         """Take the start of the transaction."""
 
-    def step(self, step: Step) -> None:
+    def on_opcode(self, step: OpcodeStep) -> None:
         """Take an opcode that is about to be executed."""
 
-    def stepped(self, step: Step) -> None:
+    def on_opcode_end(self, step: OpcodeStep) -> None:
         """Take an opcode that was executed or failed; the same object as before it."""
 
-    def enter(self, frame: Frame) -> None:
+    def on_enter(self, frame: CallFrame) -> None:
         """Take the start of a call, also of one that fails before any code of it runs."""
 
-    def leave(self, frame: Frame) -> None:
+    def on_exit(self, frame: CallFrame) -> None:
         """Take the end of a call; the same object as at its start."""
 
-    def log(self, entry: LogEntry) -> None:
+    def on_log(self, entry: TracedLog) -> None:
         """Take a log of the call that was entered last and not left."""
 
-    def end(self, gas_used: int) -> None:
+    def on_tx_end(self, gas_used: int) -> None:
         """Take the end of the transaction: fees are paid, what was destroyed is gone."""
 
     def result(self) -> object:
@@ -143,27 +143,27 @@ class Tracer(Protocol):
 class NoopTracer:
     """A tracer that listens to nothing; others listen to what they override. geth's noopTracer."""
 
-    watches: frozenset[int] = NO_OPCODE
+    watched_opcodes: frozenset[int] = NO_OPCODE
 
-    def begin(self, beginning: Beginning) -> None:
+    def on_tx_start(self, beginning: TransactionStart) -> None:
         """Ignore the start."""
 
-    def step(self, step: Step) -> None:
+    def on_opcode(self, step: OpcodeStep) -> None:
         """Ignore the opcode."""
 
-    def stepped(self, step: Step) -> None:
+    def on_opcode_end(self, step: OpcodeStep) -> None:
         """Ignore the opcode."""
 
-    def enter(self, frame: Frame) -> None:
+    def on_enter(self, frame: CallFrame) -> None:
         """Ignore the call."""
 
-    def leave(self, frame: Frame) -> None:
+    def on_exit(self, frame: CallFrame) -> None:
         """Ignore the call."""
 
-    def log(self, entry: LogEntry) -> None:
+    def on_log(self, entry: TracedLog) -> None:
         """Ignore the log."""
 
-    def end(self, gas_used: int) -> None:
+    def on_tx_end(self, gas_used: int) -> None:
         """Ignore the end."""
 
     def result(self) -> object:
@@ -171,6 +171,6 @@ class NoopTracer:
         return {}
 
 
-def stack_of(computation: BaseComputation) -> Stack:
+def get_stack(computation: BaseComputation) -> Stack:
     """Return a computation's stack: py-evm has no public way to it."""
     return computation._stack  # type: ignore[return-value]  # noqa: SLF001

@@ -11,9 +11,9 @@ from eth._utils.address import generate_contract_address
 from eth.exceptions import VMError
 from eth.vm.opcode_values import STOP
 
-from pyevm_agents.tracing.dispatch import Recorder
+from pyevm_agents.tracing.dispatch import TracerDispatcher
 from pyevm_agents.tracing.gas import TracedGasMeter
-from pyevm_agents.tracing.tracer import Beginning, stack_of
+from pyevm_agents.tracing.tracer import TransactionStart, get_stack
 from pyevm_agents.vm import AgentComputation, AgentState, AgentTransactionExecutor
 from pyevm_agents.vm.jump_destinations import AgentCode
 
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
     from pyevm_agents.tracing.tracer import Tracer
     from pyevm_agents.vm import AgentVM
 
-    Choose = Callable[[SignedTransactionAPI], Tracer | None]
+    TracerChooser = Callable[[SignedTransactionAPI], Tracer | None]
 
 
-def traced_vm(vm_class: type[AgentVM], tracer: Tracer) -> type[AgentVM]:
+def make_traced_vm(vm_class: type[AgentVM], tracer: Tracer) -> type[AgentVM]:
     """Return a VM class whose next transaction is told to a tracer.
 
-    A tracer is for one transaction; `selectively_traced_vm` makes more of them.
+    A tracer is for one transaction; `make_selectively_traced_vm` makes more of them.
     """
-    return selectively_traced_vm(vm_class, lambda _: tracer)
+    return make_selectively_traced_vm(vm_class, lambda _: tracer)
 
 
-def selectively_traced_vm(vm_class: type[AgentVM], choose: Choose) -> type[AgentVM]:
+def make_selectively_traced_vm(vm_class: type[AgentVM], choose: TracerChooser) -> type[AgentVM]:
     """Return a VM class that asks, at the start of each transaction, which tracer is told of it.
 
     Input: a VM class, of which everything else is kept; a function that returns a new tracer, or
@@ -55,7 +55,7 @@ def selectively_traced_vm(vm_class: type[AgentVM], choose: Choose) -> type[Agent
     """
     plain_state = vm_class._state_class  # noqa: SLF001 - so does py-evm's `configure`
     assert issubclass(plain_state, AgentState)  # noqa: S101 - the only one an AgentVM has
-    tape = _Tape(choose)
+    tape = _TracingState(choose)
     computation_class = type(
         "TracedComputation", (_TracedMixin, plain_state.computation_class), {"tape": tape}
     )
@@ -72,16 +72,16 @@ def selectively_traced_vm(vm_class: type[AgentVM], choose: Choose) -> type[Agent
     return vm_class.configure(__name__="TracedVM", _state_class=state_class)
 
 
-class _Tape:
+class _TracingState:
     """Whether something is recorded now."""
 
-    def __init__(self, choose: Choose) -> None:
+    def __init__(self, choose: TracerChooser) -> None:
         self.choose = choose
-        self.recorder: Recorder | None = None
+        self.recorder: TracerDispatcher | None = None
 
 
 class _TracedMixin(AgentComputation):
-    tape: ClassVar[_Tape]
+    tape: ClassVar[_TracingState]
     remembers_reads = False
 
     def __init__(
@@ -101,11 +101,11 @@ class _TracedMixin(AgentComputation):
     def add_log_entry(self, account: Address, topics: tuple[int, ...], data: bytes) -> None:
         super().add_log_entry(account, topics, data)
         if self.recorder is not None:
-            self.recorder.log(self, topics, data)
+            self.recorder.on_log(self, topics, data)
 
     def __enter__(self) -> ComputationAPI:
         if self.recorder is not None:
-            self.recorder.enter(self)
+            self.recorder.on_call_start(self)
         return super().__enter__()
 
     def __exit__(
@@ -118,20 +118,20 @@ class _TracedMixin(AgentComputation):
         if recorder is None or not (exc_value is None or isinstance(exc_value, VMError)):
             return super().__exit__(exc_type, exc_value, traceback)
         if exc_value is None:
-            recorder.halting(self)
+            recorder.on_halt(self)
         elif isinstance(self.code, _TracedCode):
-            recorder.failing(self, exc_value, self.code.op, self.code.height)
+            recorder.on_failure(self, exc_value, self.code.op, self.code.height)
         else:
-            recorder.failing(self, exc_value)
+            recorder.on_failure(self, exc_value)
         handled = super().__exit__(exc_type, exc_value, traceback)
-        recorder.leave(self)
+        recorder.on_call_end(self)
         return handled
 
 
 class _TracedCode(AgentCode):
     """Code that tells which of its opcodes is executed."""
 
-    def __init__(self, code: bytes, computation: _TracedMixin, recorder: Recorder) -> None:
+    def __init__(self, code: bytes, computation: _TracedMixin, recorder: TracerDispatcher) -> None:
         super().__init__(code)
         self._computation = computation
         self._recorder = recorder
@@ -144,23 +144,23 @@ class _TracedCode(AgentCode):
     def __iter__(self) -> Iterator[int]:
         """Yield opcodes as py-evm's own stream does; between two of them one was executed."""
         code, computation, recorder = self._raw_code_bytes, self._computation, self._recorder
-        watched, end = recorder.watched, len(code)
-        items = stack_of(computation).values
+        watched, end = recorder.watched_opcodes, len(code)
+        items = get_stack(computation).values
         while True:
             pc = self.program_counter
             op = code[pc] if pc < end else STOP
             self.program_counter = pc + 1
             self.op, self.height = op, len(items)
             if op in watched:
-                recorder.before(computation, pc, op)
+                recorder.before_opcode(computation, pc, op)
                 yield op
-                recorder.after(computation)
+                recorder.after_opcode(computation)
             else:
                 yield op
 
 
 class _TracedExecutorMixin(AgentTransactionExecutor):
-    tape: ClassVar[_Tape]
+    tape: ClassVar[_TracingState]
 
     def __call__(self, *args: Any, **kwargs: Any) -> ComputationAPI:  # noqa: ANN401 - py-evm's own
         try:
@@ -170,9 +170,9 @@ class _TracedExecutorMixin(AgentTransactionExecutor):
 
     def build_evm_message(self, transaction: SignedTransactionAPI) -> MessageAPI:
         tracer = self.tape.choose(transaction)
-        self.tape.recorder = None if tracer is None else Recorder(tracer)
+        self.tape.recorder = None if tracer is None else TracerDispatcher(tracer)
         if self.tape.recorder is not None:
-            self.tape.recorder.begin(self._beginning(transaction))
+            self.tape.recorder.on_tx_start(self._build_transaction_start(transaction))
         return super().build_evm_message(transaction)
 
     def build_computation(
@@ -181,7 +181,7 @@ class _TracedExecutorMixin(AgentTransactionExecutor):
         computation = super().build_computation(message, transaction)
         if self.tape.recorder is not None:
             assert isinstance(computation, _TracedMixin)  # noqa: S101 - this state makes no other
-            self.tape.recorder.computed(computation)
+            self.tape.recorder.on_root_call_end(computation)
         return computation
 
     def finalize_computation(
@@ -191,17 +191,17 @@ class _TracedExecutorMixin(AgentTransactionExecutor):
         if self.tape.recorder is not None:
             spent_gas = transaction.gas - computation.get_gas_remaining()
             refunded_gas = self.calculate_gas_refund(computation, spent_gas)
-            self.tape.recorder.end(spent_gas - refunded_gas + computation.data_floor_gas)
+            self.tape.recorder.on_tx_end(spent_gas - refunded_gas + computation.data_floor_gas)
         return computation
 
-    def _beginning(self, transaction: SignedTransactionAPI) -> Beginning:
+    def _build_transaction_start(self, transaction: SignedTransactionAPI) -> TransactionStart:
         state = self.vm_state
         is_create = not transaction.to
         if is_create:
             to = generate_contract_address(transaction.sender, state.get_nonce(transaction.sender))
         else:
             to = transaction.to
-        return Beginning(
+        return TransactionStart(
             state=state,
             transaction=transaction,
             to=to,

@@ -22,12 +22,12 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.tracing.call_tracer import CREATIONS
 from pyevm_agents.tracing.error_messages import (
     COLLISION,
-    NONCE_AT_ITS_END,
+    INSUFFICIENT_BALANCE,
+    NONCE_OVERFLOW,
     REVERTED,
     TOO_DEEP,
-    TOO_POOR,
 )
-from pyevm_agents.tracing.hex import data, quantity
+from pyevm_agents.tracing.hex import encode_data, encode_quantity
 from pyevm_agents.tracing.opcodes import (
     CALL,
     CALLCODE,
@@ -36,16 +36,16 @@ from pyevm_agents.tracing.opcodes import (
     SSTORE,
     STATICCALL,
     STOP,
-    form_of,
+    get_opcode,
 )
-from pyevm_agents.tracing.tracer import EVERY_OPCODE, NoopTracer, stack_of
+from pyevm_agents.tracing.tracer import EVERY_OPCODE, NoopTracer, get_stack
 
 if TYPE_CHECKING:
-    from pyevm_agents.tracing.tracer import Frame, Step
+    from pyevm_agents.tracing.tracer import CallFrame, OpcodeStep
 
 CALLDATACOPY, CODECOPY, RETURNDATACOPY, MCOPY, RETURN = 0x37, 0x39, 0x3E, 0x5E, 0xF3
 MLOAD, MSTORE, MSTORE8 = 0x51, 0x52, 0x53
-REFUSALS = frozenset({COLLISION, NONCE_AT_ITS_END, TOO_DEEP, TOO_POOR})
+REFUSALS = frozenset({COLLISION, NONCE_OVERFLOW, TOO_DEEP, INSUFFICIENT_BALANCE})
 """Failures of calls that never began."""
 
 WORD_BYTES = 32
@@ -68,15 +68,15 @@ WRITES = {
 
 
 @dataclass(slots=True)
-class _Code:
+class _CodeTrace:
     """Code that is being executed."""
 
     shown: dict[str, object]
     ops: list[dict[str, object]] = field(default_factory=list)
-    written: tuple[int, int] | None = None
+    written_range: tuple[int, int] | None = None
     """Where the opcode in execution writes."""
 
-    stored: tuple[int, int] | None = None
+    stored_slot: tuple[int, int] | None = None
     """What slot it sets, and to what."""
 
     granted_gas: int = 0
@@ -86,17 +86,17 @@ class _Code:
 class VmTracer(NoopTracer):
     """Lists opcodes, those of a call below the opcode that made it."""
 
-    watches = EVERY_OPCODE
+    watched_opcodes = EVERY_OPCODE
 
     def __init__(self) -> None:
         """Begin without any."""
         self._root: dict[str, object] | None = None
-        self._open: list[_Code] = []
+        self._open: list[_CodeTrace] = []
         self._count = 0
 
-    def enter(self, frame: Frame) -> None:
+    def on_enter(self, frame: CallFrame) -> None:
         """Hang a call on the opcode that made it."""
-        code = _Code({"code": "0x"})
+        code = _CodeTrace({"code": "0x"})
         code.shown["ops"] = code.ops
         if not self._open:
             self._root = code.shown
@@ -106,7 +106,7 @@ class VmTracer(NoopTracer):
             maker.granted_gas = frame.gas if frame.kind in CREATIONS else 0
         self._open.append(code)
 
-    def leave(self, frame: Frame) -> None:
+    def on_exit(self, frame: CallFrame) -> None:
         """Close a call; what ended it did nothing itself."""
         ended = self._open.pop()
         if frame.error in REFUSALS and self._open and self._open[-1].ops:
@@ -116,23 +116,23 @@ class VmTracer(NoopTracer):
         if ended.ops[-1]["op"] not in HALTS:  # Else its code was not kept, which comes later.
             ended.ops[-1]["ex"] = None
 
-    def step(self, step: Step) -> None:
+    def on_opcode(self, step: OpcodeStep) -> None:
         """Add an opcode."""
         self._count += 1
         if self._count > MAX_OPS:
             return
         code = self._open[-1]
         if not code.ops:
-            code.shown["code"] = data(bytes(step.computation.msg.code))
+            code.shown["code"] = encode_data(bytes(step.computation.msg.code))
         code.ops.append(
-            {"pc": step.pc, "op": form_of(step.op).name, "cost": 0, "ex": None, "sub": None}
+            {"pc": step.pc, "op": get_opcode(step.op).name, "cost": 0, "ex": None, "sub": None}
         )
-        stack = [to_int(item) for item in stack_of(step.computation).values[-7:]]
+        stack = [to_int(item) for item in get_stack(step.computation).values[-7:]]
         stack.reverse()
-        code.written = _written(step.op, stack)
-        code.stored = (stack[0], stack[1]) if step.op == SSTORE and len(stack) > 1 else None
+        code.written_range = _find_written_range(step.op, stack)
+        code.stored_slot = (stack[0], stack[1]) if step.op == SSTORE and len(stack) > 1 else None
 
-    def stepped(self, step: Step) -> None:
+    def on_opcode_end(self, step: OpcodeStep) -> None:
         """Complete an opcode."""
         if self._count > MAX_OPS:
             return
@@ -143,17 +143,20 @@ class VmTracer(NoopTracer):
         if step.error is not None:
             return
         memory, store = None, None
-        if code.written is not None:
-            start, size = code.written
-            memory = {"off": start, "data": data(step.computation.memory_read_bytes(start, size))}
-        if code.stored is not None:
-            slot, value = code.stored
-            store = {"key": quantity(slot), "val": quantity(value)}
-        left = form_of(step.op).leaves
-        pushed = stack_of(step.computation).values[-left:] if left else ()
+        if code.written_range is not None:
+            start, size = code.written_range
+            memory = {
+                "off": start,
+                "data": encode_data(step.computation.memory_read_bytes(start, size)),
+            }
+        if code.stored_slot is not None:
+            slot, value = code.stored_slot
+            store = {"key": encode_quantity(slot), "val": encode_quantity(value)}
+        left = get_opcode(step.op).pushes
+        pushed = get_stack(step.computation).values[-left:] if left else ()
         op["ex"] = {
             "used": step.computation.get_gas_remaining(),
-            "push": [quantity(to_int(item)) for item in pushed],
+            "push": [encode_quantity(to_int(item)) for item in pushed],
             "mem": memory,
             "store": store,
         }
@@ -171,12 +174,12 @@ class VmTracer(NoopTracer):
         return self._root
 
 
-HALTS = frozenset({form_of(STOP).name, form_of(RETURN).name})
+HALTS = frozenset({get_opcode(STOP).name, get_opcode(RETURN).name})
 
 
-def _written(op: int, stack: list[int]) -> tuple[int, int] | None:
+def _find_written_range(op: int, stack: list[int]) -> tuple[int, int] | None:
     """Return where an opcode is about to write, from the stack's top on."""
-    if len(stack) < form_of(op).takes:
+    if len(stack) < get_opcode(op).pops:
         return None
     if op in {MLOAD, MSTORE}:
         return stack[0], WORD_BYTES

@@ -28,7 +28,7 @@ from pyevm_agents.vm import WatchedVM
 if TYPE_CHECKING:
     from eth.abc import BlockAPI, BlockHeaderAPI, DatabaseAPI, MetaWitnessAPI
 
-    from pyevm_agents.chain import Chain, Record
+    from pyevm_agents.chain import BlockRecord, Chain
 
 WORD_BYTES = 32
 
@@ -48,10 +48,10 @@ class ExecutionWitness:
     """Of the blocks before, as RLP, the parent's last: BLOCKHASH may ask for 256."""
 
 
-def execution_witness(chain: Chain, record: Record) -> ExecutionWitness:
+def build_execution_witness(chain: Chain, record: BlockRecord) -> ExecutionWitness:
     """Return what a block of a chain reads.
 
-    What was set before it beside the rules (`Chain.modify`) is in the state that it begins with,
+    What was set before it beside the rules (`patch_state`) is in the state that it begins with,
     and its parent's header does not know of it.
 
     Raises: EngineFault: the host failed.
@@ -61,13 +61,13 @@ def execution_witness(chain: Chain, record: Record) -> ExecutionWitness:
     rows = _RecordingRows(chain.rows)
     asked = _execute(chain, block, root, rows)
     read = {key: value for key, value in rows.read.items() if keccak(value) == key}
-    headers = _ancestors(chain, block.header, read)
-    codes = _codes(chain.rows, root, asked, read)
+    headers = _collect_ancestors(chain, block.header, read)
+    codes = _collect_code_hashes(chain.rows, root, asked, read)
     others = {header.hash for header in headers} | codes
     return ExecutionWitness(
         nodes=tuple(read[key] for key in sorted(read) if key not in others),
         codes=tuple(read[key] for key in sorted(codes)),
-        keys=tuple(sorted(_keys(asked))),
+        keys=tuple(sorted(_collect_keys(asked))),
         headers=tuple(rlp.encode(header) for header in headers),
     )
 
@@ -97,7 +97,7 @@ class _RecordingRows(BaseDB):
 def _execute(chain: Chain, block: BlockAPI, root: bytes, rows: DatabaseAPI) -> MetaWitnessAPI:
     """Execute a block on rows; return which accounts and slots it asked for."""
     db = AtomicDB(BatchDB(rows))  # What is written stays in front of the rows.
-    vm_class = chain.vm_class_again(block.header)
+    vm_class = chain.get_replay_vm_class(block.header)
     state_class = vm_class._state_class.configure(  # noqa: SLF001 - so does py-evm's `configure`
         __name__="WitnessedState", account_db_class=AccountDB
     )
@@ -117,17 +117,17 @@ def _execute(chain: Chain, block: BlockAPI, root: bytes, rows: DatabaseAPI) -> M
     return vm.import_block(block).meta_witness
 
 
-def _ancestors(
+def _collect_ancestors(
     chain: Chain, header: BlockHeaderAPI, read: dict[bytes, bytes]
 ) -> list[BlockHeaderAPI]:
     """Return the parent's header, and those before it as far as they were read; oldest first."""
-    headers = [chain.header_of(header.parent_hash)]
+    headers = [chain.header_by_hash(header.parent_hash)]
     while headers[-1].block_number and headers[-1].parent_hash in read:
-        headers.append(chain.header_of(headers[-1].parent_hash))
+        headers.append(chain.header_by_hash(headers[-1].parent_hash))
     return headers[::-1]
 
 
-def _codes(
+def _collect_code_hashes(
     rows: DatabaseAPI, root: bytes, asked: MetaWitnessAPI, read: dict[bytes, bytes]
 ) -> set[bytes]:
     """Return the hashes of the codes that were read."""
@@ -138,7 +138,7 @@ def _codes(
     return hashes & read.keys()
 
 
-def _keys(asked: MetaWitnessAPI) -> set[bytes]:
+def _collect_keys(asked: MetaWitnessAPI) -> set[bytes]:
     """Return the addresses and slots that were asked for."""
     slots = {
         slot.to_bytes(WORD_BYTES, "big")

@@ -17,11 +17,16 @@ Source: architecture, decisions 1 and 2.
 from pyevm_agents.vm.computation import (
     AgentComputation,
     RecordingObserver,
-    digest_of,
+    hash_prompt,
 )
-from pyevm_agents.vm.configure import AgentChain, agent_chain, agent_vm, foreign_chain
+from pyevm_agents.vm.configure import (
+    AgentMiningChain,
+    build_chain_class,
+    build_foreign_chain_class,
+    build_vm_class,
+)
 from pyevm_agents.vm.forks import CANCUN, FORKS, PRAGUE, Fork
-from pyevm_agents.vm.state import NotShortError, RunWatcher
+from pyevm_agents.vm.state import ExecutionListener, NestedCallError
 from pyevm_agents.vm.transaction_executor import AgentTransactionExecutor, floor_gas
 from pyevm_agents.vm.vm import AgentState, AgentVM, PragueAgentVM, WatchedVM
 
@@ -29,20 +34,20 @@ __all__ = [
     "CANCUN",
     "FORKS",
     "PRAGUE",
-    "AgentChain",
     "AgentComputation",
+    "AgentMiningChain",
     "AgentState",
     "AgentTransactionExecutor",
     "AgentVM",
+    "ExecutionListener",
     "Fork",
-    "NotShortError",
+    "NestedCallError",
     "PragueAgentVM",
     "RecordingObserver",
-    "RunWatcher",
     "WatchedVM",
-    "agent_chain",
-    "agent_vm",
-    "digest_of",
+    "build_chain_class",
+    "build_foreign_chain_class",
+    "build_vm_class",
     "floor_gas",
-    "foreign_chain",
+    "hash_prompt",
 ]

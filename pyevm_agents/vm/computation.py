@@ -16,10 +16,16 @@ from eth_utils.toolz import merge
 
 from pyevm_agents.vm.jump_destinations import AgentCode
 from pyevm_agents.vm.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
-from pyevm_agents.vm.metadata_cache import PureRead, WatchedCode, is_read, remember, remembered
+from pyevm_agents.vm.metadata_cache import (
+    CachedRead,
+    PurityTrackingCode,
+    get_cached_read,
+    is_metadata_read,
+    put_cached_read,
+)
 from pyevm_agents.vm.opcodes import CANCUN_OPCODES, PRAGUE_OPCODES
-from pyevm_agents.vm.stack_depth import at_depth, with_calls
-from pyevm_agents.vm.state import NotShortError, WatchedState
+from pyevm_agents.vm.stack_depth import iter_computations, run_at_depth
+from pyevm_agents.vm.state import NestedCallError, WatchedState
 
 if TYPE_CHECKING:
     from eth.abc import ComputationAPI, MessageAPI, StateAPI, TransactionContextAPI
@@ -52,20 +58,20 @@ class AgentComputation(CancunComputation):
 
     opcodes = CANCUN_OPCODES
 
-    saw_gas: bool = False
+    executed_gas_opcode: bool = False
     """Whether it executed GAS."""
 
     least_gas_at_store: int | None = None
     """The least gas that was left when a SSTORE of its own began; None where none did."""
 
-    left_to_caller: int = 0
+    gas_retained_by_caller: int = 0
     """The gas that its caller had kept for itself when it called."""
 
     remembers_reads: ClassVar[bool] = True
     """Whether reads that come to the same always are executed once. Not where instructions are
     watched, or mean something else."""
 
-    heard: tuple[str, Generation] | None = None
+    generation: tuple[str, Generation] | None = None
     """Set on a call of the executor whose model answered: the prompt's digest, and what it said."""
 
     inference: Inference | None = None
@@ -77,8 +83,8 @@ class AgentComputation(CancunComputation):
         """Begin to execute a message."""
         super().__init__(state, message, transaction_context)
         if message.code:
-            is_watched = self.remembers_reads and is_read(message, self.precompiles)
-            self.code = (WatchedCode if is_watched else AgentCode)(message.code)
+            is_watched = self.remembers_reads and is_metadata_read(message, self.precompiles)
+            self.code = (PurityTrackingCode if is_watched else AgentCode)(message.code)
 
     @classmethod
     def apply_computation(
@@ -135,14 +141,14 @@ class AgentComputation(CancunComputation):
     def add_child_computation(self, child_computation: ComputationAPI) -> None:
         """Take what a call returned; tell who watches."""
         super().add_child_computation(child_computation)
-        child_computation.left_to_caller = self.get_gas_remaining()  # type: ignore[attr-defined]
+        child_computation.gas_retained_by_caller = self.get_gas_remaining()  # type: ignore[attr-defined]
         state = self.state
         if not isinstance(state, WatchedState):
             return
-        if state.watcher is not None:
-            state.watcher.call_returned(self, child_computation)
+        if state.listener is not None:
+            state.listener.on_call_end(self, child_computation)
         size_bytes = len(child_computation.msg.data)
-        if size_bytes > SMALL_CALL_BYTES and not state.may_keep(
+        if size_bytes > SMALL_CALL_BYTES and not state.try_reserve_bytes(
             size_bytes, self.transaction_context, most_bytes=KEPT_CALL_BYTES
         ):
             child_computation.msg.data = b""
@@ -152,19 +158,19 @@ class AgentComputation(CancunComputation):
 
         Raises: NotShortError: there were to be none.
         """
-        if isinstance(self.state, WatchedState) and self.state.calls_nobody:
-            raise NotShortError
-        is_repeated = self.remembers_reads and is_read(child_msg, self.precompiles)
-        read = remembered(child_msg) if is_repeated else None
+        if isinstance(self.state, WatchedState) and self.state.forbids_nested_calls:
+            raise NestedCallError
+        is_repeated = self.remembers_reads and is_metadata_read(child_msg, self.precompiles)
+        read = get_cached_read(child_msg) if is_repeated else None
         if read is not None:
-            return self._done(child_msg, read)
+            return self._apply_cached_read(child_msg, read)
         call = partial(super().generate_child_computation, child_msg)
-        child = at_depth(child_msg.depth, call)
+        child = run_at_depth(child_msg.depth, call)
         if is_repeated:
-            remember(child_msg, child)
+            put_cached_read(child_msg, child)
         return child
 
-    def _done(self, child_msg: MessageAPI, read: PureRead) -> ComputationAPI:
+    def _apply_cached_read(self, child_msg: MessageAPI, read: CachedRead) -> ComputationAPI:
         """Return a call as it ends by what is known of it."""
         self.state.touch_account(child_msg.storage_address)
         child = type(self)(self.state, child_msg, self.transaction_context)
@@ -175,27 +181,31 @@ class AgentComputation(CancunComputation):
 
     # What follows is what py-evm finds out by recursion, too deep for some Pythons.
 
-    def _succeeded(self) -> list[AgentComputation]:
-        return [one for one in with_calls(self) if not one.is_error]
+    def _list_successful(self) -> list[AgentComputation]:
+        return [one for one in iter_computations(self) if not one.is_error]
 
     def get_gas_refund(self) -> int:
         """Return what was refunded in all that it did."""
-        own = sum(one._gas_meter.gas_refunded for one in self._succeeded())  # noqa: SLF001 - its own class
-        return own + sum(one.msg.refund for one in with_calls(self))
+        own = sum(one._gas_meter.gas_refunded for one in self._list_successful())  # noqa: SLF001 - its own class
+        return own + sum(one.msg.refund for one in iter_computations(self))
 
     def get_raw_log_entries(self) -> tuple[tuple[int, bytes, tuple[int, ...], bytes], ...]:
         """Return the logs of all that it did, in order, each with its number."""
-        return tuple(sorted(log for one in self._succeeded() for log in one._log_entries))  # noqa: SLF001 - its own class
+        return tuple(sorted(log for one in self._list_successful() for log in one._log_entries))  # noqa: SLF001 - its own class
 
     def get_accounts_for_deletion(self) -> list[Address]:
         """Return the accounts that are deleted by all that it did."""
         return [
-            *dict.fromkeys(each for one in self._succeeded() for each in one.accounts_to_delete)
+            *dict.fromkeys(
+                each for one in self._list_successful() for each in one.accounts_to_delete
+            )
         ]
 
     def get_self_destruct_beneficiaries(self) -> list[Address]:
         """Return who gets what those accounts had."""
-        return [*dict.fromkeys(each for one in self._succeeded() for each in one.beneficiaries)]
+        return [
+            *dict.fromkeys(each for one in self._list_successful() for each in one.beneficiaries)
+        ]
 
 
 class PragueAgentComputation(AgentComputation, PragueComputation):
@@ -206,7 +216,7 @@ class PragueAgentComputation(AgentComputation, PragueComputation):
     opcodes = PRAGUE_OPCODES
 
 
-def digest_of(request: GenerationRequest) -> str:
+def hash_prompt(request: GenerationRequest) -> str:
     """Return what tells a prompt from others."""
     return sha256(array("q", request.prompt_tokens).tobytes()).hexdigest()
 
@@ -229,16 +239,16 @@ class RecordingObserver:
     def on_generation(
         self, computation: ComputationAPI, request: GenerationRequest, generation: Generation
     ) -> None:
-        """Keep a model's output and the digest of its prompt in `AgentComputation.heard`."""
-        _agent_computation(computation).heard = (digest_of(request), generation)
+        """Keep a model's output and the digest of its prompt in `AgentComputation.generation`."""
+        _as_agent_computation(computation).generation = (hash_prompt(request), generation)
         self._observer.on_generation(computation, request, generation)
 
     def on_result(self, computation: ComputationAPI, inference: Inference) -> None:
         """Keep an inference in `AgentComputation.inference`."""
-        _agent_computation(computation).inference = inference
+        _as_agent_computation(computation).inference = inference
         self._observer.on_result(computation, inference)
 
 
-def _agent_computation(computation: ComputationAPI) -> AgentComputation:
+def _as_agent_computation(computation: ComputationAPI) -> AgentComputation:
     assert isinstance(computation, AgentComputation)  # noqa: S101 - the only one an AgentVM makes
     return computation

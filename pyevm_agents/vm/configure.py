@@ -23,41 +23,45 @@ if TYPE_CHECKING:
 
     from precompiles.executor import Executor
     from pyevm_agents.vm.forks import Fork
-    from pyevm_agents.vm.state import RunWatcher
+    from pyevm_agents.vm.state import ExecutionListener
     from pyevm_agents.vm.vm import AgentVM
 
 
-class AgentChain(MiningChain):
+class AgentMiningChain(MiningChain):
     """A chain whose blocks `WatchedVM`s make."""
 
 
-def agent_chain(
+def build_chain_class(
     executor: Executor | None,
     chain_id: int,
-    watcher: RunWatcher | None = None,
+    listener: ExecutionListener | None = None,
     *,
     fork: Fork = PRAGUE,
-) -> type[AgentChain]:
+) -> type[AgentMiningChain]:
     """Return the chain class of a chain id with `executor` at 0x19, or without one.
 
     Input: who is told how transactions proceed, where there is an executor; the rules of all
            blocks.
     """
-    configuration = ((BlockNumber(0), agent_vm(executor, watcher, fork=fork)),)
-    return AgentChain.configure(
-        __name__="AgentChain", vm_configuration=configuration, chain_id=chain_id
+    configuration = ((BlockNumber(0), build_vm_class(executor, listener, fork=fork)),)
+    return AgentMiningChain.configure(
+        __name__="AgentMiningChain", vm_configuration=configuration, chain_id=chain_id
     )
 
 
-def foreign_chain(forks: Sequence[tuple[int, type[FrontierVM]]], chain_id: int) -> type[AgentChain]:
+def build_foreign_chain_class(
+    forks: Sequence[tuple[int, type[FrontierVM]]], chain_id: int
+) -> type[AgentMiningChain]:
     """Return the chain class of rules that others made: py-evm's VM from each block number on."""
-    configuration = tuple((BlockNumber(number), _watched(vm_class)) for number, vm_class in forks)
-    return AgentChain.configure(
+    configuration = tuple(
+        (BlockNumber(number), _build_watched_vm_class(vm_class)) for number, vm_class in forks
+    )
+    return AgentMiningChain.configure(
         __name__="ForeignChain", vm_configuration=configuration, chain_id=chain_id
     )
 
 
-def _watched(vm_class: type[FrontierVM]) -> type[FrontierVM]:
+def _build_watched_vm_class(vm_class: type[FrontierVM]) -> type[FrontierVM]:
     if issubclass(vm_class, WatchedVM):
         return vm_class
     return type(
@@ -65,8 +69,8 @@ def _watched(vm_class: type[FrontierVM]) -> type[FrontierVM]:
     )
 
 
-def agent_vm(
-    executor: Executor | None, watcher: RunWatcher | None = None, *, fork: Fork = PRAGUE
+def build_vm_class(
+    executor: Executor | None, listener: ExecutionListener | None = None, *, fork: Fork = PRAGUE
 ) -> type[AgentVM]:
     """Return the VM class of a chain: with `executor` at 0x19, or the plain fork without one.
 
@@ -87,6 +91,6 @@ def agent_vm(
         __name__="AgentState",
         account_db_class=account_db_class,
         computation_class=computation_class,
-        watcher=watcher,
+        listener=listener,
     )
     return fork.vm_class.configure(__name__="AgentVM", _state_class=state_class)

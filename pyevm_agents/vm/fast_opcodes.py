@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from eth.abc import OpcodeAPI
 
-    Quick = Callable[[Any], object]
+    FastOpcode = Callable[[Any], object]
 
 WORD = 2**256
 MAX = WORD - 1
@@ -28,36 +28,36 @@ SIGN = 2**255
 
 WORD_BITS, WORD_BYTES = 256, 32
 STACK_LIMIT = 1_024
-MAX_QUICK_BYTES = 2**32
+MAX_FAST_MEMORY_BYTES = 2**32
 """Memory beyond it costs more gas than any block has: py-evm refuses it."""
 
 
-def with_quick(opcodes: dict[int, OpcodeAPI]) -> dict[int, OpcodeAPI]:
+def add_fast_opcodes(opcodes: dict[int, OpcodeAPI]) -> dict[int, OpcodeAPI]:
     """Return opcodes of which some are quick."""
-    return opcodes | dict(_quick(opcodes))
+    return opcodes | dict(_build_fast_opcodes(opcodes))
 
 
-def _quick(opcodes: dict[int, Any]) -> Iterator[tuple[int, OpcodeAPI]]:
-    makers: dict[int, Callable[[Any], Quick]] = {
-        op.POP: _pop,
-        op.JUMPDEST: _jumpdest,
-        op.JUMP: _jump,
-        op.JUMPI: _jumpi,
-        op.MLOAD: _mload,
-        op.MSTORE: _mstore,
-        op.CALLDATALOAD: _calldataload,
-        op.CALLDATASIZE: _pushed(lambda computation: len(computation.msg.data)),
-        op.CALLVALUE: _pushed(lambda computation: computation.msg.value),
-        op.SHA3: _sha3,
-        op.PUSH0: lambda slow: _push(slow, 0),
+def _build_fast_opcodes(opcodes: dict[int, Any]) -> Iterator[tuple[int, OpcodeAPI]]:
+    makers: dict[int, Callable[[Any], FastOpcode]] = {
+        op.POP: _build_pop,
+        op.JUMPDEST: _build_jumpdest,
+        op.JUMP: _build_jump,
+        op.JUMPI: _build_jumpi,
+        op.MLOAD: _build_mload,
+        op.MSTORE: _build_mstore,
+        op.CALLDATALOAD: _build_calldataload,
+        op.CALLDATASIZE: _build_context_push(lambda computation: len(computation.msg.data)),
+        op.CALLVALUE: _build_context_push(lambda computation: computation.msg.value),
+        op.SHA3: _build_sha3,
+        op.PUSH0: lambda slow: _build_push(slow, 0),
     }
-    makers |= {code: _one_to_one(apply) for code, apply in ONE_TO_ONE.items()}
-    makers |= {code: _two_to_one(apply) for code, apply in TWO_TO_ONE.items()}
+    makers |= {code: _build_unary(apply) for code, apply in ONE_TO_ONE.items()}
+    makers |= {code: _build_binary(apply) for code, apply in TWO_TO_ONE.items()}
     for number in range(32):
-        makers[op.PUSH1 + number] = lambda slow, n=number: _push(slow, n + 1)  # type: ignore[misc]
+        makers[op.PUSH1 + number] = lambda slow, n=number: _build_push(slow, n + 1)  # type: ignore[misc]
     for number in range(16):
-        makers[op.DUP1 + number] = lambda slow, n=number: _dup(slow, n + 1)  # type: ignore[misc]
-        makers[op.SWAP1 + number] = lambda slow, n=number: _swap(slow, n + 1)  # type: ignore[misc]
+        makers[op.DUP1 + number] = lambda slow, n=number: _build_dup(slow, n + 1)  # type: ignore[misc]
+        makers[op.SWAP1 + number] = lambda slow, n=number: _build_swap(slow, n + 1)  # type: ignore[misc]
     for code, make in makers.items():
         slow: Any = opcodes[code]
         quick: Any = make(slow)
@@ -96,33 +96,33 @@ def _memory_gas(size_bytes: int) -> int:
     return 3 * words + words * words // 512
 
 
-def _number(item: int | bytes) -> int:
+def _to_int(item: int | bytes) -> int:
     return item if type(item) is int else int.from_bytes(item, "big")  # type: ignore[arg-type]
 
 
-def _one_to_one(apply: Callable[[int], int]) -> Callable[[Any], Quick]:
-    def make(slow: Any) -> Quick:
+def _build_unary(apply: Callable[[int], int]) -> Callable[[Any], FastOpcode]:
+    def make(slow: Any) -> FastOpcode:
         cost = slow.gas_cost
 
-        def quick(computation: Any) -> object:
+        def execute(computation: Any) -> object:
             meter, items = computation._gas_meter, computation._stack.values
             left = meter.gas_remaining - cost
             if left < 0 or not items:
                 return slow(computation)
             meter.gas_remaining = left
-            items[-1] = apply(_number(items[-1]))
+            items[-1] = apply(_to_int(items[-1]))
             return None
 
-        return quick
+        return execute
 
     return make
 
 
-def _two_to_one(apply: Callable[[int, int], int]) -> Callable[[Any], Quick]:
-    def make(slow: Any) -> Quick:
+def _build_binary(apply: Callable[[int, int], int]) -> Callable[[Any], FastOpcode]:
+    def make(slow: Any) -> FastOpcode:
         cost = slow.gas_cost
 
-        def quick(computation: Any) -> object:
+        def execute(computation: Any) -> object:
             meter, items = computation._gas_meter, computation._stack.values
             left = meter.gas_remaining - cost
             if left < 0 or len(items) < 2:  # noqa: PLR2004 - what it takes
@@ -136,15 +136,15 @@ def _two_to_one(apply: Callable[[int, int], int]) -> Callable[[Any], Quick]:
             items[-1] = apply(a, b)
             return None
 
-        return quick
+        return execute
 
     return make
 
 
-def _push(slow: Any, size: int) -> Quick:
+def _build_push(slow: Any, size: int) -> FastOpcode:
     cost = slow.gas_cost
 
-    def quick(computation: Any) -> object:
+    def execute(computation: Any) -> object:
         meter, items = computation._gas_meter, computation._stack.values
         code = computation.code
         begin = code.program_counter
@@ -157,16 +157,16 @@ def _push(slow: Any, size: int) -> Quick:
         code.program_counter = end
         return None
 
-    return quick
+    return execute
 
 
-def _pushed(tell: Callable[[Any], int]) -> Callable[[Any], Quick]:
+def _build_context_push(tell: Callable[[Any], int]) -> Callable[[Any], FastOpcode]:
     """Return what makes an opcode that puts a number on the stack."""
 
-    def make(slow: Any) -> Quick:
+    def make(slow: Any) -> FastOpcode:
         cost = slow.gas_cost
 
-        def quick(computation: Any) -> object:
+        def execute(computation: Any) -> object:
             meter, items = computation._gas_meter, computation._stack.values
             left = meter.gas_remaining - cost
             if left < 0 or len(items) >= STACK_LIMIT:
@@ -175,15 +175,15 @@ def _pushed(tell: Callable[[Any], int]) -> Callable[[Any], Quick]:
             items.append(tell(computation))
             return None
 
-        return quick
+        return execute
 
     return make
 
 
-def _dup(slow: Any, number: int) -> Quick:
+def _build_dup(slow: Any, number: int) -> FastOpcode:
     cost = slow.gas_cost
 
-    def quick(computation: Any) -> object:
+    def execute(computation: Any) -> object:
         meter, items = computation._gas_meter, computation._stack.values
         left = meter.gas_remaining - cost
         if left < 0 or not number <= len(items) < STACK_LIMIT:
@@ -192,13 +192,13 @@ def _dup(slow: Any, number: int) -> Quick:
         items.append(items[-number])
         return None
 
-    return quick
+    return execute
 
 
-def _swap(slow: Any, number: int) -> Quick:
+def _build_swap(slow: Any, number: int) -> FastOpcode:
     cost, place = slow.gas_cost, -number - 1
 
-    def quick(computation: Any) -> object:
+    def execute(computation: Any) -> object:
         meter, items = computation._gas_meter, computation._stack.values
         left = meter.gas_remaining - cost
         if left < 0 or len(items) <= number:
@@ -207,13 +207,13 @@ def _swap(slow: Any, number: int) -> Quick:
         items[-1], items[place] = items[place], items[-1]
         return None
 
-    return quick
+    return execute
 
 
-def _pop(slow: Any) -> Quick:
+def _build_pop(slow: Any) -> FastOpcode:
     cost = slow.gas_cost
 
-    def quick(computation: Any) -> object:
+    def execute(computation: Any) -> object:
         meter, items = computation._gas_meter, computation._stack.values
         left = meter.gas_remaining - cost
         if left < 0 or not items:
@@ -222,13 +222,13 @@ def _pop(slow: Any) -> Quick:
         items.pop()
         return None
 
-    return quick
+    return execute
 
 
-def _jumpdest(slow: Any) -> Quick:
+def _build_jumpdest(slow: Any) -> FastOpcode:
     cost = slow.gas_cost
 
-    def quick(computation: Any) -> object:
+    def execute(computation: Any) -> object:
         meter = computation._gas_meter
         left = meter.gas_remaining - cost
         if left < 0:
@@ -236,7 +236,7 @@ def _jumpdest(slow: Any) -> Quick:
         meter.gas_remaining = left
         return None
 
-    return quick
+    return execute
 
 
 def _is_destination(code: Any, at: int) -> bool:
@@ -246,113 +246,113 @@ def _is_destination(code: Any, at: int) -> bool:
     return at in code.valid_positions or bool(code.is_valid_opcode(at))
 
 
-def _jump(slow: Any) -> Quick:
+def _build_jump(slow: Any) -> FastOpcode:
     cost = slow.gas_cost
 
-    def quick(computation: Any) -> object:
+    def execute(computation: Any) -> object:
         meter, items = computation._gas_meter, computation._stack.values
         left = meter.gas_remaining - cost
-        if left < 0 or not items or not _is_destination(computation.code, _number(items[-1])):
+        if left < 0 or not items or not _is_destination(computation.code, _to_int(items[-1])):
             return slow(computation)
         meter.gas_remaining = left
-        computation.code.program_counter = _number(items.pop())
+        computation.code.program_counter = _to_int(items.pop())
         return None
 
-    return quick
+    return execute
 
 
-def _jumpi(slow: Any) -> Quick:
+def _build_jumpi(slow: Any) -> FastOpcode:
     cost = slow.gas_cost
 
-    def quick(computation: Any) -> object:
+    def execute(computation: Any) -> object:
         meter, items = computation._gas_meter, computation._stack.values
         left = meter.gas_remaining - cost
         if left < 0 or len(items) < 2:  # noqa: PLR2004 - what it takes
             return slow(computation)
-        is_taken = _number(items[-2]) != 0
-        if is_taken and not _is_destination(computation.code, _number(items[-1])):
+        is_taken = _to_int(items[-2]) != 0
+        if is_taken and not _is_destination(computation.code, _to_int(items[-1])):
             return slow(computation)
         meter.gas_remaining = left
         at = items.pop()
         items.pop()
         if is_taken:
-            computation.code.program_counter = _number(at)
+            computation.code.program_counter = _to_int(at)
         return None
 
-    return quick
+    return execute
 
 
-def _mload(slow: Any) -> Quick:
+def _build_mload(slow: Any) -> FastOpcode:
     cost = slow.gas_cost
 
-    def quick(computation: Any) -> object:
+    def execute(computation: Any) -> object:
         meter, items = computation._gas_meter, computation._stack.values
         memory = computation._memory
         left = meter.gas_remaining - cost
         if left < 0 or not items:
             return slow(computation)
-        at = _number(items[-1])
+        at = _to_int(items[-1])
         if at + WORD_BYTES > len(memory):  # It grows, which has a price.
             return slow(computation)
         meter.gas_remaining = left
         items[-1] = int.from_bytes(memory.read_bytes(at, WORD_BYTES), "big")
         return None
 
-    return quick
+    return execute
 
 
-def _mstore(slow: Any) -> Quick:
+def _build_mstore(slow: Any) -> FastOpcode:
     cost = slow.gas_cost
 
-    def quick(computation: Any) -> object:
+    def execute(computation: Any) -> object:
         meter, items = computation._gas_meter, computation._stack.values
         memory = computation._memory
         left = meter.gas_remaining - cost
         if left < 0 or len(items) < 2:  # noqa: PLR2004 - what it takes
             return slow(computation)
-        at = _number(items[-1])
+        at = _to_int(items[-1])
         held = memory._bytes
         if at + WORD_BYTES > len(held):  # It grows, which has a price.
             size = (at + 2 * WORD_BYTES - 1) // WORD_BYTES * WORD_BYTES
             left -= _memory_gas(size) - _memory_gas(len(held))
-            if left < 0 or size > MAX_QUICK_BYTES:
+            if left < 0 or size > MAX_FAST_MEMORY_BYTES:
                 return slow(computation)
             memory.extend(at, WORD_BYTES)
             held = memory._bytes
         meter.gas_remaining = left
         items.pop()
-        held[at : at + WORD_BYTES] = _number(items.pop()).to_bytes(WORD_BYTES, "big")
+        held[at : at + WORD_BYTES] = _to_int(items.pop()).to_bytes(WORD_BYTES, "big")
         return None
 
-    return quick
+    return execute
 
 
-def _calldataload(slow: Any) -> Quick:
+def _build_calldataload(slow: Any) -> FastOpcode:
     cost = slow.gas_cost
 
-    def quick(computation: Any) -> object:
+    def execute(computation: Any) -> object:
         meter, items = computation._gas_meter, computation._stack.values
         left = meter.gas_remaining - cost
         if left < 0 or not items:
             return slow(computation)
         meter.gas_remaining = left
-        at = _number(items[-1])
+        at = _to_int(items[-1])
         word = bytes(computation.msg.data[at : at + WORD_BYTES])
         items[-1] = int.from_bytes(word.ljust(WORD_BYTES, b"\0"), "big")
         return None
 
-    return quick
+    return execute
 
 
-def _sha3(slow: Any) -> Quick:
+def _build_sha3(slow: Any) -> FastOpcode:
     cost = slow.gas_cost
 
-    def quick(computation: Any) -> object:
+    def execute(computation: Any) -> object:
         meter, items = computation._gas_meter, computation._stack.values
         memory = computation._memory
         if len(items) < 2:  # noqa: PLR2004 - what it takes
             return slow(computation)
-        at, size = _number(items[-1]), _number(items[-2])
+        at, size = _to_int(items[-1]), _to_int(items[-2])
         left = meter.gas_remaining - cost - GAS_SHA3WORD * ((size + WORD_BYTES - 1) // WORD_BYTES)
         if left < 0 or at + size > len(memory):  # It grows, which has a price.
             return slow(computation)
@@ -361,4 +361,4 @@ def _sha3(slow: Any) -> Quick:
         items[-1] = keccak(memory.read_bytes(at, size))
         return None
 
-    return quick
+    return execute

@@ -37,11 +37,11 @@ from rlp.sedes.serializable import make_immutable
 if TYPE_CHECKING:
     from eth.abc import BlockHeaderAPI, ChainDatabaseAPI, ReceiptAPI
 
-REMEMBERED = ("_cached_rlp", "_hash_cache", "_hash")
+CACHED_ATTRIBUTES = ("_cached_rlp", "_hash_cache", "_hash")
 """What an object remembers of its fields."""
 
 
-def _changed(original: Any, changes: dict[str, Any]) -> Any:  # noqa: ANN401 - an `rlp.Serializable`
+def _copy_with(original: Any, changes: dict[str, Any]) -> Any:  # noqa: ANN401 - an `rlp.Serializable`
     """Return a copy with other values in some fields.
 
     Raises: TypeError: there is no such field.
@@ -53,7 +53,7 @@ def _changed(original: Any, changes: dict[str, Any]) -> Any:  # noqa: ANN401 - a
         raise TypeError(f"{type(original).__name__} has no field {', '.join(sorted(unknown))}")
     made = object.__new__(type(original))
     vars(made).update(vars(original))
-    for name in REMEMBERED:
+    for name in CACHED_ATTRIBUTES:
         vars(made).pop(name, None)
     for name, value in changes.items():
         vars(made)[attributes[name]] = make_immutable(value)
@@ -68,7 +68,7 @@ class CancunHeader(of_cancun.CancunBlockHeader):
 
         Raises: TypeError: there is no such field.
         """
-        changed: Self = _changed(self, changes)
+        changed: Self = _copy_with(self, changes)
         return changed
 
 
@@ -80,7 +80,7 @@ class PragueHeader(of_prague.PragueBlockHeader):
 
         Raises: TypeError: there is no such field.
         """
-        changed: Self = _changed(self, changes)
+        changed: Self = _copy_with(self, changes)
         return changed
 
 
@@ -95,7 +95,7 @@ class AgentBlock(of_cancun.CancunBlock):
 
         Raises: TypeError: there is no such field.
         """
-        changed: Self = _changed(self, changes)
+        changed: Self = _copy_with(self, changes)
         changed.block_requests = []
         if "header" in changes:
             changed.bloom_filter = BloomFilter(changed.header.bloom)
@@ -118,32 +118,32 @@ class PragueBlock(AgentBlock, of_prague.PragueBlock):
     fields = [("header", PragueHeader), *of_prague.PragueBlock._meta.fields[1:]]  # noqa: SLF001, RUF012 - rlp's way
 
 
-def cancun_header_after(
+def build_cancun_header(
     parent: BlockHeaderAPI | None,
     **told: Any,  # noqa: ANN401 - py-evm's
 ) -> BlockHeaderAPI:
     """Return the header that follows a parent, or a genesis one."""
-    if parent is not None and not told and _is_like(parent, CancunHeader):
-        return _following(CancunHeader, parent, calc_excess_blob_gas_cancun(parent))
+    if parent is not None and not told and _has_same_fields(parent, CancunHeader):
+        return _derive_header(CancunHeader, parent, calc_excess_blob_gas_cancun(parent))
     return CancunHeader(**create_cancun_header_from_parent(parent, **told).as_dict())
 
 
-def prague_header_after(
+def build_prague_header(
     parent: BlockHeaderAPI | None,
     **told: Any,  # noqa: ANN401 - py-evm's
 ) -> BlockHeaderAPI:
     """Return the header that follows a parent, or a genesis one."""
-    if parent is not None and not told and _is_like(parent, PragueHeader):
+    if parent is not None and not told and _has_same_fields(parent, PragueHeader):
         excess = calc_excess_blob_gas_prague(parent)
-        return _following(PragueHeader, parent, excess, requests_hash=EMPTY_SHA256)
+        return _derive_header(PragueHeader, parent, excess, requests_hash=EMPTY_SHA256)
     return PragueHeader(**create_prague_header_from_parent(parent, **told).as_dict())
 
 
-def _is_like(header: Any, header_class: Any) -> bool:  # noqa: ANN401 - `rlp.Serializable`s
+def _has_same_fields(header: Any, header_class: Any) -> bool:  # noqa: ANN401 - `rlp.Serializable`s
     return len(header) == len(header_class._meta.fields)  # noqa: SLF001 - where rlp says what the fields are
 
 
-def _following(
+def _derive_header(
     header_class: type[CancunHeader | PragueHeader],
     parent: BlockHeaderAPI,
     excess_blob_gas: int,

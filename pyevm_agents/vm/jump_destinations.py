@@ -17,7 +17,7 @@ REMEMBERED_CODES = 1_024
 more of them one after the other pays for a cold account each (EIP-2929), 2.7 million gas."""
 
 
-class Jumps:
+class JumpDestinations:
     """Where jumps may lead in a code, as far as somebody has asked."""
 
     __slots__ = ("_at", "_code", "_is_destination", "known")
@@ -32,18 +32,18 @@ class Jumps:
         self.known: set[int] = set()
         """Destinations that somebody has asked for."""
 
-    def may_lead_to(self, position: int) -> bool:
+    def is_valid(self, position: int) -> bool:
         """Whether a position holds a JUMPDEST that is no data of a PUSH."""
         if not 0 <= position < len(self._code):
             return False
         if position >= self._at:
-            self._sweep(position)
+            self._scan_to(position)
         if not self._is_destination[position]:
             return False
         self.known.add(position)
         return True
 
-    def _sweep(self, position: int) -> None:
+    def _scan_to(self, position: int) -> None:
         code, found, at = self._code, self._is_destination, self._at
         while at <= position:
             opcode = code[at]
@@ -63,15 +63,15 @@ class AgentCode(CodeStream):
     def __init__(self, code: bytes) -> None:
         """Begin with what earlier calls of the same code have found out."""
         super().__init__(code)
-        self._jumps = jumps_of(code)
+        self._jumps = get_jump_destinations(code)
         self.valid_positions = self._jumps.known
 
     def is_valid_opcode(self, position: int) -> bool:
         """Whether a jump may lead to a position, which py-evm has found to hold a JUMPDEST."""
-        return self._jumps.may_lead_to(position)
+        return self._jumps.is_valid(position)
 
 
 @lru_cache(REMEMBERED_CODES)
-def jumps_of(code: bytes) -> Jumps:
+def get_jump_destinations(code: bytes) -> JumpDestinations:
     """Return what is known of a code's jumps."""
-    return Jumps(code)
+    return JumpDestinations(code)

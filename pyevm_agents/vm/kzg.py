@@ -38,12 +38,12 @@ CELLS = 128
 
 
 @cache
-def trusted_setup() -> object:
+def get_trusted_setup() -> object:
     """Return Ethereum's trusted setup: a constant, read when it is first needed (3 s)."""
     return ckzg.load_trusted_setup(TRUSTED_SETUP_PATH, 0)
 
 
-def versioned_hash(commitment: bytes) -> bytes:
+def kzg_to_versioned_hash(commitment: bytes) -> bytes:
     """Return the hash by which a transaction names a blob."""
     return VERSIONED_HASH_VERSION_KZG + sha256(commitment).digest()[1:]
 
@@ -59,10 +59,10 @@ def point_evaluation(computation: ComputationAPI) -> ComputationAPI:
     if len(data) != INPUT_BYTES:
         raise VMError(f"Point evaluation of {len(data)} bytes, not {INPUT_BYTES}.")
     z, y, commitment, proof = data[32:64], data[64:96], data[96:144], data[144:]
-    if versioned_hash(commitment) != data[:32]:
+    if kzg_to_versioned_hash(commitment) != data[:32]:
         raise VMError("Point evaluation commitment does not match versioned hash.")
     try:
-        is_proved = ckzg.verify_kzg_proof(commitment, z, y, proof, trusted_setup())
+        is_proved = ckzg.verify_kzg_proof(commitment, z, y, proof, get_trusted_setup())
     except RuntimeError as error:  # A number or a point that is none.
         raise VMError(f"Point evaluation KZG proof verification failed: {error}") from error
     if not is_proved:
@@ -71,11 +71,11 @@ def point_evaluation(computation: ComputationAPI) -> ComputationAPI:
     return computation
 
 
-def are_proved(
+def has_valid_proofs(
     blobs: Sequence[bytes], commitments: Sequence[bytes], proofs: Sequence[bytes]
 ) -> bool:
     """Whether blobs are those of their commitments, by a proof a blob or by one a cell."""
-    setup = trusted_setup()
+    setup = get_trusted_setup()
     try:
         if len(proofs) == len(blobs):
             return bool(

@@ -2,7 +2,7 @@
 
 The executor reads each tool's name, description and parameters in every step of an agent: 45 reads
 in five steps with three tools, half of the time that such a run takes. Most tools return constants.
-A read that ran to its end and executed nothing but instructions of `PURE` is a function of code and
+A read that ran to its end and executed nothing but `PURE_OPCODES` is a function of code and
 calldata: with any gas that is enough, it uses the same gas and returns the same.
 
 No rule knows of it: gas, output and every access are as if the read were executed. A tracer, which
@@ -31,7 +31,7 @@ REMEMBERED_READS = 1_024
 """Each holds the code, at most 24 KiB, and what it returned, at most `MAX_METADATA_BYTES`: of more
 the executor takes nothing."""
 
-PURE = frozenset(
+PURE_OPCODES = frozenset(
     {
         *(op.STOP, op.ADD, op.MUL, op.SUB, op.DIV, op.SDIV, op.MOD, op.SMOD, op.ADDMOD, op.MULMOD),
         *(op.EXP, op.SIGNEXTEND, op.LT, op.GT, op.SLT, op.SGT, op.EQ, op.ISZERO, op.AND, op.OR),
@@ -49,17 +49,17 @@ or children always has of these two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PureRead:
+class CachedRead:
     """What a read comes to."""
 
     used_gas: int
     output: bytes
 
 
-_reads: LRU[tuple[bytes, bytes], PureRead] = LRU(REMEMBERED_READS)
+_cache: LRU[tuple[bytes, bytes], CachedRead] = LRU(REMEMBERED_READS)
 
 
-def is_read(message: MessageAPI, precompiles: Container[Address]) -> bool:
+def is_metadata_read(message: MessageAPI, precompiles: Container[Address]) -> bool:
     """Whether a message is a read of the executor's that code answers.
 
     What a tool calls with DELEGATECALL for its answer looks the same, and may be remembered too.
@@ -73,25 +73,32 @@ def is_read(message: MessageAPI, precompiles: Container[Address]) -> bool:
     )
 
 
-def remembered(message: MessageAPI) -> PureRead | None:
+def get_cached_read(message: MessageAPI) -> CachedRead | None:
     """Return what a read comes to; None where that is not known, or its gas is not enough."""
-    read = _reads.get(_key(message))
+    read = _cache.get(_build_key(message))
     return read if read is not None and read.used_gas <= message.gas else None
 
 
-def remember(message: MessageAPI, computation: ComputationAPI) -> None:
+def put_cached_read(message: MessageAPI, computation: ComputationAPI) -> None:
     """Keep what a read came to, if it was pure and ran to its end."""
     code, is_short = computation.code, len(computation.output) <= MAX_METADATA_BYTES
-    if isinstance(code, WatchedCode) and code.is_pure and is_short and not computation.is_error:
+    if (
+        isinstance(code, PurityTrackingCode)
+        and code.is_pure
+        and is_short
+        and not computation.is_error
+    ):
         used_gas = message.gas - computation.get_gas_remaining()
-        _reads[_key(message)] = PureRead(used_gas=used_gas, output=bytes(computation.output))
+        _cache[_build_key(message)] = CachedRead(
+            used_gas=used_gas, output=bytes(computation.output)
+        )
 
 
-def _key(message: MessageAPI) -> tuple[bytes, bytes]:
+def _build_key(message: MessageAPI) -> tuple[bytes, bytes]:
     return message.code, bytes(message.data)
 
 
-class WatchedCode(AgentCode):
+class PurityTrackingCode(AgentCode):
     """Code that knows whether all that was executed of it is pure."""
 
     __slots__ = ("is_pure",)
@@ -105,7 +112,7 @@ class WatchedCode(AgentCode):
         """Yield instructions as py-evm's own stream does."""
         stream = super().__iter__()
         for opcode in stream:
-            if opcode not in PURE:
+            if opcode not in PURE_OPCODES:
                 self.is_pure = False
                 yield opcode
                 break

@@ -12,7 +12,7 @@ from eth.vm.forks.prague.computation import PragueComputation
 from eth.vm.opcode import as_opcode
 from eth.vm.opcode_values import GAS, SSTORE
 
-from pyevm_agents.vm.fast_opcodes import with_quick
+from pyevm_agents.vm.fast_opcodes import add_fast_opcodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,42 +23,42 @@ STORE_LEAVES_GAS = 2_301
 """What must be left when SSTORE begins. Source: EIP-2200."""
 
 
-class TakesNote(Protocol):
+class GasObserver(Protocol):
     """A computation that knows where gas was looked at."""
 
-    saw_gas: bool
+    executed_gas_opcode: bool
     """Whether GAS was executed."""
 
     least_gas_at_store: int | None
     """The least gas that was left when a SSTORE began; None where none did."""
 
 
-def with_notes(opcodes: dict[int, OpcodeAPI]) -> dict[int, OpcodeAPI]:
-    """Return opcodes whose computations `TakesNote`."""
+def observe_gas(opcodes: dict[int, OpcodeAPI]) -> dict[int, OpcodeAPI]:
+    """Return opcodes whose computations `GasObserver`."""
     return opcodes | {
-        GAS: _preceded(opcodes[GAS], _note_gas),
-        SSTORE: _preceded(opcodes[SSTORE], _note_store),
+        GAS: _wrap_opcode(opcodes[GAS], _note_gas),
+        SSTORE: _wrap_opcode(opcodes[SSTORE], _note_store),
     }
 
 
-def _preceded(opcode: Any, note: Callable[[Any], None]) -> OpcodeAPI:  # noqa: ANN401 - py-evm's fast kind has no type
+def _wrap_opcode(opcode: Any, note: Callable[[Any], None]) -> OpcodeAPI:  # noqa: ANN401 - py-evm's fast kind has no type
     logic = opcode.logic_fn
 
-    def noted(computation: Any) -> None:  # noqa: ANN401 - see `TakesNote`
+    def observe_and_run(computation: Any) -> None:  # noqa: ANN401 - see `GasObserver`
         note(computation)
         logic(computation)
 
-    return as_opcode(noted, opcode.mnemonic, opcode.gas_cost)
+    return as_opcode(observe_and_run, opcode.mnemonic, opcode.gas_cost)
 
 
-def _note_gas(computation: Any) -> None:  # noqa: ANN401 - see `TakesNote`
-    computation.saw_gas = True
+def _note_gas(computation: Any) -> None:  # noqa: ANN401 - see `GasObserver`
+    computation.executed_gas_opcode = True
 
 
-def _note_store(computation: Any) -> None:  # noqa: ANN401 - see `TakesNote`
+def _note_store(computation: Any) -> None:  # noqa: ANN401 - see `GasObserver`
     left, least = computation.get_gas_remaining(), computation.least_gas_at_store
     computation.least_gas_at_store = left if least is None else min(least, left)
 
 
-CANCUN_OPCODES = with_notes(with_quick(CancunComputation.opcodes))
-PRAGUE_OPCODES = with_notes(with_quick(PragueComputation.opcodes))
+CANCUN_OPCODES = observe_gas(add_fast_opcodes(CancunComputation.opcodes))
+PRAGUE_OPCODES = observe_gas(add_fast_opcodes(PragueComputation.opcodes))

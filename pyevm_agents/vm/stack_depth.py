@@ -43,28 +43,28 @@ LEVELS_OF_A_THREAD = 256
 """Calls in calls until the next thread. One may begin deep in a server's own functions."""
 
 
-def at_depth(depth: int, call: Callable[[], T]) -> T:
+def run_at_depth(depth: int, call: Callable[[], T]) -> T:
     """Do a call of the EVM at some depth, in the thread that has room for it; return its result.
 
     Raises: whatever the call raises. EngineFault: the system gives no thread.
     """
     if IS_BOUNDED and depth % LEVELS_OF_A_THREAD == 0:
-        return _in_a_thread(call)
+        return _run_in_thread(call)
     return call()
 
 
-def _in_a_thread(call: Callable[[], T]) -> T:
+def _run_in_thread(call: Callable[[], T]) -> T:
     results: list[T] = []
     errors: list[BaseException] = []
 
-    def work() -> None:
+    def run_call() -> None:
         try:
             results.append(call())
         except BaseException as error:  # noqa: BLE001 - the thread that waits raises it
             errors.append(error)
 
     context = copy_context()
-    thread = threading.Thread(target=context.run, args=(work,), name="deep call", daemon=True)
+    thread = threading.Thread(target=context.run, args=(run_call,), name="deep call", daemon=True)
     try:
         thread.start()
     except RuntimeError as error:
@@ -77,7 +77,7 @@ def _in_a_thread(call: Callable[[], T]) -> T:
     return results[0]
 
 
-def with_calls(computation: ComputationT) -> Iterator[ComputationT]:
+def iter_computations(computation: ComputationT) -> Iterator[ComputationT]:
     """Yield a computation and what it called, but nothing below a failure."""
     pending = [computation]
     while pending:
@@ -87,7 +87,7 @@ def with_calls(computation: ComputationT) -> Iterator[ComputationT]:
             pending += one.children  # type: ignore[arg-type]
 
 
-def touched_accounts(computation: ComputationAPI) -> set[Address]:
+def collect_touched_accounts(computation: ComputationAPI) -> set[Address]:
     """Return the accounts that are to be deleted if they are empty (EIP-161).
 
     What happened below a failure touched nothing, but for the precompile at 3: two clients had it
@@ -106,13 +106,13 @@ def touched_accounts(computation: ComputationAPI) -> set[Address]:
     return touched
 
 
-_starting = threading.Lock()
+_start_lock = threading.Lock()
 
 
 @contextmanager
-def stacks_of(stack_bytes: int) -> Iterator[None]:
+def thread_stack_size(stack_bytes: int) -> Iterator[None]:
     """Give threads that are started meanwhile a stack of this size; nobody else starts one deep."""
-    with _starting:
+    with _start_lock:
         before = threading.stack_size(stack_bytes)
         try:
             yield
@@ -125,5 +125,5 @@ def start_thread(run: Callable[[], object], *, name: str, stack_bytes: int) -> N
 
     Raises: RuntimeError: the system gives no thread.
     """
-    with stacks_of(stack_bytes):
+    with thread_stack_size(stack_bytes):
         threading.Thread(target=run, name=name, daemon=True).start()

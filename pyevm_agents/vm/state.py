@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI, SignedTransactionAPI, TransactionContextAPI
 
 
-class NotShortError(Exception):
+class NestedCallError(Exception):
     """A call that was to be short calls others. No `VMError`: it leaves py-evm uncaught."""
 
 
-class RunWatcher(Protocol):
+class ExecutionListener(Protocol):
     """Who is told how transactions and calls proceed, in the thread that executes them."""
 
-    def transaction_begins(self, transaction: SignedTransactionAPI) -> None:
+    def on_transaction_start(self, transaction: SignedTransactionAPI) -> None:
         """Take note that a transaction, or a call in the form of one, begins."""
 
-    def call_returned(self, caller: ComputationAPI, call: ComputationAPI) -> None:
+    def on_call_end(self, caller: ComputationAPI, call: ComputationAPI) -> None:
         """Take note that a contract's call has returned to it."""
 
-    def transaction_ended(self, computation: ComputationAPI) -> None:
+    def on_transaction_end(self, computation: ComputationAPI) -> None:
         """Take note of how it ended."""
 
 
@@ -34,11 +34,11 @@ class WatchedState(CancunState):
     logger = get_extended_debug_logger("eth.vm.state.AgentState")
     """py-evm's looks its logger up, under a lock, each time that there may be something to log."""
 
-    watcher: RunWatcher | None = None
+    listener: ExecutionListener | None = None
     """Who is told how transactions proceed; the same for all states of a chain."""
 
-    calls_nobody: bool = False
-    """Whether code that calls, or creates, is given up: `NotShortError`."""
+    forbids_nested_calls: bool = False
+    """Whether code that calls, or creates, is given up: `NestedCallError`."""
 
     shown_base_fee_wei: int | None = None
     """What BASEFEE gives in a block that asks for no fee; None for the block's own."""
@@ -52,18 +52,18 @@ class WatchedState(CancunState):
     shown_blob_hashes: tuple[bytes, ...] = ()
     """What BLOBHASH gives a call; a blob transaction has its own."""
 
-    _kept: tuple[TransactionContextAPI | None, int] = (None, 0)
+    _retained_bytes: tuple[TransactionContextAPI | None, int] = (None, 0)
     """A transaction, and the bytes of its calls' data that are kept."""
 
-    def may_keep(
+    def try_reserve_bytes(
         self, size_bytes: int, transaction: TransactionContextAPI, *, most_bytes: int
     ) -> bool:
         """Whether so much more of a transaction's calls is kept; if so, it counts from now on."""
-        before, kept_bytes = self._kept
+        before, kept_bytes = self._retained_bytes
         kept_bytes = size_bytes + (kept_bytes if before is transaction else 0)
         if kept_bytes > most_bytes:
             return False
-        self._kept = (transaction, kept_bytes)
+        self._retained_bytes = (transaction, kept_bytes)
         return True
 
     @property

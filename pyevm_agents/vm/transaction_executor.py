@@ -19,7 +19,7 @@ from eth.vm.forks.spurious_dragon.state import SpuriousDragonTransactionExecutor
 from eth.vm.message import Message
 from eth_utils import ValidationError
 
-from pyevm_agents.vm.stack_depth import touched_accounts
+from pyevm_agents.vm.stack_depth import collect_touched_accounts
 from pyevm_agents.vm.state import WatchedState
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class AgentTransactionExecutor(CancunTransactionExecutor):
         # Past py-evm's own rule of EIP-161, which is the one of its base that recurses.
         settle = super(SpuriousDragonTransactionExecutor, self).finalize_computation
         computation = settle(transaction, computation)
-        for account in sorted(touched_accounts(computation)):
+        for account in sorted(collect_touched_accounts(computation)):
             if state.account_exists(account) and state.account_is_empty(account):
                 state.delete_account(account)
         return computation
@@ -75,17 +75,17 @@ class AgentTransactionExecutor(CancunTransactionExecutor):
         self, message: MessageAPI, transaction: SignedTransactionAPI
     ) -> ComputationAPI:
         """Execute a transaction's message; tell who watches."""
-        watcher = self.vm_state.watcher if isinstance(self.vm_state, WatchedState) else None
+        watcher = self.vm_state.listener if isinstance(self.vm_state, WatchedState) else None
         if watcher is None:
             return super().build_computation(message, transaction)
-        watcher.transaction_begins(transaction)
+        watcher.on_transaction_start(transaction)
         computation = super().build_computation(message, transaction)
-        watcher.transaction_ended(computation)
+        watcher.on_transaction_end(computation)
         return computation
 
     def build_evm_message(self, transaction: SignedTransactionAPI) -> MessageAPI:
         """Take a transaction's fees and nonce from its sender; return the message that it is."""
-        return evm_message(self, transaction)
+        return build_message(self, transaction)
 
 
 class PragueAgentTransactionExecutor(AgentTransactionExecutor, PragueTransactionExecutor):
@@ -117,7 +117,7 @@ class PragueAgentTransactionExecutor(AgentTransactionExecutor, PragueTransaction
         return code, delegate
 
 
-def evm_message(
+def build_message(
     executor: CancunTransactionExecutor, transaction: SignedTransactionAPI
 ) -> MessageAPI:
     """Take a transaction's fees and nonce from its sender; return the message that it is.

@@ -21,14 +21,14 @@ from eth.vm.forks.prague.constants import (
 from eth.vm.forks.prague.state import PragueState
 from eth_utils import ValidationError
 
-from pyevm_agents.state import StateAccountDB, list_root
+from pyevm_agents.state import StateAccountDB, compute_list_root
 from pyevm_agents.vm.computation import AgentComputation, PragueAgentComputation
 from pyevm_agents.vm.headers import (
     AgentBlock,
     CancunBlock,
     PragueBlock,
-    cancun_header_after,
-    prague_header_after,
+    build_cancun_header,
+    build_prague_header,
 )
 from pyevm_agents.vm.state import WatchedState
 from pyevm_agents.vm.transaction_executor import (
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         WithdrawalAPI,
     )
 
-    Watch = Callable[[SignedTransactionAPI, ReceiptAPI, ComputationAPI], None]
+    OnTransaction = Callable[[SignedTransactionAPI, ReceiptAPI, ComputationAPI], None]
 
 
 class AgentState(WatchedState):
@@ -89,7 +89,7 @@ class PragueAgentState(AgentState, PragueState):
 class WatchedVM(FrontierVM):
     """What every VM of a `Chain` adds to its fork's."""
 
-    watch: Watch | None = None
+    on_transaction: OnTransaction | None = None
     """Is told of each transaction as it ends: a block's import keeps no computation."""
 
     is_own_block: bool = False
@@ -131,8 +131,8 @@ class WatchedVM(FrontierVM):
                 f"{self.chain_context.chain_id}"
             )
         receipt, computation = super().apply_transaction(header, transaction)
-        if self.watch is not None:
-            self.watch(transaction, receipt, computation)
+        if self.on_transaction is not None:
+            self.on_transaction(transaction, receipt, computation)
         return receipt, computation
 
 
@@ -145,7 +145,7 @@ class AgentVM(WatchedVM, CancunVM):
     consensus_class = NoProofConsensus
     block_class = CancunBlock
     _state_class = AgentState
-    create_header_from_parent = staticmethod(cancun_header_after)
+    create_header_from_parent = staticmethod(build_cancun_header)
 
     def block_preprocessing(self, block: BlockAPI) -> None:
         """Do what a block does before its transactions: as py-evm, where a call can do it too."""
@@ -168,8 +168,8 @@ class AgentVM(WatchedVM, CancunVM):
             )
         nodes: dict[bytes, bytes] = {}
         roots = {
-            "transaction_root": list_root([one.encode() for one in transactions], nodes),
-            "receipt_root": list_root([one.encode() for one in receipts], nodes),
+            "transaction_root": compute_list_root([one.encode() for one in transactions], nodes),
+            "receipt_root": compute_list_root([one.encode() for one in receipts], nodes),
         }
         self.chaindb.persist_trie_data_dict(nodes)  # type: ignore[arg-type]
         block = base_block.copy(transactions=transactions, header=new_header.copy(**roots))
@@ -183,4 +183,4 @@ class PragueAgentVM(AgentVM, PragueVM):
 
     block_class = PragueBlock
     _state_class = PragueAgentState
-    create_header_from_parent = staticmethod(prague_header_after)
+    create_header_from_parent = staticmethod(build_prague_header)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.task_bench import TaskBench
-from pyevm_agents.devnet.chain import funded_chain, model_profile
+from pyevm_agents.devnet.chain import build_model_profile, create_funded_chain
 from pyevm_agents.models import ScriptedModel
 
 if TYPE_CHECKING:
@@ -26,6 +26,6 @@ def play(vocabulary: Vocabulary) -> Callable[..., TaskRun]:
     def run(task: Task, *steps: Step) -> TaskRun:
         model = ScriptedModel(steps, vocabulary=vocabulary)
         facts = model.profile_facts
-        return TaskBench(funded_chain(model, facts, model_profile(facts))).run(task)
+        return TaskBench(create_funded_chain(model, facts, build_model_profile(facts))).run(task)
 
     return run

@@ -27,7 +27,7 @@ from benchmarks.task_bench import TaskBench, TaskRun
 from benchmarks.task_files import write_tasks
 from benchmarks.task_marks import Marks
 from pyevm_agents.errors import EngineFault
-from pyevm_agents.models.gguf.files import default_model_path
+from pyevm_agents.models.gguf.files import find_default_model
 from tests.benchmarks.sample_tasks import (
     ACTS,
     ACTS_TWICE,
@@ -273,7 +273,7 @@ def test_an_adapter_that_nobody_has_is_named_before_anything_is_run(
     tasks: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["--tasks", str(tasks), "--compare", "right", "adapter", "--model"]
-    assert agent_accuracy.main([*arguments, str(default_model_path())]) == 2
+    assert agent_accuracy.main([*arguments, str(find_default_model())]) == 2
     said = capsys.readouterr()
     assert "name one by --adapter FILE" in " ".join(said.err.split())
     assert said.out == ""

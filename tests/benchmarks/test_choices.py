@@ -9,16 +9,16 @@ import pytest
 from benchmarks.choices import Case, cases, default_guide, measure
 
 if TYPE_CHECKING:
-    from pyevm_agents.models.decoding.guided import Guide
+    from pyevm_agents.models.decoding.guided import GuidedDecoder
 
 
 @pytest.fixture(scope="module")
-def guide() -> Guide:
+def guide() -> GuidedDecoder:
     return default_guide()
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
-def test_every_case_has_choices(guide: Guide, case: Case) -> None:
+def test_every_case_has_choices(guide: GuidedDecoder, case: Case) -> None:
     compiled_ms, choices_ms = measure(guide, case)
     assert compiled_ms > 0
     assert len(choices_ms) > 10

@@ -11,7 +11,7 @@ from eth_typing import Address
 from benchmarks.random_choice import RandomChoice, random_model
 from precompiles.abi import ParamDescription, ParamType, ToolUse
 from precompiles.address_handles import AddressBook
-from precompiles.grammar import agent_grammar
+from precompiles.grammar import build_grammar
 from precompiles.language_model import GenerationRequest, Segment
 from precompiles.react import parse
 from precompiles.tool_metadata import Tool
@@ -49,7 +49,7 @@ def request(
     return GenerationRequest(
         segments=(Segment(text=str(number)),),
         prompt_tokens=(number,),
-        grammar=agent_grammar(tools, handles),
+        grammar=build_grammar(tools, handles),
         max_tokens=10_000,
     )
 

@@ -107,7 +107,7 @@ def test_a_generation_that_differs_is_found(ran: soak.Options, tmp_path: Path) -
 )
 def test_each_circumstance_compares_something(bench: Bench, name: str) -> None:
     it = case(bench.model, bench.profile, 2, KINDS.index("call"))
-    reference = bench.model.reference(it.request)
+    reference = bench.model.generate_reference(it.request)
     pairs = CIRCUMSTANCES[name][1](bench, it, random.Random(1))  # noqa: S311 - by its seed
     assert pairs
     for request, generation in pairs:

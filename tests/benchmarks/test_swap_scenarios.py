@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.contenders import Player
 from benchmarks.swap_scenarios import SwapBench
-from pyevm_agents.devnet.chain import funded_chain, model_profile
+from pyevm_agents.devnet.chain import build_model_profile, create_funded_chain
 from pyevm_agents.models import ScriptedModel
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Stage:
         self.player = Player()
         model = ScriptedModel(self.player, vocabulary=vocabulary)
         facts = model.profile_facts
-        self.bench = SwapBench(funded_chain(model, facts, model_profile(facts)))
+        self.bench = SwapBench(create_funded_chain(model, facts, build_model_profile(facts)))
 
     def task(self, index: int) -> Task:
         return self.bench.scenarios[index].task

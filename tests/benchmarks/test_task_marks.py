@@ -14,7 +14,7 @@ from benchmarks.contenders import Player
 from benchmarks.task_bench import TaskBench
 from benchmarks.task_marks import is_word_of, marks_of, right_ledger
 from precompiles.react import GrammarViolationError
-from pyevm_agents.devnet.chain import funded_chain, model_profile
+from pyevm_agents.devnet.chain import build_model_profile, create_funded_chain
 from pyevm_agents.errors import GrammarError
 from pyevm_agents.models import ScriptedModel, answer, use
 from tests.benchmarks import sample_tasks as tasks
@@ -275,7 +275,7 @@ def test_nothing_is_left_for_the_next_task(vocabulary: Vocabulary) -> None:
     player = Player()
     model = ScriptedModel(player, vocabulary=vocabulary)
     facts = model.profile_facts
-    chain = funded_chain(model, facts, model_profile(facts))
+    chain = create_funded_chain(model, facts, build_model_profile(facts))
     bench = TaskBench(chain)
     root = chain.head.state_root
     for task in (tasks.ACTS, tasks.LOOKS_ACTS_LOOKS, tasks.ACTS):
@@ -328,7 +328,9 @@ def test_words_that_no_grammar_holds_do_not_encode(
 
     monkeypatch.setattr(model, "generate", fails)
     facts = model.profile_facts
-    done = TaskBench(funded_chain(model, facts, model_profile(facts))).run(tasks.INJECTED)
+    done = TaskBench(create_funded_chain(model, facts, build_model_profile(facts))).run(
+        tasks.INJECTED
+    )
     marks = marks_of(tasks.INJECTED, done)
     assert done.run.failure == f"{type(error).__name__}: {str(error).splitlines()[0]}"
     assert not marks.encodes

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_abi import decode, encode
 
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.recordings import record_state
-from pyevm_agents.recordings.bundled import shipped_fixture
+from pyevm_agents.recordings.bundled import load_bundled_fixture
 from tests.clients.anvil_node import running_anvil
 from tests.contracts.artifact_files import artifact_file
 from tests.contracts.recorded_steps import exported, record_argument
@@ -88,10 +88,10 @@ def test_a_script_does_on_anvil_what_it_does_here(anvil: RunningNode) -> None:
     sent = ours.ask("eth_sendTransaction", ours.instruction())
     here = ours.ask("eth_getTransactionReceipt", sent)
     put(anvil, "ScriptedAgentExecutor")
-    usdc, contract = ours.wallet.tokens["USDC"], artifact("ScriptedAgentExecutor")
+    usdc, contract = ours.wallet.tokens["USDC"], load_artifact("ScriptedAgentExecutor")
     arguments = encode(["address", "uint256"], [usdc, 10])
-    tell(anvil, contract.call("use", "DeployTool", arguments, "Deposit."))
-    tell(anvil, contract.call("answer", "Done.", ""))
+    tell(anvil, contract.encode_call("use", "DeployTool", arguments, "Deposit."))
+    tell(anvil, contract.encode_call("answer", "Done.", ""))
 
     chain = ours.node.chain
     blocks = [chain.block(number) for number in range(1, chain.head.block_number + 1)]
@@ -103,7 +103,7 @@ def test_a_script_does_on_anvil_what_it_does_here(anvil: RunningNode) -> None:
     assert logs_of(there) == logs_of(here)
     assert answer_in(there) == "Done."
     require_state(anvil, record_state(ours.node.chain))
-    assert read(anvil, contract.call("assertDone")) == "0x"
+    assert read(anvil, contract.encode_call("assertDone")) == "0x"
     ours.node.close()
 
 
@@ -132,13 +132,13 @@ def require_state(node: RunningNode, accounts: Mapping[Address, GenesisAccount])
 
 def test_a_recorded_run_does_on_anvil_what_the_real_model_did(anvil: RunningNode) -> None:
     replay = exported("wallet")
-    fixture = shipped_fixture("wallet")
+    fixture = load_bundled_fixture("wallet")
     for address, account in fixture.pre.items():
         put_account(anvil, "0x" + address.hex(), account)
     put(anvil, "ReplayAgentExecutor")
-    contract = artifact("ReplayAgentExecutor")
+    contract = load_artifact("ReplayAgentExecutor")
     for step in replay["steps"]:
-        tell(anvil, contract.call("record", record_argument(step)))
+        tell(anvil, contract.encode_call("record", record_argument(step)))
 
     receipts = [
         repeat(anvil, transaction.encode())
@@ -152,8 +152,10 @@ def test_a_recorded_run_does_on_anvil_what_the_real_model_did(anvil: RunningNode
     ]
     require_state(anvil, fixture.post)
     gas = sum(step["promptGas"] + step["outputGas"] for step in replay["steps"])
-    assert int(read(anvil, contract.call("inferenceGas")), 16) == replay["inferenceGas"] == gas
-    assert read(anvil, contract.call("assertDone")) == "0x"
+    assert (
+        int(read(anvil, contract.encode_call("inferenceGas")), 16) == replay["inferenceGas"] == gas
+    )
+    assert read(anvil, contract.encode_call("assertDone")) == "0x"
 
 
 def test_on_our_own_node_the_precompile_answers_before_any_code() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.wallet_demo import BASE_PROMPT
 from tests.clients.foundry_project import FIRST_KEY, FailedError, Foundry
 from tests.clients.stories import (
@@ -39,7 +39,7 @@ def cast(node: RunningNode, tmp_path: Path) -> Foundry:
 
 def create(cast: Foundry, name: str, signature: str = "", *arguments: object) -> str:
     """Deploy a contract of ours as `cast send --create` does; return its address."""
-    code = "0x" + artifact(name).bytecode.hex()
+    code = "0x" + load_artifact(name).bytecode.hex()
     told = [signature, *arguments] if signature else []
     sent = cast.json("send", "--json", "--private-key", FIRST_KEY, "--create", code, *told)
     assert sent["status"] == "0x1"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from eth_utils import to_checksum_address
 
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from tests.clients.running_node import RunningNode
 from tests.clients.stories import FIRST, MICRO_USDC
 from tests.clients.thinking import STEPS, ThinkingNode, thinking_node
@@ -41,7 +41,7 @@ def node(thinking: ThinkingNode) -> RunningNode:
 def require_one_run(thinking: ThinkingNode) -> None:
     """Require one deposit, and that no step was thought about twice."""
     assert len(thinking.model.asked) == len(STEPS)
-    assert thinking.wallet.balances()["pool"]["USDC"] == (500 + 10) * MICRO_USDC
+    assert thinking.wallet.read_balances()["pool"]["USDC"] == (500 + 10) * MICRO_USDC
 
 
 def test_a_fault_is_told_once_however_often_viem_asks(
@@ -94,7 +94,7 @@ def test_web3_sends_and_waits(thinking: ThinkingNode, estimates: bool) -> None:
     web3 = pytest.importorskip("web3")
     w3 = web3.Web3(web3.HTTPProvider(thinking.url))
     w3.eth.default_account = FIRST
-    abi = list(artifact("WalletAgent").abi)
+    abi = list(load_artifact("WalletAgent").abi)
     agent = w3.eth.contract(to_checksum_address(thinking.agent), abi=abi)
     thinking.model.seconds = STEP_SECONDS
     begun = time.monotonic()

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, model_profile
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, build_model_profile
 from pyevm_agents.devnet.wallet_demo import WalletDemo
 from pyevm_agents.errors import EngineFault
-from pyevm_agents.models import RememberingModel, ScriptedModel, SwitchedModel, answer, use
+from pyevm_agents.models import CachingModel, ScriptedModel, SwappableModel, answer, use
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
-from pyevm_agents.node.keys import derived_keys
-from pyevm_agents.rpc.methods.registry import node_service
+from pyevm_agents.node.keys import derive_keys
+from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.server import Server, ServerOptions
 
 if TYPE_CHECKING:
@@ -81,12 +81,12 @@ def thinking_node(vocabulary: Vocabulary) -> Iterator[ThinkingNode]:
     """Run a node in this process, as `pyevm-agents node` makes it."""
     model = Thinking(ScriptedModel(STEPS, vocabulary=vocabulary))
     facts = vocabulary.profile_facts
-    profile = model_profile(facts)
-    remembering = RememberingModel(model, digest=facts.digest, fingerprint=facts.fingerprint)
-    keys = Keys(derived_keys(DEFAULT_MNEMONIC, 2))
+    profile = build_model_profile(facts)
+    remembering = CachingModel(model, digest=facts.digest, fingerprint=facts.fingerprint)
+    keys = Keys(derive_keys(DEFAULT_MNEMONIC, 2))
     chain = Chain(
         ChainConfig(models=(profile,), profile_fingerprint=facts.fingerprint),
-        {profile.name: SwitchedModel(remembering)},
+        {profile.name: SwappableModel(remembering)},
         accounts={one: GenesisAccount(balance_wei=10**22) for one in keys.addresses},
     )
     assert keys.addresses[0] == DEVELOPMENT_ADDRESS
@@ -104,10 +104,10 @@ def _served(node: Node) -> Iterator[str]:
     found: list[tuple[asyncio.AbstractEventLoop, Server]] = []
 
     async def serve() -> None:
-        async with Server(node_service(node), ServerOptions(port=0)) as server:
+        async with Server(build_node_service(node), ServerOptions(port=0)) as server:
             found.append((asyncio.get_running_loop(), server))
             is_up.set()
-            await server.stopped()
+            await server.wait_stopped()
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()

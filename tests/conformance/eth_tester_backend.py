@@ -21,9 +21,9 @@ from eth_utils import to_canonical_address, to_hex
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.node import Keys, Mining, Node
+from pyevm_agents.node import Keys, MiningMode, Node
 from pyevm_agents.rpc.errors import EXECUTION_REVERTED, RpcError
-from pyevm_agents.rpc.methods.registry import node_service
+from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
 
 GWEI = 10**9
@@ -76,10 +76,10 @@ class NodeBackend(BaseChainBackend):  # type: ignore[misc]  # eth-tester has no 
             base_fee_wei=GWEI,
             genesis_timestamp_seconds=int(time.time()),
         )
-        mining = Mining(is_automatic=False)
+        mining = MiningMode(is_automatic=False)
         node = Node(Chain(config, accounts=accounts), now=time.time, keys=keys, mining=mining)
         self._node, self._session = node, Session("eth-tester")
-        self._service = node_service(node, send_seconds=60)
+        self._service = build_node_service(node, send_seconds=60)
 
     def _ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
         return self._service.call(method, list(params), self._session)
@@ -118,7 +118,7 @@ class NodeBackend(BaseChainBackend):  # type: ignore[misc]  # eth-tester has no 
         self._node.keys = Keys([*self._keys(), PrivateKey(private_key)])
 
     def _keys(self) -> list[PrivateKey]:
-        found = (self._node.keys.key_of(one) for one in self._node.keys.addresses)
+        found = (self._node.keys.get_key(one) for one in self._node.keys.addresses)
         return [key for key in found if key is not None]
 
     def get_nonce(self, account: bytes, block_number: object = "latest") -> int:

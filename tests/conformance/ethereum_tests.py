@@ -22,7 +22,7 @@ from precompiles.executor import Executor
 from pyevm_agents.chain import Chain, ForeignRules, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import BlockError
-from pyevm_agents.vm import agent_vm
+from pyevm_agents.vm import build_vm_class
 from tests.byte_model import PROFILE, ByteModel
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def mined(case: Case, vm_class: type[CancunVM]) -> list[Any]:
 
 def agents_vm(fork: Fork) -> type[AgentVM]:
     """Return the VM of a chain with agents."""
-    return agent_vm(executor(), fork=fork)
+    return build_vm_class(executor(), fork=fork)
 
 
 def _account(told: dict[str, Any]) -> GenesisAccount:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import pytest
 
-from pyevm_agents.node import Mining, Node
-from pyevm_agents.rpc.context import Rpc
-from pyevm_agents.rpc.dispatcher import Dispatcher, Work
-from pyevm_agents.rpc.filters import Events
-from pyevm_agents.rpc.methods.registry import all_methods
+from pyevm_agents.node import MiningMode, Node
+from pyevm_agents.rpc.context import RequestContext
+from pyevm_agents.rpc.dispatcher import DeferredResponse, Dispatcher
+from pyevm_agents.rpc.filters import EventSystem
+from pyevm_agents.rpc.methods.registry import collect_methods
 from pyevm_agents.rpc.service import NodeService
 from pyevm_agents.rpc.session import Session
 from tests.conformance.execution_apis import NAME, Case, cases, imported_chain
@@ -33,13 +33,13 @@ CASES = cases(FOLDER)
 def ask() -> Iterator[Ask]:
     """Send bytes to a node that serves the suite's chain, and mines nothing; return its answer."""
     assert FOLDER is not None
-    node = Node(imported_chain(FOLDER), now=lambda: 450.0, mining=Mining(is_automatic=False))
-    rpc = Rpc(node=node, events=Events(node), call_gas=50_000_000)
-    dispatcher = Dispatcher(NodeService(rpc, all_methods(), {}))
+    node = Node(imported_chain(FOLDER), now=lambda: 450.0, mining=MiningMode(is_automatic=False))
+    rpc = RequestContext(node=node, events=EventSystem(node), call_gas=50_000_000)
+    dispatcher = Dispatcher(NodeService(rpc, collect_methods(), {}))
 
     def send(request: bytes) -> dict[str, Any]:
-        answer = dispatcher.begin(request, Session("test"))
-        if isinstance(answer, Work):
+        answer = dispatcher.handle(request, Session("test"))
+        if isinstance(answer, DeferredResponse):
             answer = answer()
         assert answer is not None
         read: dict[str, Any] = orjson.loads(answer)

@@ -17,7 +17,7 @@ from eth_keys.datatypes import PrivateKey
 from eth_utils import event_abi_to_log_topic, function_abi_to_4byte_selector, to_canonical_address
 from eth_utils.abi import collapse_if_tuple, get_abi_input_types
 
-from pyevm_agents.contracts import Artifact, artifact
+from pyevm_agents.contracts import Artifact, load_artifact
 from tests.contracts.artifact_files import ARTIFACT_NAMES
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def declared_errors() -> list[tuple[bytes, str, list[str]]]:
         (bytes.fromhex("08c379a0"), "Error", ["string"]),
     ]
     for name in ARTIFACT_NAMES:
-        for element in artifact(name).abi:
+        for element in load_artifact(name).abi:
             if element["type"] == "error":
                 selector = function_abi_to_4byte_selector(element)
                 found.append((selector, element["name"], get_abi_input_types(element)))
@@ -95,9 +95,9 @@ class Contract:
     address: str
 
     def __call__(self, function: str, *arguments: object, sender: Account = OWNER) -> Any:  # noqa: ANN401 - what Solidity returns
-        data = self.artifact.call(function, *arguments)
+        data = self.artifact.encode_call(function, *arguments)
         output = self.evm.send(self.address, data, sender=sender)
-        return self.artifact.result(function, output) if output else None
+        return self.artifact.decode_result(function, output) if output else None
 
     def events(self, name: str) -> list[dict[str, Any]]:
         """Return the events of that name which this contract logged in the last transaction.
@@ -141,12 +141,12 @@ class Evm:
         return self.last.output
 
     def deploy(self, name: str, *arguments: object, sender: Account = OWNER) -> Contract:
-        contract = artifact(name)
-        self.send(None, contract.creation(*arguments), sender=sender)
+        contract = load_artifact(name)
+        self.send(None, contract.encode_creation(*arguments), sender=sender)
         return self.at(name, "0x" + self.last.msg.storage_address.hex())
 
     def at(self, name: str, address: str) -> Contract:
-        return Contract(self, artifact(name), address)
+        return Contract(self, load_artifact(name), address)
 
 
 def plain_evm() -> Evm:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from click.testing import CliRunner
 
 from pyevm_agents.cli.app import main
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ def exported(fixture: str) -> dict[str, Any]:
 
 def record_argument(step: dict[str, Any]) -> tuple[Any, ...]:
     """Return a step of an export as the ABI's struct, by its names, as ethers and viem do."""
-    abi: Any = artifact("ReplayAgentExecutor").abi
+    abi: Any = load_artifact("ReplayAgentExecutor").abi
     (record,) = (one for one in abi if one.get("name") == "record")
     (struct,) = record["inputs"]
     return _struct(struct["components"], step)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from precompiles.abi import ParamType
 from precompiles.escaping import ADDRESS
-from pyevm_agents.models.fakes.scripted import Step, ToolStep, render
+from pyevm_agents.models.fakes.scripted import Step, ToolStep, render_step
 from tests.byte_model import PROFILE
 
 TALKATIVE = replace(PROFILE, max_output_tokens=8_192)
@@ -105,4 +105,4 @@ def words_of(step: Step, handles: tuple[tuple[str, str], ...]) -> str:
         step = replace(
             step, arguments={name: spoken(value) for name, value in step.arguments.items()}
         )
-    return render(step, handles)
+    return render_step(step, handles)

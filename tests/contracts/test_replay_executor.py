@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from precompiles.escaping import ADDRESS
 from precompiles.react import GrammarViolationError
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.models import answer, use
 from tests.contracts.plain_evm import ZERO, RevertedError, decode_error, reverts, text_input
 from tests.contracts.recorded_steps import exported, record_argument
@@ -235,7 +235,7 @@ class Elsewhere:
     def request(self, texts: tuple[str, ...]) -> bytes:
         base_prompt, prompt, result = texts
         arguments = ("bytes", base_prompt, self.tools, [REASONING, ""], [result, ""], prompt)
-        return artifact("IERCAgentExecutor").call("runNextIteration", *arguments)
+        return load_artifact("IERCAgentExecutor").encode_call("runNextIteration", *arguments)
 
 
 @pytest.fixture
@@ -269,7 +269,7 @@ def require_same_words(chain: Elsewhere, texts: tuple[str, str, str], step: Step
         reject()
     before = chain.bench.chain.snapshot()
     record = recorded_step(texts, chain.tools, recorded.output)
-    call = artifact("ReplayAgentExecutor").call("record", record)
+    call = load_artifact("ReplayAgentExecutor").encode_call("record", record)
     receipt, _ = chain.bench.send(chain.executor, call)
     assert receipt.state_root == b"\x01"
 
@@ -287,7 +287,7 @@ def deploy_tool(made: Bench, name: str) -> Address:
 
 def recorded_step(texts: tuple[str, str, str], tools: list[Address], output: bytes) -> Any:  # noqa: ANN401 - a struct
     base_prompt, prompt, result = texts
-    is_final, text, tool, (params, _), reasoning = artifact("IERCAgentExecutor").result(
+    is_final, text, tool, (params, _), reasoning = load_artifact("IERCAgentExecutor").decode_result(
         "runNextIteration", output
     )
     described = [

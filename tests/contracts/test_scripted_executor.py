@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from precompiles.react import GrammarViolationError
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.models import answer, use
 from tests.contracts.plain_evm import ZERO, decode_error, reverts, text_input
 from tests.contracts.spoken import (
@@ -55,10 +55,12 @@ class Both:
 
     def request(self, base_prompt: str, prompt: str, results: Sequence[str] = ()) -> bytes:
         arguments = ("bytes", base_prompt, self.tools, [REASONING] * len(results), list(results))
-        return artifact("IERCAgentExecutor").call("runNextIteration", *arguments, prompt)
+        return load_artifact("IERCAgentExecutor").encode_call(
+            "runNextIteration", *arguments, prompt
+        )
 
     def tell(self, function: str, *arguments: object) -> None:
-        call = artifact("ScriptedAgentExecutor").call(function, *arguments)
+        call = load_artifact("ScriptedAgentExecutor").encode_call(function, *arguments)
         receipt, computation = self.bench.send(self.executor, call)
         assert receipt.state_root == b"\x01", computation.error
 
@@ -142,7 +144,7 @@ def test_answers_what_the_precompile_answers(both: Both, examples: int) -> None:
 
 def result_of(computation: ComputationAPI) -> Any:  # noqa: ANN401 - an AgentIterationResult
     assert not computation.is_error, decode_error(computation.output)
-    return artifact("IERCAgentExecutor").result("runNextIteration", computation.output)
+    return load_artifact("IERCAgentExecutor").decode_result("runNextIteration", computation.output)
 
 
 def test_says_steps_in_their_order_and_counts_them(both: Both) -> None:
@@ -161,7 +163,7 @@ def test_says_steps_in_their_order_and_counts_them(both: Both) -> None:
     assert both.refusal(both.request("", "Go", ["was"])) == ("ScriptUsedUp", 2, "Go", 1)
 
 
-DONE = artifact("ScriptedAgentExecutor").call("assertDone")
+DONE = load_artifact("ScriptedAgentExecutor").encode_call("assertDone")
 STATICCALL = 1
 
 
@@ -171,10 +173,14 @@ def test_a_static_call_takes_the_step_that_the_run_has_come_to(both: Both) -> No
     caller = both.bench.deploy("Caller")
     for results, said in (([], "One."), (["was"], "Two."), ([], "One.")):
         data = both.request("", "Go", results)
-        call = artifact("Caller").call("forward", STATICCALL, both.executor, 0, 0, data)
-        success, output = artifact("Caller").result("forward", both.bench.call(caller, call).output)
+        call = load_artifact("Caller").encode_call("forward", STATICCALL, both.executor, 0, 0, data)
+        success, output = load_artifact("Caller").decode_result(
+            "forward", both.bench.call(caller, call).output
+        )
         assert success
-        assert artifact("IERCAgentExecutor").result("runNextIteration", output)[1] == said
+        assert (
+            load_artifact("IERCAgentExecutor").decode_result("runNextIteration", output)[1] == said
+        )
 
 
 def test_refuses_a_tool_that_is_not_on_offer(both: Both) -> None:
@@ -239,7 +245,7 @@ def test_arguments_with_an_altered_byte_never_end_without_a_reason(
         if computation.is_error:
             assert computation.output[:4] in {
                 function_abi_to_4byte_selector(one)
-                for one in artifact("ScriptedAgentExecutor").abi
+                for one in load_artifact("ScriptedAgentExecutor").abi
                 if one["type"] == "error" and one["name"] in {"WrongArguments", "NotSayable"}
             }
         else:
@@ -270,7 +276,7 @@ def test_refuses_histories_as_the_precompile_does(
     both: Both, reasoning: list[str], results: list[str]
 ) -> None:
     both.tell("answer", "Done.", "")
-    request = artifact("IERCAgentExecutor").call(
+    request = load_artifact("IERCAgentExecutor").encode_call(
         "runNextIteration", "bytes", "", both.tools, reasoning, results, "Go"
     )
     expected = both.bench.call(PRECOMPILE, request)

@@ -184,7 +184,7 @@ def test_bad_metadata(evm: Evm) -> None:
 def test_caller_has_every_kind_of_call(evm: Evm, kind: int, *, counts_in_target: bool) -> None:
     caller = evm.deploy("Caller")
     counter = evm.deploy("Counter")
-    data = counter.artifact.call("add", 3)
+    data = counter.artifact.encode_call("add", 3)
     success, output = caller("forward", kind, counter.address, 200_000, 0, data)
     assert (success, output) == (kind != 1, b"")
     assert caller.events("Forwarded") == [{"success": kind != 1, "output": b""}]
@@ -195,7 +195,7 @@ def test_caller_returns_revert_data(evm: Evm) -> None:
     caller = evm.deploy("Caller")
     tool = evm.deploy("RevertingTool", 0)
     success, output = caller(
-        "forward", 0, tool.address, 0, 0, tool.artifact.call("run", text_input(""), ZERO)
+        "forward", 0, tool.address, 0, 0, tool.artifact.encode_call("run", text_input(""), ZERO)
     )
     assert not success
     assert decode_error(output) == ("ToolRefused", 1)
@@ -204,6 +204,9 @@ def test_caller_returns_revert_data(evm: Evm) -> None:
 def test_deep_caller_reaches_the_target(evm: Evm) -> None:
     deep = evm.deploy("DeepCaller")
     counter = evm.deploy("Counter")
-    assert deep("descend", 50, counter.address, counter.artifact.call("add", 3)) == (True, b"")
+    assert deep("descend", 50, counter.address, counter.artifact.encode_call("add", 3)) == (
+        True,
+        b"",
+    )
     assert deep.events("Reached") == [{"success": True, "output": b""}]
     assert counter("number") == 3

@@ -19,7 +19,7 @@ from pyevm_agents.testing import (
     AdversarialMachine,
     Adversary,
     AgentChain,
-    ModelOfTest,
+    ModelStub,
     adversary,
     adversary_settings,
     answer,
@@ -105,7 +105,7 @@ def test_letters_move_no_money_to_strangers(guarded: Office, adversary: Adversar
 
 
 def test_words_carry_a_strangers_address_where_nothing_guards(
-    unguarded: Office, model: ModelOfTest, accounts: tuple[str, ...]
+    unguarded: Office, model: ModelStub, accounts: tuple[str, ...]
 ) -> None:
     """What the adversary found for an unguarded purse, pasted; see the slow test below."""
     model.script(

@@ -20,7 +20,7 @@ from hypothesis import given
 from pyevm_agents.testing import (
     Adversary,
     AgentChain,
-    ModelOfTest,
+    ModelStub,
     adversary,
     adversary_settings,
     answer,
@@ -137,7 +137,7 @@ def test_an_unguarded_wallet_loses_more_than_its_limit(unguarded: Wallet) -> Non
 
 
 def test_the_script_that_was_printed(
-    unguarded: Wallet, model: ModelOfTest, accounts: tuple[str, ...]
+    unguarded: Wallet, model: ModelStub, accounts: tuple[str, ...]
 ) -> None:
     model.script(
         use("Pay", to=accounts[1], amount=1),

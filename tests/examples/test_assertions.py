@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pyevm_agents.testing import AgentChain, ModelOfTest, answer, assert_agent, use
+from pyevm_agents.testing import AgentChain, ModelStub, answer, assert_agent, use
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,7 @@ def clerk(deploy: Callable[..., Any]) -> Callable[..., Any]:
 def test_which_tools_it_used_and_with_what(
     agent_chain: AgentChain,
     deploy: Callable[..., Any],
-    model: ModelOfTest,
+    model: ModelStub,
     clerk: Callable[..., Any],
 ) -> None:
     agent = clerk("Clerk", deploy("CounterTool"), deploy("RevertingTool", 0))
@@ -65,7 +65,7 @@ def test_which_tools_it_used_and_with_what(
 def test_an_agent_inside_of_another(
     agent_chain: AgentChain,
     deploy: Callable[..., Any],
-    model: ModelOfTest,
+    model: ModelStub,
     clerk: Callable[..., Any],
 ) -> None:
     inner = clerk("Counting Agent", deploy("CounterTool"))
@@ -86,7 +86,7 @@ def test_an_agent_inside_of_another(
 def test_what_a_failure_shows(
     agent_chain: AgentChain,
     deploy: Callable[..., Any],
-    model: ModelOfTest,
+    model: ModelStub,
     clerk: Callable[..., Any],
 ) -> None:
     agent = clerk("Clerk", deploy("CounterTool"))

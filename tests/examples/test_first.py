@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pyevm_agents.testing import AgentChain, ModelOfTest, answer, use
+from pyevm_agents.testing import AgentChain, ModelStub, answer, use
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,7 @@ EXECUTOR = "0x0000000000000000000000000000000000000019"
 
 
 def test_an_agent_uses_its_tool(
-    agent_chain: AgentChain, deploy: Callable[..., Any], model: ModelOfTest
+    agent_chain: AgentChain, deploy: Callable[..., Any], model: ModelStub
 ) -> None:
     counter = deploy("CounterTool")
     agent = deploy(

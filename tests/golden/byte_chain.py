@@ -16,7 +16,7 @@ from tests.conftest import OWNER, Bench
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from precompiles.gas import Schedule
+    from precompiles.gas import GasSchedule
     from precompiles.language_model import GenerationRequest, ModelProfile
 
 Parameter = tuple[int, str, str]
@@ -34,7 +34,7 @@ def open_bench(
     script: Iterable[str] | Callable[[GenerationRequest], str] = (),
     *,
     profile: ModelProfile = PROFILE,
-    schedule: Schedule = DEFAULT_SCHEDULE,
+    schedule: GasSchedule = DEFAULT_SCHEDULE,
     codes: Mapping[Address, bytes] | None = None,
 ) -> Bench:
     """Return a chain whose model says the given texts, with a funded account."""

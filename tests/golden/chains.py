@@ -12,9 +12,9 @@ from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.chain.block_rlp import decode_block
 from pyevm_agents.config import FORKS, ChainConfig
 from pyevm_agents.devnet import chain as development
-from pyevm_agents.devnet.chain import funded_chain, model_profile, predeploys
+from pyevm_agents.devnet.chain import build_model_profile, build_predeploys, create_funded_chain
 from pyevm_agents.node import DEFAULT_MNEMONIC
-from pyevm_agents.node.keys import DEFAULT_PATH, derived_keys
+from pyevm_agents.node.keys import DEFAULT_PATH, derive_keys
 from pyevm_agents.recordings import read_fixture
 from tests.byte_model import ByteModel
 
@@ -34,16 +34,16 @@ FINGERPRINT = '{"canary":"made up for golden files"}'
 def collect_chains(vocabulary: Vocabulary) -> Mapping[str, object]:
     """Return hashes and roots of all chains."""
     facts = replace(vocabulary.profile_facts, fingerprint=FINGERPRINT)
-    with_agents = funded_chain(ByteModel([]), facts, model_profile(facts))
+    with_agents = create_funded_chain(ByteModel([]), facts, build_model_profile(facts))
     accounts = {
         key.public_key.to_canonical_address(): GenesisAccount(balance_wei=10_000 * 10**18)
-        for key in derived_keys(DEFAULT_MNEMONIC, 10)
+        for key in derive_keys(DEFAULT_MNEMONIC, 10)
     }
     return {
         "development chain with the default model": _genesis(with_agents),
         "nodes without a model": {
             fork: _genesis(
-                Chain(ChainConfig(fork=fork), accounts=accounts | dict(predeploys(fork)))  # type: ignore[arg-type]
+                Chain(ChainConfig(fork=fork), accounts=accounts | dict(build_predeploys(fork)))  # type: ignore[arg-type]
             )
             for fork in FORKS
         },

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from pyevm_agents.cli.app import main
 from pyevm_agents.cli.errors import FAULT_STATUS, MISTAKE_STATUS
 from pyevm_agents.cli.interrupt import STOPPED_STATUS
-from pyevm_agents.devnet.wallet_demo import atomic_run, run_as_json
+from pyevm_agents.devnet.wallet_demo import run_atomic_demo, serialize_run
 from tests.golden.json_values import Json, structure_of
 from tests.pyevm_agents.cli.agent_node import AgentNode
 
@@ -123,8 +123,8 @@ def _answers(vocabulary: Vocabulary) -> Iterator[tuple[str, Json]]:
         }.items():
             yield name, _printed([*words, "--rpc", url])
     node.node.close()
-    wallet, run = atomic_run(vocabulary)
-    yield "demo", structure_of(run_as_json(run, wallet, model={}, seconds=1.0))
+    wallet, run = run_atomic_demo(vocabulary)
+    yield "demo", structure_of(serialize_run(run, wallet, model={}, seconds=1.0))
     fixture = Path(__file__).parents[2] / "chain_fixtures" / "rollback.json"
     yield "replay", _printed(["replay", str(fixture), "--json"])
 

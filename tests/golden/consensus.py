@@ -22,7 +22,7 @@ from precompiles.errors import REFUSALS, Refusal, error_selector
 from precompiles.gas import DEFAULT_SCHEDULE
 from precompiles.react import QUOTED_CHARACTERS, GrammarViolationError
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from tests.byte_model import PROFILE
 from tests.conftest import OWNER
 from tests.golden.byte_chain import ANSWER, EVERY_TYPE, EXECUTOR, deploy_tool, open_bench
@@ -136,7 +136,7 @@ def _forward(
     bench: Bench, kind: int, data: bytes, *, value: int = 0, gas: int = 0
 ) -> ComputationAPI:
     caller = bench.deploy("Caller")
-    calldata = artifact("Caller").call("forward", kind, EXECUTOR, gas, value, data)
+    calldata = load_artifact("Caller").encode_call("forward", kind, EXECUTOR, gas, value, data)
     (child,) = bench.call(caller, calldata, value_wei=value).children
     return child
 
@@ -482,7 +482,7 @@ def _result(text: str) -> Mapping[str, object]:
     computation = _spoken(text)
     computation.raise_if_error()
     data = bytes(computation.output)
-    result = artifact("IERCAgentExecutor").result("runNextIteration", data)
+    result = load_artifact("IERCAgentExecutor").decode_result("runNextIteration", data)
     is_final, answer, tool, (values, encoded), reasoning = result
     return {
         "data": ["0x" + data[at : at + 32].hex() for at in range(0, len(data), 32)],

@@ -8,7 +8,7 @@ from eth_utils import keccak, to_canonical_address, to_checksum_address
 from eth_utils.abi import abi_to_signature
 
 from precompiles.abi import decode_input_description, decode_string
-from pyevm_agents.contracts import artifact, artifact_names
+from pyevm_agents.contracts import list_artifacts, load_artifact
 from pyevm_agents.devnet.scenarios import (
     ASKING_PROMPT,
     COUNTING_PROMPT,
@@ -54,10 +54,10 @@ CONSTRUCTORS: Mapping[str, tuple[object, ...]] = {
 def collect_contracts(_vocabulary: Vocabulary) -> Mapping[str, object]:
     """Return what each contract is, and what each tool says of itself."""
     bench = open_bench()
-    tools = {name: _deployed(bench, name) for name in artifact_names() if _is_tool(name)}
+    tools = {name: _deployed(bench, name) for name in list_artifacts() if _is_tool(name)}
     wallet = WalletDemo(open_bench().chain)
     return {
-        "contracts": {name: _contract(artifact(name)) for name in artifact_names()},
+        "contracts": {name: _contract(load_artifact(name)) for name in list_artifacts()},
         "tools": {
             name: None if address is None else _metadata(bench, address)
             for name, address in tools.items()
@@ -95,7 +95,7 @@ def _contract(contract: Artifact) -> Mapping[str, object]:
 
 
 def _is_tool(name: str) -> bool:
-    contract = artifact(name)
+    contract = load_artifact(name)
     names = {e["name"] for e in contract.abi if e["type"] == "function"}
     return names >= TOOL_FUNCTIONS and contract.bytecode != b"" and name != "WalletAgent"
 
@@ -106,7 +106,7 @@ def _deployed(bench: Bench, name: str) -> Address:
 
 def _metadata(bench: Bench, tool: Address) -> Mapping[str, object]:
     def read(function: str) -> bytes:
-        computation = bench.call(tool, artifact("IERCAgentTool").call(function))
+        computation = bench.call(tool, load_artifact("IERCAgentTool").encode_call(function))
         computation.raise_if_error()
         return computation.output
 

@@ -48,8 +48,8 @@ def collect_databases(_vocabulary: Vocabulary) -> Mapping[str, object]:
                 "configuration": row_keys.CONFIG_KEY.decode(),
                 "state of the head": row_keys.HEAD_STATE_KEY.decode(),
                 "trace of a transaction": to_hex(row_keys.trace_key(SAMPLE_HASH)),
-                "root before a block": to_hex(row_keys.before_key(SAMPLE_HASH)),
-                "words in a block": to_hex(row_keys.said_key(SAMPLE_HASH)),
+                "root before a block": to_hex(row_keys.patched_root_key(SAMPLE_HASH)),
+                "words in a block": to_hex(row_keys.generations_key(SAMPLE_HASH)),
                 "sender of a transaction": to_hex(row_keys.sender_key(SAMPLE_HASH)),
             },
             "written": _written_rows(),
@@ -70,7 +70,7 @@ def _written_rows() -> Mapping[str, object]:
         for key, value in rows.written.items()
         if len(key) != HASH_BYTES
     }
-    words = rows.written[row_keys.said_key(chain.head.hash)]
+    words = rows.written[row_keys.generations_key(chain.head.hash)]
     return {
         "by name": {name: _row(value) for name, value in named.items()},
         "words in a block": json.loads(words),
@@ -94,18 +94,18 @@ def _store() -> Mapping[str, object]:
         for name in ("application_id", "user_version", "auto_vacuum")
     }
     database.close(opened.connection)
-    question = store_codec.Question(
+    question = store_codec.GenerationInputs(
         digest=SAMPLE_HASH, fingerprint="made up", prompt_tokens=(1, 2, 70_000), grammar="start: A"
     )
     margin = Margin(gap=0.5, token_index=1, chosen="a", other="é")
     generation = Generation(
         text="é", tokens=(3, 4), forced_tokens=1, is_complete=True, margin=margin
     )
-    prompt, tokens, *others, _ = store_codec.encode(question.key(), (1, 2), generation)
+    prompt, tokens, *others, _ = store_codec.encode(question.compute_key(), (1, 2), generation)
     return {
         "schema": schema,
         "pragmas": pragmas,
-        "key of a generation": to_hex(question.key()),
+        "key of a generation": to_hex(question.compute_key()),
         "fields but the checksum": [
             to_hex(store_codec.decompress(prompt)),
             to_hex(store_codec.decompress(tokens)),

@@ -16,14 +16,14 @@ from pyevm_agents.cli.node.genesis_file import read_genesis
 from pyevm_agents.cli.node.log_format import MinedTransaction
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.config.schedule_file import SHORT_NAMES, ScheduleFile, parse_schedule
-from pyevm_agents.devnet.chain import model_profile
+from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.node import state_dump
 from pyevm_agents.recordings import codec, read_fixture
-from pyevm_agents.recordings.export import Replay, json_form, recorded_steps
-from pyevm_agents.recordings.export_solidity import solidity_form
+from pyevm_agents.recordings.export import ReplayExport, extract_replay_steps, render_json
+from pyevm_agents.recordings.export_solidity import render_solidity
 from pyevm_agents.testing import cassette_file, gas_snapshot
-from pyevm_agents.testing.gas_snapshot import NOTHING
+from pyevm_agents.testing.gas_snapshot import ZERO_COST
 from tests.golden.chains import FINGERPRINT, FIXTURES
 from tests.golden.json_values import Json, digest_of, structure_of
 from tests.pyevm_agents.cli.agent_node import AgentNode
@@ -41,14 +41,14 @@ CASSETTES = ROOT / "tests" / "examples" / "cassettes"
 def collect_formats(vocabulary: Vocabulary) -> Mapping[str, object]:
     """Return how each kind of file is written."""
     facts = replace(vocabulary.profile_facts, fingerprint=FINGERPRINT)
-    config = ChainConfig(models=(model_profile(facts),), profile_fingerprint=FINGERPRINT)
+    config = ChainConfig(models=(build_model_profile(facts),), profile_fingerprint=FINGERPRINT)
     return {
         "configuration of a chain": {
             "without a model": _configuration(ChainConfig()),
             "with the default model": _configuration(config),
         },
         "schedule": {
-            "file": ScheduleFile.of(config).to_json().split("\n"),
+            "file": ScheduleFile.from_config(config).to_json().split("\n"),
             "short names": {name: _short(name) for name in SHORT_NAMES},
         },
         "chain fixture": {
@@ -90,10 +90,12 @@ def _cassette(path: Path) -> Json:
 
 
 def _gas_snapshot() -> list[str]:
-    numbers = {name: number for number, name in enumerate(asdict(NOTHING), start=1)}
+    numbers = {name: number for number, name in enumerate(asdict(ZERO_COST), start=1)}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / gas_snapshot.FILE
-        gas_snapshot.write_snapshot({"tests/test_a.py::test_b": replace(NOTHING, **numbers)}, path)
+        gas_snapshot.write_snapshot(
+            {"tests/test_a.py::test_b": replace(ZERO_COST, **numbers)}, path
+        )
         return path.read_text(encoding="utf-8").split("\n")
 
 
@@ -105,16 +107,16 @@ def _of_a_node() -> Mapping[str, object]:
     node = AgentNode()
     sent = str(node.ask("eth_sendTransaction", node.instruction()))
     frame = node.ask("debug_traceTransaction", sent, {"tracer": "callTracer"})
-    steps = recorded_steps(frame, node.ask("agent_traceTransaction", sent))
-    replay = Replay(name="Golden", source="Recorded for golden files.", steps=steps)
+    steps = extract_replay_steps(frame, node.ask("agent_traceTransaction", sent))
+    replay = ReplayExport(name="Golden", source="Recorded for golden files.", steps=steps)
     dump = state_dump.dump(node.node)
     node.node.close()
     logged = MinedTransaction(
         hash=sent, block=1, gas_used=2, created=None, failure=None, starved=None, printed=("a",)
     )
-    source = solidity_form(replay, contracts="../contracts")
+    source = render_solidity(replay, contracts="../contracts")
     return {
-        "replay": structure_of(json.loads(json_form(replay))),
+        "replay": structure_of(json.loads(render_json(replay))),
         "replay in Solidity": {"lines": len(source.split("\n")), "keccak": digest_of(source)},
         "state dump": {
             "format": dump["format"],

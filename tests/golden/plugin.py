@@ -17,7 +17,7 @@ from pyevm_agents import config, models, testing
 from pyevm_agents.pytest_plugin import cassettes, gas_snapshot, plugin, reports
 from pyevm_agents.rpc import web3_provider
 from pyevm_agents.testing import faults
-from pyevm_agents.testing.gas_snapshot import NOTHING
+from pyevm_agents.testing.gas_snapshot import ZERO_COST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -43,7 +43,7 @@ def collect_plugin(_vocabulary: Vocabulary) -> Mapping[str, object]:
         "markers": sorted(_markers()),
         "fixtures": sorted(name for part in PARTS for name in _fixtures(part)),
         "section under a failed test": reports.SECTION,
-        "JUnit properties": [reports.PROPERTY + name for name in asdict(NOTHING)],
+        "JUnit properties": [reports.PROPERTY + name for name in asdict(ZERO_COST)],
         "cassettes": {
             "folder": cassettes.FOLDER,
             "options to record": [cassettes.RECORD, cassettes.OTHER_RECORD],

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from eth_abi import encode
 from eth_utils import to_checksum_address
 
-from pyevm_agents.contracts import artifact
-from pyevm_agents.devnet.chain import DEFAULT_MODEL_NAME, model_profile
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.devnet.chain import DEFAULT_MODEL_NAME, build_model_profile
 from pyevm_agents.devnet.wallet_demo import WalletDemo
 from tests.byte_model import PROFILE
 from tests.golden.byte_chain import ANSWER, EVERY_TYPE, EXECUTOR, deploy_tool, open_bench
@@ -103,7 +103,7 @@ def _wallet(facts: ProfileFacts) -> object:
             return " I now know the final answer\nFinal Answer: Done."
         return ' Deposit.\nAction: DeployTool\nAction Input: {"asset": "USDC", "amount": 10}'
 
-    profile = replace(model_profile(facts), context_tokens=200_000)
+    profile = replace(build_model_profile(facts), context_tokens=200_000)
     bench = open_bench(say, profile=profile)
     wallet = WalletDemo(bench.chain)
     assert wallet.run("Deposit 10 USDC").is_success
@@ -125,7 +125,7 @@ def _nested() -> object:
     counting = _agent(bench, "Counting Agent", "Adds to the counter", counter)
     asking = _agent(bench, "Asking Agent", "Asks an agent", counting)
     prompt = encode(["string"], ["Please add 7"])
-    data = artifact("SimpleAgent").call("run", ([(0, prompt)], prompt), bytes(20))
+    data = load_artifact("SimpleAgent").encode_call("run", ([(0, prompt)], prompt), bytes(20))
     bench.call(asking, data, gas=29_000_000).raise_if_error()
     return _shown(bench.model.requests)
 

@@ -8,25 +8,25 @@ from eth_utils import to_checksum_address, to_hex
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import (
     DEVELOPMENT_ADDRESS,
     DEVELOPMENT_BALANCE_WEI,
     DEVELOPMENT_KEY,
-    model_profile,
+    build_model_profile,
 )
 from pyevm_agents.devnet.wallet_demo import WalletDemo
 from pyevm_agents.errors import EngineFault
-from pyevm_agents.models import ScriptedModel, SwitchedModel, answer
+from pyevm_agents.models import ScriptedModel, SwappableModel, answer
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
-from pyevm_agents.node.keys import derived_keys
+from pyevm_agents.node.keys import derive_keys
 from pyevm_agents.rpc import errors
 from pyevm_agents.rpc import errors as failures
 from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.method_table import Optional
-from pyevm_agents.rpc.methods.registry import all_methods, node_service
+from pyevm_agents.rpc.method_table import OptionalParam
+from pyevm_agents.rpc.methods.registry import build_node_service, collect_methods
 from pyevm_agents.rpc.session import Session
-from pyevm_agents.rpc.unsupported import ABSENT
+from pyevm_agents.rpc.unsupported import UNSUPPORTED_METHODS
 from pyevm_agents.simulation import validation
 from pyevm_agents.tracing.registry import TRACERS
 from tests.byte_model import PROFILE, ByteModel
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from precompiles.language_model import GenerationRequest, ModelProfile
     from pyevm_agents.models import Vocabulary
-    from pyevm_agents.rpc.method_table import Method
+    from pyevm_agents.rpc.method_table import RpcMethod
     from pyevm_agents.rpc.service import NodeService
 
 FIRST = "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"
@@ -56,11 +56,11 @@ OF_THIS_MACHINE = frozenset(
 
 def collect_rpc(vocabulary: Vocabulary) -> Mapping[str, object]:
     """Return everything that a client sends and reads."""
-    methods = all_methods()
+    methods = collect_methods()
     plain, agents = _plain_answers(), _agent_answers(vocabulary)
     return {
         "methods": {name: _method(one) for name, one in methods.items()},
-        "methods of other nodes": dict(ABSENT),
+        "methods of other nodes": dict(UNSUPPORTED_METHODS),
         "codes of errors": {
             "no JSON": errors.PARSE_ERROR,
             "no request": errors.INVALID_REQUEST,
@@ -125,12 +125,12 @@ SAMPLES: Mapping[str, object] = {
 """Values by which readers of parameters are told apart."""
 
 
-def _method(method: Method) -> Mapping[str, object]:
+def _method(method: RpcMethod) -> Mapping[str, object]:
     """Return a method's parameters: names, and which values each takes."""
     parameters = []
     for parameter, name in zip(method.parameters, method.names, strict=True):
-        is_optional = isinstance(parameter, Optional)
-        read = parameter.read if isinstance(parameter, Optional) else parameter
+        is_optional = isinstance(parameter, OptionalParam)
+        read = parameter.parse if isinstance(parameter, OptionalParam) else parameter
         taken = [told for told, value in SAMPLES.items() if _takes(read, value)]
         parameters.append({"name": name, "required": not is_optional, "takes": ", ".join(taken)})
     return {"parameters": parameters, "is quick": method.is_quick}
@@ -195,13 +195,13 @@ class _Asked:
 
 
 def _plain_node() -> _Asked:
-    keys = Keys(derived_keys(DEFAULT_MNEMONIC, 3))
+    keys = Keys(derive_keys(DEFAULT_MNEMONIC, 3))
     accounts = {one: GenesisAccount(balance_wei=10_000 * 10**18) for one in keys.addresses}
     accounts |= {
         at: GenesisAccount(code=code, balance_wei=1_000, nonce=1) for at, code in CODES.items()
     }
     node = Node(Chain(ChainConfig(), accounts=accounts), now=lambda: START_SECONDS, keys=keys)
-    return _Asked(node, node_service(node, send_seconds=60))
+    return _Asked(node, build_node_service(node, send_seconds=60))
 
 
 def _plain_answers() -> Mapping[str, Json]:
@@ -231,12 +231,12 @@ def _subscribe(asked: _Asked) -> None:
 
 def _transact(asked: _Asked) -> tuple[str, Mapping[str, str]]:
     """Send the transactions that later questions are about; return a token and the hashes."""
-    creation = artifact("DemoToken").creation("USD Coin", "USDC", 6, 10**12)
+    creation = load_artifact("DemoToken").encode_creation("USD Coin", "USDC", 6, 10**12)
     made = asked.keep(
         "eth_sendTransaction", {"from": FIRST, "data": to_hex(creation), "gas": hex(5_000_000)}
     )
     token = str(asked.ask("eth_getTransactionReceipt", made)["contractAddress"])
-    data = artifact("DemoToken").call("transfer", SECOND, 5)
+    data = load_artifact("DemoToken").encode_call("transfer", SECOND, 5)
     sent = {"creation": made}
     for name, form in {
         "transfer of tokens": {"to": token, "data": to_hex(data)},
@@ -340,7 +340,7 @@ def _ask_about_blocks(asked: _Asked, sent: Mapping[str, str]) -> None:
 
 
 def _ask_for_calls(asked: _Asked, token: str) -> None:
-    data = to_hex(artifact("DemoToken").call("balanceOf", SECOND))
+    data = to_hex(load_artifact("DemoToken").encode_call("balanceOf", SECOND))
     call = {"from": FIRST, "to": token, "data": data}
     asked.keep("eth_call", call)
     asked.keep("eth_estimateGas", call)
@@ -349,7 +349,7 @@ def _ask_for_calls(asked: _Asked, token: str) -> None:
     asked.keep("agent_estimate", call)
     asked.keep("eth_call", {"to": REVERTING}, case="that reverts")
     no_token = {"from": SECOND, "to": token}
-    no_token["data"] = to_hex(artifact("DemoToken").call("transfer", FIRST, 99))
+    no_token["data"] = to_hex(load_artifact("DemoToken").encode_call("transfer", FIRST, 99))
     asked.keep("eth_call", no_token, case="with a typed error")
     simulated = {"calls": [call, {"to": REVERTING}], "blockOverrides": {"number": "0x10"}}
     options = {"traceTransfers": True, "returnFullTransactions": True}
@@ -488,11 +488,11 @@ def _ask_to_change(asked: _Asked, token: str) -> None:
 
 
 def _agent_answers(vocabulary: Vocabulary) -> Mapping[str, Json]:
-    asked, wallet = _agent_node(SwitchedModel(ByteModel(_deposit_then_done)))
+    asked, wallet = _agent_node(SwappableModel(ByteModel(_deposit_then_done)))
     form = {
         "from": to_checksum_address(DEVELOPMENT_ADDRESS),
         "to": to_checksum_address(wallet.agent),
-        "data": to_hex(artifact("WalletAgent").call("instruct", "Deposit 10 USDC")),
+        "data": to_hex(load_artifact("WalletAgent").encode_call("instruct", "Deposit 10 USDC")),
         "gas": hex(29_000_000),
     }
     asked.keep("agent_models")
@@ -505,7 +505,7 @@ def _agent_answers(vocabulary: Vocabulary) -> Mapping[str, Json]:
     asked.keep("debug_traceTransaction", sent, {"tracer": "callTracer"})
     asked.keep("eth_call", form | {"gas": hex(4_000_000)}, case="whose gas ends")
     asked.keep("eth_call", {"to": EXECUTOR, "data": "0x"}, case="that is refused")
-    text = to_hex(artifact("WalletAgent").call("instruct", "Fail"))
+    text = to_hex(load_artifact("WalletAgent").encode_call("instruct", "Fail"))
     asked.keep("eth_call", form | {"data": text}, case="whose model fails")
     asked.keep("agent_subscribe", "moods", case="of another kind")
     asked.keep("agent_setScript", [{"tool": "A"}], case="without a vocabulary")
@@ -522,7 +522,7 @@ EXECUTOR = "0x0000000000000000000000000000000000000019"
 def _scripted_answers(vocabulary: Vocabulary, form: Mapping[str, str]) -> Mapping[str, Json]:
     """Return the answers of a node whose scripts are counted in tokens of a vocabulary."""
     own = ScriptedModel([answer("Done.")], vocabulary=vocabulary)
-    asked, _ = _agent_node(SwitchedModel(own), model_profile(vocabulary.profile_facts))
+    asked, _ = _agent_node(SwappableModel(own), build_model_profile(vocabulary.profile_facts))
     steps = [
         {"tool": "DeployTool", "thought": "First.", "arguments": {"asset": "USDC", "amount": 1}},
         {"answer": "Scripted.", "thought": "Then."},
@@ -535,12 +535,14 @@ def _scripted_answers(vocabulary: Vocabulary, form: Mapping[str, str]) -> Mappin
     return asked.answers
 
 
-def _agent_node(model: SwitchedModel, profile: ModelProfile = PROFILE) -> tuple[_Asked, WalletDemo]:
+def _agent_node(
+    model: SwappableModel, profile: ModelProfile = PROFILE
+) -> tuple[_Asked, WalletDemo]:
     accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
     chain = Chain(ChainConfig(models=(profile,)), {profile.name: model}, accounts=accounts)
     wallet = WalletDemo(chain)
     node = Node(chain, now=lambda: 2e9, keys=Keys([DEVELOPMENT_KEY]))
-    return _Asked(node, node_service(node, send_seconds=60)), wallet
+    return _Asked(node, build_node_service(node, send_seconds=60)), wallet
 
 
 def _deposit_then_done(request: GenerationRequest) -> str:

@@ -285,13 +285,13 @@ class TestExpand:
 
     def test_every_handle_leads_to_its_address(self) -> None:
         for handle, address in BOOK.handles:
-            assert BOOK.address(handle) == address
+            assert BOOK.resolve(handle) == address
             assert BOOK.intern(address) == handle
             assert BOOK.expand(handle) == address
 
     def test_an_unknown_handle_has_no_address(self) -> None:
         with pytest.raises(KeyError):
-            BOOK.address("addr99")
+            BOOK.resolve("addr99")
 
     @given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
     def test_interning_undoes_expanding_of_words_and_handles(self, text: str) -> None:

@@ -14,10 +14,10 @@ from eth_utils import keccak, to_checksum_address
 
 from precompiles.executor import Executor
 from precompiles.react import GrammarViolationError
-from pyevm_agents.agents.trace import inferences
+from pyevm_agents.agents.trace import extract_inferences
 from pyevm_agents.chain import Call
-from pyevm_agents.contracts import artifact
-from pyevm_agents.vm import agent_vm
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.vm import build_vm_class
 from tests.byte_model import PROFILE, ByteModel
 from tests.conftest import OWNER, STRANGER
 
@@ -79,11 +79,11 @@ def forward(
 ) -> ComputationAPI:
     """Call the executor from a contract; return the executor's own computation."""
     caller = bench.deploy("Caller")
-    calldata = artifact("Caller").call("forward", kind, target, gas, value, data)
+    calldata = load_artifact("Caller").encode_call("forward", kind, target, gas, value, data)
     outer = bench.call(caller, calldata, value_wei=value)
     outer.raise_if_error()
     (child,) = outer.children
-    success, output = artifact("Caller").result("forward", outer.output)
+    success, output = load_artifact("Caller").decode_result("forward", outer.output)
     assert success == child.is_success
     assert output == (b"" if child.should_erase_return_data else child.output)
     return child
@@ -103,7 +103,7 @@ def apply_message(
     context = state.get_transaction_context_class()(gas_price=0, origin=OWNER)
     computation_class = state.computation_class
     if executor is not None:
-        vm_class = agent_vm(executor)
+        vm_class = build_vm_class(executor)
         computation_class = vm_class.get_state_class().computation_class
     return computation_class.apply_message(state, message, context)
 
@@ -384,7 +384,7 @@ def agent(b: Bench, *tools: Address, name: str = "Agent", base_prompt: str = "He
 
 
 def warm_tokens_of(computation: ComputationAPI) -> list[int]:
-    return [inference.warm_tokens for inference in inferences(computation)]
+    return [inference.warm_tokens for inference in extract_inferences(computation)]
 
 
 def test_a_second_run_in_one_transaction_pays_the_warm_price_for_full_blocks(
@@ -392,11 +392,11 @@ def test_a_second_run_in_one_transaction_pays_the_warm_price_for_full_blocks(
 ) -> None:
     b = bench(lambda _: ANSWER)
     twice, helper = b.deploy("RunTwice"), agent(b)
-    run_both = artifact("RunTwice").call("runBoth", helper, "Hi", helper, "Hi")
+    run_both = load_artifact("RunTwice").encode_call("runBoth", helper, "Hi", helper, "Hi")
     computation = b.call(twice, run_both)
     tokens = len(b.model.requests[0].prompt_tokens)
     assert warm_tokens_of(computation) == [0, tokens // 32 * 32]
-    first, second = inferences(computation)
+    first, second = extract_inferences(computation)
     assert second.prompt_gas == 6_000 * (tokens % 32) + 100 * (tokens // 32 * 32)
     assert first.prompt_gas == 6_000 * tokens
 
@@ -404,14 +404,14 @@ def test_a_second_run_in_one_transaction_pays_the_warm_price_for_full_blocks(
 def test_what_a_reverted_run_paid_for_is_cold_again(bench: MakeBench) -> None:
     b = bench(lambda _: ANSWER)
     twice, helper = b.deploy("RunTwice"), agent(b)
-    run = artifact("RunTwice").call("runUndoneThenRun", helper, "Hi", helper, "Hi")
+    run = load_artifact("RunTwice").encode_call("runUndoneThenRun", helper, "Hi", helper, "Hi")
     assert warm_tokens_of(b.call(twice, run)) == [0, 0]
 
 
 def test_warm_marks_of_one_call_do_not_reach_the_next(bench: MakeBench) -> None:
     b = bench(lambda _: ANSWER)
     helper = agent(b)
-    run = artifact("RunTwice").call("runBoth", helper, "Hi", helper, "Hi")
+    run = load_artifact("RunTwice").encode_call("runBoth", helper, "Hi", helper, "Hi")
     twice = b.deploy("RunTwice")
     assert warm_tokens_of(b.call(twice, run))[0] == 0
     assert warm_tokens_of(b.call(twice, run))[0] == 0
@@ -443,7 +443,7 @@ def test_callbacks_are_in_order_and_end_where_the_call_does(
     gas = apply_message(b, request()).get_gas_used()
     called: list[str] = []
     for name in CALLBACKS:
-        monkeypatch.setattr(b.chain.steps, name, lambda *_, name=name: called.append(name))
+        monkeypatch.setattr(b.chain.agent_events, name, lambda *_, name=name: called.append(name))
     paid_gas = gas - (len(ANSWER) - output_tokens) * PROFILE.output_token_gas
     computation = apply_message(b, request(), gas=paid_gas)
     assert computation.is_success == (callbacks == CALLBACKS)
@@ -458,7 +458,7 @@ def test_a_callback_that_raises_is_a_fault_that_leaves_the_chain_as_it_was(
         raise ArithmeticError
 
     b = bench([ANSWER])
-    monkeypatch.setattr(b.chain.steps, name, fail)
+    monkeypatch.setattr(b.chain.agent_events, name, fail)
     head = b.chain.head
     with pytest.raises(ArithmeticError):
         b.send(EXECUTOR, request())
@@ -510,10 +510,12 @@ def test_1024_real_frames_end_in_a_refusal(bench: MakeBench) -> None:
     b = bench(lambda _: ANSWER, block_gas_limit=10**16)
     info, deep = b.deploy("TokenInfoTool"), b.deploy("DeepCaller")
     # `descend(d)` runs at depths 0 to d and calls the executor at depth d + 1.
-    calldata = artifact("DeepCaller").call("descend", 1_023, EXECUTOR, request(tools=[info]))
+    calldata = load_artifact("DeepCaller").encode_call(
+        "descend", 1_023, EXECUTOR, request(tools=[info])
+    )
     outer = b.call(deep, calldata, gas=10**15)
     outer.raise_if_error()
-    result = artifact("DeepCaller").result("descend", outer.output)
+    result = load_artifact("DeepCaller").decode_result("descend", outer.output)
     assert result == (False, error("CallDepthExceeded()"))
 
 

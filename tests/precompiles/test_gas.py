@@ -9,7 +9,7 @@ import pytest
 from eth.exceptions import OutOfGas
 from eth_utils import keccak
 
-from precompiles.gas import DEFAULT_SCHEDULE, Schedule
+from precompiles.gas import DEFAULT_SCHEDULE, GasSchedule
 from tests.byte_model import PROFILE
 from tests.precompiles.test_executor import (
     ANSWER,
@@ -40,13 +40,13 @@ DEFAULT = {
     "tool_gas": 5_000,
     "parameter_gas": 2_000,
 }
-OTHER = Schedule(
+OTHER = GasSchedule(
     executor_base_gas=7, input_byte_gas=11, metadata_read_gas=13, tool_gas=17, parameter_gas=19
 )
 
 
 def test_every_default_price_is_as_specified() -> None:
-    assert asdict(Schedule()) == asdict(DEFAULT_SCHEDULE) == DEFAULT
+    assert asdict(GasSchedule()) == asdict(DEFAULT_SCHEDULE) == DEFAULT
 
 
 def test_a_schedule_does_not_change() -> None:
@@ -65,7 +65,7 @@ def test_a_schedule_does_not_change() -> None:
         (OTHER, 4, 51),
     ],
 )
-def test_gas_of_calldata(schedule: Schedule, size_bytes: int, gas: int) -> None:
+def test_gas_of_calldata(schedule: GasSchedule, size_bytes: int, gas: int) -> None:
     assert schedule.calldata_gas(size_bytes) == gas
 
 
@@ -77,7 +77,7 @@ def test_gas_of_calldata(schedule: Schedule, size_bytes: int, gas: int) -> None:
         (OTHER, 96, 1_056),
     ],
 )
-def test_gas_of_metadata(schedule: Schedule, size_bytes: int, gas: int) -> None:
+def test_gas_of_metadata(schedule: GasSchedule, size_bytes: int, gas: int) -> None:
     assert schedule.metadata_gas(size_bytes) == gas
 
 
@@ -91,7 +91,7 @@ def test_gas_of_metadata(schedule: Schedule, size_bytes: int, gas: int) -> None:
         (OTHER, 3, 5, 146),
     ],
 )
-def test_gas_of_tools(schedule: Schedule, tools: int, parameters: int, gas: int) -> None:
+def test_gas_of_tools(schedule: GasSchedule, tools: int, parameters: int, gas: int) -> None:
     assert schedule.grammar_gas(tools, parameters) == gas
 
 
@@ -106,7 +106,7 @@ TWO_PARAMETERS = ((0, "to", "Whom"), (0, "why", "Why"))
 
 
 def ask(
-    make: MakeBench, schedule: Schedule = AMPLE, profile: ModelProfile = CHEAP
+    make: MakeBench, schedule: GasSchedule = AMPLE, profile: ModelProfile = CHEAP
 ) -> tuple[ComputationAPI, Bench, bytes]:
     """Ask with two tools that have three parameters in all."""
     b = make([ANSWER], schedule=schedule, profile=profile)
@@ -195,7 +195,7 @@ def test_gas_ends_in_each_phase_at_the_exact_unit(bench: MakeBench) -> None:
 
 
 def test_the_dearest_prices_end_the_gas(bench: MakeBench) -> None:
-    dear = Schedule(**dict.fromkeys(DEFAULT, 2**63 - 1))
+    dear = GasSchedule(**dict.fromkeys(DEFAULT, 2**63 - 1))
     computation = bench([ANSWER], schedule=dear).call(EXECUTOR, request())
     assert isinstance(computation.error, OutOfGas)
     assert "Executor calldata" in str(computation.error)

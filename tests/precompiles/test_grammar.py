@@ -24,8 +24,8 @@ from precompiles.abi import (
     encode_result,
 )
 from precompiles.address_handles import AddressBook
-from precompiles.grammar import _up_to, agent_grammar
-from precompiles.react import GrammarViolationError, parse, past_steps
+from precompiles.grammar import _build_range_pattern, build_grammar
+from precompiles.react import GrammarViolationError, parse, parse_history
 from precompiles.tool_metadata import Tool
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def compiled(grammar: str) -> LLMatcher:
 
 
 def matcher_of(tools: Sequence[Tool], book: AddressBook) -> LLMatcher:
-    grammar = agent_grammar(tools, [handle for handle, _ in book.handles])
+    grammar = build_grammar(tools, [handle for handle, _ in book.handles])
     return compiled(grammar).deep_copy()
 
 
@@ -117,7 +117,7 @@ def assert_sound(text: str, tools: Sequence[Tool], book: AddressBook) -> None:
             tool_results=("",),
             prompt="",
         )
-        assert past_steps(request)[0].reasoning == result.agent_reasoning
+        assert parse_history(request)[0].reasoning == result.agent_reasoning
 
 
 def use(value: str) -> str:
@@ -486,7 +486,7 @@ class TestLimitsOfLlguidance:
         self, text: str, tools: Sequence[Tool]
     ) -> None:
         # A compiled copy remembers what it worked out before, which hides the cost: compile anew.
-        grammar = agent_grammar(tools, [handle for handle, _ in BOOK.handles])
+        grammar = build_grammar(tools, [handle for handle, _ in BOOK.handles])
         matcher = LLMatcher(BYTES, LLMatcher.grammar_from_lark(grammar), log_level=0)
         for position, byte in enumerate(text.encode()):
             mask = matcher.compute_bitmask()
@@ -504,7 +504,7 @@ class TestUpTo:
         numbers = [str(number) for number in range(2_101)]
         lines = "\n".join([*numbers, "", "00", "01", "010", "0999", "-1", "9999", "99999", "1e1"])
         for maximum in range(10, 2_001):
-            found = re.findall(rf"(?m)^(?:{_up_to(maximum)})$", lines)
+            found = re.findall(rf"(?m)^(?:{_build_range_pattern(maximum)})$", lines)
             assert found == numbers[1 : maximum + 1], maximum
 
     @pytest.mark.parametrize("maximum", [INT_MAX, -INT_MIN, UINT_MAX], ids=["max", "min", "uint"])
@@ -513,7 +513,9 @@ class TestUpTo:
         near = st.integers(-(2**70), 2**70).map(lambda offset: maximum + offset)
         cut = st.integers(0, 260).map(lambda bits: maximum >> bits)
         number = data.draw(near | cut | st.integers(1, 2 * maximum))
-        assert bool(re.fullmatch(_up_to(maximum), str(number))) == (1 <= number <= maximum)
+        assert bool(re.fullmatch(_build_range_pattern(maximum), str(number))) == (
+            1 <= number <= maximum
+        )
 
 
 ANSWERS_FIRST = b'\n"]},'
@@ -561,7 +563,7 @@ def expected_on_chain(value: object, kind: ParamType) -> object:
     if isinstance(value, list):
         return tuple(expected_on_chain(item, ParamType(kind - 5)) for item in value)
     if kind is ParamType.ADDRESS:
-        return BOOK.address(str(value)).lower()
+        return BOOK.resolve(str(value)).lower()
     return BOOK.expand(value) if isinstance(value, str) else value
 
 

@@ -16,11 +16,11 @@ from precompiles.errors import Refusal
 from precompiles.language_model import ModelProfile, Segment
 from precompiles.react import (
     GrammarViolationError,
-    Step,
+    HistoryStep,
     build_prompt,
+    extract_thought,
     parse,
-    past_steps,
-    thought_of,
+    parse_history,
 )
 from precompiles.tool_metadata import Tool
 
@@ -78,7 +78,7 @@ def book_of(request: IterationRequest) -> AddressBook:
 
 
 def segments_of(request: IterationRequest, *tools: Tool) -> tuple[Segment, ...]:
-    return build_prompt(request, past_steps(request), tools, book_of(request), PROFILE)
+    return build_prompt(request, parse_history(request), tools, book_of(request), PROFILE)
 
 
 def text_of(request: IterationRequest, *tools: Tool) -> str:
@@ -97,21 +97,21 @@ class TestPastSteps:
     """Which history is accepted, and how long it is."""
 
     def test_no_history_is_no_step(self) -> None:
-        assert past_steps(REQUEST) == ()
+        assert parse_history(REQUEST) == ()
 
     @pytest.mark.parametrize("spare", [0, 1, 2, 50])
     def test_an_empty_tail_of_any_length_is_ignored(self, spare: int) -> None:
-        steps = past_steps(history((REASONING, "a"), (REASONING, "b"), *[("", "")] * spare))
+        steps = parse_history(history((REASONING, "a"), (REASONING, "b"), *[("", "")] * spare))
         assert steps == (
-            Step(reasoning=REASONING, observation="a"),
-            Step(reasoning=REASONING, observation="b"),
+            HistoryStep(reasoning=REASONING, observation="a"),
+            HistoryStep(reasoning=REASONING, observation="b"),
         )
 
     def test_only_empty_entries_are_no_step(self) -> None:
-        assert past_steps(history(("", ""), ("", ""))) == ()
+        assert parse_history(history(("", ""), ("", ""))) == ()
 
     def test_an_empty_tool_result_is_legal(self) -> None:
-        steps = past_steps(history((REASONING, ""), (REASONING, "b"), (REASONING, "")))
+        steps = parse_history(history((REASONING, ""), (REASONING, "b"), (REASONING, "")))
         assert [step.observation for step in steps] == ["", "b", ""]
 
     @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ class TestPastSteps:
         self, steps: list[tuple[str, str]], index: int
     ) -> None:
         with pytest.raises(Refusal) as refused:
-            past_steps(history(*steps))
+            parse_history(history(*steps))
         assert refused.value.name == "MalformedHistory"
         assert refused.value.arguments == (index, "agentReasoning is empty")
 
@@ -137,7 +137,7 @@ class TestPastSteps:
             REQUEST, agent_reasoning=(REASONING,) * reasonings, tool_results=("",) * results
         )
         with pytest.raises(Refusal) as refused:
-            past_steps(request)
+            parse_history(request)
         assert refused.value.name == "HistoryLengthMismatch"
         assert refused.value.arguments == (reasonings, results)
 
@@ -151,8 +151,8 @@ class TestPastSteps:
         ],
     )
     def test_three_lines_are_accepted(self, reasoning: str) -> None:
-        (step,) = past_steps(history((reasoning, "r")))
-        assert step == Step(reasoning=reasoning, observation="r")
+        (step,) = parse_history(history((reasoning, "r")))
+        assert step == HistoryStep(reasoning=reasoning, observation="r")
 
     @pytest.mark.parametrize(
         "reasoning",
@@ -200,7 +200,7 @@ class TestPastSteps:
     )
     def test_anything_else_is_refused_with_its_index(self, reasoning: str) -> None:
         with pytest.raises(Refusal) as refused:
-            past_steps(history((REASONING, "r"), (reasoning, "r"), ("", "")))
+            parse_history(history((REASONING, "r"), (reasoning, "r"), ("", "")))
         assert refused.value.name == "MalformedHistory"
         assert refused.value.arguments[0] == 1
 
@@ -208,7 +208,7 @@ class TestPastSteps:
     def test_accepted_is_only_what_has_three_lines(self, middle: str, end: str) -> None:
         reasoning = f"Thought: {middle}\nAction: x\nAction Input: {{{end}}}"
         try:
-            past_steps(history((reasoning, "")))
+            parse_history(history((reasoning, "")))
         except Refusal:
             return
         thought, action, action_input = reasoning.splitlines()
@@ -398,7 +398,7 @@ class TestPrefix:
 
     @staticmethod
     def assert_prefixes(request: IterationRequest, *tools: Tool) -> None:
-        steps = len(past_steps(request))
+        steps = len(parse_history(request))
         prompts = [
             segments_of(
                 replace(
@@ -484,7 +484,7 @@ class TestParse:
         result = parse(text, TOOLS, book)
         assert isinstance(result, ToolUse)
         assert result.values == (POOL, 1)
-        (step,) = past_steps(history((result.agent_reasoning, "")))
+        (step,) = parse_history(history((result.agent_reasoning, "")))
         assert step.reasoning.startswith("Thought: x\nAction: pay\nAction Input: {")
         assert book.intern(step.reasoning) == f"Thought:{text}"
 
@@ -613,5 +613,5 @@ class TestParse:
 
 
 def test_the_thought_of_a_text() -> None:
-    assert thought_of(" Pay POOL.\nAction: ping\nAction Input: {}") == "Pay POOL."
-    assert thought_of(" Done.\nFinal Answer: 1") == "Done."
+    assert extract_thought(" Pay POOL.\nAction: ping\nAction Input: {}") == "Pay POOL."
+    assert extract_thought(" Done.\nFinal Answer: 1") == "Done."

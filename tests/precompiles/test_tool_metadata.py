@@ -9,7 +9,7 @@ from eth.exceptions import OutOfGas
 from eth_abi import encode
 from eth_typing import Address
 
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from tests.precompiles.test_executor import (
     ANSWER,
     CALL,
@@ -334,7 +334,7 @@ def test_a_refused_call_leaves_no_reading_flag_behind(bench: MakeBench) -> None:
     texts = ["Agent", "An agent", "What to do", "Help."]
     broken = b.deploy("SimpleAgent", EXECUTOR, "bytes", *texts, [bad], 3)
     sound = b.deploy("SimpleAgent", EXECUTOR, "bytes", *texts, [], 3)
-    run = artifact("RunTwice").call("runUndoneThenRun", broken, "Hi", sound, "Hi")
+    run = load_artifact("RunTwice").encode_call("runUndoneThenRun", broken, "Hi", sound, "Hi")
     computation = b.call(b.deploy("RunTwice"), run)
     computation.raise_if_error()
-    assert artifact("RunTwice").result("runUndoneThenRun", computation.output) == "done"
+    assert load_artifact("RunTwice").decode_result("runUndoneThenRun", computation.output) == "done"

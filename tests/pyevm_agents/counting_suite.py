@@ -48,5 +48,5 @@ def five():
 
 def import_all() -> None:
     """Import what suites need: what is imported before one stays imported after it."""
-    for module in ("connection", "cassettes", "reports", "gas_snapshot"):
+    for module in ("web3_connection", "cassettes", "reports", "gas_snapshot"):
         import_module(f"pyevm_agents.testing.{module}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pyevm_agents.atomic_files import write_whole
+from pyevm_agents.atomic_files import write_atomically
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def test_a_file_is_replaced(tmp_path: Path) -> None:
     file = tmp_path / "it.json"
     for data in (b"one", b"two\r\n"):
-        write_whole(file, data)
+        write_atomically(file, data)
         assert file.read_bytes() == data
     assert [*tmp_path.iterdir()] == [file]
 
@@ -26,7 +26,7 @@ def test_a_link_stays_one(tmp_path: Path) -> None:
     file, link = tmp_path / "it.json", tmp_path / "link.json"
     link.symlink_to("it.json")
     for data in (b"one", b"two"):
-        write_whole(link, data)
+        write_atomically(link, data)
         assert link.is_symlink()
         assert file.read_bytes() == data
     assert {*tmp_path.iterdir()} == {file, link}
@@ -37,7 +37,7 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        write_whole(pipe, b"one")
+        write_atomically(pipe, b"one")
         assert os.read(reader, 9) == b"one"
     finally:
         os.close(reader)
@@ -55,11 +55,11 @@ def test_where_that_fails_nothing_is_left_behind(
 
     monkeypatch.setattr("pathlib.Path.replace", fail)
     with pytest.raises(ConfigError, match=r"it\.json: can't be written: No space left on device$"):
-        write_whole(file, b"after")
+        write_atomically(file, b"after")
     assert file.read_bytes() == b"before"
     assert [*tmp_path.iterdir()] == [file]
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"can't be written: No such file or directory$"):
-        write_whole(tmp_path / "gone" / "it.json", b"")
+        write_atomically(tmp_path / "gone" / "it.json", b"")

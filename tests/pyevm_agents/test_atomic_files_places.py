@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pyevm_agents.atomic_files import require_file_place, require_folder_place, write_output_file
+from pyevm_agents.atomic_files import require_file_path, require_folder_path, write_output_file
 from pyevm_agents.errors import AgentsError, ConfigError
 
 if TYPE_CHECKING:
@@ -40,21 +40,21 @@ def test_what_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_places_are_checked_before(tmp_path: Path) -> None:
-    require_file_place(tmp_path / "report.html")
-    require_folder_place(tmp_path)
-    require_folder_place(tmp_path / "new")
+    require_file_path(tmp_path / "report.html")
+    require_folder_path(tmp_path)
+    require_folder_path(tmp_path / "new")
     assert [*tmp_path.iterdir()] == []
     with pytest.raises(ConfigError, match="is a folder; name a file in it"):
-        require_file_place(tmp_path)
+        require_file_path(tmp_path)
     with pytest.raises(ConfigError, match="can't be written: No such file"):
-        require_file_place(tmp_path / "none" / "report.html")
+        require_file_path(tmp_path / "none" / "report.html")
     with pytest.raises(ConfigError, match="can't be written: No such file"):
-        require_folder_place(tmp_path / "none" / "reports")
+        require_folder_path(tmp_path / "none" / "reports")
     os.mkfifo(tmp_path / "pipe")
-    require_file_place(tmp_path / "pipe")
+    require_file_path(tmp_path / "pipe")
     (tmp_path / "link").symlink_to(tmp_path / "none" / "report.html")
     with pytest.raises(ConfigError, match="link can't be written: No such file"):
-        require_file_place(tmp_path / "link")
+        require_file_path(tmp_path / "link")
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match="is a file; name a folder"):
-        require_folder_place(tmp_path / "file")
+        require_folder_path(tmp_path / "file")

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from pyevm_agents.contracts import artifact, artifact_names
+from pyevm_agents.contracts import list_artifacts, load_artifact
 from pyevm_agents.errors import ConfigError
 
 
 def test_every_artifact_loads() -> None:
-    names = artifact_names()
+    names = list_artifacts()
     assert "WalletAgent" in names
-    assert all(artifact(name).name == name for name in names)
+    assert all(load_artifact(name).name == name for name in names)
 
 
 def test_encodes_calls_by_name() -> None:
-    token = artifact("DemoToken")
-    assert token.call("transfer", b"\x01" * 20, 5).hex().startswith("a9059cbb")
-    assert token.creation("A", "A", 18, 1).startswith(token.bytecode)
-    assert token.result("balanceOf", (7).to_bytes(32, "big")) == 7
+    token = load_artifact("DemoToken")
+    assert token.encode_call("transfer", b"\x01" * 20, 5).hex().startswith("a9059cbb")
+    assert token.encode_creation("A", "A", 18, 1).startswith(token.bytecode)
+    assert token.decode_result("balanceOf", (7).to_bytes(32, "big")) == 7
 
 
 def test_says_what_is_wrong() -> None:
     with pytest.raises(ConfigError, match=r"no contract 'Wallet'; there are .*WalletAgent"):
-        artifact("Wallet")
+        load_artifact("Wallet")
     with pytest.raises(ConfigError, match="DemoToken has no function 'mint' of 1 arguments"):
-        artifact("DemoToken").call("mint", 1)
+        load_artifact("DemoToken").encode_call("mint", 1)
     with pytest.raises(ConfigError, match="constructor: 0 arguments given, it takes 4"):
-        artifact("DemoToken").creation()
+        load_artifact("DemoToken").encode_creation()
 
 
 @pytest.mark.parametrize(
@@ -43,15 +43,15 @@ def test_says_what_is_wrong() -> None:
 )
 def test_arguments_of_wrong_types_are_refused(arguments: tuple[object, ...], message: str) -> None:
     with pytest.raises(ConfigError, match=rf"transfer takes \(address, uint256\), .*{message}"):
-        artifact("DemoToken").call("transfer", *arguments)
+        load_artifact("DemoToken").encode_call("transfer", *arguments)
 
 
 def test_a_huge_argument_is_not_repeated() -> None:
     with pytest.raises(ConfigError) as caught:
-        artifact("DemoToken").call("transfer", "x" * 100_000, 5)
+        load_artifact("DemoToken").encode_call("transfer", "x" * 100_000, 5)
     assert len(str(caught.value)) < 1_000
 
 
 def test_half_a_surrogate_pair_is_no_string() -> None:
     with pytest.raises(ConfigError, match="constructor takes"):
-        artifact("DemoToken").creation("\ud800", "A", 18, 1)
+        load_artifact("DemoToken").encode_creation("\ud800", "A", 18, 1)

@@ -5,24 +5,24 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyevm_agents.display import MAX_SHOWN_CHARACTERS, counted, shown
+from pyevm_agents.display import MAX_SHOWN_CHARACTERS, pluralize, sanitize
 
 
 @given(st.text() | st.text("\x1b\x00\u202e\u200b\u2028\n\r\x9b[", max_size=40))
 def test_a_strangers_text_steers_no_terminal(text: str) -> None:
-    told = shown(text)
+    told = sanitize(text)
     assert all(one.isprintable() or one == "\t" or not one.isascii() for one in told)
     assert not set(told) & set("\x1b\x9b\u2028\u2029\u202e\u200b\ufeff\u2066")
     assert len(told.splitlines()) <= 1
 
 
 def test_a_long_text_is_its_beginning() -> None:
-    told = shown("x" * 5_000)
+    told = sanitize("x" * 5_000)
     assert told == "x" * MAX_SHOWN_CHARACTERS + " … (5,000 characters)"
 
 
 def test_one_is_not_many() -> None:
-    assert [counted(count, "block") for count in (0, 1, 1_000)] == [
+    assert [pluralize(count, "block") for count in (0, 1, 1_000)] == [
         "0 blocks",
         "1 block",
         "1,000 blocks",

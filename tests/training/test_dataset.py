@@ -23,7 +23,7 @@ def test_learned_tokens_are_the_models_words(vocabulary: Vocabulary) -> None:
             said = "".join(turn.text for turn in run)
             pairs = zip(request["tokens"], request["learn"], strict=True)
             learned = tuple(token for token, is_said in pairs if is_said)
-            assert vocabulary.text_of(learned) == f"{said}<|im_end|>"
-            whole = vocabulary.text_of((*row["system"], *request["tokens"]))
+            assert vocabulary.detokenize(learned) == f"{said}<|im_end|>"
+            whole = vocabulary.detokenize((*row["system"], *request["tokens"]))
             read = "".join(piece.text for piece in run[-1].segments)
             assert whole == f"{read}{run[-1].text}<|im_end|>"

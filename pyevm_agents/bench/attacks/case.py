@@ -16,12 +16,12 @@ from precompiles.address_handles import AddressBook
 from precompiles.gas import DEFAULT_SCHEDULE
 from precompiles.react import build_prompt
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.bench.measurement.assembly import asm, number
+from pyevm_agents.bench.measurement.assembly import assemble, format_push
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from precompiles.gas import Schedule
+    from precompiles.gas import GasSchedule
     from precompiles.language_model import LanguageModel, ModelProfile
 
 
@@ -54,7 +54,7 @@ class AttackCase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class AttackTarget:
     """The executor that is attacked."""
 
     model: LanguageModel
@@ -63,25 +63,25 @@ class Target:
     """Of the engine, as genesis has it."""
 
     is_quick: bool
-    schedule: Schedule = DEFAULT_SCHEDULE
+    schedule: GasSchedule = DEFAULT_SCHEDULE
 
-    def prompt_tokens(self, data: bytes) -> int:
+    def count_prompt_tokens(self, data: bytes) -> int:
         """Return how long the prompt of a call without tools and steps is."""
         request = decode_request(data)
         book = AddressBook(request.base_prompt, [request.prompt])
         return len(self.model.tokenize(build_prompt(request, (), (), book, self.profile)))
 
-    def text_of_tokens(self, tokens: int) -> bytes:
+    def build_calldata(self, tokens: int) -> bytes:
         """Return calldata whose prompt is about so many tokens, and short: bytes become five."""
-        few, many = (self.prompt_tokens(calldata(prompt="\x01" * n)) for n in (10, 20))
+        few, many = (self.count_prompt_tokens(encode_calldata(prompt="\x01" * n)) for n in (10, 20))
         count = round(10 + 10 * (tokens - few) / (many - few))
-        return calldata(prompt="\x01" * max(1, count))
+        return encode_calldata(prompt="\x01" * max(1, count))
 
 
 MAX_CODE_BYTES = 24_576
 """Code of a contract that anybody may deploy. Source: EIP-170."""
 
-EXECUTOR = number(int.from_bytes(EXECUTOR_ADDRESS, "big"))
+EXECUTOR = format_push(int.from_bytes(EXECUTOR_ADDRESS, "big"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +92,7 @@ class ExecutorCall:
     gas: int | None = None
 
 
-def calldata(  # noqa: PLR0913 - what `runNextIteration` takes
+def encode_calldata(  # noqa: PLR0913 - what `runNextIteration` takes
     *,
     model_id: str = "default",
     base_prompt: str = "",
@@ -108,7 +108,7 @@ def calldata(  # noqa: PLR0913 - what `runNextIteration` takes
     )
 
 
-def attacker_code(
+def build_attacker_code(
     calls: Sequence[ExecutorCall], *, is_reverting: bool = False
 ) -> tuple[bytes, dict[Address, bytes]]:
     """Return code that makes calls of the executor, whatever becomes of them.
@@ -133,4 +133,4 @@ def attacker_code(
         data = f"0x{len(call.data):06x} PUSH0"
         words.append(f"PUSH0 PUSH0 {data} PUSH0 {EXECUTOR} {gas} CALL POP")
     words.append("PUSH0 PUSH0 REVERT" if is_reverting else "STOP")
-    return asm(" ".join(words)), stored
+    return assemble(" ".join(words)), stored

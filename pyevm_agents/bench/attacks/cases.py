@@ -17,14 +17,14 @@ from precompiles.abi import (
     ParamType,
     decode_request,
 )
-from pyevm_agents.bench.attacks.case import BEFORE_END, AttackCase, ExecutorCall, calldata
-from pyevm_agents.bench.attacks.slow_texts import UNITS, filled, worst_unit
-from pyevm_agents.bench.measurement.tool_contracts import tool_code
+from pyevm_agents.bench.attacks.case import BEFORE_END, AttackCase, ExecutorCall, encode_calldata
+from pyevm_agents.bench.attacks.slow_texts import UNITS, find_worst_unit, repeat_unit
+from pyevm_agents.bench.measurement.tool_contracts import build_tool_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pyevm_agents.bench.attacks.case import Target
+    from pyevm_agents.bench.attacks.case import AttackTarget
 
 TEXT_BYTES = spec.MAX_CALLDATA_BYTES - 1_024
 """Text that fits into the calldata of one call, beside the rest of it."""
@@ -34,15 +34,15 @@ LONG_ANSWERS, LONG_ANSWER_DIGITS = 4, 400
 """Answers after one prompt, and their length: most vocabularies have a token for each digit."""
 
 
-def cases(target: Target) -> Iterator[AttackCase]:
+def make_attack_cases(target: AttackTarget) -> Iterator[AttackCase]:
     """Yield every attack, made for a target."""
     for make in MAKERS:
         yield make(target)
 
 
-def _text(target: Target) -> AttackCase:
-    unit = worst_unit(target)
-    data = calldata(prompt=filled(UNITS[unit], TEXT_BYTES))
+def _make_text_case(target: AttackTarget) -> AttackCase:
+    unit = find_worst_unit(target)
+    data = encode_calldata(prompt=repeat_unit(UNITS[unit], TEXT_BYTES))
     return AttackCase(
         name="text",
         title="64 KiB of text that tokenises slowly",
@@ -52,18 +52,18 @@ def _text(target: Target) -> AttackCase:
     )
 
 
-def _unpaid_prompt(_target: Target) -> AttackCase:
+def _make_unpaid_prompt_case(_target: AttackTarget) -> AttackCase:
     return AttackCase(
         name="unpaid-prompt",
         title="64 KiB of spaces, whose tokens are not paid",
         how="A thousand tokens of spaces fit the context; the gas ends where they would be "
         "charged, after they were counted.",
-        calls=(ExecutorCall(data=calldata(prompt=filled(" ", TEXT_BYTES))),),
+        calls=(ExecutorCall(data=encode_calldata(prompt=repeat_unit(" ", TEXT_BYTES))),),
         halts_after=0,
     )
 
 
-def _addresses(_target: Target) -> AttackCase:
+def _make_addresses_case(_target: AttackTarget) -> AttackCase:
     texts: list[str] = []
     size_bytes = 0
     while size_bytes < TEXT_BYTES - 64:
@@ -74,31 +74,33 @@ def _addresses(_target: Target) -> AttackCase:
         name="addresses",
         title="64 KiB of addresses with wrong checksums",
         how="Each of 1,500 addresses has letters of both cases, so that its checksum is computed.",
-        calls=(ExecutorCall(data=calldata(base_prompt=" ".join(texts))),),
+        calls=(ExecutorCall(data=encode_calldata(base_prompt=" ".join(texts))),),
     )
 
 
-def _tools(_target: Target) -> AttackCase:
+def _make_tools_case(_target: AttackTarget) -> AttackCase:
     tools = [Address(index.to_bytes(20, "big")) for index in range(TEXT_BYTES // 32)]
     return AttackCase(
         name="tools",
         title="2,000 tools in one call",
         how="They are decoded before they are counted.",
-        calls=(ExecutorCall(data=calldata(tools=tools)),),
+        calls=(ExecutorCall(data=encode_calldata(tools=tools)),),
     )
 
 
-def _history(_target: Target) -> AttackCase:
+def _make_history_case(_target: AttackTarget) -> AttackCase:
     count = TEXT_BYTES // 128
     return AttackCase(
         name="history",
         title="1,000 empty steps",
         how="Two arrays of different lengths, all of empty texts: decoded, then compared.",
-        calls=(ExecutorCall(data=calldata(reasoning=[""] * count, results=[""] * (count - 1))),),
+        calls=(
+            ExecutorCall(data=encode_calldata(reasoning=[""] * count, results=[""] * (count - 1))),
+        ),
     )
 
 
-def _steps(_target: Target) -> AttackCase:
+def _make_steps_case(_target: AttackTarget) -> AttackCase:
     step = "Thought: a\nAction: b\nAction Input: {" + "}" * 8
     count = TEXT_BYTES // 256
     return AttackCase(
@@ -108,7 +110,7 @@ def _steps(_target: Target) -> AttackCase:
         "many as fit.",
         calls=(
             ExecutorCall(
-                data=calldata(
+                data=encode_calldata(
                     reasoning=[*[step] * count, step + "}" * (TEXT_BYTES // 8) + "."],
                     results=["x"] * (count + 1),
                 )
@@ -117,7 +119,7 @@ def _steps(_target: Target) -> AttackCase:
     )
 
 
-def _aliases(_target: Target) -> AttackCase:
+def _make_aliases_case(_target: AttackTarget) -> AttackCase:
     count = TEXT_BYTES // 32 - 16
     heads = [0xC0, 0xC0, 0xC0, 0xE0, 0xC0, 0xC0, 0, count, *[32 * count] * count, 0]
     body = b"".join(word.to_bytes(32, "big") for word in heads)
@@ -129,7 +131,7 @@ def _aliases(_target: Target) -> AttackCase:
     )
 
 
-def _small_calls(target: Target) -> AttackCase:
+def _make_small_calls_case(target: AttackTarget) -> AttackCase:
     return AttackCase(
         name="small-calls",
         title="Calls with no calldata",
@@ -138,7 +140,7 @@ def _small_calls(target: Target) -> AttackCase:
     )
 
 
-def _large_calls(target: Target) -> AttackCase:
+def _make_large_calls_case(target: AttackTarget) -> AttackCase:
     return AttackCase(
         name="large-calls",
         title="Calls with a byte too much",
@@ -150,82 +152,89 @@ def _large_calls(target: Target) -> AttackCase:
     )
 
 
-def _small_reads(_target: Target) -> AttackCase:
-    codes = {_at(index): tool_code(f"{index}", "") for index in range(spec.MAX_TOOLS - 1)}
-    codes[_at(spec.MAX_TOOLS)] = b"\x00"
+def _make_small_reads_case(_target: AttackTarget) -> AttackCase:
+    codes = {
+        _make_tool_address(index): build_tool_code(f"{index}", "")
+        for index in range(spec.MAX_TOOLS - 1)
+    }
+    codes[_make_tool_address(spec.MAX_TOOLS)] = b"\x00"
     return AttackCase(
         name="small-reads",
         title="64 tools that say nothing",
         how="Three reads of each at the least gas; the last tool answers nothing, which refuses "
         "the call before the tools are charged for.",
-        calls=(ExecutorCall(data=calldata(tools=list(codes))),) * 2,
+        calls=(ExecutorCall(data=encode_calldata(tools=list(codes))),) * 2,
         codes=codes,
     )
 
 
-def _large_reads(_target: Target) -> AttackCase:
+def _make_large_reads_case(_target: AttackTarget) -> AttackCase:
     described = "\x01" * (spec.MAX_METADATA_BYTES - 64)
     parameters = [
         ParamDescription(param_type=ParamType.STRING, name=f"p{index}", description="\x01" * 256)
         for index in range(32)
     ]
     codes = {
-        _at(index): tool_code(name, described, parameters) for index, name in enumerate(("a", "b"))
+        _make_tool_address(index): build_tool_code(name, described, parameters)
+        for index, name in enumerate(("a", "b"))
     }
     return AttackCase(
         name="large-reads",
         title="Tools that describe themselves at length",
         how="Descriptions of 16 KiB, and of 32 parameters as long as a read may be, all of control "
         "characters, which become six letters each: read, escaped, tokenised, found too long.",
-        calls=(ExecutorCall(data=calldata(tools=list(codes))),),
+        calls=(ExecutorCall(data=encode_calldata(tools=list(codes))),),
         codes=codes,
     )
 
 
-def _failing_read(_target: Target) -> AttackCase:
+def _make_failing_read_case(_target: AttackTarget) -> AttackCase:
     loop = b"\x5b\x5f\x56"  # JUMPDEST, PUSH0, JUMP: until the gas ends.
     return AttackCase(
         name="failing-read",
         title="A read that burns all that a read may burn",
         how="The tool's name() loops until its gas ends: the EVM's own work, for its own gas.",
-        calls=(ExecutorCall(data=calldata(tools=[_at(0)])),),
-        codes={_at(0): loop},
+        calls=(ExecutorCall(data=encode_calldata(tools=[_make_tool_address(0)])),),
+        codes={_make_tool_address(0): loop},
     )
 
 
-def _grammar(target: Target) -> AttackCase:
+def _make_grammar_case(target: AttackTarget) -> AttackCase:
     """Many arrays: the largest grammar that a prompt of some hundred tokens has."""
     count, size = (1, 32) if target.is_quick else (4, 32)
     parameters = [
         ParamDescription(param_type=ParamType.INT_ARRAY, name=chr(0x21 + index), description="")
         for index in range(size)
     ]
-    codes = {_at(index): tool_code(chr(0x41 + index), "", parameters) for index in range(count)}
+    codes = {
+        _make_tool_address(index): build_tool_code(chr(0x41 + index), "", parameters)
+        for index in range(count)
+    }
     return AttackCase(
         name="grammar",
         title="A grammar of many arrays, thrown away",
         how=f"{count} tools with {size} lists of integers each, whose grammar is set up for one "
         "token; then the gas ends.",
-        calls=(ExecutorCall(data=calldata(tools=list(codes))),),
+        calls=(ExecutorCall(data=encode_calldata(tools=list(codes))),),
         codes=codes,
         halts_after=1,
         is_reaching_model=True,
     )
 
 
-def _out_of_gas(_target: Target) -> AttackCase:
+def _make_out_of_gas_case(_target: AttackTarget) -> AttackCase:
     return AttackCase(
         name="out-of-gas",
         title="Gas that ends just before a text does, again and again",
         how="The same call three times, with gas for all of its output but the last token: each is "
         "said anew, and each try pays for all of it.",
-        calls=(ExecutorCall(data=calldata(prompt="What do you think?")),) * 3,
+        calls=(ExecutorCall(data=encode_calldata(prompt="What do you think?")),) * 3,
         halts_after=BEFORE_END,
         is_reaching_model=True,
     )
 
 
-def _long_prompt(target: Target) -> AttackCase:
+def _make_long_prompt_case(target: AttackTarget) -> AttackCase:
     room = target.profile.context_tokens - target.profile.max_output_tokens
     tokens = min(room - 64, QUICK_PROMPT_TOKENS if target.is_quick else room)
     return AttackCase(
@@ -233,14 +242,14 @@ def _long_prompt(target: Target) -> AttackCase:
         title=f"A prompt of {tokens:,} tokens",
         how="Control characters, each of which becomes five tokens, in a few hundred bytes of "
         "calldata; then gas for one token of output.",
-        calls=(ExecutorCall(data=target.text_of_tokens(tokens)),),
+        calls=(ExecutorCall(data=target.build_calldata(tokens)),),
         halts_after=1,
         is_reaching_model=True,
         is_long=not target.is_quick,
     )
 
 
-def _long_answers(target: Target) -> AttackCase:
+def _make_long_answers_case(target: AttackTarget) -> AttackCase:
     profile = target.profile
     room = profile.context_tokens - profile.max_output_tokens - 64
     tokens, digits = (min(room, 128), 20) if target.is_quick else (room, LONG_ANSWER_DIGITS)
@@ -250,18 +259,18 @@ def _long_answers(target: Target) -> AttackCase:
         title="Long answers to one long prompt",
         how=f"A prompt of some {tokens:,} tokens, answered {LONG_ANSWERS} times with {digits} "
         "digits: it is paid for once, and each token of output is written where it takes longest.",
-        calls=(ExecutorCall(data=target.text_of_tokens(tokens)),) * LONG_ANSWERS,
-        grammar=answer_grammar(f"/[0-9]{{{digits}}}/"),
+        calls=(ExecutorCall(data=target.build_calldata(tokens)),) * LONG_ANSWERS,
+        grammar=build_answer_grammar(f"/[0-9]{{{digits}}}/"),
         is_reaching_model=True,
         is_long=not target.is_quick,
     )
 
 
-def _warm(target: Target) -> AttackCase:
+def _make_warm_case(target: AttackTarget) -> AttackCase:
     tokens, rounds = (128, 3) if target.is_quick else (512, 10)
-    filler = decode_request(target.text_of_tokens(tokens)).prompt
+    filler = decode_request(target.build_calldata(tokens)).prompt
     calls = [
-        ExecutorCall(data=calldata(base_prompt=f"You are agent {index}.", prompt=filler))
+        ExecutorCall(data=encode_calldata(base_prompt=f"You are agent {index}.", prompt=filler))
         for index in range(spec.WARM_PREFIXES)
     ]
     return AttackCase(
@@ -270,37 +279,37 @@ def _warm(target: Target) -> AttackCase:
         how=f"As many prompts of some {tokens:,} tokens as may be warm at once, paid for in full, "
         f"then asked in turn {rounds} times: each puts another one's numbers aside.",
         calls=tuple(calls) * (1 + rounds),
-        grammar=answer_grammar('"b"'),
+        grammar=build_answer_grammar('"b"'),
         is_reaching_model=True,
     )
 
 
-def answer_grammar(answer: str) -> str:
+def build_answer_grammar(answer: str) -> str:
     """Return a grammar that admits a thought of three letters, and an answer."""
     return f'start: " " /[a-z]{{3}}/ "\\nFinal Answer: " {answer}\n'
 
 
-def _at(index: int) -> Address:
+def _make_tool_address(index: int) -> Address:
     return Address(b"\x70\x01" + index.to_bytes(18, "big"))
 
 
-MAKERS: tuple[Callable[[Target], AttackCase], ...] = (
-    _text,
-    _unpaid_prompt,
-    _addresses,
-    _tools,
-    _history,
-    _steps,
-    _aliases,
-    _small_calls,
-    _large_calls,
-    _small_reads,
-    _large_reads,
-    _failing_read,
-    _grammar,
-    _out_of_gas,
-    _long_prompt,
-    _long_answers,
-    _warm,
+MAKERS: tuple[Callable[[AttackTarget], AttackCase], ...] = (
+    _make_text_case,
+    _make_unpaid_prompt_case,
+    _make_addresses_case,
+    _make_tools_case,
+    _make_history_case,
+    _make_steps_case,
+    _make_aliases_case,
+    _make_small_calls_case,
+    _make_large_calls_case,
+    _make_small_reads_case,
+    _make_large_reads_case,
+    _make_failing_read_case,
+    _make_grammar_case,
+    _make_out_of_gas_case,
+    _make_long_prompt_case,
+    _make_long_answers_case,
+    _make_warm_case,
 )
 """Every attack, the refused ones first."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.bench.attacks.case import calldata
-from pyevm_agents.bench.measurement.rounds import timed
+from pyevm_agents.bench.attacks.case import encode_calldata
+from pyevm_agents.bench.measurement.rounds import time_work
 
 if TYPE_CHECKING:
-    from pyevm_agents.bench.attacks.case import Target
+    from pyevm_agents.bench.attacks.case import AttackTarget
 
 TRIED_BYTES = 4_096
 """Of each text that is tried, to find the one that takes longest."""
@@ -37,17 +37,17 @@ UNITS = {
 again and again, with the number of the time at `{}`."""
 
 
-def worst_unit(target: Target) -> str:
+def find_worst_unit(target: AttackTarget) -> str:
     """Return which text takes longest to tokenise for its bytes."""
 
-    def seconds(name: str) -> float:
-        data = calldata(prompt=filled(UNITS[name], TRIED_BYTES))
-        return min(timed(lambda: target.prompt_tokens(data)) for _ in range(2))
+    def time_unit(name: str) -> float:
+        data = encode_calldata(prompt=repeat_unit(UNITS[name], TRIED_BYTES))
+        return min(time_work(lambda: target.count_prompt_tokens(data)) for _ in range(2))
 
-    return max(UNITS, key=seconds)
+    return max(UNITS, key=time_unit)
 
 
-def filled(unit: str, size_bytes: int) -> str:
+def repeat_unit(unit: str, size_bytes: int) -> str:
     """Return a text of so many bytes at most: a unit again and again."""
     if "{}" not in unit:
         return unit * (size_bytes // len(unit.encode()))

@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyevm_agents.bench.evm.cases import CASES
-from pyevm_agents.bench.evm.runner import BLOCK_GAS, ns_per_gas, signed
+from pyevm_agents.bench.evm.runner import BLOCK_GAS, estimate_ns_per_gas, sign_transactions
 from pyevm_agents.bench.measurement.results import Yardstick
-from pyevm_agents.bench.measurement.rounds import in_rounds, timed
+from pyevm_agents.bench.measurement.rounds import time_in_rounds, time_work
 from pyevm_agents.config import DEFAULT_CHAIN_ID
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from pyevm_agents.bench.evm.case import Ask, Case
-    from pyevm_agents.bench.measurement.rounds import Setting
+    from pyevm_agents.bench.evm.case import BenchTransaction, EvmCase
+    from pyevm_agents.bench.measurement.rounds import BenchSettings
 
 PROGRAM = "anvil"
 START_SECONDS, ANSWER_SECONDS, END_SECONDS = 60.0, 120.0, 10.0
@@ -73,7 +73,9 @@ def find_anvil(told: Path | None = None) -> Path | None:
     return None if found is None else Path(found)
 
 
-def yardsticks(setting: Setting, cases: Sequence[Case] = CASES) -> tuple[Yardstick, ...]:
+def measure_yardsticks(
+    setting: BenchSettings, cases: Sequence[EvmCase] = CASES
+) -> tuple[Yardstick, ...]:
     """Measure the EVM's cases on anvil, those of a quick run where it is one.
 
     Raises: AnvilError: there is none, or it does not do what it should.
@@ -81,24 +83,26 @@ def yardsticks(setting: Setting, cases: Sequence[Case] = CASES) -> tuple[Yardsti
     if setting.anvil is None:
         raise AnvilError(f"there is no program {PROGRAM!r} on the PATH")
     wanted = [case for case in cases if case.is_quick or not setting.is_quick]
-    setting.observer.part("EVM on anvil", len(wanted) * (1 + ROUNDS))
-    vm = f"{PROGRAM} {version_of(setting.anvil)}"
-    with running(setting.anvil) as anvil:
+    setting.observer.begin_part("EVM on anvil", len(wanted) * (1 + ROUNDS))
+    vm = f"{PROGRAM} {read_version(setting.anvil)}"
+    with run_anvil(setting.anvil) as anvil:
         large: dict[str, int] = {}
         gas: dict[str, int] = {}
         for case in wanted:
-            anvil.put(case.codes)
-            large[case.name], gas[case.name] = _large(anvil, case)
-            setting.observer.step(case.title)
+            anvil.set_codes(case.codes)
+            large[case.name], gas[case.name] = _find_large_block(anvil, case)
+            setting.observer.finish_step(case.title)
 
-        def measured(case: Case) -> Callable[[], float]:
-            def seconds() -> float:
+        def make_timer(case: EvmCase) -> Callable[[], float]:
+            def time_blocks() -> float:
                 most = anvil.sample(case, large[case.name]).seconds
                 return most - anvil.sample(case, SMALL_TIMES).seconds
 
-            return seconds
+            return time_blocks
 
-        seconds = in_rounds(setting, {case.name: measured(case) for case in wanted}, rounds=ROUNDS)
+        seconds = time_in_rounds(
+            setting, {case.name: make_timer(case) for case in wanted}, rounds=ROUNDS
+        )
     return tuple(
         Yardstick(
             name=case.name,
@@ -106,14 +110,14 @@ def yardsticks(setting: Setting, cases: Sequence[Case] = CASES) -> tuple[Yardsti
             vm=vm,
             gas=gas[case.name],
             seconds=seconds[case.name],
-            ns_per_gas=ns_per_gas(seconds[case.name], gas[case.name]),
+            ns_per_gas=estimate_ns_per_gas(seconds[case.name], gas[case.name]),
             is_worst_case=case.is_worst_case,
         )
         for case in wanted
     )
 
 
-def _large(anvil: Anvil, case: Case) -> tuple[int, int]:
+def _find_large_block(anvil: Anvil, case: EvmCase) -> tuple[int, int]:
     """Return how often a case is in a large block, and its gas without that of a small one."""
     small = anvil.sample(case, SMALL_TIMES)
     times = max(case.times, SMALL_TIMES + 1)
@@ -127,7 +131,7 @@ def _large(anvil: Anvil, case: Case) -> tuple[int, int]:
         times = min(GROWTH * times, most)
 
 
-def version_of(program: Path) -> str:
+def read_version(program: Path) -> str:
     """Return the version that a program says it is.
 
     Raises: AnvilError: it says none.
@@ -150,7 +154,7 @@ def version_of(program: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class AnvilSample:
     """A block that anvil has mined."""
 
     gas: int
@@ -164,44 +168,46 @@ class Anvil:
         """Ask at this address."""
         self._url = url
 
-    def put(self, codes: Mapping[Address, bytes]) -> None:
+    def set_codes(self, codes: Mapping[Address, bytes]) -> None:
         """Have contracts from now on."""
-        self._ask_all([("anvil_setCode", [_hex(at), _hex(code)]) for at, code in codes.items()])
+        self._call_batch(
+            [("anvil_setCode", [_encode_hex(at), _encode_hex(code)]) for at, code in codes.items()]
+        )
 
-    def sample(self, case: Case, times: int) -> Sample:
+    def sample(self, case: EvmCase, times: int) -> AnvilSample:
         """Do a case so many times in a block; go back.
 
         Raises: AnvilError: a transaction failed, or is not in the block.
         """
-        snapshot = self.ask("evm_snapshot")
+        snapshot = self.call("evm_snapshot")
         try:
             before = case.before(times)
             if before:
                 self._mine(case, before)
-            return self._mine(case, case.asks(times))
+            return self._mine(case, case.build_transactions(times))
         finally:
-            self.ask("evm_revert", snapshot)
+            self.call("evm_revert", snapshot)
 
-    def _mine(self, case: Case, asks: Sequence[Ask]) -> Sample:
-        count = self.ask("eth_getTransactionCount", _hex(DEVELOPMENT_ADDRESS), "latest")
-        raw = signed(asks, first_nonce=int(count, 16))
-        self._ask_all([("eth_sendRawTransaction", [_hex(each)]) for each in raw])
-        seconds = timed(lambda: self.ask("evm_mine"))
-        receipts = self.ask("eth_getBlockReceipts", "latest")
+    def _mine(self, case: EvmCase, asks: Sequence[BenchTransaction]) -> AnvilSample:
+        count = self.call("eth_getTransactionCount", _encode_hex(DEVELOPMENT_ADDRESS), "latest")
+        raw = sign_transactions(asks, first_nonce=int(count, 16))
+        self._call_batch([("eth_sendRawTransaction", [_encode_hex(each)]) for each in raw])
+        seconds = time_work(lambda: self.call("evm_mine"))
+        receipts = self.call("eth_getBlockReceipts", "latest")
         done = sum(receipt["status"] == "0x1" for receipt in receipts)
         if done != len(raw):
             raise AnvilError(f"of {len(raw)} transactions of {case.name!r}, anvil did {done}")
         gas = sum(int(receipt["gasUsed"], 16) for receipt in receipts)
-        return Sample(gas=gas, seconds=seconds)
+        return AnvilSample(gas=gas, seconds=seconds)
 
-    def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - whatever it answers
+    def call(self, method: str, *params: object) -> Any:  # noqa: ANN401 - whatever it answers
         """Ask something.
 
         Raises: AnvilError: the answer is an error, or none comes.
         """
-        return self._ask_all([(method, list(params))])[0]
+        return self._call_batch([(method, list(params))])[0]
 
-    def _ask_all(self, requests: Sequence[tuple[str, list[Any]]]) -> list[Any]:
+    def _call_batch(self, requests: Sequence[tuple[str, list[Any]]]) -> list[Any]:
         if not requests:
             return []
         body = [
@@ -223,7 +229,7 @@ class Anvil:
 
 
 @contextmanager
-def running(program: Path) -> Iterator[Anvil]:
+def run_anvil(program: Path) -> Iterator[Anvil]:
     """Run anvil on a free port for as long as somebody talks to it.
 
     Raises: AnvilError: it does not start.
@@ -243,12 +249,12 @@ def running(program: Path) -> Iterator[Anvil]:
             except OSError as error:
                 raise AnvilError(f"anvil can't be started: {error}") from error
         try:
-            yield Anvil(f"http://{_listening(process, log)}")
+            yield Anvil(f"http://{_wait_for_address(process, log)}")
         finally:
-            _end(process)
+            _terminate(process)
 
 
-def _listening(process: subprocess.Popen[bytes], log: Path) -> str:
+def _wait_for_address(process: subprocess.Popen[bytes], log: Path) -> str:
     """Return where a process listens, as soon as it does."""
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end:
@@ -262,7 +268,7 @@ def _listening(process: subprocess.Popen[bytes], log: Path) -> str:
     raise AnvilError(f"anvil did not listen within {START_SECONDS:g} s")
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _terminate(process: subprocess.Popen[bytes]) -> None:
     """End a process and all that it has started."""
     for signal_number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
@@ -272,5 +278,5 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             return
 
 
-def _hex(data: bytes) -> str:
+def _encode_hex(data: bytes) -> str:
     return "0x" + data.hex()

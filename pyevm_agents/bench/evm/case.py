@@ -15,7 +15,7 @@ WORD_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class BenchTransaction:
     """A transaction that is sent."""
 
     to: Address | None
@@ -28,12 +28,12 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class EvmCase:
     """Something of the EVM that is done so many times in a block."""
 
     name: str
     title: str
-    asks: Callable[[int], tuple[Ask, ...]]
+    build_transactions: Callable[[int], tuple[BenchTransaction, ...]]
     """The transactions that do it so many times."""
 
     times: int
@@ -49,7 +49,7 @@ class Case:
     codes: Mapping[Address, bytes] = field(default_factory=dict)
     """Contracts that are there from the start."""
 
-    before: Callable[[int], tuple[Ask, ...]] = lambda _times: ()
+    before: Callable[[int], tuple[BenchTransaction, ...]] = lambda _times: ()
     """Transactions of the block before."""
 
     is_whole: bool = False
@@ -60,7 +60,7 @@ class Case:
     """Whether a quick run measures it, too."""
 
 
-def contract(  # noqa: PLR0913 - each is told by its name
+def make_contract_case(  # noqa: PLR0913 - each is told by its name
     name: str,
     title: str,
     code: bytes,
@@ -69,20 +69,20 @@ def contract(  # noqa: PLR0913 - each is told by its name
     taken_off: int = 0,
     most_times: int | None = None,
     others: Mapping[Address, bytes] | None = None,
-    before: Callable[[int], tuple[Ask, ...]] = lambda _times: (),
+    before: Callable[[int], tuple[BenchTransaction, ...]] = lambda _times: (),
     is_worst_case: bool = False,
     is_quick: bool = False,
-) -> Case:
+) -> EvmCase:
     """Return the case of a contract that is told its turns in a word of calldata."""
-    address = address_of(name)
+    address = derive_address(name)
 
-    def asks(turns: int) -> tuple[Ask, ...]:
-        return (Ask(to=address, data=turns.to_bytes(WORD_BYTES, "big")),)
+    def build_transactions(turns: int) -> tuple[BenchTransaction, ...]:
+        return (BenchTransaction(to=address, data=turns.to_bytes(WORD_BYTES, "big")),)
 
-    return Case(
+    return EvmCase(
         name=name,
         title=title,
-        asks=asks,
+        build_transactions=build_transactions,
         times=times,
         taken_off=taken_off,
         most_times=most_times,
@@ -93,6 +93,6 @@ def contract(  # noqa: PLR0913 - each is told by its name
     )
 
 
-def address_of(name: str) -> Address:
+def derive_address(name: str) -> Address:
     """Return an address for something with a name."""
     return Address(keccak(name.encode())[-20:])

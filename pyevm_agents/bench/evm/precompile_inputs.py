@@ -44,7 +44,7 @@ BLAKE2B_512_PARAMETERS = 0x01010040
 """No key, 64 bytes. Source: RFC 7693, 2.5."""
 
 
-def word(value: int) -> bytes:
+def encode_word(value: int) -> bytes:
     """Return a number as the EVM's word."""
     return value.to_bytes(32, "big")
 
@@ -53,12 +53,12 @@ def ecrecover(text: bytes = b"bench") -> bytes:
     """Return a text's hash, and its signature by `KEY`. Source: yellow paper, appendix E."""
     digest = sha256(text).digest()
     v, r, s = KEY.sign_msg_hash(digest).vrs
-    return digest + word(v + FIRST_V) + word(r) + word(s)
+    return digest + encode_word(v + FIRST_V) + encode_word(r) + encode_word(s)
 
 
 def modexp(base_bytes: int, exponent: bytes, modulus_bytes: int) -> bytes:
     """Return a power of a base, by the greatest modulus of so many bytes. Source: EIP-198."""
-    lengths = word(base_bytes) + word(len(exponent)) + word(modulus_bytes)
+    lengths = encode_word(base_bytes) + encode_word(len(exponent)) + encode_word(modulus_bytes)
     return lengths + b"\xaa" * base_bytes + exponent + b"\xff" * modulus_bytes
 
 
@@ -77,21 +77,21 @@ def blake2f(rounds: int, text: bytes = b"abc") -> bytes:
 def point_evaluation(at: int = MAX_WORD >> 8) -> bytes:
     """Return that the polynomial x is z at z; its quotient is 1. Source: EIP-4844."""
     versioned_hash = b"\x01" + sha256(COMMITMENT_TO_X).digest()[1:]
-    return versioned_hash + word(at) * 2 + COMMITMENT_TO_X + ONE_IN_G1
+    return versioned_hash + encode_word(at) * 2 + COMMITMENT_TO_X + ONE_IN_G1
 
 
 @cache
 def bn128_g1(factor: int = 1) -> bytes:
     """Return a multiple of the first generator. Source: EIP-196."""
     x, y = bn128.normalize(bn128.multiply(bn128.G1, factor % bn128.curve_order))
-    return word(x.n) + word(y.n)
+    return encode_word(x.n) + encode_word(y.n)
 
 
 @cache
 def bn128_g2() -> bytes:
     """Return the second generator. Source: EIP-197."""
     x, y = bn128.normalize(bn128.G2)
-    return b"".join(word(int(each)) for each in (*reversed(x.coeffs), *reversed(y.coeffs)))
+    return b"".join(encode_word(int(each)) for each in (*reversed(x.coeffs), *reversed(y.coeffs)))
 
 
 def bn128_pairs(count: int) -> bytes:
@@ -120,12 +120,12 @@ def bls_pairs(count: int) -> bytes:
 
 def bls_g1_terms(count: int, scalar: int = MAX_WORD) -> bytes:
     """Return points of the first group, each with a scalar. Source: EIP-2537."""
-    return (bls_g1() + word(scalar)) * count
+    return (bls_g1() + encode_word(scalar)) * count
 
 
 def bls_g2_terms(count: int, scalar: int = MAX_WORD) -> bytes:
     """Return points of the second group, each with a scalar. Source: EIP-2537."""
-    return (bls_g2() + word(scalar)) * count
+    return (bls_g2() + encode_word(scalar)) * count
 
 
 def bls_field(*coordinates: int) -> bytes:

@@ -15,9 +15,9 @@ from eth.vm.forks.prague.transactions import PragueTransactionBuilder
 from eth_typing import Address
 
 from pyevm_agents.bench.evm.cases import CASES
-from pyevm_agents.bench.measurement.intervals import interval, scaled
+from pyevm_agents.bench.measurement.intervals import estimate_median, scale_interval
 from pyevm_agents.bench.measurement.results import OWN_VM, Yardstick
-from pyevm_agents.bench.measurement.rounds import in_rounds, timed
+from pyevm_agents.bench.measurement.rounds import time_in_rounds, time_work
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_CHAIN_ID, ChainConfig
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI, DEVELOPMENT_KEY
@@ -25,9 +25,9 @@ from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_W
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from pyevm_agents.bench.evm.case import Ask, Case
+    from pyevm_agents.bench.evm.case import BenchTransaction, EvmCase
     from pyevm_agents.bench.measurement.results import Interval
-    from pyevm_agents.bench.measurement.rounds import Setting
+    from pyevm_agents.bench.measurement.rounds import BenchSettings
     from pyevm_agents.chain import MinedBlock
 
 BLOCK_GAS = 300_000_000
@@ -41,7 +41,7 @@ NANOSECONDS = 1e9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class EvmSample:
     """A block of a case that was mined."""
 
     gas: int
@@ -50,10 +50,10 @@ class Sample:
     """What its transactions returned."""
 
 
-class Bed:
+class EvmTestbed:
     """A chain with the contracts of some cases, and blocks of their transactions."""
 
-    def __init__(self, cases: Sequence[Case]) -> None:
+    def __init__(self, cases: Sequence[EvmCase]) -> None:
         """Begin with a chain of its own."""
         accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
         for case in cases:
@@ -61,41 +61,41 @@ class Bed:
                 accounts[address] = GenesisAccount(code=code, nonce=1)
         self.chain = Chain(ChainConfig(block_gas_limit=BLOCK_GAS), accounts=accounts)
 
-    def raw(self, asks: Sequence[Ask]) -> list[bytes]:
+    def sign_next(self, asks: Sequence[BenchTransaction]) -> list[bytes]:
         """Return the next transactions of the development account, signed."""
-        return signed(asks, first_nonce=self.chain.nonce(DEVELOPMENT_ADDRESS))
+        return sign_transactions(asks, first_nonce=self.chain.nonce(DEVELOPMENT_ADDRESS))
 
     def mine(self, raw: Sequence[bytes]) -> MinedBlock:
         """Mine signed transactions as they come from a client."""
         builder = self.chain.transaction_builder
         return self.chain.mine([builder.decode(each) for each in raw])
 
-    def sample(self, case: Case, times: int) -> Sample:
+    def sample(self, case: EvmCase, times: int) -> EvmSample:
         """Do a case so many times; go back."""
         snapshot = self.chain.snapshot()
         try:
             before = case.before(times)
             if before:
-                _require_success(case, self.mine(self.raw(before)))
-            raw = self.raw(case.asks(times))
+                _require_success(case, self.mine(self.sign_next(before)))
+            raw = self.sign_next(case.build_transactions(times))
             mined: list[MinedBlock] = []
-            seconds = timed(lambda: mined.append(self.mine(raw)))
+            seconds = time_work(lambda: mined.append(self.mine(raw)))
             _require_success(case, mined[0])
-            return Sample(
-                gas=_gas(case, mined[0]),
+            return EvmSample(
+                gas=_count_gas(case, mined[0]),
                 seconds=seconds,
                 outputs=tuple(bytes(each.output) for each in mined[0].computations),
             )
         finally:
             self.chain.revert(snapshot)
 
-    def measure(self, case: Case) -> Sample:
+    def measure(self, case: EvmCase) -> EvmSample:
         """Do a case as often as it asks for, less what it wants to be taken off."""
         whole = self.sample(case, case.times)
         if not case.taken_off:
             return whole
         part = self.sample(case, case.taken_off)
-        return Sample(
+        return EvmSample(
             gas=whole.gas - part.gas,
             seconds=whole.seconds - part.seconds,
             outputs=whole.outputs,
@@ -105,29 +105,29 @@ class Bed:
 class EvmBench:
     """Cases on a chain of their own, those of a quick run where it is one, and all their times."""
 
-    def __init__(self, setting: Setting, cases: Sequence[Case] = CASES) -> None:
+    def __init__(self, setting: BenchSettings, cases: Sequence[EvmCase] = CASES) -> None:
         """Begin a chain."""
         self._setting = setting
         self._cases = {case.name: case for case in cases if case.is_quick or not setting.is_quick}
-        self._bed = Bed(list(self._cases.values()))
+        self._testbed = EvmTestbed(list(self._cases.values()))
         self._gas: dict[str, int] = {}
         self._seconds: dict[str, list[float]] = {name: [] for name in self._cases}
 
     def measure(self) -> None:
         """Time each case in each of the setting's rounds."""
         rounds = self._setting.rounds
-        self._setting.observer.part("EVM", len(self._cases) * (1 + rounds))
+        self._setting.observer.begin_part("EVM", len(self._cases) * (1 + rounds))
         for case in self._cases.values():
             # Once before it counts: what is read or built when it is first needed is not the EVM's.
-            self._bed.sample(case, 1)
-            self._setting.observer.step(case.title)
-        in_rounds(self._setting, self.timings(self._cases))
+            self._testbed.sample(case, 1)
+            self._setting.observer.finish_step(case.title)
+        time_in_rounds(self._setting, self.make_timers(self._cases))
 
-    def timings(self, names: Iterable[str]) -> dict[str, Callable[[], float]]:
+    def make_timers(self, names: Iterable[str]) -> dict[str, Callable[[], float]]:
         """Return what times cases once more, by their names."""
         return {name: partial(self._time, name) for name in names}
 
-    def yardsticks(self) -> tuple[Yardstick, ...]:
+    def build_yardsticks(self) -> tuple[Yardstick, ...]:
         """Return what was measured so far.
 
         Raises: KeyError: nothing was.
@@ -139,25 +139,25 @@ class EvmBench:
                 vm=OWN_VM,
                 gas=self._gas[name],
                 seconds=tuple(self._seconds[name]),
-                ns_per_gas=ns_per_gas(self._seconds[name], self._gas[name]),
+                ns_per_gas=estimate_ns_per_gas(self._seconds[name], self._gas[name]),
                 is_worst_case=case.is_worst_case,
             )
             for name, case in self._cases.items()
         )
 
     def _time(self, name: str) -> float:
-        sample = self._bed.measure(self._cases[name])
+        sample = self._testbed.measure(self._cases[name])
         self._gas[name] = sample.gas
         self._seconds[name].append(sample.seconds)
         return sample.seconds
 
 
-def ns_per_gas(seconds: Sequence[float], gas: int) -> Interval:
+def estimate_ns_per_gas(seconds: Sequence[float], gas: int) -> Interval:
     """Return what a gas takes, in nanoseconds."""
-    return scaled(interval(seconds), NANOSECONDS / gas)
+    return scale_interval(estimate_median(seconds), NANOSECONDS / gas)
 
 
-def signed(asks: Sequence[Ask], *, first_nonce: int) -> list[bytes]:
+def sign_transactions(asks: Sequence[BenchTransaction], *, first_nonce: int) -> list[bytes]:
     """Return transactions of the development account as a client sends them."""
     return [
         PragueTransactionBuilder.create_unsigned_transaction(
@@ -174,14 +174,14 @@ def signed(asks: Sequence[Ask], *, first_nonce: int) -> list[bytes]:
     ]
 
 
-def _gas(case: Case, mined: MinedBlock) -> int:
+def _count_gas(case: EvmCase, mined: MinedBlock) -> int:
     """Return what a case was charged: by whole transactions, or by the code in them alone."""
     if case.is_whole:
         return int(mined.block.header.gas_used)
     return sum(int(each.msg.gas) - each.get_gas_remaining() for each in mined.computations)
 
 
-def _require_success(case: Case, mined: MinedBlock) -> None:
+def _require_success(case: EvmCase, mined: MinedBlock) -> None:
     for computation in mined.computations:
         if computation.is_error:
             raise RuntimeError(f"the EVM's case {case.name} failed: {computation.error!r}")

@@ -14,14 +14,14 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from pyevm_agents.bench.evm import precompile_inputs as inputs
-from pyevm_agents.bench.evm.case import contract
-from pyevm_agents.bench.evm.runner import CASE_GAS, NANOSECONDS, Bed
-from pyevm_agents.bench.measurement.assembly import calling, looped, number
+from pyevm_agents.bench.evm.case import make_contract_case
+from pyevm_agents.bench.evm.runner import CASE_GAS, NANOSECONDS, EvmTestbed
+from pyevm_agents.bench.measurement.assembly import build_loop, build_precompile_loop, format_push
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pyevm_agents.bench.evm.case import Case
+    from pyevm_agents.bench.evm.case import EvmCase
 
 MOST_TURNS, GROWTH = 2_000, 4
 REPEATS, LONG = 3, 4
@@ -73,7 +73,7 @@ COPIES = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class TurnTiming:
     """What one more turn of a case takes."""
 
     name: str
@@ -86,22 +86,22 @@ class Found:
         return self.turn_seconds / self.turn_gas * NANOSECONDS
 
 
-def search(cases: Iterable[Case], *, seconds: float = 0.1) -> tuple[Found, ...]:
+def search(cases: Iterable[EvmCase], *, seconds: float = 0.1) -> tuple[TurnTiming, ...]:
     """Time each case for about so many seconds; return them, the slowest for its gas first."""
-    found = [_turn(case, seconds) for case in cases]
+    found = [_measure_turn(case, seconds) for case in cases]
     return tuple(sorted(found, key=lambda it: it.ns_per_gas, reverse=True))
 
 
-def _turn(case: Case, seconds: float) -> Found:
+def _measure_turn(case: EvmCase, seconds: float) -> TurnTiming:
     """Time a case's first turn, and as many more as the time is for."""
-    bed = Bed([case])
-    first = _timed(bed, case, 1, seconds)
+    bed = EvmTestbed([case])
+    first = _time_block(bed, case, 1, seconds)
     turns = 2
     while True:
-        gas, taken = _timed(bed, case, turns, seconds)
+        gas, taken = _time_block(bed, case, turns, seconds)
         is_full = turns >= MOST_TURNS or GROWTH * gas > CASE_GAS
         if taken - first[1] >= seconds or is_full:
-            return Found(
+            return TurnTiming(
                 name=case.name,
                 turn_gas=(gas - first[0]) / (turns - 1),
                 turn_seconds=max(0.0, taken - first[1]) / (turns - 1),
@@ -109,7 +109,7 @@ def _turn(case: Case, seconds: float) -> Found:
         turns = min(MOST_TURNS, GROWTH * turns)
 
 
-def _timed(bed: Bed, case: Case, turns: int, seconds: float) -> tuple[int, float]:
+def _time_block(bed: EvmTestbed, case: EvmCase, turns: int, seconds: float) -> tuple[int, float]:
     """Return gas and seconds of a block; of the quickest of several where they are short."""
     taken: list[float] = []
     while True:
@@ -120,34 +120,34 @@ def _timed(bed: Bed, case: Case, turns: int, seconds: float) -> tuple[int, float
             return gas, min(taken)
 
 
-def all_cases() -> Iterator[Case]:
+def iter_all_cases() -> Iterator[EvmCase]:
     """Yield everything that is looked through."""
-    yield from opcode_cases()
-    yield from call_cases()
-    yield from power_cases()
-    yield from curve_cases()
-    yield from other_precompile_cases()
+    yield from iter_opcode_cases()
+    yield from iter_call_cases()
+    yield from iter_power_cases()
+    yield from iter_curve_cases()
+    yield from iter_other_precompile_cases()
 
 
-def opcode_cases() -> Iterator[Case]:
+def iter_opcode_cases() -> Iterator[EvmCase]:
     """Yield a loop of each opcode that does not end or call, with the cheapest pushes it needs."""
-    yield _loop("JUMPDEST", "JUMPDEST")
-    yield _loop("PUSH32", f"{WIDEST} POP")
-    yield _loop("SWAP16", "SWAP16", before="PUSH0 " * 17)
-    yield _loop("KECCAK256", "PUSH0 PUSH0 KECCAK256 POP")
-    yield _loop("CREATE", "PUSH0 PUSH0 PUSH0 CREATE POP", copies=1)
+    yield _make_loop_case("JUMPDEST", "JUMPDEST")
+    yield _make_loop_case("PUSH32", f"{WIDEST} POP")
+    yield _make_loop_case("SWAP16", "SWAP16", before="PUSH0 " * 17)
+    yield _make_loop_case("KECCAK256", "PUSH0 PUSH0 KECCAK256 POP")
+    yield _make_loop_case("CREATE", "PUSH0 PUSH0 PUSH0 CREATE POP", copies=1)
     for name in NO_INPUT.split():
-        yield _loop(name, f"{name} POP", before="PUSH0 " * 16)
+        yield _make_loop_case(name, f"{name} POP", before="PUSH0 " * 16)
     for name in OF_NUMBERS.split():
         takes = "DUP2 DUP4 DUP6" if name in {"ADDMOD", "MULMOD"} else "DUP2 DUP4"
-        yield _loop(name, f"{takes} {name} POP", before=f"{WIDE} {WIDER} {WIDEST}")
+        yield _make_loop_case(name, f"{takes} {name} POP", before=f"{WIDE} {WIDER} {WIDEST}")
     for name in OF_ZERO.split():
-        yield _loop(name, f"PUSH0 {name} POP")
+        yield _make_loop_case(name, f"PUSH0 {name} POP")
     for name, zeros in STORES.items():
-        yield _loop(name, f"{'PUSH0 ' * zeros}{name}")
+        yield _make_loop_case(name, f"{'PUSH0 ' * zeros}{name}")
 
 
-def call_cases() -> Iterator[Case]:
+def iter_call_cases() -> Iterator[EvmCase]:
     """Yield calls of nobody, of a contract that runs out of gas, and of precompiles, with memory.
 
     A megabyte that each call takes with it stays for as long as the block is made: few turns.
@@ -156,50 +156,62 @@ def call_cases() -> Iterator[Case]:
     for (kind, value), (whom, address), size_bytes in product(
         CALLS.items(), to.items(), MEMORY_BYTES
     ):
-        body = f"PUSH0 PUSH0 {number(size_bytes)} PUSH0 {value} {address} PUSH0 {kind} POP"
-        yield _loop(f"{kind} {whom} {size_bytes}", body, copies=1)
+        body = f"PUSH0 PUSH0 {format_push(size_bytes)} PUSH0 {value} {address} PUSH0 {kind} POP"
+        yield _make_loop_case(f"{kind} {whom} {size_bytes}", body, copies=1)
 
 
-def power_cases() -> Iterator[Case]:
+def iter_power_cases() -> Iterator[EvmCase]:
     """Yield powers, as EIP-2565 prices them: by words of the longer number, and exponent's bits."""
     equal = [(each, each) for each in POWER_BYTES]
     unequal = [(POWER_BYTES[-1], 8), (8, POWER_BYTES[-1]), (64, 32), (32, 64)]
     for (base, modulus), exponent in product(equal + unequal, EXPONENT_BYTES):
         data = inputs.modexp(base, b"\xff" * exponent, modulus)
-        yield _call(f"modexp {base} {exponent} {modulus}", inputs.MODEXP, data, modulus)
+        yield _make_call_case(f"modexp {base} {exponent} {modulus}", inputs.MODEXP, data, modulus)
 
 
-def curve_cases() -> Iterator[Case]:
+def iter_curve_cases() -> Iterator[EvmCase]:
     """Yield what is done on curves, by how many pairs or points are in a call."""
-    ones = inputs.word(inputs.MAX_WORD)
-    yield _call("bn128-add", inputs.BN128_ADD, inputs.bn128_g1() + inputs.bn128_g1(2), 64)
-    yield _call("bn128-mul", inputs.BN128_MUL, inputs.bn128_g1() + ones, 64)
-    yield _call("bls-g1-add", inputs.BLS_G1_ADD, inputs.bls_g1() + inputs.bls_g1(2), 128)
-    yield _call("bls-g2-add", inputs.BLS_G2_ADD, inputs.bls_g2() + inputs.bls_g2(2), 256)
-    yield _call("bls-map-g1", inputs.BLS_MAP_TO_G1, inputs.bls_field(1), 128)
-    yield _call("bls-map-g2", inputs.BLS_MAP_TO_G2, inputs.bls_field(1, 2), 256)
+    ones = inputs.encode_word(inputs.MAX_WORD)
+    yield _make_call_case("bn128-add", inputs.BN128_ADD, inputs.bn128_g1() + inputs.bn128_g1(2), 64)
+    yield _make_call_case("bn128-mul", inputs.BN128_MUL, inputs.bn128_g1() + ones, 64)
+    yield _make_call_case("bls-g1-add", inputs.BLS_G1_ADD, inputs.bls_g1() + inputs.bls_g1(2), 128)
+    yield _make_call_case("bls-g2-add", inputs.BLS_G2_ADD, inputs.bls_g2() + inputs.bls_g2(2), 256)
+    yield _make_call_case("bls-map-g1", inputs.BLS_MAP_TO_G1, inputs.bls_field(1), 128)
+    yield _make_call_case("bls-map-g2", inputs.BLS_MAP_TO_G2, inputs.bls_field(1, 2), 256)
     for pairs in (0, *PAIRS):
-        yield _call(f"bn128-pairing {pairs}", inputs.BN128_PAIRING, inputs.bn128_pairs(pairs), 32)
+        yield _make_call_case(
+            f"bn128-pairing {pairs}", inputs.BN128_PAIRING, inputs.bn128_pairs(pairs), 32
+        )
     for pairs in PAIRS:
-        yield _call(f"bls-pairing {pairs}", inputs.BLS_PAIRING, inputs.bls_pairs(pairs), 32)
+        yield _make_call_case(
+            f"bls-pairing {pairs}", inputs.BLS_PAIRING, inputs.bls_pairs(pairs), 32
+        )
     for points in POINTS:
-        yield _call(f"bls-g1-msm {points}", inputs.BLS_G1_MSM, inputs.bls_g1_terms(points), 128)
-        yield _call(f"bls-g2-msm {points}", inputs.BLS_G2_MSM, inputs.bls_g2_terms(points), 256)
+        yield _make_call_case(
+            f"bls-g1-msm {points}", inputs.BLS_G1_MSM, inputs.bls_g1_terms(points), 128
+        )
+        yield _make_call_case(
+            f"bls-g2-msm {points}", inputs.BLS_G2_MSM, inputs.bls_g2_terms(points), 256
+        )
 
 
-def other_precompile_cases() -> Iterator[Case]:
+def iter_other_precompile_cases() -> Iterator[EvmCase]:
     """Yield the other precompiles."""
-    yield _call("ecrecover", inputs.ECRECOVER, inputs.ecrecover(), 32)
-    yield _call("point-evaluation", inputs.POINT_EVALUATION, inputs.point_evaluation(), 64)
+    yield _make_call_case("ecrecover", inputs.ECRECOVER, inputs.ecrecover(), 32)
+    yield _make_call_case(
+        "point-evaluation", inputs.POINT_EVALUATION, inputs.point_evaluation(), 64
+    )
     for rounds in BLAKE2F_ROUNDS:
-        yield _call(f"blake2f {rounds}", inputs.BLAKE2F, inputs.blake2f(rounds), 64)
+        yield _make_call_case(f"blake2f {rounds}", inputs.BLAKE2F, inputs.blake2f(rounds), 64)
     for (name, address), size_bytes in product(OF_BYTES.items(), (0, 2**10, 2**15)):
-        yield _call(f"{name} {size_bytes}", address, bytes(size_bytes), 32)
+        yield _make_call_case(f"{name} {size_bytes}", address, bytes(size_bytes), 32)
 
 
-def _call(name: str, precompile: int, data: bytes, output_bytes: int) -> Case:
-    return contract(name, name, calling(precompile, data, output_bytes), times=1)
+def _make_call_case(name: str, precompile: int, data: bytes, output_bytes: int) -> EvmCase:
+    return make_contract_case(
+        name, name, build_precompile_loop(precompile, data, output_bytes), times=1
+    )
 
 
-def _loop(name: str, body: str, *, before: str = "", copies: int = COPIES) -> Case:
-    return contract(name, name, looped(body, before=before, copies=copies), times=1)
+def _make_loop_case(name: str, body: str, *, before: str = "", copies: int = COPIES) -> EvmCase:
+    return make_contract_case(name, name, build_loop(body, before=before, copies=copies), times=1)

@@ -23,62 +23,62 @@ Our VM looks through a code once (`pyevm_agents.vm.jump_destinations`).
 from __future__ import annotations
 
 from pyevm_agents.bench.evm import precompile_inputs as inputs
-from pyevm_agents.bench.evm.case import contract
-from pyevm_agents.bench.measurement.assembly import calling_with, looped, number
+from pyevm_agents.bench.evm.case import make_contract_case
+from pyevm_agents.bench.measurement.assembly import build_loop, build_precompile_call, format_push
 
 MOST_PAIRS, MOST_POINTS = 96, 128
 COPIED_BYTES = 2**20
 
 WORST_CASES = (
-    contract(
+    make_contract_case(
         "worst-bls-pairing",
         "one more pair in a BLS12-381 pairing check",
-        calling_with(inputs.BLS_PAIRING, inputs.bls_pairs(MOST_PAIRS), 384, 32),
+        build_precompile_call(inputs.BLS_PAIRING, inputs.bls_pairs(MOST_PAIRS), 384, 32),
         times=2,
         taken_off=1,
         most_times=MOST_PAIRS,
         is_worst_case=True,
         is_quick=True,
     ),
-    contract(
+    make_contract_case(
         "worst-bn128-pairing",
         "BN128 pairing check of one pair",
-        calling_with(inputs.BN128_PAIRING, inputs.bn128_pairs(MOST_PAIRS), 192, 32),
+        build_precompile_call(inputs.BN128_PAIRING, inputs.bn128_pairs(MOST_PAIRS), 192, 32),
         times=1,
         most_times=MOST_PAIRS,
         is_worst_case=True,
     ),
-    contract(
+    make_contract_case(
         "worst-bls-g2-msm",
         "BLS12-381 multiplication in G2, 8 points",
-        calling_with(inputs.BLS_G2_MSM, inputs.bls_g2_terms(MOST_POINTS), 288, 256),
+        build_precompile_call(inputs.BLS_G2_MSM, inputs.bls_g2_terms(MOST_POINTS), 288, 256),
         times=8,
         most_times=MOST_POINTS,
         is_worst_case=True,
     ),
     # py-evm keeps what a call was given until its block is made: 100 MiB here. With the gas of a
     # full block it would be hundreds of GiB, and no machine gets as far.
-    contract(
+    make_contract_case(
         "worst-call-memory",
         "STATICCALL with 1 MiB of memory",
-        looped(f"PUSH0 PUSH0 {number(COPIED_BYTES)} PUSH0 CALLER PUSH0 STATICCALL POP"),
+        build_loop(f"PUSH0 PUSH0 {format_push(COPIED_BYTES)} PUSH0 CALLER PUSH0 STATICCALL POP"),
         times=100,
         taken_off=1,
         most_times=10_000,
         is_worst_case=True,
     ),
-    contract(
+    make_contract_case(
         "worst-call",
         "CALL without gas of an account with code",
-        looped("PUSH0 PUSH0 PUSH0 PUSH0 PUSH0 ADDRESS PUSH0 CALL POP"),
+        build_loop("PUSH0 PUSH0 PUSH0 PUSH0 PUSH0 ADDRESS PUSH0 CALL POP"),
         times=1_000,
         is_worst_case=True,
         is_quick=True,
     ),
-    contract(
+    make_contract_case(
         "worst-copy",
         "CODECOPY of nothing",
-        looped("PUSH0 PUSH0 PUSH0 CODECOPY", copies=100),
+        build_loop("PUSH0 PUSH0 PUSH0 CODECOPY", copies=100),
         times=200,
         is_worst_case=True,
         is_quick=True,

@@ -22,30 +22,35 @@ from precompiles.language_model import Generation, GenerationRequest, Segment
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.bench.inference.probe import ProbeCase
 from pyevm_agents.bench.measurement.texts import OrdinaryText
-from pyevm_agents.bench.measurement.tool_contracts import tool_code
-from pyevm_agents.bench.measurement.usage import READS_OF_TOOL, Usage, executor_calls, tokens_of
+from pyevm_agents.bench.measurement.tool_contracts import build_tool_code
+from pyevm_agents.bench.measurement.usage import (
+    READS_OF_TOOL,
+    Usage,
+    count_usage,
+    iter_executor_calls,
+)
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.devnet.chain import (
     ALIASES,
     DEVELOPMENT_ADDRESS,
     DEVELOPMENT_BALANCE_WEI,
-    model_profile,
+    build_model_profile,
 )
 from pyevm_agents.errors import EngineFault
-from pyevm_agents.models import RememberingModel
+from pyevm_agents.models import CachingModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from precompiles.language_model import LanguageModel
-    from pyevm_agents.bench.inference.probe import Sample
+    from pyevm_agents.bench.inference.probe import ProbeSample
     from pyevm_agents.chain import CallResult
     from pyevm_agents.models import LlamaModel, ProfileFacts
 
 ANSWER = " Done.\nFinal Answer: Done."
 FIRST_TOOL, FIRST_HANDLE = 0x70_01, 0xA0_00_00_00_01
-NOBODY = Address(bytes(19) + b"\xee")
+ABSENT_ACCOUNT = Address(bytes(19) + b"\xee")
 """Where accounts are put, and where none is."""
 
 BLOCK_GAS = 1_000_000_000
@@ -127,7 +132,7 @@ TOOL_SETS = (
 """What fits the default model's context."""
 
 
-class AtOnceModel:
+class InstantModel:
     """A model that answers at once. Implements `LanguageModel`."""
 
     def __init__(self, model: LlamaModel) -> None:
@@ -164,37 +169,41 @@ class CallProbes:
     def __init__(self, model: LlamaModel) -> None:
         """Begin a chain."""
         facts = model.profile_facts
-        self._profile = model_profile(facts)
+        self._profile = build_model_profile(facts)
         self._room_tokens = self._profile.context_tokens - self._profile.max_output_tokens
         self._text = OrdinaryText(model)
         self._serial = itertools.count(1)
         self._fingerprint = facts.fingerprint
         self._accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
         self._placed = {one: self._place(index, one) for index, one in enumerate(TOOL_SETS)}
-        at_once = AtOnceModel(model)
-        self._chain = self._chain_of(at_once)
-        self._remembering_chain = self._chain_of(
-            RememberingModel(at_once, digest=facts.digest, fingerprint=facts.fingerprint)
+        at_once = InstantModel(model)
+        self._chain = self._create_chain(at_once)
+        self._remembering_chain = self._create_chain(
+            CachingModel(at_once, digest=facts.digest, fingerprint=facts.fingerprint)
         )
 
-    def cases(self) -> dict[str, ProbeCase]:
+    def build_cases(self) -> dict[str, ProbeCase]:
         """Return every case that fits the model's context."""
         cases = {
             "a call": ProbeCase(term="call", sample=partial(self._sample, NO_TOOLS)),
             "a call that is remembered": ProbeCase(
-                term="call", sample=self._again, detail=REMEMBERED
+                term="call", sample=self._sample_cached, detail=REMEMBERED
             ),
         }
         most = self._room_tokens * BYTES_OF_TOKEN
         sizes = [most // part for part in PARTS_OF_TEXT]
         for size in sizes:
             cases[f"{size:,} bytes of prompt"] = ProbeCase(
-                term="byte", sample=partial(self._ordinary, size)
+                term="byte", sample=partial(self._sample_text, size)
             )
         cases["control tokens spelled out"] = ProbeCase(
-            term="byte", sample=partial(self._sample, NO_TOOLS, self._spelled()), detail=SPELLED
+            term="byte",
+            sample=partial(self._sample, NO_TOOLS, self._repeat_control_tokens()),
+            detail=SPELLED,
         )
-        cases["a call of nobody"] = ProbeCase(term="call", sample=self._nobody, detail=OF_NOBODY)
+        cases["a call of nobody"] = ProbeCase(
+            term="call", sample=self._sample_absent_account, detail=OF_NOBODY
+        )
         for one in TOOL_SETS[1:]:
             if one.prompt_tokens <= self._room_tokens:
                 cases[one.words] = ProbeCase(
@@ -210,17 +219,19 @@ class CallProbes:
 
     def _place(self, index: int, tool_set: ToolSet) -> list[Address]:
         """Put tools into genesis; return what a call names."""
-        tools = [_address((FIRST_TOOL + index) << 16 | number) for number in range(tool_set.tools)]
+        tools = [
+            _make_address((FIRST_TOOL + index) << 16 | number) for number in range(tool_set.tools)
+        ]
         parameters = [
             ParamDescription(param_type=tool_set.param_type, name=f"part{number}", description="")
             for number in range(tool_set.parameters)
         ]
         for number, tool in enumerate(tools):
-            code = tool_code(f"Tool{number}", "Does its part", parameters)
+            code = build_tool_code(f"Tool{number}", "Does its part", parameters)
             self._accounts[tool] = GenesisAccount(code=code)
         return [*tools, tools[0]] if tool_set.is_refused else tools
 
-    def _chain_of(self, model: LanguageModel) -> Chain:
+    def _create_chain(self, model: LanguageModel) -> Chain:
         config = ChainConfig(
             models=(self._profile,),
             profile_fingerprint=self._fingerprint,
@@ -228,64 +239,64 @@ class CallProbes:
         )
         return Chain(config, {self._profile.name: model}, accounts=self._accounts)
 
-    def _ordinary(self, text_bytes: int) -> Sample:
-        return self._sample(NO_TOOLS, self._text.words(text_bytes // 3)[:text_bytes])
+    def _sample_text(self, text_bytes: int) -> ProbeSample:
+        return self._sample(NO_TOOLS, self._text.draw_words(text_bytes // 3)[:text_bytes])
 
-    def _spelled(self) -> str:
+    def _repeat_control_tokens(self) -> str:
         """Return the chat template's own literals, again and again, as much as is sure to fit."""
         literals = self._profile.chat_prefix + self._profile.chat_middle + self._profile.chat_suffix
         return (literals * self._room_tokens)[: self._room_tokens // 2]
 
-    def _sample(self, tool_set: ToolSet, text: str = "") -> Sample:
+    def _sample(self, tool_set: ToolSet, text: str = "") -> ProbeSample:
         """Call the precompile.
 
         Raises: EngineFault: the call did not end as it is meant to.
         """
-        data = self._calldata(self._placed[tool_set], text)
-        seconds, result = self._called(self._chain, EXECUTOR_ADDRESS, data)
+        data = self._encode_calldata(self._placed[tool_set], text)
+        seconds, result = self._time_call(self._chain, EXECUTOR_ADDRESS, data)
         if (result.error is None) is tool_set.is_refused:
             raise EngineFault(
                 f"The probe of {tool_set.words} ended with {result.error!r}, which is not what it "
                 "is made for; report it"
             )
-        usage = self._usage(result, data)
+        usage = self._count_usage(result, data)
         if tool_set.is_refused:  # It was not charged for tools that it read.
-            (call,) = executor_calls(result.computation)
+            (call,) = iter_executor_calls(result.computation)
             usage = replace(usage, tools=len(call.children) // READS_OF_TOOL)
         return seconds, usage
 
-    def _again(self) -> Sample:
+    def _sample_cached(self) -> ProbeSample:
         """Call what was called before, on a chain that remembers it."""
-        data = self._calldata(self._placed[NO_TOOLS])
-        self._called(self._remembering_chain, EXECUTOR_ADDRESS, data)
-        seconds, result = self._called(self._remembering_chain, EXECUTOR_ADDRESS, data)
-        return seconds, self._usage(result, data)
+        data = self._encode_calldata(self._placed[NO_TOOLS])
+        self._time_call(self._remembering_chain, EXECUTOR_ADDRESS, data)
+        seconds, result = self._time_call(self._remembering_chain, EXECUTOR_ADDRESS, data)
+        return seconds, self._count_usage(result, data)
 
-    def _nobody(self) -> Sample:
+    def _sample_absent_account(self) -> ProbeSample:
         """Call an account without code."""
-        data = self._calldata(self._placed[NO_TOOLS])
-        seconds, result = self._called(self._chain, NOBODY, data)
+        data = self._encode_calldata(self._placed[NO_TOOLS])
+        seconds, result = self._time_call(self._chain, ABSENT_ACCOUNT, data)
         return seconds, Usage(evm_gas=result.gas_used)
 
-    def _usage(self, result: CallResult, data: bytes) -> Usage:
+    def _count_usage(self, result: CallResult, data: bytes) -> Usage:
         """Return what a call used, with the gas that it had cost to call nobody."""
-        _, beside = self._called(self._chain, NOBODY, data)
-        return replace(tokens_of(result.computation), evm_gas=beside.gas_used)
+        _, beside = self._time_call(self._chain, ABSENT_ACCOUNT, data)
+        return replace(count_usage(result.computation), evm_gas=beside.gas_used)
 
-    def _called(self, chain: Chain, to: Address, data: bytes) -> tuple[float, CallResult]:
+    def _time_call(self, chain: Chain, to: Address, data: bytes) -> tuple[float, CallResult]:
         call = Call(to=to, sender=DEVELOPMENT_ADDRESS, data=data)
         started = time.perf_counter()
         result = chain.call(call)
         return time.perf_counter() - started, result
 
-    def _calldata(self, tools: Sequence[Address], text: str = "") -> bytes:
+    def _encode_calldata(self, tools: Sequence[Address], text: str = "") -> bytes:
         """Return a call with a handle of its own: no two grammars are alike."""
         number = next(self._serial)
-        handle = f"WALLET{number} = {to_checksum_address(_address(FIRST_HANDLE + number))}\n"
+        handle = f"WALLET{number} = {to_checksum_address(_make_address(FIRST_HANDLE + number))}\n"
         types = ["string", "string", "address[]", "string[]", "string[]", "string"]
         values = [ALIASES[0], handle + text, list(tools), [], [], "What now?"]
         return RUN_NEXT_ITERATION_SELECTOR + encode(types, values)
 
 
-def _address(number: int) -> Address:
+def _make_address(number: int) -> Address:
     return Address(number.to_bytes(20, "big"))

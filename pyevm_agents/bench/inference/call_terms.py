@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pyevm_agents.bench.inference.call_probes import ARRAYS, OF_NOBODY, SPELLED
-from pyevm_agents.bench.measurement.fit_result import NS, Fitted
-from pyevm_agents.bench.measurement.intervals import scaled
+from pyevm_agents.bench.measurement.fit_result import NS, ProbeFit
+from pyevm_agents.bench.measurement.intervals import scale_interval
 from pyevm_agents.bench.measurement.results import Interval, Point, Term
 from pyevm_agents.bench.measurement.usage import READS_OF_TOOL
 
@@ -36,7 +36,7 @@ _FORMULA = {
 _AXIS = {"byte": "bytes", "tool": "tools", "parameter": "parameters", "read": "reads"}
 
 
-def fitted_calls(probes: Sequence[Probe]) -> Fitted:
+def fit_calls(probes: Sequence[Probe]) -> ProbeFit:
     """Fit all probes of whole calls at once.
 
     Raises: ValueError: there are too few.
@@ -59,16 +59,16 @@ def fitted_calls(probes: Sequence[Probe]) -> Fitted:
                 1,
             )
         )
-    return Fitted(calls, rows)
+    return ProbeFit(calls, rows)
 
 
-def call_term(calls: Fitted, reading: Fitted) -> Term:
+def build_call_term(calls: ProbeFit, reading: ProbeFit) -> Term:
     """Return what is the same in all calls, whatever is in them.
 
     Input: the fit of calls, and that of reading, whose first column is a beginning.
     """
-    own, engine = calls.fit.coefficient(ANSWERED), reading.fit.coefficient(0)
-    ns = scaled(_sum(own, engine), NS)
+    own, engine = calls.fit.get_coefficient(ANSWERED), reading.fit.get_coefficient(0)
+    ns = scale_interval(_add_intervals(own, engine), NS)
     return Term(
         name="call",
         formula="seconds = a for the precompile's own part + b for beginning to read",
@@ -77,29 +77,29 @@ def call_term(calls: Fitted, reading: Fitted) -> Term:
         ns_at_most=ns,
         marginal=(Point(x=1, y=ns),),
         axis="calls",
-        residuals=calls.residuals("call", [1.0] * len(calls.probes)),
-        relative_error=calls.relative_error("call"),
+        residuals=calls.compute_residuals("call", [1.0] * len(calls.probes)),
+        relative_error=calls.compute_relative_error("call"),
     )
 
 
-def count_term(calls: Fitted, name: str) -> Term:
+def build_count_term(calls: ProbeFit, name: str) -> Term:
     """Return what one more of `COUNTS` takes."""
     column = _COLUMN[name]
-    unit = calls.fit.coefficient(column)
-    coefficients = [("a", calls.fit.coefficient(ANSWERED)), ("b", unit)]
+    unit = calls.fit.get_coefficient(column)
+    coefficients = [("a", calls.fit.get_coefficient(ANSWERED)), ("b", unit)]
     most = unit
     if name == "byte":
-        coefficients.append(("c", calls.fit.coefficient(SPELLED_BYTE)))
+        coefficients.append(("c", calls.fit.get_coefficient(SPELLED_BYTE)))
         row = np.zeros(len(calls.fit.coefficients))
         row[[BYTE, SPELLED_BYTE]] = 1.0
-        most = calls.fit.interval(row.tolist())
+        most = calls.fit.evaluate(row.tolist())
     if name == "parameter":
-        lists = calls.fit.coefficient(ARRAY)
+        lists = calls.fit.get_coefficient(ARRAY)
         coefficients.append(("c", lists))
         most = max(unit, lists, key=lambda each: each.high)
-    xs = [float(_count_of(name, probe)) for probe in calls.probes]
+    xs = [float(_count_units(name, probe)) for probe in calls.probes]
     own = sorted({x for x, probe in zip(xs, calls.probes, strict=True) if probe.term == name})
-    ns, ns_at_most = (scaled(each, NS) for each in (unit, most))
+    ns, ns_at_most = (scale_interval(each, NS) for each in (unit, most))
     return Term(
         name=name,
         formula=_FORMULA[name],
@@ -108,12 +108,12 @@ def count_term(calls: Fitted, name: str) -> Term:
         ns_at_most=ns_at_most,
         marginal=tuple(Point(x=x, y=ns) for x in own),
         axis=_AXIS[name],
-        residuals=calls.residuals(name, xs),
-        relative_error=calls.relative_error(name),
+        residuals=calls.compute_residuals(name, xs),
+        relative_error=calls.compute_relative_error(name),
     )
 
 
-def _count_of(name: str, probe: Probe) -> int:
+def _count_units(name: str, probe: Probe) -> int:
     usage = probe.usage
     reads = usage.tools * READS_OF_TOOL
     return {
@@ -124,7 +124,7 @@ def _count_of(name: str, probe: Probe) -> int:
     }[name]
 
 
-def _sum(one: Interval, other: Interval) -> Interval:
+def _add_intervals(one: Interval, other: Interval) -> Interval:
     """Return the sum of two, as wide as both together allow."""
     return Interval(
         middle=one.middle + other.middle, low=one.low + other.low, high=one.high + other.high

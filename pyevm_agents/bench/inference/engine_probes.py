@@ -13,19 +13,19 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from precompiles.abi import ParamDescription, ParamType
-from precompiles.grammar import agent_grammar
+from precompiles.grammar import build_grammar
 from precompiles.language_model import GenerationRequest
 from precompiles.tool_metadata import Tool
 from pyevm_agents.bench.inference.probe import ProbeCase
 from pyevm_agents.bench.measurement.texts import OrdinaryText
 from pyevm_agents.bench.measurement.usage import Usage
-from pyevm_agents.devnet.chain import model_profile
+from pyevm_agents.devnet.chain import build_model_profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from precompiles.language_model import Generation
-    from pyevm_agents.bench.inference.probe import Sample
+    from pyevm_agents.bench.inference.probe import ProbeSample
     from pyevm_agents.models import LlamaModel
 
     Tokens = tuple[int, ...]
@@ -66,14 +66,14 @@ class EngineProbes:
         Input:
             longest_tokens: of a prompt; None for the context less the longest output.
         """
-        profile = model_profile(model.profile_facts)
+        profile = build_model_profile(model.profile_facts)
         room_tokens = profile.context_tokens - profile.max_output_tokens
         self.longest_tokens = min(longest_tokens or room_tokens, room_tokens)
         self._model = model
         self._text = OrdinaryText(model)
-        self._long_text = self._text.tokens(self.longest_tokens)
+        self._long_text = self._text.draw_tokens(self.longest_tokens)
 
-    def lengths(self) -> list[int]:
+    def list_lengths(self) -> list[int]:
         """Return lengths of prompts that are read from nothing."""
         most = min(PIECE_TOKENS, self.longest_tokens)
         doubled = [SHORTEST_TOKENS]
@@ -81,18 +81,18 @@ class EngineProbes:
             doubled.append(doubled[-1] * 2)
         return doubled
 
-    def short(self) -> dict[str, ProbeCase]:
+    def build_short_cases(self) -> dict[str, ProbeCase]:
         """Return prompts of up to `PIECE_TOKENS`, and what is said after two of them."""
-        lengths = self.lengths()
+        lengths = self.list_lengths()
         cases = {
-            f"{length} cold tokens": self._case("cold", partial(self._read, 0, length))
+            f"{length} cold tokens": self._make_case("cold", partial(self._read, 0, length))
             for length in lengths
         }
         for length in dict.fromkeys((lengths[len(lengths) // 2], lengths[-1])):
-            cases |= self._after(length)
+            cases |= self._build_cases_after(length)
         return cases
 
-    def long(self) -> dict[str, ProbeCase]:
+    def build_long_cases(self) -> dict[str, ProbeCase]:
         """Return the pieces of the longest prompt in order, and what is said at some of them.
 
         They read one after the other: each begins with the tokens of those before it.
@@ -102,63 +102,69 @@ class EngineProbes:
         for index, start in enumerate(starts):
             end = min(start + PIECE_TOKENS, self.longest_tokens)
             name = f"cold tokens {start} to {end}"
-            cases[name] = self._case("cold", partial(self._read, start, end))
+            cases[name] = self._make_case("cold", partial(self._read, start, end))
             if index + 1 in {len(starts) // 4, len(starts) // 2, len(starts)}:
-                cases |= self._after(end)
+                cases |= self._build_cases_after(end)
         return cases
 
-    def _after(self, length: int) -> dict[str, ProbeCase]:
+    def _build_cases_after(self, length: int) -> dict[str, ProbeCase]:
         """Return what can be done with a prompt that was read."""
         cases = {
-            f"{length} warm tokens": self._case("warm", partial(self._again, length), KEPT),
-            f"{SAID_TOKENS} tokens sampled at {length}": self._case(
-                "sampled", partial(self._say, length, FREE)
+            f"{length} warm tokens": self._make_case(
+                "warm", partial(self._read_again, length), KEPT
             ),
-            f"{SAID_TOKENS} tokens of numbers at {length}": self._case(
-                "sampled", partial(self._say, length, numbers_grammar()), NUMBERS
+            f"{SAID_TOKENS} tokens sampled at {length}": self._make_case(
+                "sampled", partial(self._sample_tokens, length, FREE)
+            ),
+            f"{SAID_TOKENS} tokens of numbers at {length}": self._make_case(
+                "sampled", partial(self._sample_tokens, length, build_numbers_grammar()), NUMBERS
             ),
         }
         for forced in FORCED_TOKENS:
-            cases[f"{forced} tokens forced at {length}"] = self._case(
+            cases[f"{forced} tokens forced at {length}"] = self._make_case(
                 "forced", partial(self._force, length, forced)
             )
-        cases[f"{length} warm tokens from aside"] = self._case(
-            "warm", lambda: self._again(length, after=self._text.tokens(OTHER_TOKENS)), RESTORED
+        cases[f"{length} warm tokens from aside"] = self._make_case(
+            "warm",
+            lambda: self._read_again(length, after=self._text.draw_tokens(OTHER_TOKENS)),
+            RESTORED,
         )
         return cases
 
-    def _case(self, term: str, sample: Callable[[], Sample], detail: str = "") -> ProbeCase:
+    def _make_case(
+        self, term: str, sample: Callable[[], ProbeSample], detail: str = ""
+    ) -> ProbeCase:
         return ProbeCase(term=term, sample=sample, detail=detail)
 
-    def _read(self, start: int, end: int) -> Sample:
+    def _read(self, start: int, end: int) -> ProbeSample:
         """Read a prompt whose first tokens are known."""
         if start == 0:
             self._model.forget()
-            prompt = self._text.tokens(end) if end < PIECE_TOKENS else self._long_text[:end]
+            prompt = self._text.draw_tokens(end) if end < PIECE_TOKENS else self._long_text[:end]
         else:
             prompt = self._long_text[:end]
             self._generate(prompt[:start], FREE, 1)
         seconds, said = self._generate(prompt, FREE, 1)
-        return seconds, _usage(said, cold=end - start, warm=start)
+        return seconds, _count_usage(said, cold=end - start, warm=start)
 
-    def _again(self, length: int, after: Sequence[int] = ()) -> Sample:
-        prompt = self._known(length)
+    def _read_again(self, length: int, after: Sequence[int] = ()) -> ProbeSample:
+        prompt = self._read_prompt(length)
         if after:
             self._generate(tuple(after), FREE, 1)
         seconds, said = self._generate(prompt, FREE, 1)
-        return seconds, _usage(said, warm=length)
+        return seconds, _count_usage(said, warm=length)
 
-    def _say(self, length: int, grammar: str) -> Sample:
-        seconds, said = self._generate(self._known(length), grammar, SAID_TOKENS)
-        return seconds, _usage(said, warm=length)
+    def _sample_tokens(self, length: int, grammar: str) -> ProbeSample:
+        seconds, said = self._generate(self._read_prompt(length), grammar, SAID_TOKENS)
+        return seconds, _count_usage(said, warm=length)
 
-    def _force(self, length: int, count: int) -> Sample:
+    def _force(self, length: int, count: int) -> ProbeSample:
         """Say a text that nobody said before, and one token of one's own."""
-        grammar = FREE.replace("start: ", f"start: {json.dumps(self._text.words(count))} ", 1)
-        seconds, said = self._generate(self._known(length), grammar, count + 1)
-        return seconds, _usage(said, warm=length)
+        grammar = FREE.replace("start: ", f"start: {json.dumps(self._text.draw_words(count))} ", 1)
+        seconds, said = self._generate(self._read_prompt(length), grammar, count + 1)
+        return seconds, _count_usage(said, warm=length)
 
-    def _known(self, length: int) -> Tokens:
+    def _read_prompt(self, length: int) -> Tokens:
         """Return a prompt that is in the context's memory."""
         prompt = self._long_text[:length]
         self._generate(prompt, FREE, 1)
@@ -173,16 +179,16 @@ class EngineProbes:
         return time.perf_counter() - started, said
 
 
-def numbers_grammar() -> str:
+def build_numbers_grammar() -> str:
     """Return a grammar of nothing but integers, those of the executor's own grammars."""
     parameter = ParamDescription(param_type=ParamType.INT, name="amount", description="")
     tool = Tool(address=bytes(20), name="Tool", description="", parameters=(parameter,))  # type: ignore[arg-type]
-    grammar = agent_grammar((tool,), ())
+    grammar = build_grammar((tool,), ())
     terminal = next(line for line in grammar.splitlines() if line.startswith("INT: "))
     return f'start: "[" INT (", " INT){{63}} "]"\n{terminal}\n'
 
 
-def _usage(said: Generation, *, cold: int = 0, warm: int = 0) -> Usage:
+def _count_usage(said: Generation, *, cold: int = 0, warm: int = 0) -> Usage:
     return Usage(
         cold_tokens=cold,
         warm_tokens=warm,

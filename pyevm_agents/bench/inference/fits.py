@@ -13,10 +13,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyevm_agents.bench.inference.call_probes import REMEMBERED
-from pyevm_agents.bench.inference.call_terms import COUNTS, call_term, count_term, fitted_calls
+from pyevm_agents.bench.inference.call_terms import (
+    COUNTS,
+    build_call_term,
+    build_count_term,
+    fit_calls,
+)
 from pyevm_agents.bench.inference.engine_probes import KEPT, NUMBERS, RESTORED
-from pyevm_agents.bench.measurement.fit_result import NS, Fitted
-from pyevm_agents.bench.measurement.intervals import scaled
+from pyevm_agents.bench.measurement.fit_result import NS, ProbeFit
+from pyevm_agents.bench.measurement.intervals import scale_interval
 from pyevm_agents.bench.measurement.results import TERMS, Interval, Point, Term
 from pyevm_agents.bench.measurement.usage import READS_OF_TOOL, Usage
 
@@ -33,7 +38,7 @@ SAMPLED_ROW = "seconds = a + b n for a token after n others; c more where it is 
 FORCED_ROW = "seconds = a + b n for a token after n others"
 
 
-def terms(probes: Iterable[Probe]) -> tuple[Term, ...]:
+def fit_terms(probes: Iterable[Probe]) -> tuple[Term, ...]:
     """Fit every term, in the order of `results.TERMS`.
 
     Nothing is said of longer prompts than were measured: `ns_at_most` is for the longest one.
@@ -47,20 +52,20 @@ def terms(probes: Iterable[Probe]) -> tuple[Term, ...]:
             f"no probe of {', '.join(missing)} was made; use a model with a longer context, or "
             "measure all"
         )
-    reading = _reading(probes)
-    calls = fitted_calls(probes)
-    said = _said(probes)
+    reading = _fit_reading(probes)
+    calls = fit_calls(probes)
+    said = _fit_output(probes)
     return (
-        call_term(calls, reading),
-        *(count_term(calls, name) for name in COUNTS),
-        _cold_term(reading),
-        _warm_term(probes),
-        _sampled_term(said),
-        _forced_term(said),
+        build_call_term(calls, reading),
+        *(build_count_term(calls, name) for name in COUNTS),
+        _build_cold_term(reading),
+        _build_warm_term(probes),
+        _build_sampled_term(said),
+        _build_forced_term(said),
     )
 
 
-def predicted_seconds(
+def predict_seconds(
     calls: Usage | Iterable[Usage], terms: Iterable[Term], *, evm_ns_per_gas: float = 0.0
 ) -> float:
     """Return the seconds of calls of the executor, from fitted terms.
@@ -71,19 +76,22 @@ def predicted_seconds(
 
     Raises: KeyError: a term is missing.
     """
-    by_name = coefficients(terms)
+    by_name = index_coefficients(terms)
     each = (calls,) if isinstance(calls, Usage) else calls
-    return sum(_seconds(usage, by_name) + usage.evm_gas * evm_ns_per_gas / NS for usage in each)
+    return sum(
+        _predict_call_seconds(usage, by_name) + usage.evm_gas * evm_ns_per_gas / NS
+        for usage in each
+    )
 
 
-def coefficients(terms: Iterable[Term]) -> dict[str, dict[str, float]]:
+def index_coefficients(terms: Iterable[Term]) -> dict[str, dict[str, float]]:
     """Return the coefficients of each term, by their names."""
     return {term.name: {name: at.middle for name, at in term.coefficients} for term in terms}
 
 
-def marginal_ns(term: Term, tokens: float) -> float:
+def compute_marginal_ns(term: Term, tokens: float) -> float:
     """Return what one more unit takes after so many tokens: beyond what was measured, too."""
-    of = coefficients((term,))[term.name]
+    of = index_coefficients((term,))[term.name]
     if term.name == "cold":
         return (of["b"] + 2 * tokens * of["c"]) * NS
     if term.name in {"sampled", "forced"}:
@@ -91,12 +99,12 @@ def marginal_ns(term: Term, tokens: float) -> float:
     return term.ns_at_most.middle
 
 
-def longest_measured(terms: Iterable[Term]) -> int:
+def find_longest_measured(terms: Iterable[Term]) -> int:
     """Return the length of the longest prompt that terms were fitted to."""
     return int(max(point.x for term in terms if term.name == "cold" for point in term.marginal))
 
 
-def _seconds(usage: Usage, of: dict[str, dict[str, float]]) -> float:
+def _predict_call_seconds(usage: Usage, of: dict[str, dict[str, float]]) -> float:
     calls = max(1, usage.calls)
     prompt, warm = (usage.cold_tokens + usage.warm_tokens) / calls, usage.warm_tokens / calls
     middle = prompt + usage.output_tokens / calls / 2
@@ -118,9 +126,9 @@ def _seconds(usage: Usage, of: dict[str, dict[str, float]]) -> float:
 # -- reading -- #
 
 
-def _reading(probes: Sequence[Probe]) -> Fitted:
+def _fit_reading(probes: Sequence[Probe]) -> ProbeFit:
     cold = [probe for probe in probes if probe.term == "cold"]
-    return Fitted(
+    return ProbeFit(
         cold,
         [
             (1, one.usage.cold_tokens, one.prompt_tokens**2 - one.usage.warm_tokens**2)
@@ -129,53 +137,53 @@ def _reading(probes: Sequence[Probe]) -> Fitted:
     )
 
 
-def _cold_term(of: Fitted) -> Term:
+def _build_cold_term(of: ProbeFit) -> Term:
     lengths = [float(probe.prompt_tokens) for probe in of.probes]
     longest = max(lengths)
 
-    def marginal(length: float) -> Interval:
-        return scaled(of.fit.interval((0, 1, 2 * length)), NS)
+    def compute_marginal(length: float) -> Interval:
+        return scale_interval(of.fit.evaluate((0, 1, 2 * length)), NS)
 
     return Term(
         name="cold",
         formula=READING_ROW,
-        coefficients=of.named(0, 1, 2),
-        ns=marginal(longest / 2),
-        ns_at_most=marginal(longest),
-        marginal=tuple(Point(x=x, y=marginal(x)) for x in sorted(set(lengths))),
+        coefficients=of.label_coefficients(0, 1, 2),
+        ns=compute_marginal(longest / 2),
+        ns_at_most=compute_marginal(longest),
+        marginal=tuple(Point(x=x, y=compute_marginal(x)) for x in sorted(set(lengths))),
         axis=PROMPT_AXIS,
-        residuals=of.residuals("cold", lengths),
-        relative_error=of.relative_error("cold"),
+        residuals=of.compute_residuals("cold", lengths),
+        relative_error=of.compute_relative_error("cold"),
     )
 
 
-def _warm_term(probes: Sequence[Probe]) -> Term:
+def _build_warm_term(probes: Sequence[Probe]) -> Term:
     warm = [probe for probe in probes if probe.term == "warm"]
     lengths = [float(probe.prompt_tokens) for probe in warm]
     rows = [
         (1, length * (probe.detail == KEPT), length * (probe.detail == RESTORED))
         for length, probe in zip(lengths, warm, strict=True)
     ]
-    of = Fitted(warm, rows)
-    kept, restored = (scaled(of.fit.coefficient(index), NS) for index in (1, 2))
+    of = ProbeFit(warm, rows)
+    kept, restored = (scale_interval(of.fit.get_coefficient(index), NS) for index in (1, 2))
     most = max(kept, restored, key=lambda ns: ns.high)
     return Term(
         name="warm",
         formula=WARM_ROW,
-        coefficients=of.named(0, 1, 2),
+        coefficients=of.label_coefficients(0, 1, 2),
         ns=kept,
         ns_at_most=most,
         marginal=tuple(Point(x=x, y=kept) for x in sorted(set(lengths))),
         axis="tokens known",
-        residuals=of.residuals("warm", lengths),
-        relative_error=of.relative_error("warm"),
+        residuals=of.compute_residuals("warm", lengths),
+        relative_error=of.compute_relative_error("warm"),
     )
 
 
 # -- saying -- #
 
 
-def _said(probes: Sequence[Probe]) -> Fitted:
+def _fit_output(probes: Sequence[Probe]) -> ProbeFit:
     """Fit what is said after prompts in memory: columns 0 and 1 are reading them again.
 
     2 and 3 are a sampled token and the text before it, 4 a digit, 5 and 6 a forced token and the
@@ -191,37 +199,39 @@ def _said(probes: Sequence[Probe]) -> Fitted:
         rows.append(
             (1, one.prompt_tokens, sampled, sampled * before, digits, forced, forced * before)
         )
-    return Fitted(said, rows)
+    return ProbeFit(said, rows)
 
 
-def _sampled_term(of: Fitted) -> Term:
-    return _said_term(of, "sampled", SAMPLED_ROW, token=2, extra=4)
+def _build_sampled_term(of: ProbeFit) -> Term:
+    return _build_output_term(of, "sampled", SAMPLED_ROW, token=2, extra=4)
 
 
-def _forced_term(of: Fitted) -> Term:
-    return _said_term(of, "forced", FORCED_ROW, token=5, extra=None)
+def _build_forced_term(of: ProbeFit) -> Term:
+    return _build_output_term(of, "forced", FORCED_ROW, token=5, extra=None)
 
 
-def _said_term(of: Fitted, name: str, formula: str, *, token: int, extra: int | None) -> Term:
+def _build_output_term(
+    of: ProbeFit, name: str, formula: str, *, token: int, extra: int | None
+) -> Term:
     lengths = [float(probe.prompt_tokens) for probe in of.probes]
     longest = max(lengths)
 
-    def marginal(length: float, digit: float = 0.0) -> Interval:
+    def compute_marginal(length: float, digit: float = 0.0) -> Interval:
         row = [0.0] * len(of.fit.coefficients)
         row[token], row[token + 1] = 1.0, length
         if extra is not None:
             row[extra] = digit
-        return scaled(of.fit.interval(row), NS)
+        return scale_interval(of.fit.evaluate(row), NS)
 
     columns = [token, token + 1] + ([] if extra is None else [extra])
     return Term(
         name=name,
         formula=formula,
-        coefficients=of.named(*columns),
-        ns=marginal(longest / 2),
-        ns_at_most=marginal(longest, 1.0),
-        marginal=tuple(Point(x=x, y=marginal(x)) for x in sorted(set(lengths))),
+        coefficients=of.label_coefficients(*columns),
+        ns=compute_marginal(longest / 2),
+        ns_at_most=compute_marginal(longest, 1.0),
+        marginal=tuple(Point(x=x, y=compute_marginal(x)) for x in sorted(set(lengths))),
         axis=PROMPT_AXIS,
-        residuals=of.residuals(name, lengths),
-        relative_error=of.relative_error(name),
+        residuals=of.compute_residuals(name, lengths),
+        relative_error=of.compute_relative_error(name),
     )

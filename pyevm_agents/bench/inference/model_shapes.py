@@ -20,7 +20,7 @@ QUANTISATION = "Q4_K_M"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class ModelShape:
     """Sizes of a model of the qwen2 architecture, its output tied to its embedding."""
 
     name: str
@@ -43,7 +43,7 @@ class Shape:
 
 
 SHAPES = (
-    Shape(
+    ModelShape(
         name="qwen2-0.5b-random",
         layers=24,
         width=896,
@@ -52,7 +52,7 @@ SHAPES = (
         feed_forward=4_864,
         vocabulary_tokens=151_936,
     ),
-    Shape(
+    ModelShape(
         name="qwen2-1.5b-random",
         layers=28,
         width=1_536,
@@ -66,7 +66,7 @@ SHAPES = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class GgmlType:
     """A type of numbers as ggml stores it: blocks of so many numbers in so many bytes."""
 
     name: str
@@ -85,11 +85,11 @@ class Kind:
     """That scale at a scale of 1, so that the numbers' mean is 0."""
 
 
-F32 = Kind(name="F32", numbers=1, block_bytes=4)
-Q4_K = Kind(name="Q4_K", numbers=256, block_bytes=144, spread=258.3, minimum_at=2, minimum=7.5)
-Q5_0 = Kind(name="Q5_0", numbers=32, block_bytes=22, spread=9.23)
-Q6_K = Kind(name="Q6_K", numbers=256, block_bytes=210, scale_at=208, spread=1_365.0)
-Q8_0 = Kind(name="Q8_0", numbers=32, block_bytes=34, spread=73.9)
+F32 = GgmlType(name="F32", numbers=1, block_bytes=4)
+Q4_K = GgmlType(name="Q4_K", numbers=256, block_bytes=144, spread=258.3, minimum_at=2, minimum=7.5)
+Q5_0 = GgmlType(name="Q5_0", numbers=32, block_bytes=22, spread=9.23)
+Q6_K = GgmlType(name="Q6_K", numbers=256, block_bytes=210, scale_at=208, spread=1_365.0)
+Q8_0 = GgmlType(name="Q8_0", numbers=32, block_bytes=34, spread=73.9)
 """Source of the blocks: ggml/src/ggml-common.h."""
 
 FALLBACKS = {Q4_K: Q5_0, Q6_K: Q8_0}
@@ -101,7 +101,7 @@ class Tensor:
     """A tensor of a file."""
 
     name: str
-    kind: Kind
+    kind: GgmlType
     rows: int
     columns: int
 
@@ -116,44 +116,44 @@ class Tensor:
         return self.parameters // self.kind.numbers * self.kind.block_bytes
 
 
-def tensors(shape: Shape) -> tuple[Tensor, ...]:
+def list_tensors(shape: ModelShape) -> tuple[Tensor, ...]:
     """Return all tensors of a model, in the order of a file.
 
     Raises: ConfigError: a row is no multiple of 32 numbers, for which Q4_K_M has no blocks.
     """
-    return tuple(_tensors(shape))
+    return tuple(_iter_tensors(shape))
 
 
-def parameters(shape: Shape) -> int:
+def count_shape_parameters(shape: ModelShape) -> int:
     """Return how many numbers a model has."""
-    return sum(tensor.parameters for tensor in tensors(shape))
+    return sum(tensor.parameters for tensor in list_tensors(shape))
 
 
-def tensor_bytes(shape: Shape) -> int:
+def count_tensor_bytes(shape: ModelShape) -> int:
     """Return how many bytes all of them take; a file has its vocabulary besides."""
-    return sum(tensor.file_bytes for tensor in tensors(shape))
+    return sum(tensor.file_bytes for tensor in list_tensors(shape))
 
 
-def _tensors(shape: Shape) -> Iterator[Tensor]:
+def _iter_tensors(shape: ModelShape) -> Iterator[Tensor]:
     width, inner = shape.width, shape.feed_forward
-    yield _matrix("token_embd", Q6_K, shape.vocabulary_tokens, width)
-    yield _vector("output_norm.weight", width)
+    yield _make_matrix("token_embd", Q6_K, shape.vocabulary_tokens, width)
+    yield _make_vector("output_norm.weight", width)
     for layer in range(shape.layers):
         better = Q6_K if _has_more_bits(layer, shape.layers) else Q4_K
         at = f"blk.{layer}"
-        yield _vector(f"{at}.attn_norm.weight", width)
+        yield _make_vector(f"{at}.attn_norm.weight", width)
         for part, rows, kind in (
             ("attn_q", width, Q4_K),
             ("attn_k", shape.kv_width, Q4_K),
             ("attn_v", shape.kv_width, better),
         ):
-            yield _matrix(f"{at}.{part}", kind, rows, width)
-            yield _vector(f"{at}.{part}.bias", rows)
-        yield _matrix(f"{at}.attn_output", Q4_K, width, width)
-        yield _vector(f"{at}.ffn_norm.weight", width)
-        yield _matrix(f"{at}.ffn_gate", Q4_K, inner, width)
-        yield _matrix(f"{at}.ffn_up", Q4_K, inner, width)
-        yield _matrix(f"{at}.ffn_down", better, width, inner)
+            yield _make_matrix(f"{at}.{part}", kind, rows, width)
+            yield _make_vector(f"{at}.{part}.bias", rows)
+        yield _make_matrix(f"{at}.attn_output", Q4_K, width, width)
+        yield _make_vector(f"{at}.ffn_norm.weight", width)
+        yield _make_matrix(f"{at}.ffn_gate", Q4_K, inner, width)
+        yield _make_matrix(f"{at}.ffn_up", Q4_K, inner, width)
+        yield _make_matrix(f"{at}.ffn_down", better, width, inner)
 
 
 def _has_more_bits(layer: int, layers: int) -> bool:
@@ -162,7 +162,7 @@ def _has_more_bits(layer: int, layers: int) -> bool:
     return layer < first or layer >= 7 * layers // 8 or (layer - first) % 3 == 2  # noqa: PLR2004
 
 
-def _matrix(name: str, kind: Kind, rows: int, columns: int) -> Tensor:
+def _make_matrix(name: str, kind: GgmlType, rows: int, columns: int) -> Tensor:
     if columns % kind.numbers:
         kind = FALLBACKS[kind]
     if columns % kind.numbers:
@@ -173,5 +173,5 @@ def _matrix(name: str, kind: Kind, rows: int, columns: int) -> Tensor:
     return Tensor(name=f"{name}.weight", kind=kind, rows=rows, columns=columns)
 
 
-def _vector(name: str, numbers: int) -> Tensor:
+def _make_vector(name: str, numbers: int) -> Tensor:
     return Tensor(name=name, kind=F32, rows=1, columns=numbers)

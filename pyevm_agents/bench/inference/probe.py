@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from pyevm_agents.bench.measurement.results import Probe
-from pyevm_agents.bench.measurement.rounds import in_rounds
+from pyevm_agents.bench.measurement.rounds import time_in_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pyevm_agents.bench.measurement.rounds import Setting
+    from pyevm_agents.bench.measurement.rounds import BenchSettings
     from pyevm_agents.bench.measurement.usage import Usage
 
-    Sample: TypeAlias = "tuple[float, Usage]"
+    ProbeSample: TypeAlias = "tuple[float, Usage]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,37 +22,39 @@ class ProbeCase:
     """Something to be timed again and again."""
 
     term: str
-    sample: Callable[[], Sample]
+    sample: Callable[[], ProbeSample]
     """Does it once; returns its seconds and what it used."""
 
     detail: str = ""
 
 
-class Probing:
+class ProbeRecorder:
     """Cases, and what was measured of them so far."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: BenchSettings) -> None:
         """Measure in a setting."""
         self._setting = setting
         self._cases: dict[str, ProbeCase] = {}
         self._usages: dict[str, Usage] = {}
         self._seconds: dict[str, tuple[float, ...]] = {}
 
-    def round(self, cases: Mapping[str, ProbeCase]) -> None:
+    def run_round(self, cases: Mapping[str, ProbeCase]) -> None:
         """Time each case once more."""
         self._cases.update(cases)
-        times = in_rounds(self._setting, {name: self._timing(name) for name in cases}, rounds=1)
+        times = time_in_rounds(
+            self._setting, {name: self._make_timer(name) for name in cases}, rounds=1
+        )
         for name, seconds in times.items():
             self._seconds[name] = (*self._seconds.get(name, ()), *seconds)
 
-    def _timing(self, name: str) -> Callable[[], float]:
-        def time() -> float:
+    def _make_timer(self, name: str) -> Callable[[], float]:
+        def time_case() -> float:
             seconds, self._usages[name] = self._cases[name].sample()
             return seconds
 
-        return time
+        return time_case
 
-    def probes(self) -> tuple[Probe, ...]:
+    def build_probes(self) -> tuple[Probe, ...]:
         """Return all that was measured, in the order of the cases."""
         return tuple(
             Probe(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyevm_agents.bench.inference.model_shapes import ARCHITECTURE, F32, tensors
+from pyevm_agents.bench.inference.model_shapes import ARCHITECTURE, F32, list_tensors
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pyevm_agents.bench.inference.model_shapes import Shape, Tensor
-    from pyevm_agents.bench.inference.synthetic_vocabulary import MadeUpVocabulary
+    from pyevm_agents.bench.inference.model_shapes import ModelShape, Tensor
+    from pyevm_agents.bench.inference.synthetic_vocabulary import SyntheticVocabulary
 
 FILE_TYPE = 15
 """`LLAMA_FTYPE_MOSTLY_Q4_K_M`. Source: llama.h."""
@@ -34,7 +34,7 @@ QUANTISATION_VERSION = 2
 SEED = 7
 
 
-def random_blocks(tensor: Tensor, generator: np.random.Generator) -> NDArray[np.uint8]:
+def generate_blocks(tensor: Tensor, generator: np.random.Generator) -> NDArray[np.uint8]:
     """Return a quantised matrix: random bytes, and scales that keep a product's variance at 1.
 
     Output: bytes, a line for each row.
@@ -45,18 +45,18 @@ def random_blocks(tensor: Tensor, generator: np.random.Generator) -> NDArray[np.
         bytearray(generator.bytes(count * kind.block_bytes)), dtype=np.uint8
     ).reshape(count, kind.block_bytes)
     scale = 1 / (kind.spread * np.sqrt(tensor.columns))
-    _put(blocks, kind.scale_at, scale)
+    _set_scale(blocks, kind.scale_at, scale)
     if kind.minimum_at is not None:
-        _put(blocks, kind.minimum_at, scale * kind.minimum)
+        _set_scale(blocks, kind.minimum_at, scale * kind.minimum)
     return blocks.reshape(tensor.rows, -1)
 
 
-def _put(blocks: NDArray[np.uint8], at: int, scale: float) -> None:
+def _set_scale(blocks: NDArray[np.uint8], at: int, scale: float) -> None:
     blocks[:, at : at + 2] = np.frombuffer(np.array([scale], dtype="<f2").tobytes(), np.uint8)
 
 
 def write_model(
-    shape: Shape, path: Path, vocabulary: MadeUpVocabulary, *, seed: int = SEED
+    shape: ModelShape, path: Path, vocabulary: SyntheticVocabulary, *, seed: int = SEED
 ) -> None:
     """Write a model, whole or not at all: nothing is left where it fails or is interrupted.
 
@@ -81,13 +81,13 @@ def write_model(
 
 
 def _write(
-    shape: Shape, path: Path, vocabulary: MadeUpVocabulary, generator: np.random.Generator
+    shape: ModelShape, path: Path, vocabulary: SyntheticVocabulary, generator: np.random.Generator
 ) -> None:
     gguf = require_gguf()
     writer = gguf.GGUFWriter(path, ARCHITECTURE)
     try:
         add_entries(writer, shape, vocabulary)
-        for tensor in tensors(shape):
+        for tensor in list_tensors(shape):
             if tensor.kind is F32:
                 writer.add_tensor_info(
                     tensor.name, (tensor.columns,), np.dtype(np.float32), tensor.file_bytes
@@ -103,22 +103,22 @@ def _write(
         writer.write_header_to_file()
         writer.write_kv_data_to_file()
         writer.write_ti_data_to_file()
-        for tensor in tensors(shape):
-            writer.write_tensor_data(_numbers(tensor, generator))
+        for tensor in list_tensors(shape):
+            writer.write_tensor_data(_generate_tensor(tensor, generator))
     finally:
         writer.close()
 
 
-def _numbers(
+def _generate_tensor(
     tensor: Tensor, generator: np.random.Generator
 ) -> NDArray[np.uint8] | NDArray[np.float32]:
     if tensor.kind is not F32:
-        return random_blocks(tensor, generator)
+        return generate_blocks(tensor, generator)
     value = 0.0 if tensor.name.endswith(".bias") else 1.0
     return np.full(tensor.columns, value, dtype=np.float32)
 
 
-def add_entries(writer: Any, shape: Shape, vocabulary: MadeUpVocabulary) -> None:  # noqa: ANN401 - gguf has no types
+def add_entries(writer: Any, shape: ModelShape, vocabulary: SyntheticVocabulary) -> None:  # noqa: ANN401 - gguf has no types
     """Say what a model is, in a file that is being written: its sizes and its vocabulary."""
     writer.add_type("model")
     writer.add_name(shape.name)

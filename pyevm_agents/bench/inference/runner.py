@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING
 
 from pyevm_agents.bench.inference.call_probes import CallProbes
 from pyevm_agents.bench.inference.engine_probes import PIECE_TOKENS, EngineProbes
-from pyevm_agents.bench.inference.probe import Probing
-from pyevm_agents.bench.measurement.rounds import in_rounds, spread
+from pyevm_agents.bench.inference.probe import ProbeRecorder
+from pyevm_agents.bench.measurement.rounds import spread_rounds, time_in_rounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pyevm_agents.bench.measurement.results import Probe
-    from pyevm_agents.bench.measurement.rounds import Setting
+    from pyevm_agents.bench.measurement.rounds import BenchSettings
 
 LONG_ROUNDS = 2
 """How often the longest prompt is read: a minute or two each time, on two cores."""
 
 
-def probes(
-    setting: Setting,
+def measure_probes(
+    setting: BenchSettings,
     *,
     beside: Mapping[str, Callable[[], float]] | None = None,
     longest_tokens: int | None = None,
@@ -46,17 +46,17 @@ def probes(
     engine = EngineProbes(setting.model, longest_tokens=longest_tokens)
     calls = CallProbes(setting.model)
     calls.warm_up()
-    short = calls.cases() | engine.short()
-    long = engine.long() if engine.longest_tokens > PIECE_TOKENS else {}
+    short = calls.build_cases() | engine.build_short_cases()
+    long = engine.build_long_cases() if engine.longest_tokens > PIECE_TOKENS else {}
     rounds = setting.rounds if rounds is None else rounds
-    long_rounds = spread(LONG_ROUNDS if long else 0, rounds)
+    long_rounds = spread_rounds(LONG_ROUNDS if long else 0, rounds)
     beside = beside or {}
     steps = (len(beside) + len(short)) * rounds + len(long) * len(long_rounds)
-    setting.observer.part("Inference", steps)
-    probing = Probing(setting)
+    setting.observer.begin_part("Inference", steps)
+    probing = ProbeRecorder(setting)
     for index in range(rounds):
-        in_rounds(setting, beside, rounds=1)
-        probing.round(short)
+        time_in_rounds(setting, beside, rounds=1)
+        probing.run_round(short)
         if index in long_rounds:
-            probing.round(long)
-    return probing.probes()
+            probing.run_round(long)
+    return probing.build_probes()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models.gguf.header import read_arrays, read_front
+from pyevm_agents.models.gguf.header import read_arrays, read_header
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,7 @@ SEED = 11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MadeUpVocabulary:
+class SyntheticVocabulary:
     """What a GGUF file says of a byte-level BPE vocabulary."""
 
     splitting: str
@@ -44,16 +44,16 @@ class MadeUpVocabulary:
     end: int
 
 
-def made_up_vocabulary(path: Path, size: int) -> MadeUpVocabulary:
+def build_synthetic_vocabulary(path: Path, size: int) -> SyntheticVocabulary:
     """Return the vocabulary of a model's file, grown to a size.
 
     Raises:
         ConfigError: it is no byte-level BPE, or already larger.
     """
-    front = read_front(path)
-    if front.text("tokenizer.ggml.model") != "gpt2":
+    front = read_header(path)
+    if front.get_text("tokenizer.ggml.model") != "gpt2":
         raise ConfigError(
-            f"the vocabulary of {path} is {front.text('tokenizer.ggml.model')!r}, which is no "
+            f"the vocabulary of {path} is {front.get_text('tokenizer.ggml.model')!r}, which is no "
             "byte-level BPE: name the default model's file"
         )
     keys = ("tokens", "token_type", "merges")
@@ -66,10 +66,10 @@ def made_up_vocabulary(path: Path, size: int) -> MadeUpVocabulary:
         for token, kind in zip(tokens, kinds, strict=True)
         if kind == NORMAL and len(str(token)) < MAX_PAIR_CHARACTERS
     ]
-    pairs = _pairs(words, {str(token) for token in tokens}, size - len(tokens))
+    pairs = _draw_pairs(words, {str(token) for token in tokens}, size - len(tokens))
     ends = [front.entries[f"tokenizer.ggml.{name}_token_id"].value for name in ("bos", "eos")]
-    return MadeUpVocabulary(
-        splitting=front.text("tokenizer.ggml.pre"),
+    return SyntheticVocabulary(
+        splitting=front.get_text("tokenizer.ggml.pre"),
         tokens=[*map(str, tokens), *(first + second for first, second in pairs)],
         kinds=[*(int(kind) for kind in kinds), *[NORMAL] * len(pairs)],
         merges=[*map(str, merges), *(f"{first} {second}" for first, second in pairs)],
@@ -78,7 +78,7 @@ def made_up_vocabulary(path: Path, size: int) -> MadeUpVocabulary:
     )
 
 
-def _pairs(words: list[str], known: set[str], count: int) -> list[tuple[str, str]]:
+def _draw_pairs(words: list[str], known: set[str], count: int) -> list[tuple[str, str]]:
     """Return random pairs of words whose texts are new, always the same ones."""
     generator = np.random.default_rng(SEED)
     pairs: list[tuple[str, str]] = []

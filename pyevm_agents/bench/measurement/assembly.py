@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pyevm_agents.tracing.opcodes import FORMS
+from pyevm_agents.tracing.opcodes import OPCODE_TABLE
 
-OPCODES = {form.name: opcode for opcode, form in FORMS.items()}
+OPCODES = {form.name: opcode for opcode, form in OPCODE_TABLE.items()}
 
 NEXT_TURN = "0x01 SWAP1 SUB DUP1"
 """Takes one from the turns that are left, on top of the stack."""
 
 
-def asm(text: str) -> bytes:
+def assemble(text: str) -> bytes:
     """Return code of opcodes by name, and of `0x…` as a push of just these bytes.
 
     Raises: KeyError: there is no opcode of that name.
@@ -25,13 +25,13 @@ def asm(text: str) -> bytes:
     return code
 
 
-def number(value: int) -> str:
+def format_push(value: int) -> str:
     """Return the push of a number in as few bytes as hold it."""
     size_bytes = max(1, (value.bit_length() + 7) // 8)
     return f"0x{value:0{2 * size_bytes}x}"
 
 
-def looped(
+def build_loop(
     body: str, *, copies: int = 1, data: bytes = b"", before: str = "", after: str = "STOP"
 ) -> bytes:
     """Return a contract that does a body again and again.
@@ -46,43 +46,54 @@ def looped(
     Calldata: the number of turns in a word, at least 1.
     """
 
-    def with_data_at(place: int) -> bytes:
+    def assemble_with_data_at(place: int) -> bytes:
         copy = f"0x{len(data):06x} 0x{place:06x} PUSH0 CODECOPY" if data else ""
-        start = asm(f"{copy} {before} PUSH0 CALLDATALOAD")
-        turn = asm("JUMPDEST") + asm(body) * copies + asm(f"{NEXT_TURN} {number(len(start))} JUMPI")
-        return start + turn + asm(after)
+        start = assemble(f"{copy} {before} PUSH0 CALLDATALOAD")
+        turn = (
+            assemble("JUMPDEST")
+            + assemble(body) * copies
+            + assemble(f"{NEXT_TURN} {format_push(len(start))} JUMPI")
+        )
+        return start + turn + assemble(after)
 
-    return with_data_at(len(with_data_at(0))) + data
+    return assemble_with_data_at(len(assemble_with_data_at(0))) + data
 
 
-def calling(precompile: int, data: bytes, output_bytes: int, *, copies: int = 1) -> bytes:
+def build_precompile_loop(
+    precompile: int, data: bytes, output_bytes: int, *, copies: int = 1
+) -> bytes:
     """Return a contract that calls a precompile with the same data each time.
 
     Output: what the last call returned.
     """
     place = (len(data) + 31) // 32 * 32
     body = (
-        f"{number(output_bytes)} {number(place)} {number(len(data))} PUSH0 {number(precompile)} "
+        f"{format_push(output_bytes)} {format_push(place)} {format_push(len(data))} PUSH0 "
+        f"{format_push(precompile)} "
         "GAS STATICCALL POP"
     )
-    after = f"{number(output_bytes)} {number(place)} RETURN"
-    return looped(body, copies=copies, data=data, after=after)
+    after = f"{format_push(output_bytes)} {format_push(place)} RETURN"
+    return build_loop(body, copies=copies, data=data, after=after)
 
 
-def calling_with(precompile: int, items: bytes, item_bytes: int, output_bytes: int) -> bytes:
+def build_precompile_call(
+    precompile: int, items: bytes, item_bytes: int, output_bytes: int
+) -> bytes:
     """Return a contract that calls a precompile once, with as many items as it is told.
 
     Input: all items that there are, each of so many bytes.
     Calldata: the number of items in a word.
     Output: what the call returned.
     """
-    place = number((len(items) + 31) // 32 * 32)
+    place = format_push((len(items) + 31) // 32 * 32)
 
-    def with_items_at(at: int) -> bytes:
-        return asm(
+    def assemble_with_items_at(at: int) -> bytes:
+        return assemble(
             f"0x{len(items):06x} 0x{at:06x} PUSH0 CODECOPY "
-            f"{number(output_bytes)} {place} PUSH0 CALLDATALOAD {number(item_bytes)} MUL PUSH0 "
-            f"{number(precompile)} GAS STATICCALL POP {number(output_bytes)} {place} RETURN"
+            f"{format_push(output_bytes)} {place} PUSH0 CALLDATALOAD "
+            f"{format_push(item_bytes)} MUL PUSH0 "
+            f"{format_push(precompile)} GAS STATICCALL POP "
+            f"{format_push(output_bytes)} {place} RETURN"
         )
 
-    return with_items_at(len(with_items_at(0))) + items
+    return assemble_with_items_at(len(assemble_with_items_at(0))) + items

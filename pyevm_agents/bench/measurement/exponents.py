@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pyevm_agents.bench.measurement.intervals import HIGH_PERCENT, LOW_PERCENT, medians
+from pyevm_agents.bench.measurement.intervals import HIGH_PERCENT, LOW_PERCENT, resample_medians
 from pyevm_agents.bench.measurement.results import Interval
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ LINEAR_WIDTH = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Curves:
+class _PowerCurves:
     """All curves of each exponent through points at these places, weighted."""
 
     exponents: Numbers
@@ -49,7 +49,7 @@ class _Curves:
 
     weights: Numbers
 
-    def squares(self, y: Numbers) -> Numbers:
+    def sum_squares(self, y: Numbers) -> Numbers:
         """Return the sum of squares that each exponent leaves of some points.
 
         Input: a value for each place, or many sets of them: a line each.
@@ -60,7 +60,7 @@ class _Curves:
         return np.asarray(np.maximum((weighted**2).sum(axis=0) - explained, 0.0))
 
 
-def exponent(xs: Sequence[float], samples: Sequence[Sequence[float]]) -> Interval:
+def fit_exponent(xs: Sequence[float], samples: Sequence[Sequence[float]]) -> Interval:
     """Return p in a + b x^p, with its 95 % interval.
 
     Input:
@@ -76,10 +76,10 @@ def exponent(xs: Sequence[float], samples: Sequence[Sequence[float]]) -> Interva
         raise ValueError(
             f"at {list(xs)}: an exponent needs {PARAMETERS} places or more, and all above 0"
         )
-    resampled = np.stack([medians(one) for one in samples], axis=-1)
+    resampled = np.stack([resample_medians(one) for one in samples], axis=-1)
     middle = np.array([float(np.median(one)) for one in samples])
-    curves = _curves(np.asarray(xs, dtype=np.float64), middle)
-    squares = curves.squares(middle)
+    curves = _build_curves(np.asarray(xs, dtype=np.float64), middle)
+    squares = curves.sum_squares(middle)
     best = float(curves.exponents[squares.argmin()])
     if len(xs) == PARAMETERS:
         return Interval(middle=best, low=LEAST, high=MOST)
@@ -88,14 +88,14 @@ def exponent(xs: Sequence[float], samples: Sequence[Sequence[float]]) -> Interva
     # Numbers that lie on a curve to the last bit leave only what rounding leaves.
     bound = max(squares.min(), len(xs) * np.finfo(np.float64).eps) * (1 + t**2 / free)
     fitting = curves.exponents[squares <= bound]
-    drawn = curves.exponents[curves.squares(resampled).argmin(axis=0)]
+    drawn = curves.exponents[curves.sum_squares(resampled).argmin(axis=0)]
     low, high = np.percentile(drawn, (LOW_PERCENT, HIGH_PERCENT))
     return Interval(
         middle=best, low=float(min(low, fitting[0], best)), high=float(max(high, fitting[-1], best))
     )
 
 
-def verdict(p: Interval) -> str:
+def describe_growth(p: Interval) -> str:
     """Return in words whether growth is linear, by its exponent."""
     if p.low > 1:
         return FASTER
@@ -104,7 +104,7 @@ def verdict(p: Interval) -> str:
     return "linear" if p.high - p.low <= LINEAR_WIDTH else "not told from linear"
 
 
-def log_slope(xs: Sequence[float], ys: Sequence[Interval]) -> Interval:
+def fit_log_slope(xs: Sequence[float], ys: Sequence[Interval]) -> Interval:
     """Return p in b x^p by least squares of logarithms, as wide as the points' intervals make it.
 
     Raises: ValueError: fewer than two places, or something that is not above 0.
@@ -127,9 +127,9 @@ def log_slope(xs: Sequence[float], ys: Sequence[Interval]) -> Interval:
     )
 
 
-def _curves(xs: Numbers, middle: Numbers) -> _Curves:
+def _build_curves(xs: Numbers, middle: Numbers) -> _PowerCurves:
     tried = np.arange(round(LEAST / FINENESS), round(MOST / FINENESS) + 1) / round(1 / FINENESS)
     weights = 1 / middle
     powers = (xs / xs.max()) ** tried[:, None]
     terms = np.stack([np.ones_like(powers), powers], axis=-1) * weights[:, None]
-    return _Curves(exponents=tried, bases=np.linalg.qr(terms).Q, weights=weights)
+    return _PowerCurves(exponents=tried, bases=np.linalg.qr(terms).Q, weights=weights)

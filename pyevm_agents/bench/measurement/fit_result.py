@@ -11,13 +11,13 @@ from pyevm_agents.bench.measurement.least_squares import fit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyevm_agents.bench.measurement.least_squares import Fit
+    from pyevm_agents.bench.measurement.least_squares import LeastSquaresFit
     from pyevm_agents.bench.measurement.results import Interval, Probe
 
 NS = 1e9
 
 
-class Fitted:
+class ProbeFit:
     """A fit, and its probes."""
 
     def __init__(self, probes: Sequence[Probe], rows: Sequence[Sequence[float]]) -> None:
@@ -26,9 +26,9 @@ class Fitted:
         Raises: ValueError: there are too few.
         """
         self.probes = probes
-        self.fit: Fit = fit(rows, [probe.seconds for probe in probes])
+        self.fit: LeastSquaresFit = fit(rows, [probe.seconds for probe in probes])
 
-    def residuals(self, term: str, xs: Sequence[float]) -> tuple[tuple[float, float], ...]:
+    def compute_residuals(self, term: str, xs: Sequence[float]) -> tuple[tuple[float, float], ...]:
         """Return what a term's probes are off by, at their places on its axis."""
         left = (self.fit.measured - self.fit.fitted).tolist()
         return tuple(
@@ -37,15 +37,15 @@ class Fitted:
             if probe.term == term
         )
 
-    def relative_error(self, term: str) -> float:
+    def compute_relative_error(self, term: str) -> float:
         """Return the root of the mean square of a term's residuals, over the mean of its times."""
         chosen = np.array([probe.term == term for probe in self.probes])
         off = (self.fit.measured - self.fit.fitted)[chosen]
         return float(np.sqrt(np.square(off).mean()) / self.fit.measured[chosen].mean())
 
-    def named(self, *columns: int) -> tuple[tuple[str, Interval], ...]:
+    def label_coefficients(self, *columns: int) -> tuple[tuple[str, Interval], ...]:
         """Return coefficients by letters, from "a" on."""
         return tuple(
-            (chr(ord("a") + place), self.fit.coefficient(column))
+            (chr(ord("a") + place), self.fit.get_coefficient(column))
             for place, column in enumerate(columns)
         )

@@ -24,7 +24,7 @@ SEED = 19
 LOW_PERCENT, HIGH_PERCENT = 2.5, 97.5
 
 
-def medians(samples: Sequence[float]) -> NDArray[np.float64]:
+def resample_medians(samples: Sequence[float]) -> NDArray[np.float64]:
     """Return medians of `RESAMPLES` resamples: as if the measurement had been made so often.
 
     Two calls with as many samples resample alike, in the same order: measurements that were made
@@ -35,21 +35,21 @@ def medians(samples: Sequence[float]) -> NDArray[np.float64]:
     return np.asarray(np.median(values[draws], axis=1), dtype=np.float64)
 
 
-def interval(samples: Sequence[float]) -> Interval:
+def estimate_median(samples: Sequence[float]) -> Interval:
     """Return the median of samples and its 95 % interval.
 
     Raises: ValueError: there are none.
     """
-    return bounds(medians(samples), middle=float(np.median(np.asarray(samples))))
+    return bound_estimate(resample_medians(samples), middle=float(np.median(np.asarray(samples))))
 
 
-def bounds(resampled: NDArray[np.float64], *, middle: float) -> Interval:
+def bound_estimate(resampled: NDArray[np.float64], *, middle: float) -> Interval:
     """Return an estimate with the 95 % interval of its resampled values."""
     low, high = np.percentile(resampled, (LOW_PERCENT, HIGH_PERCENT))
     return Interval(middle=middle, low=min(float(low), middle), high=max(float(high), middle))
 
 
-def scaled(it: Interval, factor: float) -> Interval:
+def scale_interval(it: Interval, factor: float) -> Interval:
     """Return an interval in another unit.
 
     Raises: ValueError: the factor is negative, which would turn it round.
@@ -59,19 +59,19 @@ def scaled(it: Interval, factor: float) -> Interval:
     return Interval(middle=it.middle * factor, low=it.low * factor, high=it.high * factor)
 
 
-def ratio(over: Interval, under: Interval) -> Interval:
+def divide_intervals(over: Interval, under: Interval) -> Interval:
     """Return one interval over another, as wide as both together allow.
 
     Output: not a number where nothing is over nothing; infinite where something is.
     """
     return Interval(
-        middle=_over(over.middle, under.middle),
-        low=_over(over.low, under.high),
-        high=_over(over.high, under.low),
+        middle=_divide(over.middle, under.middle),
+        low=_divide(over.low, under.high),
+        high=_divide(over.high, under.low),
     )
 
 
-def _over(value: float, by: float) -> float:
+def _divide(value: float, by: float) -> float:
     if by == 0:
         return math.nan if value == 0 else math.copysign(math.inf, value)
     return value / by

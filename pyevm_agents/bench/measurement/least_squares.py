@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pyevm_agents.bench.measurement.intervals import RESAMPLES, SEED, bounds, medians
+from pyevm_agents.bench.measurement.intervals import (
+    RESAMPLES,
+    SEED,
+    bound_estimate,
+    resample_medians,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +38,7 @@ SLOPE = 1e-10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Fit:
+class LeastSquaresFit:
     """Coefficients of a sum of columns, and as they would be if all had been measured anew."""
 
     coefficients: Numbers
@@ -43,17 +48,17 @@ class Fit:
     measured: Numbers
     fitted: Numbers
 
-    def interval(self, row: Sequence[float]) -> Interval:
+    def evaluate(self, row: Sequence[float]) -> Interval:
         """Return the value of a row of columns, with its uncertainty."""
         weights = np.asarray(row, dtype=np.float64)
-        return bounds(self.resampled @ weights, middle=float(self.coefficients @ weights))
+        return bound_estimate(self.resampled @ weights, middle=float(self.coefficients @ weights))
 
-    def coefficient(self, index: int) -> Interval:
+    def get_coefficient(self, index: int) -> Interval:
         """Return one coefficient."""
-        return self.interval(np.eye(len(self.coefficients))[index].tolist())
+        return self.evaluate(np.eye(len(self.coefficients))[index].tolist())
 
 
-def fit(rows: Sequence[Sequence[float]], samples: Sequence[Sequence[float]]) -> Fit:
+def fit(rows: Sequence[Sequence[float]], samples: Sequence[Sequence[float]]) -> LeastSquaresFit:
     """Fit times to columns, by the median of each row's samples.
 
     Input:
@@ -71,21 +76,21 @@ def fit(rows: Sequence[Sequence[float]], samples: Sequence[Sequence[float]]) -> 
             f"{measured.min(initial=np.inf)} s; measure more, each longer than nothing"
         )
     weighted = design / measured[:, None]
-    coefficients = not_negative(weighted, np.ones((count, 1)))[:, 0]
+    coefficients = solve_non_negative(weighted, np.ones((count, 1)))[:, 0]
     fitted = design @ coefficients
     freedom = max(1, count - int((coefficients > 0).sum()))
     signs = np.random.default_rng(SEED + 1).choice((-1.0, 1.0), (RESAMPLES, count))
-    again = np.stack([medians(each) for each in samples], axis=1)
+    again = np.stack([resample_medians(each) for each in samples], axis=1)
     again += signs * (measured - fitted) * np.sqrt(count / freedom)
-    return Fit(
+    return LeastSquaresFit(
         coefficients=coefficients,
-        resampled=not_negative(weighted, (again / measured).T).T,
+        resampled=solve_non_negative(weighted, (again / measured).T).T,
         measured=measured,
         fitted=fitted,
     )
 
 
-def not_negative(design: Numbers, targets: Numbers) -> Numbers:
+def solve_non_negative(design: Numbers, targets: Numbers) -> Numbers:
     """Return the best coefficients of which none is negative, for each column of targets.
 
     Sets of columns are tried, the largest first, until no step that is allowed makes any target's

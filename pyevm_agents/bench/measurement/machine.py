@@ -14,8 +14,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyevm_agents.bench.measurement.results import Machine, Model
-from pyevm_agents.models.gguf.header import read_front
+from pyevm_agents.bench.measurement.results import Machine, MeasuredModel
+from pyevm_agents.models.gguf.header import read_header
 
 if TYPE_CHECKING:
     from pyevm_agents.models import LlamaModel
@@ -44,41 +44,41 @@ SYSCTL = "/usr/sbin/sysctl"
 SYSCTL_SECONDS = 5
 
 
-def machine() -> Machine:
+def describe_machine() -> Machine:
     """Return what there is to say of this machine and its software."""
     return Machine(
-        processor=_processor(),
-        cores=_cores(),
-        memory_bytes=_memory_bytes(),
+        processor=_read_processor(),
+        cores=_count_cores(),
+        memory_bytes=_get_memory_bytes(),
         system=f"{platform.system()} {platform.release()} {platform.machine()}",
         python=f"{platform.python_implementation()} {platform.python_version()}",
-        versions=tuple(_versions()),
+        versions=tuple(_list_versions()),
     )
 
 
-def model_of(model: LlamaModel) -> Model:
+def describe_model(model: LlamaModel) -> MeasuredModel:
     """Return what there is to say of a model; an adapter's file and numbers count with it."""
     facts = model.profile_facts
     files = [path for path in (model.path, model.adapter) if path is not None]
-    return Model(
+    return MeasuredModel(
         name=facts.name,
         digest=facts.digest.hex(),
-        parameters=sum(map(parameters_of, files)),
+        parameters=sum(map(count_file_parameters, files)),
         file_bytes=sum(path.stat().st_size for path in files),
         context_tokens=facts.context_tokens,
         fingerprint=facts.fingerprint,
     )
 
 
-def parameters_of(path: Path) -> int:
+def count_file_parameters(path: Path) -> int:
     """Return how many numbers are in the tensors of a GGUF file.
 
-    Raises: ValueError, OSError: as `read_front`.
+    Raises: ValueError, OSError: as `read_header`.
     """
-    return sum(math.prod(tensor.shape) for tensor in read_front(path).tensors)
+    return sum(math.prod(tensor.shape) for tensor in read_header(path).tensors)
 
 
-def processor_in(text: str) -> str:
+def parse_processor(text: str) -> str:
     """Return the processor that Linux's description names, or an empty text."""
     fields: dict[str, str] = {}
     for line in text.splitlines():
@@ -88,16 +88,16 @@ def processor_in(text: str) -> str:
     return next((fields[name] for name in PROCESSOR_FIELDS if name in fields), "")
 
 
-def _processor() -> str:
+def _read_processor() -> str:
     named = ""
     if PROCESSOR_FILE.is_file():
-        named = processor_in(PROCESSOR_FILE.read_text(encoding="utf-8", errors="replace"))
+        named = parse_processor(PROCESSOR_FILE.read_text(encoding="utf-8", errors="replace"))
     elif sys.platform == "darwin":
-        named = _sysctl("machdep.cpu.brand_string")
+        named = _read_sysctl("machdep.cpu.brand_string")
     return named or platform.processor() or platform.machine()
 
 
-def _sysctl(name: str) -> str:
+def _read_sysctl(name: str) -> str:
     """Return what macOS says, or an empty text."""
     try:
         told = subprocess.run(
@@ -112,18 +112,18 @@ def _sysctl(name: str) -> str:
     return told.stdout.strip() if told.returncode == 0 else ""
 
 
-def _cores() -> int:
+def _count_cores() -> int:
     """Return the cores that this process may use."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def _memory_bytes() -> int:
+def _get_memory_bytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _versions() -> list[tuple[str, str]]:
+def _list_versions() -> list[tuple[str, str]]:
     found = []
     for package in PACKAGES:
         try:

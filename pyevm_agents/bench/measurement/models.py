@@ -15,13 +15,13 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from precompiles.grammar import agent_grammar
+from precompiles.grammar import build_grammar
 from precompiles.language_model import GenerationRequest, Segment
 from precompiles.spec import MAX_TEXT_CHARACTERS
-from pyevm_agents.bench.measurement.rounds import clocked
+from pyevm_agents.bench.measurement.rounds import time_with_result
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models.fakes.parsed_request import admitted
-from pyevm_agents.models.fakes.script_steps import AnswerStep, ToolStep, render
+from pyevm_agents.models.fakes.parsed_request import parse_grammar
+from pyevm_agents.models.fakes.script_steps import AnswerStep, ToolStep, render_step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from pyevm_agents.models.llama.identity import ProfileFacts
 
 
-def get_ready(model: LlamaModel) -> None:
+def warm_up_model(model: LlamaModel) -> None:
     """Have a model say two tokens: what its engine makes once, its tables, is in no sample then."""
     model.generate(
         GenerationRequest(
             segments=(),
             prompt_tokens=model.tokenize((Segment(text="Thought:"),)),
-            grammar=agent_grammar([], []),
+            grammar=build_grammar([], []),
             max_tokens=2,
         )
     )
@@ -61,14 +61,14 @@ class StopwatchModel:
         """Whether everything is answered from memory, at once: what is left is the chain's time."""
 
         self._tokens: dict[tuple[Segment, ...], tuple[int, ...]] = {}
-        self._said: dict[tuple[tuple[int, ...], str], Generation] = {}
+        self._generations: dict[tuple[tuple[int, ...], str], Generation] = {}
 
     @property
     def profile_facts(self) -> ProfileFacts:
         """The facts of the model that is timed."""
         return self.model.profile_facts
 
-    def start(self) -> None:
+    def reset(self) -> None:
         """Set the times to nothing, and empty the model's memory."""
         self.model.model.forget()
         self.prompt_seconds = self.output_seconds = self.idle_seconds = 0.0
@@ -77,7 +77,7 @@ class StopwatchModel:
         """Return the tokens of a prompt; its time counts as the prompt's."""
         if self.is_replaying:
             return self._tokens[segments]
-        seconds, tokens = clocked(lambda: self.model.tokenize(segments))
+        seconds, tokens = time_with_result(lambda: self.model.tokenize(segments))
         self.prompt_seconds += seconds
         self._tokens[segments] = tokens
         return tokens
@@ -89,26 +89,26 @@ class StopwatchModel:
         """
         key = (request.prompt_tokens, request.grammar)
         if self.is_replaying:
-            return self._said[key]
-        seconds, dictated = clocked(lambda: self.model.dictated(request))
+            return self._generations[key]
+        seconds, dictated = time_with_result(lambda: self.model.constrain_request(request))
         self.idle_seconds += seconds
-        seconds, begun = clocked(lambda: self._begun(dictated))
+        seconds, begun = time_with_result(lambda: self._generate_first_token(dictated))
         self.prompt_seconds += seconds
-        seconds, said = clocked(lambda: self._rest(dictated, begun))
+        seconds, said = time_with_result(lambda: self._generate_rest(dictated, begun))
         self.output_seconds += seconds
-        self._said[key] = said
+        self._generations[key] = said
         return said
 
-    def _begun(self, request: GenerationRequest) -> Generation:
+    def _generate_first_token(self, request: GenerationRequest) -> Generation:
         """Return the beginning of a generation: up to the first token that had to be evaluated."""
         model = self.model.model
         for tokens in range(1, request.max_tokens):
             begun = model.generate(replace(request, max_tokens=tokens))
-            if begun.is_complete or (model.last_work and model.last_work.evaluated_tokens):
+            if begun.is_complete or (model.last_stats and model.last_stats.evaluated_tokens):
                 return begun
         return model.generate(request)
 
-    def _rest(self, request: GenerationRequest, begun: Generation) -> Generation:
+    def _generate_rest(self, request: GenerationRequest, begun: Generation) -> Generation:
         if begun.is_complete or len(begun.tokens) == request.max_tokens:
             return begun
         return self.model.model.resume(request, begun)
@@ -163,15 +163,15 @@ class DictatedModel:
 
         Raises: as `LlamaModel.generate`.
         """
-        return self.model.generate(self.dictated(request))
+        return self.model.generate(self.constrain_request(request))
 
-    def dictated(self, request: GenerationRequest) -> GenerationRequest:
+    def constrain_request(self, request: GenerationRequest) -> GenerationRequest:
         """Return a request with the grammar of what is dictated for it."""
-        grammar = dictated_grammar(self.dictate(request), request)
+        grammar = build_dictated_grammar(self.dictate(request), request)
         return replace(request, grammar=grammar)
 
 
-def dictated_grammar(dictation: Dictation, request: GenerationRequest) -> str:
+def build_dictated_grammar(dictation: Dictation, request: GenerationRequest) -> str:
     """Return the part of a prompt's grammar that admits one action, or an answer, alone."""
     names: tuple[str, ...]
     terminals = {found[1]: found[0] for found in _TERMINAL.finditer(request.grammar)}
@@ -183,9 +183,9 @@ def dictated_grammar(dictation: Dictation, request: GenerationRequest) -> str:
     else:
         order: tuple[str, ...] = ()
         if isinstance(dictation, ToolStep):
-            known = admitted(request.grammar).tool(dictation.tool)
+            known = parse_grammar(request.grammar).find_tool(dictation.tool)
             order = () if known is None else tuple(one.name for one in known.parameters)
-        text = render(dictation, request.handles, order=order)
+        text = render_step(dictation, request.handles, order=order)
         tail = json.dumps(text.partition("\n")[2], ensure_ascii=False)
         names = ("THOUGHT",)
     rules = [f'start: " " THOUGHT "\\n" {tail}', *(terminals[name] for name in names)]

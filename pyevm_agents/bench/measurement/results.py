@@ -56,7 +56,7 @@ class Noise:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
+class MeasuredModel:
     """The model that was measured."""
 
     name: str
@@ -183,7 +183,7 @@ class Price:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
+class ScheduleCost:
     """What something costs under one schedule."""
 
     schedule: str
@@ -208,11 +208,11 @@ class Run:
     predicted_seconds: float | None
     """What the fitted terms say it should take; None where none were fitted."""
 
-    costs: tuple[Cost, ...]
+    costs: tuple[ScheduleCost, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class ScheduleAudit:
     """Somebody's schedule as it was published, and how it can be abused."""
 
     name: str
@@ -241,7 +241,7 @@ class Attack:
 
     usage: Usage
     seconds: tuple[float, ...]
-    gas: tuple[Cost, ...]
+    gas: tuple[ScheduleCost, ...]
     """By schedule: what the transaction is charged."""
 
     seconds_per_30m_gas: tuple[tuple[str, Interval], ...]
@@ -278,7 +278,7 @@ class Growth:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
+class ModelSize:
     """A model of another size, with random weights: what its tokens take and would cost."""
 
     name: str
@@ -310,7 +310,7 @@ class Report:
 
     machine: Machine
     noise: Noise
-    model: Model
+    model: MeasuredModel
     yardsticks: tuple[Yardstick, ...]
     left_out: tuple[tuple[str, str], ...]
     """(what, why) of what was not measured: "anvil", "no program of that name"."""
@@ -319,10 +319,10 @@ class Report:
     terms: tuple[Term, ...]
     prices: tuple[Price, ...]
     schedules: tuple[tuple[str, str], ...]
-    """(name, what it asks, in words) of the schedules in `Cost`."""
+    """(name, what it asks, in words) of the schedules in `ScheduleCost`."""
 
-    published: tuple[Published, ...]
+    published: tuple[ScheduleAudit, ...]
     runs: tuple[Run, ...]
     attacks: tuple[Attack, ...]
     growth: tuple[Growth, ...]
-    sizes: tuple[Size, ...]
+    sizes: tuple[ModelSize, ...]

@@ -30,7 +30,7 @@ row."""
 
 def to_json(report: Report) -> str:
     """Return a report as JSON, for people to read as well: two runs differ line by line."""
-    return _laid_out(_form(report), "") + "\n"
+    return _format_json(_build_json(report), "") + "\n"
 
 
 def from_json(text: str | bytes) -> Report:
@@ -41,7 +41,7 @@ def from_json(text: str | bytes) -> Report:
     try:
         if isinstance(text, bytes):
             text = text.decode()
-        form = _parsed(text)
+        form = _parse_json(text)
     except ValueError as error:
         raise ConfigError(f"no JSON: {error}") from error
     number = form.get("form") if isinstance(form, dict) else None
@@ -71,11 +71,11 @@ def read_report(path: Path) -> Report:
         raise ConfigError(f"{path} holds no report: {error}") from error
 
 
-def _form(value: object) -> Json:
+def _build_json(value: object) -> Json:
     if is_dataclass(value):
-        return {each.name: _form(getattr(value, each.name)) for each in fields(value)}
+        return {each.name: _build_json(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, tuple):
-        return [_form(item) for item in value]
+        return [_build_json(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return next(name for name, known in NOT_FINITE.items() if repr(known) == repr(value))
     if value is None or isinstance(value, str | int | float):
@@ -83,7 +83,7 @@ def _form(value: object) -> Json:
     raise TypeError(f"{type(value).__name__} has no form in a report")
 
 
-def _laid_out(value: Json, indent: str) -> str:
+def _format_json(value: Json, indent: str) -> str:
     """Return JSON with a line for each thing, and one for each row of plain values."""
     line = json.dumps(value, ensure_ascii=False, allow_nan=False)
     holder = list(value.values()) if isinstance(value, dict) else value
@@ -96,11 +96,11 @@ def _laid_out(value: Json, indent: str) -> str:
     inner = indent + " "
     if isinstance(value, dict):
         named = (
-            f"{json.dumps(key, ensure_ascii=False)}: {_laid_out(item, inner)}"
+            f"{json.dumps(key, ensure_ascii=False)}: {_format_json(item, inner)}"
             for key, item in value.items()
         )
         return "{\n" + ",\n".join(inner + row for row in named) + f"\n{indent}}}"
-    rows = (_laid_out(item, inner) for item in holder)
+    rows = (_format_json(item, inner) for item in holder)
     return "[\n" + ",\n".join(inner + row for row in rows) + f"\n{indent}]"
 
 
@@ -120,9 +120,9 @@ def _read(value: object, wanted: Any, place: str) -> object:  # noqa: ANN401 - a
 
 
 def _read_object(value: object, wanted: Any, place: str) -> object:  # noqa: ANN401 - a dataclass
-    types = _types(wanted)
+    types = _get_field_types(wanted)
     if not isinstance(value, dict):
-        raise ConfigError(f"{place} is {_shown(value)}: want an object")
+        raise ConfigError(f"{place} is {_abbreviate(value)}: want an object")
     for name in value:
         if name not in types:
             raise ConfigError(f"{place}.{name} is unknown; there are {', '.join(types)}")
@@ -134,7 +134,7 @@ def _read_object(value: object, wanted: Any, place: str) -> object:  # noqa: ANN
 
 def _read_tuple(value: object, inner: tuple[Any, ...], place: str) -> tuple[object, ...]:
     if not isinstance(value, list):
-        raise ConfigError(f"{place} is {_shown(value)}: want a list")
+        raise ConfigError(f"{place} is {_abbreviate(value)}: want a list")
     if inner[-1] is Ellipsis:
         inner = (inner[0],) * len(value)
     if len(value) != len(inner):
@@ -154,33 +154,33 @@ def _read_plain(value: object, wanted: type, place: str) -> object:
                 value.encode()
             return value
     except (OverflowError, UnicodeEncodeError) as error:
-        raise ConfigError(f"{place} is {_shown(value)}: {error}") from error
+        raise ConfigError(f"{place} is {_abbreviate(value)}: {error}") from error
     words = {str: "a text", int: "a whole number", bool: "true or false"}
     number = "a number, or one of " + ", ".join(map(repr, NOT_FINITE))
-    raise ConfigError(f"{place} is {_shown(value)}: want {words.get(wanted, number)}")
+    raise ConfigError(f"{place} is {_abbreviate(value)}: want {words.get(wanted, number)}")
 
 
 @cache
-def _types(wanted: type) -> dict[str, Any]:
+def _get_field_types(wanted: type) -> dict[str, Any]:
     return get_type_hints(wanted)
 
 
-def _shown(value: object) -> str:
+def _abbreviate(value: object) -> str:
     text = json.dumps(value)
     return text if len(text) <= LINE_CHARACTERS else text[:LINE_CHARACTERS] + "…"
 
 
-def _parsed(text: str) -> object:
+def _parse_json(text: str) -> object:
     if is_too_deep(text):
         raise ValueError(f"more than {MAX_DEPTH} levels of brackets")
-    return json.loads(text, parse_constant=_refused, object_pairs_hook=_once_each)
+    return json.loads(text, parse_constant=_reject_constant, object_pairs_hook=_reject_duplicates)
 
 
-def _refused(name: str) -> None:
+def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON; want the text {name!r}")
 
 
-def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _reject_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     form = dict(pairs)
     if len(form) < len(pairs):
         names = [name for name, _ in pairs]

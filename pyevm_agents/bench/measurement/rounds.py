@@ -32,10 +32,10 @@ BEAT_BYTES = 2_000_000
 class Observer(Protocol):
     """Who is told how far a benchmark is."""
 
-    def part(self, title: str, steps: int) -> None:
+    def begin_part(self, title: str, steps: int) -> None:
         """Begin a part of so many steps."""
 
-    def step(self, detail: str) -> None:
+    def finish_step(self, detail: str) -> None:
         """End a step of the part; `detail` says in a few words what was found."""
 
 
@@ -54,7 +54,7 @@ class Metronome:
         hashlib.sha256(self._data).digest()
         self.beats_s.append(time.perf_counter() - started)
 
-    def noise(self) -> Noise:
+    def compute_noise(self) -> Noise:
         """Return what the beats say.
 
         Raises: ValueError: there were none.
@@ -70,7 +70,7 @@ class Metronome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class BenchSettings:
     """What every part of a benchmark is given."""
 
     model: LlamaModel
@@ -88,20 +88,20 @@ class Setting:
         return QUICK_ROUNDS if self.is_quick else FULL_ROUNDS
 
 
-def timed(work: Callable[[], object]) -> float:
+def time_work(work: Callable[[], object]) -> float:
     """Do some work once; return its seconds."""
-    return clocked(work)[0]
+    return time_with_result(work)[0]
 
 
-def clocked(work: Callable[[], T]) -> tuple[float, T]:
+def time_with_result(work: Callable[[], T]) -> tuple[float, T]:
     """Do some work once; return its seconds and what it gave."""
     started = time.perf_counter()
     result = work()
     return time.perf_counter() - started, result
 
 
-def in_rounds(
-    setting: Setting, cases: Mapping[str, Callable[[], float]], *, rounds: int | None = None
+def time_in_rounds(
+    setting: BenchSettings, cases: Mapping[str, Callable[[], float]], *, rounds: int | None = None
 ) -> dict[str, tuple[float, ...]]:
     """Time each case once a round, the metronome between them; tell the observer of each.
 
@@ -117,10 +117,10 @@ def in_rounds(
         for name, case in cases.items():
             setting.metronome.beat()
             samples[name].append(case())
-            setting.observer.step(name)
+            setting.observer.finish_step(name)
     return {name: tuple(seconds) for name, seconds in samples.items()}
 
 
-def spread(count: int, rounds: int) -> set[int]:
+def spread_rounds(count: int, rounds: int) -> set[int]:
     """Return so many of the rounds, as far apart as can be."""
     return {index * (rounds - 1) // max(1, count - 1) for index in range(count)}

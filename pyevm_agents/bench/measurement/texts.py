@@ -34,15 +34,15 @@ class OrdinaryText:
         self._words = WORDS.split()
         self._chance = np.random.default_rng(SEED)
 
-    def words(self, count: int) -> str:
+    def draw_words(self, count: int) -> str:
         """Return so many words, a space before each."""
         return "".join(
             f" {self._words[at]}" for at in self._chance.integers(0, len(self._words), count)
         )
 
-    def tokens(self, count: int) -> tuple[int, ...]:
+    def draw_tokens(self, count: int) -> tuple[int, ...]:
         """Return so many tokens of new text."""
         found: tuple[int, ...] = ()
         while len(found) < count:
-            found += self._model.tokenize((Segment(text=self.words(count - len(found))),))
+            found += self._model.tokenize((Segment(text=self.draw_words(count - len(found))),))
         return found[:count]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from eth_abi import encode
 
 from precompiles.abi import DESCRIPTION_SELECTOR, INPUT_DESCRIPTION_SELECTOR, NAME_SELECTOR
-from pyevm_agents.bench.measurement.assembly import asm
+from pyevm_agents.bench.measurement.assembly import assemble
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,10 +15,12 @@ if TYPE_CHECKING:
     from precompiles.abi import ParamDescription
 
 
-def tool_code(name: str, description: str, parameters: Sequence[ParamDescription] = ()) -> bytes:
+def build_tool_code(
+    name: str, description: str, parameters: Sequence[ParamDescription] = ()
+) -> bytes:
     """Return the runtime code of a tool that says this of itself, and can do nothing."""
     listed = [(int(one.param_type), one.name, one.description) for one in parameters]
-    return answering_code(
+    return build_answering_code(
         {
             NAME_SELECTOR: encode(["string"], [name]),
             DESCRIPTION_SELECTOR: encode(["string"], [description]),
@@ -27,21 +29,23 @@ def tool_code(name: str, description: str, parameters: Sequence[ParamDescription
     )
 
 
-def answering_code(answers: Mapping[bytes, bytes]) -> bytes:
+def build_answering_code(answers: Mapping[bytes, bytes]) -> bytes:
     """Return code that answers each selector with fixed bytes, and anything else with nothing."""
 
-    def with_parts_at(places: Sequence[int], data_at: int) -> list[bytes]:
+    def assemble_parts(places: Sequence[int], data_at: int) -> list[bytes]:
         """Return the branches to all parts, and each part, which copies its answer from behind."""
-        branches = asm("PUSH0 CALLDATALOAD 0xe0 SHR")
+        branches = assemble("PUSH0 CALLDATALOAD 0xe0 SHR")
         parts = []
         for (selector, answer), place in zip(answers.items(), places, strict=True):
-            branches += asm(f"DUP1 0x{selector.hex()} EQ 0x{place:04x} JUMPI")
+            branches += assemble(f"DUP1 0x{selector.hex()} EQ 0x{place:04x} JUMPI")
             size = f"0x{len(answer):04x}"
-            parts.append(asm(f"JUMPDEST {size} 0x{data_at:04x} PUSH0 CODECOPY {size} PUSH0 RETURN"))
+            parts.append(
+                assemble(f"JUMPDEST {size} 0x{data_at:04x} PUSH0 CODECOPY {size} PUSH0 RETURN")
+            )
             data_at += len(answer)
-        return [branches + asm("STOP"), *parts]
+        return [branches + assemble("STOP"), *parts]
 
-    blocks = with_parts_at([0] * len(answers), 0)
+    blocks = assemble_parts([0] * len(answers), 0)
     places = [sum(map(len, blocks[: 1 + index])) for index in range(len(blocks))]
-    code = b"".join(with_parts_at(places[:-1], places[-1]))
+    code = b"".join(assemble_parts(places[:-1], places[-1]))
     return code + b"".join(answers.values())

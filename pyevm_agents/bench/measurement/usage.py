@@ -63,28 +63,28 @@ class Usage:
         return Usage(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
-def executor_calls(computation: ComputationAPI) -> Iterator[ComputationAPI]:
+def iter_executor_calls(computation: ComputationAPI) -> Iterator[ComputationAPI]:
     """Yield the executor's own computations in a tree of them, in order."""
     if computation.msg.code_address == EXECUTOR_ADDRESS:
         yield computation
         return
     for child in computation.children:
-        yield from executor_calls(child)
+        yield from iter_executor_calls(child)
 
 
-def tokens_of(computation: ComputationAPI) -> Usage:
+def count_usage(computation: ComputationAPI) -> Usage:
     """Return what the executor was paid for in a computation, without gas.
 
     A call that was refused counts what it was charged for before. One that ran out of gas counts
     for nothing: all of its gas is burnt, whatever it was spent on.
     """
     total = Usage()
-    for call in executor_calls(computation):
-        total += _taken_in(call) + _tokens(call)
+    for call in iter_executor_calls(computation):
+        total += _count_input(call) + _count_tokens(call)
     return total
 
 
-def _tokens(call: ComputationAPI) -> Usage:
+def _count_tokens(call: ComputationAPI) -> Usage:
     """Return the tokens of a call that ran to its end."""
     done = call.inference if isinstance(call, AgentComputation) else None
     if done is None:
@@ -97,9 +97,9 @@ def _tokens(call: ComputationAPI) -> Usage:
     )
 
 
-def _taken_in(call: ComputationAPI) -> Usage:
+def _count_input(call: ComputationAPI) -> Usage:
     """Return the calldata, the reads and the tools that a call was charged for."""
-    reason = _refusal(call)
+    reason = _get_refusal_name(call)
     if call.is_error and (reason is None or reason in UNCHARGED):
         return Usage()
     read_bytes = sum(len(read.output) for read in call.children if read.is_success)
@@ -109,18 +109,19 @@ def _taken_in(call: ComputationAPI) -> Usage:
     if reason is not None and reason not in REFUSED_LATE:
         return counts
     return counts + Usage(
-        tools=len(call.children) // READS_OF_TOOL, parameters=sum(map(_parameters, call.children))
+        tools=len(call.children) // READS_OF_TOOL,
+        parameters=sum(map(_count_parameters, call.children)),
     )
 
 
-def _refusal(call: ComputationAPI) -> str | None:
+def _get_refusal_name(call: ComputationAPI) -> str | None:
     """Return the name of the refusal that a call ended in; None where it ended in none."""
     if call.is_success or call.error.burns_gas:
         return None
     return REFUSALS_BY_SELECTOR[bytes(call.output[:SELECTOR_BYTES])]
 
 
-def _parameters(read: ComputationAPI) -> int:
+def _count_parameters(read: ComputationAPI) -> int:
     if bytes(read.msg.data) != INPUT_DESCRIPTION_SELECTOR:
         return 0
     return len(decode_input_description(bytes(read.output)))

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from precompiles import spec
 from precompiles.gas import DEFAULT_SCHEDULE
 from pyevm_agents import __version__
-from pyevm_agents.bench.inference.fits import longest_measured, marginal_ns
-from pyevm_agents.bench.measurement.intervals import ratio, scaled
+from pyevm_agents.bench.inference.fits import compute_marginal_ns, find_longest_measured
+from pyevm_agents.bench.measurement.intervals import divide_intervals, scale_interval
 from pyevm_agents.bench.measurement.results import OWN_VM, REFERENCES, Interval, Price
 from pyevm_agents.bench.measurement.usage import READS_OF_TOOL
 from pyevm_agents.config.schedule_file import ScheduleFile
@@ -24,7 +24,7 @@ from pyevm_agents.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pyevm_agents.bench.measurement.results import Machine, Model, Term, Yardstick
+    from pyevm_agents.bench.measurement.results import Machine, MeasuredModel, Term, Yardstick
 
 WORST = "worst"
 
@@ -56,32 +56,36 @@ MODEL_PRICES = {
 SIGNIFICANT_DIGITS = 2
 
 
-def prices(terms: Sequence[Term], yardsticks: Sequence[Yardstick]) -> tuple[Price, ...]:
+def compute_prices(terms: Sequence[Term], yardsticks: Sequence[Yardstick]) -> tuple[Price, ...]:
     """Return the price of everything that a schedule charges for, by reference.
 
     Raises: ConfigError: no term or no yardstick was measured.
     """
-    found = ns_per_gas(yardsticks)
+    found = get_reference_ns_per_gas(yardsticks)
     if not found:
         raise ConfigError("no yardstick of our own VM was measured; measure the EVM as well")
-    usual = units({term.name: term.ns for term in terms})
-    most = units({term.name: term.ns_at_most for term in terms})
+    usual = combine_terms({term.name: term.ns for term in terms})
+    most = combine_terms({term.name: term.ns_at_most for term in terms})
     return tuple(
         Price(
             term=name,
-            parity_gas=tuple((each, ratio(usual[name], ns)) for each, ns in found.items()),
-            parity_gas_at_most=tuple((each, ratio(most[name], ns)) for each, ns in found.items()),
+            parity_gas=tuple(
+                (each, divide_intervals(usual[name], ns)) for each, ns in found.items()
+            ),
+            parity_gas_at_most=tuple(
+                (each, divide_intervals(most[name], ns)) for each, ns in found.items()
+            ),
             default_gas=default_gas,
         )
         for name, default_gas in DEFAULT_GAS.items()
     )
 
 
-def parity_schedule(  # noqa: PLR0913 - what a schedule says of where it comes from
+def build_parity_schedule(  # noqa: PLR0913 - what a schedule says of where it comes from
     terms: Sequence[Term],
     yardsticks: Sequence[Yardstick],
     reference_name: str,
-    model: Model,
+    model: MeasuredModel,
     *,
     machine: Machine | None = None,
     made_at: str = "",
@@ -93,18 +97,22 @@ def parity_schedule(  # noqa: PLR0913 - what a schedule says of where it comes f
 
     Raises: ConfigError: a term or the reference was not measured.
     """
-    held_against = reference(yardsticks, reference_name)
+    held_against = find_reference(yardsticks, reference_name)
     if held_against is None:
-        known = sorted(one.name for one in own_yardsticks(yardsticks))
+        known = sorted(one.name for one in filter_own_yardsticks(yardsticks))
         raise ConfigError(
             f"parity with {reference_name!r}: no such yardstick was measured on our VM; there are "
             f"{', '.join(known) or 'none'}"
         )
-    at_most = units(
-        {term.name: scaled(term.ns_at_most, _growth(term, model.context_tokens)) for term in terms}
+    at_most = combine_terms(
+        {
+            term.name: scale_interval(term.ns_at_most, _compute_growth(term, model.context_tokens))
+            for term in terms
+        }
     )
     gas = {
-        name: rounded_up(ratio(ns, held_against.ns_per_gas).high) for name, ns in at_most.items()
+        name: round_up_price(divide_intervals(ns, held_against.ns_per_gas).high)
+        for name, ns in at_most.items()
     }
     gas["warm"] = min(gas["warm"], gas["cold"])
     made: dict[str, object] = {
@@ -114,7 +122,7 @@ def parity_schedule(  # noqa: PLR0913 - what a schedule says of where it comes f
         "ns_per_gas": held_against.ns_per_gas.low,
         "model": model.name,
         "model_digest": model.digest,
-        "longest_prompt_tokens_measured": longest_measured(terms),
+        "longest_prompt_tokens_measured": find_longest_measured(terms),
         "prices_hold_to_tokens": model.context_tokens,
     }
     if is_extrapolated(terms, model):
@@ -134,35 +142,35 @@ def parity_schedule(  # noqa: PLR0913 - what a schedule says of where it comes f
     )
 
 
-def is_extrapolated(terms: Sequence[Term], model: Model) -> bool:
+def is_extrapolated(terms: Sequence[Term], model: MeasuredModel) -> bool:
     """Return whether prompts are admitted that are longer than any that was measured."""
     if not any(term.name == "cold" and term.marginal for term in terms):
         return False
-    return longest_measured(terms) < model.context_tokens - spec.DEFAULT_MAX_OUTPUT_TOKENS
+    return find_longest_measured(terms) < model.context_tokens - spec.DEFAULT_MAX_OUTPUT_TOKENS
 
 
-def ns_per_gas(yardsticks: Sequence[Yardstick]) -> dict[str, Interval]:
+def get_reference_ns_per_gas(yardsticks: Sequence[Yardstick]) -> dict[str, Interval]:
     """Return what a gas of each of `REFERENCES` takes, where it was measured."""
-    found = {name: reference(yardsticks, name) for name in REFERENCES}
+    found = {name: find_reference(yardsticks, name) for name in REFERENCES}
     return {name: one.ns_per_gas for name, one in found.items() if one is not None}
 
 
-def own_yardsticks(yardsticks: Iterable[Yardstick]) -> tuple[Yardstick, ...]:
+def filter_own_yardsticks(yardsticks: Iterable[Yardstick]) -> tuple[Yardstick, ...]:
     """Return those of our own VM."""
     return tuple(one for one in yardsticks if one.vm == OWN_VM)
 
 
-def reference(yardsticks: Iterable[Yardstick], name: str) -> Yardstick | None:
+def find_reference(yardsticks: Iterable[Yardstick], name: str) -> Yardstick | None:
     """Return the yardstick of a reference: that of its name, or of all the slowest for its gas.
 
     Output: None where it was not measured on our VM.
     """
-    own = own_yardsticks(yardsticks)
+    own = filter_own_yardsticks(yardsticks)
     chosen = [one for one in own if name in {WORST, one.name}]
     return max(chosen, key=lambda one: one.ns_per_gas.middle, default=None)
 
 
-def rounded_up(gas: float) -> int:
+def round_up_price(gas: float) -> int:
     """Return a price: a whole number of two significant digits, and at least 1.
 
     Raises: ConfigError: it is negative, or no finite number.
@@ -174,13 +182,13 @@ def rounded_up(gas: float) -> int:
     return -(-whole // step) * step
 
 
-def units(ns: Mapping[str, Interval]) -> dict[str, Interval]:
+def combine_terms(ns: Mapping[str, Interval]) -> dict[str, Interval]:
     """Return what a unit of each price takes.
 
     Raises: ConfigError: a term is missing.
     """
     try:
-        reads = scaled(ns["read"], READS_OF_TOOL)
+        reads = scale_interval(ns["read"], READS_OF_TOOL)
         tool, said = ns["tool"], (ns["sampled"], ns["forced"])
         own = {name: ns[name] for name in DEFAULT_GAS if name not in {"tool", "output"}}
     except KeyError as error:
@@ -199,8 +207,8 @@ def units(ns: Mapping[str, Interval]) -> dict[str, Interval]:
     return {name: units[name] for name in DEFAULT_GAS}
 
 
-def _growth(term: Term, tokens: int) -> float:
+def _compute_growth(term: Term, tokens: int) -> float:
     """Return by how much a unit costs more after so many tokens than where it was measured."""
     longest = max(point.x for point in term.marginal)
-    measured = marginal_ns(term, longest)
-    return max(1.0, marginal_ns(term, tokens) / measured) if measured > 0 else 1.0
+    measured = compute_marginal_ns(term, longest)
+    return max(1.0, compute_marginal_ns(term, tokens) / measured) if measured > 0 else 1.0

@@ -21,30 +21,35 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from precompiles.spec import DEFAULT_MAX_OUTPUT_TOKENS
-from pyevm_agents.bench.inference.fits import coefficients, longest_measured
+from pyevm_agents.bench.inference.fits import find_longest_measured, index_coefficients
 from pyevm_agents.bench.measurement.fit_result import NS
-from pyevm_agents.bench.measurement.results import BLOCK_GAS, REFERENCES, Cost, Published
-from pyevm_agents.bench.pricing.parity import parity_schedule
+from pyevm_agents.bench.measurement.results import (
+    BLOCK_GAS,
+    REFERENCES,
+    ScheduleAudit,
+    ScheduleCost,
+)
+from pyevm_agents.bench.pricing.parity import build_parity_schedule
 from pyevm_agents.config import DEFAULT_BLOCK_GAS_LIMIT, ChainConfig
 from pyevm_agents.config.schedule_file import ScheduleFile
-from pyevm_agents.devnet.chain import model_profile
-from pyevm_agents.display import counted
+from pyevm_agents.devnet.chain import build_model_profile
+from pyevm_agents.display import pluralize
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from pyevm_agents.bench.measurement.results import Model, Term
+    from pyevm_agents.bench.measurement.results import MeasuredModel, Term
     from pyevm_agents.bench.measurement.usage import Usage
 
     Counts = NDArray[np.int64]
-    Asked = Callable[[Model, Counts, Counts, Counts, Counts], Counts]
+    GasFormula = Callable[[MeasuredModel, Counts, Counts, Counts, Counts], Counts]
     from collections.abc import Iterable
 
-    from precompiles.gas import Schedule
+    from precompiles.gas import GasSchedule
     from precompiles.language_model import ModelProfile
-    from pyevm_agents.bench.measurement.results import Model, Yardstick
+    from pyevm_agents.bench.measurement.results import MeasuredModel, Yardstick
     from pyevm_agents.models import ProfileFacts
 
 
@@ -72,26 +77,34 @@ class PublishedSchedule:
     title: str
     formula: str
     source: str
-    asked: Asked
+    gas_formula: GasFormula
     """Gas of a model, calls, prompt bytes, prompt tokens and output tokens."""
 
     is_charged_after: bool = False
     """Whether the work is done before it turns out that the gas is not enough."""
 
 
-def _metis(_model: Model, _calls: Counts, _bytes: Counts, prompt: Counts, output: Counts) -> Counts:
+def _metis_gas(
+    _model: MeasuredModel, _calls: Counts, _bytes: Counts, prompt: Counts, output: Counts
+) -> Counts:
     return METIS_TOKEN_GAS * (prompt + output)
 
 
-def _hanzo(_model: Model, calls: Counts, bytes_: Counts, _prompt: Counts, _out: Counts) -> Counts:
+def _hanzo_gas(
+    _model: MeasuredModel, calls: Counts, bytes_: Counts, _prompt: Counts, _out: Counts
+) -> Counts:
     return HANZO_CALL_GAS * calls + HANZO_PROMPT_BYTE_GAS * bytes_
 
 
-def _lux(_model: Model, calls: Counts, _bytes: Counts, prompt: Counts, output: Counts) -> Counts:
+def _lux_gas(
+    _model: MeasuredModel, calls: Counts, _bytes: Counts, prompt: Counts, output: Counts
+) -> Counts:
     return LUX_CALL_GAS * calls + LUX_TOKEN_GAS * (prompt + output)
 
 
-def _cortex(model: Model, _calls: Counts, _bytes: Counts, prompt: Counts, output: Counts) -> Counts:
+def _cortex_gas(
+    model: MeasuredModel, _calls: Counts, _bytes: Counts, prompt: Counts, output: Counts
+) -> Counts:
     operations = OPERATIONS_OF_WEIGHT * model.parameters * (prompt + output)
     return operations // CORTEX_OPERATIONS_OF_GAS
 
@@ -102,7 +115,7 @@ SCHEDULES = (
         title="Metis SDK",
         formula="100 gas a token of prompt and output, compared with the gas left afterwards",
         source="github.com/MetisProtocol/metis-sdk, crates/vm/src/inference.rs",
-        asked=_metis,
+        gas_formula=_metis_gas,
         is_charged_after=True,
     ),
     PublishedSchedule(
@@ -110,14 +123,14 @@ SCHEDULES = (
         title="Hanzo VM",
         formula="120,000 gas a call + 30 a prompt byte; output is free",
         source="crate hanzo-vm 1.1.22, src/precompiles.rs",
-        asked=_hanzo,
+        gas_formula=_hanzo_gas,
     ),
     PublishedSchedule(
         name="lux",
         title="Lux LP-5601",
         formula="100,000 gas a call + 10 a token; we count prompt and output, as it does not say",
         source="github.com/luxfi/lps, LP-5601 (a draft), InferenceBase and InferencePerTok",
-        asked=_lux,
+        gas_formula=_lux_gas,
     ),
     PublishedSchedule(
         name="cortex",
@@ -125,12 +138,12 @@ SCHEDULES = (
         formula="operations / 20,000; we read it as 2 operations a weight and token",
         source="github.com/CortexFoundation/CortexTheseus, core/vm/gas_table_infer.go and "
         "params/protocol_params.go (for vision models, by a fixed count of operations)",
-        asked=_cortex,
+        gas_formula=_cortex_gas,
     ),
 )
 
 
-def costs(usage: Usage, model: Model) -> tuple[Cost, ...]:
+def compute_published_costs(usage: Usage, model: MeasuredModel) -> tuple[ScheduleCost, ...]:
     """Return what a transaction would cost under each: the EVM's own gas, and what they ask.
 
     All bytes that the executor took in count as the prompt's; none knows warm tokens.
@@ -141,33 +154,33 @@ def costs(usage: Usage, model: Model) -> tuple[Cost, ...]:
         for each in (usage.calls, usage.input_bytes, prompt, usage.output_tokens)
     ]
     return tuple(
-        Cost(schedule=one.name, gas=usage.evm_gas + int(one.asked(model, *counts)))
+        ScheduleCost(schedule=one.name, gas=usage.evm_gas + int(one.gas_formula(model, *counts)))
         for one in SCHEDULES
     )
 
 
-def published(
-    terms: Sequence[Term], model: Model, *, block_gas: int = DEFAULT_BLOCK_GAS_LIMIT
-) -> tuple[Published, ...]:
+def audit_published_schedules(
+    terms: Sequence[Term], model: MeasuredModel, *, block_gas: int = DEFAULT_BLOCK_GAS_LIMIT
+) -> tuple[ScheduleAudit, ...]:
     """Return every schedule with the call that takes longest for its gas.
 
     All calls that the context and a block admit are gone through.
 
     Raises: KeyError: a term is missing.
     """
-    return tuple(_abused(one, terms, model, block_gas) for one in SCHEDULES)
+    return tuple(_audit_schedule(one, terms, model, block_gas) for one in SCHEDULES)
 
 
-def _abused(
-    one: PublishedSchedule, terms: Sequence[Term], model: Model, block_gas: int
-) -> Published:
+def _audit_schedule(
+    one: PublishedSchedule, terms: Sequence[Term], model: MeasuredModel, block_gas: int
+) -> ScheduleAudit:
     output_most = min(DEFAULT_MAX_OUTPUT_TOKENS, max(1, model.context_tokens // 4))
     prompt = np.arange(1, model.context_tokens - output_most + 1, dtype=np.int64)[:, None]
     output = np.arange(1, output_most + 1, dtype=np.int64)[None, :]
-    seconds = call_seconds(terms, prompt, output)
+    seconds = predict_seconds_of_calls(terms, prompt, output)
     bytes_ = prompt * LEAST_BYTES_OF_TOKEN
     gas = np.broadcast_to(
-        one.asked(model, np.ones_like(prompt), bytes_, prompt, output), seconds.shape
+        one.gas_formula(model, np.ones_like(prompt), bytes_, prompt, output), seconds.shape
     )
     if one.is_charged_after:
         gas = np.full_like(gas, FAILED_CALL_GAS)
@@ -175,15 +188,15 @@ def _abused(
     row, column = np.unravel_index(int(ns_per_gas.argmax()), ns_per_gas.shape)
     worst, longest = float(ns_per_gas[row, column]), int(prompt[row, 0])
     use = (
-        f"a prompt of {counted(longest, 'token')} and {int(output[0, column])} of output: "
+        f"a prompt of {pluralize(longest, 'token')} and {int(output[0, column])} of output: "
         f"{float(seconds[row, column]):.1f} s for {int(gas[row, column]):,} gas"
     )
     if one.is_charged_after:
         use += ", as it is given none and fails when all is done"
-    measured = longest_measured(terms)
+    measured = find_longest_measured(terms)
     if longest > measured:
         use += f" (computed: prompts were measured to {measured:,} tokens)"
-    return Published(
+    return ScheduleAudit(
         name=one.name,
         title=one.title,
         formula=one.formula,
@@ -194,16 +207,16 @@ def _abused(
     )
 
 
-def call_seconds(
+def predict_seconds_of_calls(
     terms: Sequence[Term], prompt: NDArray[np.int64], output: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return the seconds of calls with cold prompts of such lengths and sampled outputs.
 
-    As `fits.predicted_seconds`, for arrays: nothing but the model's own work and a call's.
+    As `fits.predict_seconds`, for arrays: nothing but the model's own work and a call's.
 
     Raises: KeyError: a term is missing.
     """
-    of = coefficients(terms)
+    of = index_coefficients(terms)
     read = of["cold"]["b"] * prompt + of["cold"]["c"] * prompt.astype(np.float64) ** 2
     said = (output - 1) * (of["sampled"]["a"] + of["sampled"]["b"] * (prompt + output / 2))
     return np.asarray(sum(of["call"].values()) + read + said, dtype=np.float64)
@@ -212,23 +225,28 @@ def call_seconds(
 DEFAULT = "default"
 
 
-def own_schedules(
-    facts: ProfileFacts, model: Model, terms: Sequence[Term], yardsticks: Sequence[Yardstick]
-) -> tuple[Prices, ...]:
+def build_own_schedules(
+    facts: ProfileFacts,
+    model: MeasuredModel,
+    terms: Sequence[Term],
+    yardsticks: Sequence[Yardstick],
+) -> tuple[NamedSchedule, ...]:
     """Return the default schedule, and those at parity where terms and yardsticks are known."""
-    config = ChainConfig(models=(model_profile(facts),), profile_fingerprint=facts.fingerprint)
+    config = ChainConfig(
+        models=(build_model_profile(facts),), profile_fingerprint=facts.fingerprint
+    )
     told = {DEFAULT: ScheduleFile()}
     if terms and yardsticks:
         for reference in REFERENCES:
-            told[f"parity-{reference}"] = parity_schedule(terms, yardsticks, reference, model)
-    applied = {name: file.applied_to(config) for name, file in told.items()}
+            told[f"parity-{reference}"] = build_parity_schedule(terms, yardsticks, reference, model)
+    applied = {name: file.apply_to(config) for name, file in told.items()}
     return tuple(
-        Prices(name=name, schedule=rules.schedule, profile=rules.models[0])
+        NamedSchedule(name=name, schedule=rules.schedule, profile=rules.models[0])
         for name, rules in applied.items()
     )
 
 
-def described(prices: Prices) -> str:
+def describe_schedule(prices: NamedSchedule) -> str:
     """Return what a schedule asks, in words."""
     profile = prices.profile
     tokens = (
@@ -243,19 +261,21 @@ def described(prices: Prices) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prices:
+class NamedSchedule:
     """A schedule with a model's prices of tokens, under the name that a report gives them."""
 
     name: str
-    schedule: Schedule
+    schedule: GasSchedule
     profile: ModelProfile
 
-    def cost(self, usage: Usage) -> Cost:
+    def compute_cost(self, usage: Usage) -> ScheduleCost:
         """Return what a transaction costs."""
-        return Cost(schedule=self.name, gas=gas_of(usage, self.schedule, self.profile))
+        return ScheduleCost(
+            schedule=self.name, gas=transaction_gas(usage, self.schedule, self.profile)
+        )
 
 
-def executor_gas(usage: Usage, schedule: Schedule, profile: ModelProfile) -> int:
+def executor_gas(usage: Usage, schedule: GasSchedule, profile: ModelProfile) -> int:
     """Return what the executor charges for its own terms."""
     return (
         usage.calls * schedule.executor_base_gas
@@ -267,12 +287,12 @@ def executor_gas(usage: Usage, schedule: Schedule, profile: ModelProfile) -> int
     )
 
 
-def gas_of(usage: Usage, schedule: Schedule, profile: ModelProfile) -> int:
+def transaction_gas(usage: Usage, schedule: GasSchedule, profile: ModelProfile) -> int:
     """Return what a transaction costs: the EVM's gas, and the executor's."""
     return usage.evm_gas + executor_gas(usage, schedule, profile)
 
 
-def with_evm_gas(usage: Usage, gas_used: int, schedule: Schedule, profile: ModelProfile) -> Usage:
+def add_evm_gas(usage: Usage, gas_used: int, schedule: GasSchedule, profile: ModelProfile) -> Usage:
     """Return the counts of a transaction with the gas that the executor did not charge for them.
 
     Input:
@@ -289,6 +309,6 @@ def with_evm_gas(usage: Usage, gas_used: int, schedule: Schedule, profile: Model
     return replace(usage, evm_gas=evm_gas)
 
 
-def compute_costs(usage: Usage, prices: Iterable[Prices]) -> tuple[Cost, ...]:
+def compute_costs(usage: Usage, prices: Iterable[NamedSchedule]) -> tuple[ScheduleCost, ...]:
     """Return what a transaction costs under each schedule."""
-    return tuple(each.cost(usage) for each in prices)
+    return tuple(each.compute_cost(usage) for each in prices)

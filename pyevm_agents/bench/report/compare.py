@@ -6,7 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyevm_agents.bench.measurement.intervals import interval, ratio, scaled
+from pyevm_agents.bench.measurement.intervals import (
+    divide_intervals,
+    estimate_median,
+    scale_interval,
+)
 from pyevm_agents.bench.measurement.results import REFERENCES, TERMS, Interval
 from pyevm_agents.bench.report.findings import PRICES
 
@@ -22,7 +26,7 @@ UNKNOWN = Interval(middle=math.nan, low=math.nan, high=math.nan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
+class ReportFigure:
     """Something that both reports may have measured."""
 
     group: str
@@ -50,7 +54,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class ReportComparison:
     """Two reports side by side."""
 
     old_made_at: str
@@ -71,59 +75,63 @@ class Comparison:
         return tuple(one for one in self.differences if one.is_beyond)
 
 
-def compare(old: Report, new: Report) -> Comparison:
+def compare(old: Report, new: Report) -> ReportComparison:
     """Hold a report against an older one."""
-    before = {(it.group, it.title): it for it in figures(old)}
-    now = {(it.group, it.title): it for it in figures(new)}
-    return Comparison(
+    before = {(it.group, it.title): it for it in iter_figures(old)}
+    now = {(it.group, it.title): it for it in iter_figures(new)}
+    return ReportComparison(
         old_made_at=old.made_at,
         new_made_at=new.made_at,
-        circumstances=tuple(_circumstances(old, new)),
-        differences=tuple(_difference(before[key], now[key]) for key in now if key in before),
+        circumstances=tuple(_iter_circumstances(old, new)),
+        differences=tuple(_compare_figures(before[key], now[key]) for key in now if key in before),
         added=tuple(f"{group}: {title}" for group, title in now if (group, title) not in before),
         gone=tuple(f"{group}: {title}" for group, title in before if (group, title) not in now),
     )
 
 
-def figures(report: Report) -> Iterator[Figure]:
+def iter_figures(report: Report) -> Iterator[ReportFigure]:
     """Yield what can be compared: EVM, terms, prices, runs, attacks, growth."""
     for one in report.yardsticks:
         vm = one.vm.partition(" ")[0]  # Another version of anvil is still anvil.
-        yield Figure(group="EVM", title=f"{one.title}, {vm}", unit="ns a gas", value=one.ns_per_gas)
+        yield ReportFigure(
+            group="EVM", title=f"{one.title}, {vm}", unit="ns a gas", value=one.ns_per_gas
+        )
     for term in report.terms:
         title = TERMS.get(term.name, term.name)
-        yield Figure(group="time", title=title, unit="s", value=scaled(term.ns, 1e-9))
+        yield ReportFigure(group="time", title=title, unit="s", value=scale_interval(term.ns, 1e-9))
     for price in report.prices:
-        yield from _prices(price)
+        yield from _iter_price_figures(price)
     for run in report.runs:
-        yield Figure(group="run", title=run.title, unit="s", value=_of_samples(run.seconds))
+        yield ReportFigure(
+            group="run", title=run.title, unit="s", value=_estimate_samples(run.seconds)
+        )
     for attack in report.attacks:
-        yield from _bought(attack)
+        yield from _iter_attack_figures(attack)
     for growth in report.growth:
-        yield from _exponents(growth)
+        yield from _iter_growth_figures(growth)
 
 
-def _prices(price: Price) -> Iterator[Figure]:
+def _iter_price_figures(price: Price) -> Iterator[ReportFigure]:
     title = PRICES.get(price.term, price.term)
     for name, gas in price.parity_gas:
         words = f"{title}, {REFERENCES.get(name, name)}"
-        yield Figure(group=PARITY_PRICE, title=words, unit="gas", value=gas)
+        yield ReportFigure(group=PARITY_PRICE, title=words, unit="gas", value=gas)
 
 
-def _bought(attack: Attack) -> Iterator[Figure]:
+def _iter_attack_figures(attack: Attack) -> Iterator[ReportFigure]:
     """Yield what an attack buys by the first schedule: by others it is the same time again."""
     for schedule, seconds in attack.seconds_per_30m_gas[:1]:
         title = f"{attack.title}, {schedule}"
-        yield Figure(group="30 million gas", title=title, unit="s", value=seconds)
+        yield ReportFigure(group="30 million gas", title=title, unit="s", value=seconds)
 
 
-def _exponents(growth: Growth) -> Iterator[Figure]:
+def _iter_growth_figures(growth: Growth) -> Iterator[ReportFigure]:
     for name, exponent in growth.exponents:
         title = f"exponent of {name} by {growth.axis}"
-        yield Figure(group="growth", title=title, unit="", value=exponent)
+        yield ReportFigure(group="growth", title=title, unit="", value=exponent)
 
 
-def _difference(old: Figure, new: Figure) -> Difference:
+def _compare_figures(old: ReportFigure, new: ReportFigure) -> Difference:
     was, now = old.value, new.value
     return Difference(
         group=new.group,
@@ -131,16 +139,16 @@ def _difference(old: Figure, new: Figure) -> Difference:
         unit=new.unit,
         old=was,
         new=now,
-        ratio=ratio(now, was),
+        ratio=divide_intervals(now, was),
         is_beyond=now.low > was.high or now.high < was.low,
     )
 
 
-def _of_samples(seconds: tuple[float, ...]) -> Interval:
-    return interval(seconds) if seconds else UNKNOWN
+def _estimate_samples(seconds: tuple[float, ...]) -> Interval:
+    return estimate_median(seconds) if seconds else UNKNOWN
 
 
-def _circumstances(old: Report, new: Report) -> Iterator[tuple[str, str, str]]:
+def _iter_circumstances(old: Report, new: Report) -> Iterator[tuple[str, str, str]]:
     """Yield what was not the same around the two."""
     was, now = old.machine, new.machine
     pairs = [

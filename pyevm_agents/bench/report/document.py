@@ -18,7 +18,7 @@ class Strong:
     text: str
 
 
-Words: TypeAlias = "tuple[str | Strong, ...]"
+Paragraph: TypeAlias = "tuple[str | Strong, ...]"
 """A paragraph."""
 
 
@@ -46,7 +46,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class ReportTable:
     """Rows of cells. The first cell of a row names it."""
 
     title: str
@@ -77,8 +77,8 @@ class Chapter:
     """Where a link leads."""
 
     title: str
-    words: tuple[Words, ...] = ()
-    parts: tuple[Table | Picture, ...] = ()
+    words: tuple[Paragraph, ...] = ()
+    parts: tuple[ReportTable | Picture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ class Document:
     """All that a report says."""
 
     title: str
-    answer: Words
+    answer: Paragraph
     circumstances: tuple[tuple[str, str], ...]
     """(what, which): model, machine, how noisy it was."""
 
@@ -97,28 +97,32 @@ class Document:
     ending: str
 
 
-def names(*titles: str) -> tuple[Column, ...]:
+def make_text_columns(*titles: str) -> tuple[Column, ...]:
     """Return columns of words."""
     return tuple(Column(title=title, is_number=False) for title in titles)
 
 
-def numbers(*titles: str) -> tuple[Column, ...]:
+def make_number_columns(*titles: str) -> tuple[Column, ...]:
     """Return columns of numbers."""
     return tuple(Column(title=title) for title in titles)
 
 
-def said(text: str) -> Cell:
+def make_text_cell(text: str) -> Cell:
     """Return a cell of words."""
     return Cell(text=text)
 
 
-def measured(it: Interval, *, note: str = "", is_marked: bool = False) -> Cell:
+def make_number_cell(it: Interval, *, note: str = "", is_marked: bool = False) -> Cell:
     """Return a cell of a number, and where it lies."""
-    text = number_format.number(it.middle)
-    return Cell(text=text, span=number_format.span(it), note=note, is_marked=is_marked)
+    text = number_format.format_number(it.middle)
+    return Cell(text=text, span=number_format.format_span(it), note=note, is_marked=is_marked)
 
 
-def timed(it: Interval, *, is_marked: bool = False) -> Cell:
+def make_time_cell(it: Interval, *, is_marked: bool = False) -> Cell:
     """Return a cell of a time in seconds, and where it lies."""
-    text = number_format.seconds(it.middle) if it.middle else number_format.zero_seconds(it)
-    return Cell(text=text, span=number_format.seconds_span(it), is_marked=is_marked)
+    text = (
+        number_format.format_seconds(it.middle)
+        if it.middle
+        else number_format.format_zero_seconds(it)
+    )
+    return Cell(text=text, span=number_format.format_seconds_span(it), is_marked=is_marked)

@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pyevm_agents.bench.inference.fits import longest_measured
-from pyevm_agents.bench.measurement.exponents import log_slope
-from pyevm_agents.bench.measurement.intervals import interval, ratio, scaled
+from pyevm_agents.bench.inference.fits import find_longest_measured
+from pyevm_agents.bench.measurement.exponents import fit_log_slope
+from pyevm_agents.bench.measurement.intervals import (
+    divide_intervals,
+    estimate_median,
+    scale_interval,
+)
 from pyevm_agents.bench.measurement.results import BLOCK_GAS, TERMS
-from pyevm_agents.bench.pricing.parity import WORST, reference, units
+from pyevm_agents.bench.pricing.parity import WORST, combine_terms, find_reference
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,12 +22,12 @@ if TYPE_CHECKING:
 
     from pyevm_agents.bench.measurement.results import (
         Attack,
-        Cost,
         Interval,
         Noise,
         Price,
         Report,
         Run,
+        ScheduleCost,
         Term,
         Yardstick,
     )
@@ -45,85 +49,89 @@ PARTS = ("EVM", "prompt", "output")
 """Where a run's time and gas go."""
 
 
-def slowest(report: Report) -> Yardstick | None:
+def find_slowest(report: Report) -> Yardstick | None:
     """Return what takes longest for its gas on our VM: the worst EVM case."""
-    return reference(report.yardsticks, WORST)
+    return find_reference(report.yardsticks, WORST)
 
 
-def block_seconds(one: Yardstick) -> Interval:
+def compute_block_seconds(one: Yardstick) -> Interval:
     """Return the seconds that 30 million gas of a yardstick take."""
-    return scaled(one.ns_per_gas, BLOCK_GAS / 1e9)
+    return scale_interval(one.ns_per_gas, BLOCK_GAS / 1e9)
 
 
-def term(report: Report, name: str) -> Term | None:
+def find_term(report: Report, name: str) -> Term | None:
     """Return a fitted term."""
     return next((one for one in report.terms if one.name == name), None)
 
 
-def unit_ns(report: Report, price_name: str, *, at_most: bool = False) -> Interval | None:
+def get_unit_ns(report: Report, price_name: str, *, at_most: bool = False) -> Interval | None:
     """Return what a unit that has a price takes; None where its terms were not measured."""
     ns = {one.name: one.ns_at_most if at_most else one.ns for one in report.terms}
     try:
-        return units(ns)[price_name]
+        return combine_terms(ns)[price_name]
     except (ConfigError, KeyError):
         return None
 
 
-def price(report: Report, name: str) -> Price | None:
+def find_price(report: Report, name: str) -> Price | None:
     """Return what a unit costs, by its name among `PRICES`."""
     return next((one for one in report.prices if one.term == name), None)
 
 
-def parity(one: Price, reference_name: str, *, at_most: bool = False) -> Interval | None:
+def get_parity_gas(one: Price, reference_name: str, *, at_most: bool = False) -> Interval | None:
     """Return a term's parity gas; None where nothing of that name was measured."""
     told = one.parity_gas_at_most if at_most else one.parity_gas
     return dict(told).get(reference_name)
 
 
-def factor(one: Price, reference_name: str, *, at_most: bool = False) -> Interval | None:
+def compute_price_factor(
+    one: Price, reference_name: str, *, at_most: bool = False
+) -> Interval | None:
     """Return parity over the default price; None where the default schedule has none."""
-    gas = parity(one, reference_name, at_most=at_most)
+    gas = get_parity_gas(one, reference_name, at_most=at_most)
     if gas is None or not one.default_gas:
         return None
-    return scaled(gas, 1 / one.default_gas)
+    return scale_interval(gas, 1 / one.default_gas)
 
 
-def gas_of(costs: Iterable[Cost], schedule: str) -> int | None:
+def find_gas(costs: Iterable[ScheduleCost], schedule: str) -> int | None:
     """Return what a schedule asks; None where it was not held against this."""
     return next((cost.gas for cost in costs if cost.schedule == schedule), None)
 
 
-def gas_worth(report: Report, run: Run, reference_name: str) -> Interval | None:
+def compute_gas_worth(report: Report, run: Run, reference_name: str) -> Interval | None:
     """Return the gas that a run's time is worth at a reference's pace: its own parity.
 
     Output: None where the reference or the run was not timed. A schedule at parity asks more, as
         its prices are those of the units that cost most.
     """
-    held_against = reference(report.yardsticks, reference_name)
+    held_against = find_reference(report.yardsticks, reference_name)
     if held_against is None or not run.seconds or held_against.ns_per_gas.low <= 0:
         return None
-    return ratio(scaled(interval(run.seconds), 1e9), held_against.ns_per_gas)
+    return divide_intervals(
+        scale_interval(estimate_median(run.seconds), 1e9), held_against.ns_per_gas
+    )
 
 
-def longest_prompt(report: Report) -> int | None:
+def get_longest_prompt(report: Report) -> int | None:
     """Return the tokens of the longest prompt that was measured; None where none was."""
-    cold = term(report, "cold")
-    return longest_measured(report.terms) if cold is not None and cold.marginal else None
+    cold = find_term(report, "cold")
+    return find_longest_measured(report.terms) if cold is not None and cold.marginal else None
 
 
-def gas_parts(report: Report, run: Run) -> tuple[float, float, float] | None:
+def divide_gas(report: Report, run: Run) -> tuple[float, float, float] | None:
     """Divide a run's gas by default among `PARTS`; calls and tools count with the prompt.
 
     Output: None where the default prices are not known.
     """
-    gas, output = gas_of(run.costs, "default"), price(report, "output")
+    gas, output = find_gas(run.costs, "default"), find_price(report, "output")
     if gas is None or output is None or output.default_gas is None:
         return None
     written = run.usage.output_tokens * output.default_gas
     return run.usage.evm_gas, gas - run.usage.evm_gas - written, written
 
 
-def worst_attack(report: Report, schedule: str) -> tuple[Attack, Interval] | None:
+def find_worst_attack(report: Report, schedule: str) -> tuple[Attack, Interval] | None:
     """Return the attack that buys most work under a schedule, and the seconds it buys."""
     bought = [
         (attack, it)
@@ -134,7 +142,7 @@ def worst_attack(report: Report, schedule: str) -> tuple[Attack, Interval] | Non
     return max(bought, key=lambda pair: pair[1].middle, default=None)
 
 
-def exponent_of_sizes(report: Report, name: str) -> Interval | None:
+def fit_size_exponent(report: Report, name: str) -> Interval | None:
     """Return p in time = b parameters^p of a term, over models of all sizes.
 
     Output: None for fewer than two models, or where a time is too small to be told from 0.
@@ -143,21 +151,21 @@ def exponent_of_sizes(report: Report, name: str) -> Interval | None:
     known = [it for it in ns if it is not None and it.low > 0]
     if len(ns) < 2 or len(known) < len(ns):  # noqa: PLR2004 - two points are a line
         return None
-    return log_slope([size.parameters for size in report.sizes], known)
+    return fit_log_slope([size.parameters for size in report.sizes], known)
 
 
-def attack_schedules(report: Report) -> tuple[str, ...]:
+def list_attack_schedules(report: Report) -> tuple[str, ...]:
     """Return the schedules that attacks were made under, in order."""
     told = [name for attack in report.attacks for name, _ in attack.seconds_per_30m_gas]
     return tuple(dict.fromkeys(told))
 
 
-def run_schedules(report: Report) -> tuple[str, ...]:
+def list_run_schedules(report: Report) -> tuple[str, ...]:
     """Return the schedules that runs were priced under, in order."""
     return tuple(dict.fromkeys(cost.schedule for run in report.runs for cost in run.costs))
 
 
-def noise_in_words(noise: Noise, cores: int) -> str:
+def describe_noise(noise: Noise, cores: int) -> str:
     """Say how evenly the machine worked, and what else it had to do."""
     kind = "quiet" if noise.spread <= QUIET_SPREAD else "uneven"
     if is_noisy(noise, cores):

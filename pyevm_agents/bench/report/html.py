@@ -8,33 +8,33 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, StrictUndefined
 
 from pyevm_agents.atomic_files import write_output_file
-from pyevm_agents.bench.report.chapters import document
-from pyevm_agents.bench.report.document import Picture, Strong, Table
-from pyevm_agents.bench.report.plots import as_inline, css_of, drawn
+from pyevm_agents.bench.report.chapters import build_document
+from pyevm_agents.bench.report.document import Picture, ReportTable, Strong
+from pyevm_agents.bench.report.plots import as_inline, build_css, draw_plots
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from pyevm_agents.bench.measurement.results import Report
-    from pyevm_agents.bench.report.compare import Comparison
+    from pyevm_agents.bench.report.compare import ReportComparison
     from pyevm_agents.bench.report.document import Document
 
 PACKAGE = "pyevm_agents.bench.report"
 TEMPLATE, STYLE = "report.html.jinja", "report.css"
 
 
-def write_html(path: Path, report: Report, comparison: Comparison | None = None) -> None:
+def write_html(path: Path, report: Report, comparison: ReportComparison | None = None) -> None:
     """Write a report as one HTML file, whole or not at all.
 
     Raises:
         ConfigError: matplotlib is not installed.
         AgentsError: the file can't be written.
     """
-    told = document(report, comparison)
-    names = _pictures(told)
-    plots = drawn(report, names)
-    narrow = drawn(report, names, is_narrow=True)
+    told = build_document(report, comparison)
+    names = _list_picture_names(told)
+    plots = draw_plots(report, names)
+    narrow = draw_plots(report, names, is_narrow=True)
     write_output_file(path, as_html(told, plots, narrow))
 
 
@@ -47,19 +47,19 @@ def as_html(told: Document, plots: Mapping[str, str], narrow: Mapping[str, str])
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.tests |= {
-        "table": lambda it: isinstance(it, Table),
+        "table": lambda it: isinstance(it, ReportTable),
         "strong": lambda it: isinstance(it, Strong),
     }
-    template = environment.from_string(_packaged(TEMPLATE))
+    template = environment.from_string(_read_resource(TEMPLATE))
     return template.render(
         document=told,
-        style=css_of() + _packaged(STYLE),
-        plots=_inlined(plots, ""),
-        narrow=_inlined(narrow, "narrow-"),
+        style=build_css() + _read_resource(STYLE),
+        plots=_inline_plots(plots, ""),
+        narrow=_inline_plots(narrow, "narrow-"),
     )
 
 
-def _pictures(told: Document) -> set[str]:
+def _list_picture_names(told: Document) -> set[str]:
     """Return the names of a document's pictures."""
     return {
         part.name
@@ -69,9 +69,9 @@ def _pictures(told: Document) -> set[str]:
     }
 
 
-def _inlined(plots: Mapping[str, str], prefix: str) -> dict[str, str]:
+def _inline_plots(plots: Mapping[str, str], prefix: str) -> dict[str, str]:
     return {name: as_inline(prefix + name, svg) for name, svg in plots.items()}
 
 
-def _packaged(name: str) -> str:
+def _read_resource(name: str) -> str:
     return files(PACKAGE).joinpath(name).read_text(encoding="utf-8")

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 from pyevm_agents.atomic_files import write_output_file
-from pyevm_agents.bench.report.chapters import document
+from pyevm_agents.bench.report.chapters import build_document
 from pyevm_agents.bench.report.document import Picture, Strong
-from pyevm_agents.bench.report.plots import as_file, drawn
+from pyevm_agents.bench.report.plots import as_file, draw_plots
 from pyevm_agents.errors import AgentsError
 
 if TYPE_CHECKING:
@@ -16,8 +16,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyevm_agents.bench.measurement.results import Report
-    from pyevm_agents.bench.report.compare import Comparison
-    from pyevm_agents.bench.report.document import Cell, Chapter, Column, Document, Table, Words
+    from pyevm_agents.bench.report.compare import ReportComparison
+    from pyevm_agents.bench.report.document import (
+        Cell,
+        Chapter,
+        Column,
+        Document,
+        Paragraph,
+        ReportTable,
+    )
 
 PAGE, PLOTS = "README.md", "plots"
 """The file that a repository shows for a folder, and the folder of its plots."""
@@ -25,15 +32,17 @@ PAGE, PLOTS = "README.md", "plots"
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$])")
 
 
-def write_markdown(folder: Path, report: Report, comparison: Comparison | None = None) -> None:
+def write_markdown(
+    folder: Path, report: Report, comparison: ReportComparison | None = None
+) -> None:
     """Write a report into a folder, which is made: its plots, then the page that shows them.
 
     Raises:
         ConfigError: matplotlib is not installed.
         AgentsError: a file can't be written.
     """
-    told = document(report, comparison)
-    plots = drawn(report, {picture.name for picture in _pictures(told)})
+    told = build_document(report, comparison)
+    plots = draw_plots(report, {picture.name for picture in _iter_pictures(told)})
     try:
         (folder / PLOTS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -45,78 +54,77 @@ def write_markdown(folder: Path, report: Report, comparison: Comparison | None =
 
 def as_markdown(told: Document) -> str:
     """Return a document as Markdown that shows `plots/NAME.svg`."""
-    return "\n\n".join(_blocks(told)) + "\n"
+    return "\n\n".join(_iter_blocks(told)) + "\n"
 
 
-def _blocks(told: Document) -> Iterator[str]:
-    yield f"# {_escaped(told.title)}"
-    yield _words(told.answer)
+def _iter_blocks(told: Document) -> Iterator[str]:
+    yield f"# {_escape(told.title)}"
+    yield _format_words(told.answer)
     for warning in told.warnings:
-        yield f"> {_escaped(warning)}"
-    facts = (f"- **{_escaped(what)}**: {_escaped(which)}" for what, which in told.circumstances)
+        yield f"> {_escape(warning)}"
+    facts = (f"- **{_escape(what)}**: {_escape(which)}" for what, which in told.circumstances)
     yield "\n".join(facts)
     for chapter in told.chapters:
-        yield from _chapter(chapter)
-    yield f"---\n\n{_escaped(told.ending)}"
+        yield from _iter_chapter_blocks(chapter)
+    yield f"---\n\n{_escape(told.ending)}"
 
 
-def _chapter(chapter: Chapter) -> Iterator[str]:
-    yield f"## {_escaped(chapter.title)}"
-    yield from map(_words, chapter.words)
+def _iter_chapter_blocks(chapter: Chapter) -> Iterator[str]:
+    yield f"## {_escape(chapter.title)}"
+    yield from map(_format_words, chapter.words)
     for part in chapter.parts:
         if isinstance(part, Picture):
-            yield f"![{_escaped(part.alt)}]({PLOTS}/{part.name}.svg)"
-            yield f"**{_escaped(part.title)}.** {_escaped(part.note)}".rstrip()
+            yield f"![{_escape(part.alt)}]({PLOTS}/{part.name}.svg)"
+            yield f"**{_escape(part.title)}.** {_escape(part.note)}".rstrip()
             continue
-        title = _escaped(part.title)
+        title = _escape(part.title)
         yield f"<details><summary>{title}</summary>" if part.is_folded else f"### {title}"
-        yield "\n".join(_table(part))
+        yield "\n".join(_iter_table_lines(part))
         if part.note:
-            yield _escaped(part.note)
+            yield _escape(part.note)
         if part.is_folded:
             yield "</details>"
 
 
-def _table(table: Table) -> Iterator[str]:
+def _iter_table_lines(table: ReportTable) -> Iterator[str]:
     """Yield a table's lines, its columns aligned in the source as well."""
-    titles = [_escaped(column.title) for column in table.columns]
-    rows = [titles, *([_cell(cell) for cell in row] for row in table.rows)]
+    titles = [_escape(column.title) for column in table.columns]
+    rows = [titles, *([_format_cell(cell) for cell in row] for row in table.rows)]
     widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]
-    yield _line(rows[0], widths, table.columns)
+    yield _format_row(rows[0], widths, table.columns)
     rules = zip(table.columns, widths, strict=True)
     yield (
         "| " + " | ".join("-" * (w - 1) + ":" if c.is_number else "-" * w for c, w in rules) + " |"
     )
     for row in rows[1:]:
-        yield _line(row, widths, table.columns)
+        yield _format_row(row, widths, table.columns)
 
 
-def _line(row: Sequence[str], widths: Sequence[int], columns: Sequence[Column]) -> str:
+def _format_row(row: Sequence[str], widths: Sequence[int], columns: Sequence[Column]) -> str:
     cells = zip(row, widths, columns, strict=True)
     return "| " + " | ".join(t.rjust(w) if c.is_number else t.ljust(w) for t, w, c in cells) + " |"
 
 
-def _cell(cell: Cell) -> str:
-    text = _escaped(cell.text)
+def _format_cell(cell: Cell) -> str:
+    text = _escape(cell.text)
     if cell.is_marked and text:
         text = f"**{text}**"
     if cell.span:
         text = f"{text} ({cell.span})"
-    return f"{text}, {_escaped(cell.note)}" if cell.note else text
+    return f"{text}, {_escape(cell.note)}" if cell.note else text
 
 
-def _words(words: Words) -> str:
+def _format_words(words: Paragraph) -> str:
     return "".join(
-        f"**{_escaped(word.text)}**" if isinstance(word, Strong) else _escaped(word)
-        for word in words
+        f"**{_escape(word.text)}**" if isinstance(word, Strong) else _escape(word) for word in words
     )
 
 
-def _pictures(told: Document) -> Iterator[Picture]:
+def _iter_pictures(told: Document) -> Iterator[Picture]:
     for chapter in told.chapters:
         yield from (part for part in chapter.parts if isinstance(part, Picture))
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Return words that Markdown shows as they are, on one line."""
     return _SPECIAL.sub(r"\\\1", re.sub(r"\s+", " ", text))

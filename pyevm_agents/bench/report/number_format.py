@@ -30,7 +30,7 @@ SMALL, LARGE = 1e-4, 1e12
 """Beyond these a number is written with a power of ten."""
 
 
-def number(value: float, *, digits: int = DIGITS) -> str:
+def format_number(value: float, *, digits: int = DIGITS) -> str:
     """Return a number to so many significant digits, thousands apart: 61,200 or 0.0456."""
     if math.isnan(value):
         return NOTHING
@@ -40,83 +40,83 @@ def number(value: float, *, digits: int = DIGITS) -> str:
         return "0"
     if not SMALL <= abs(value) < LARGE:
         return f"{value:.{digits - 1}e}".replace("-", MINUS)
-    return _fixed(value, _decimals(value, digits))
+    return _format_fixed(value, _count_decimals(value, digits))
 
 
-def span(it: Interval, *, factor: float = 1.0) -> str:
+def format_span(it: Interval, *, factor: float = 1.0) -> str:
     """Return where a value lies, "5.1 to 5.4"; nothing where it is one number for certain."""
     low, high = it.low * factor, it.high * factor
     if low == high or math.isnan(low) or math.isnan(high):
         return ""
-    return f"{number(low)} to {number(high)}"
+    return f"{format_number(low)} to {format_number(high)}"
 
 
-def seconds(value: float) -> str:
+def format_seconds(value: float) -> str:
     """Return a time in the unit that fits: 6.21 ms."""
-    factor, unit = _time_unit(value)
-    return f"{number(value / factor)} {unit}"
+    factor, unit = _choose_time_unit(value)
+    return f"{format_number(value / factor)} {unit}"
 
 
-def zero_seconds(it: Interval) -> str:
+def format_zero_seconds(it: Interval) -> str:
     """Return no time at all, in the unit of how much it may be: 0 ms."""
-    _, unit = _unit(it.high, TIME_UNITS)
+    _, unit = _choose_unit(it.high, TIME_UNITS)
     return f"0 {unit}"
 
 
-def seconds_span(it: Interval) -> str:
+def format_seconds_span(it: Interval) -> str:
     """Return where a time lies, in the unit that its middle is told in."""
-    factor, _ = _time_unit(it.middle or it.high)
-    return span(it, factor=1 / factor)
+    factor, _ = _choose_time_unit(it.middle or it.high)
+    return format_span(it, factor=1 / factor)
 
 
-def size(value: float) -> str:
+def format_bytes(value: float) -> str:
     """Return a number of bytes: 145 MB."""
-    factor, unit = _unit(value, SIZE_UNITS)
-    return f"{number(value / factor)} {unit}"
+    factor, unit = _choose_unit(value, SIZE_UNITS)
+    return f"{format_number(value / factor)} {unit}"
 
 
-def count(value: float) -> str:
+def format_count(value: float) -> str:
     """Return a large number of things in words: 135 million."""
-    factor, unit = _unit(value, COUNT_UNITS)
-    return f"{number(value / factor)}{unit}"
+    factor, unit = _choose_unit(value, COUNT_UNITS)
+    return f"{format_number(value / factor)}{unit}"
 
 
-def times(value: float) -> str:
+def format_factor(value: float) -> str:
     """Return a factor: "times 0.85", with its sign."""
-    return NOTHING if math.isnan(value) else f"{TIMES} {number(value)}"
+    return NOTHING if math.isnan(value) else f"{TIMES} {format_number(value)}"
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """Return a share of one: 4.2 %."""
-    return f"{number(100 * share, digits=2)} %"
+    return f"{format_number(100 * share, digits=2)} %"
 
 
-def moment(text: str) -> str:
+def format_timestamp(text: str) -> str:
     """Return a time as ISO 8601 has it to the minute: 2026-11-21 23:40 UTC."""
     found = _MOMENT.fullmatch(text)
     return text if found is None else f"{found[1]} {found[2]} UTC"
 
 
-def within(title: str) -> str:
+def lower_first_letter(title: str) -> str:
     """Return a title as it stands within a sentence."""
     return title[:1].lower() + title[1:]
 
 
-def listed(names: list[str]) -> str:
+def join_names(names: list[str]) -> str:
     """Return names as a person lists them: a, b and c."""
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
-def _time_unit(value: float) -> tuple[float, str]:
+def _choose_time_unit(value: float) -> tuple[float, str]:
     """Return the unit that a time is told in, in seconds."""
     if math.isfinite(value):
         long = [unit for unit in LONG_UNITS if abs(value) >= LONG_COUNT * unit[0]]
         if long:
             return long[-1]
-    return _unit(value, TIME_UNITS)
+    return _choose_unit(value, TIME_UNITS)
 
 
-def _unit(value: float, units: tuple[tuple[float, str], ...]) -> tuple[float, str]:
+def _choose_unit(value: float, units: tuple[tuple[float, str], ...]) -> tuple[float, str]:
     """Return the largest unit of which there is one at least."""
     fitting = [unit for unit in units if unit[0] <= abs(value)]
     if not math.isfinite(value) or value == 0:
@@ -124,10 +124,10 @@ def _unit(value: float, units: tuple[tuple[float, str], ...]) -> tuple[float, st
     return fitting[-1] if fitting else units[0]
 
 
-def _decimals(value: float, digits: int) -> int:
+def _count_decimals(value: float, digits: int) -> int:
     return digits - 1 - math.floor(math.log10(abs(value)))
 
 
-def _fixed(value: float, decimals: int) -> str:
+def _format_fixed(value: float, decimals: int) -> str:
     rounded = round(value, decimals)
     return f"{rounded:,.{max(0, decimals)}f}".replace("-", MINUS)

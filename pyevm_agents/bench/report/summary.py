@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pyevm_agents.bench.pricing.parity import reference
+from pyevm_agents.bench.pricing.parity import find_reference
 from pyevm_agents.bench.report import findings, number_format
 from pyevm_agents.bench.report.document import Strong
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyevm_agents.bench.measurement.results import Interval, Report
-    from pyevm_agents.bench.report.document import Words
+    from pyevm_agents.bench.report.document import Paragraph
 
 TOKENS = {"cold": "a cold prompt token", "warm": "a warm one", "output": "an output token"}
 """What a run's cost is made of, by names of prices."""
@@ -22,19 +22,19 @@ TOKENS = {"cold": "a cold prompt token", "warm": "a warm one", "output": "an out
 FEWEST_POINTS = 3
 """Points of a curve that has a beginning and an end worth telling: two are of a quick run."""
 
-Found = tuple[str, "Interval"]
+TokenTime = tuple[str, "Interval"]
 """A token, and what it takes in nanoseconds."""
 
 
-def answer(report: Report) -> Words:
+def build_summary(report: Report) -> Paragraph:
     """Return the answer's words; of what was not measured it does not speak."""
-    found = [(name, ns) for name in TOKENS if (ns := findings.unit_ns(report, name))]
+    found = [(name, ns) for name in TOKENS if (ns := findings.get_unit_ns(report, name))]
     sentences = [
-        _times(report, found),
-        _prices(report),
-        _call(report),
-        _run(report),
-        _attack(report),
+        _describe_times(report, found),
+        _describe_prices(report),
+        _describe_call(report),
+        _describe_run(report),
+        _describe_worst_attack(report),
     ]
     words = [word for sentence in map(tuple, sentences) if sentence for word in (*sentence, " ")]
     if not words:
@@ -42,7 +42,7 @@ def answer(report: Report) -> Words:
     return tuple(words[:-1])
 
 
-def _times(report: Report, found: list[Found]) -> Iterator[str | Strong]:
+def _describe_times(report: Report, found: list[TokenTime]) -> Iterator[str | Strong]:
     if not found:
         return
     told = {
@@ -56,14 +56,16 @@ def _times(report: Report, found: list[Found]) -> Iterator[str | Strong]:
     yield f"{report.model.name} "
     for at, (name, ns) in enumerate(found):
         yield ("" if at == 0 else " and " if at == len(found) - 1 else ", ") + told[name]
-        yield from _at_most(
-            ns, number_format.seconds(ns.middle / 1e9), number_format.seconds(ns.high / 1e9)
+        yield from _format_estimate(
+            ns,
+            number_format.format_seconds(ns.middle / 1e9),
+            number_format.format_seconds(ns.high / 1e9),
         )
-        yield _range(report, name)
+        yield _format_time_range(report, name)
     yield "."
 
 
-def _at_most(it: Interval, middle: str, high: str) -> Iterator[str | Strong]:
+def _format_estimate(it: Interval, middle: str, high: str) -> Iterator[str | Strong]:
     """Say a value, or how much it may be where it is too little to be told from none."""
     if it.middle:
         yield Strong(middle)
@@ -72,67 +74,73 @@ def _at_most(it: Interval, middle: str, high: str) -> Iterator[str | Strong]:
     yield Strong(high)
 
 
-def _range(report: Report, name: str) -> str:
+def _format_time_range(report: Report, name: str) -> str:
     """Say from where to where the time of a token goes, from short prompts to long ones."""
-    term = findings.term(report, "sampled" if name == "output" else name)
+    term = findings.find_term(report, "sampled" if name == "output" else name)
     if term is None or name == "warm" or len(term.marginal) < FEWEST_POINTS:
         return ""
     first, last = term.marginal[0], term.marginal[-1]
-    low, high = (number_format.seconds(it.y.middle / 1e9) for it in (first, last))
+    low, high = (number_format.format_seconds(it.y.middle / 1e9) for it in (first, last))
     return f" (from {low} after {first.x:,.0f} tokens to {high} after {last.x:,.0f})"
 
 
-def _prices(report: Report) -> Iterator[str | Strong]:
+def _describe_prices(report: Report) -> Iterator[str | Strong]:
     """Say what tokens would cost at the pace of an ERC-20 transfer."""
     name = findings.MAIN_REFERENCE
-    held_against = reference(report.yardsticks, name)
-    units = [(token, price) for token in TOKENS if (price := findings.price(report, token))]
-    gases = [(token, findings.parity(price, name), price) for token, price in units]
+    held_against = find_reference(report.yardsticks, name)
+    units = [(token, price) for token in TOKENS if (price := findings.find_price(report, token))]
+    gases = [(token, findings.get_parity_gas(price, name), price) for token, price in units]
     known = [(token, gas, price) for token, gas, price in gases if gas is not None]
     if held_against is None or not known:
         return
-    pace = number_format.number(held_against.ns_per_gas.middle)
+    pace = number_format.format_number(held_against.ns_per_gas.middle)
     yield f"At the pace of an ERC-20 transfer on this EVM, {pace} ns a gas, that is worth "
     for at, (token, gas, _) in enumerate(known):
         yield "" if at == 0 else " and " if at == len(known) - 1 else ", "
-        yield from _gas(gas)
-        bounds = number_format.span(gas) if gas.middle else ""
+        yield from _format_gas(gas)
+        bounds = number_format.format_span(gas) if gas.middle else ""
         yield f" {TOKENS[token]}" + (f" ({bounds})" if bounds else "")
-    asked = [(price, findings.factor(price, name)) for _, _, price in known]
+    asked = [(price, findings.compute_price_factor(price, name)) for _, _, price in known]
     if any(factor is None for _, factor in asked):
         yield "."
         return
-    prices = number_format.listed([f"{price.default_gas:,}" for price, _ in asked])
+    prices = number_format.join_names([f"{price.default_gas:,}" for price, _ in asked])
     factors = [it for _, it in asked if it is not None]
     yield f". The default schedule asks {prices}: parity is "
     for at, it in enumerate(factors):
         yield "" if at == 0 else " and " if at == len(factors) - 1 else ", "
-        yield from _at_most(it, number_format.times(it.middle), number_format.times(it.high))
+        yield from _format_estimate(
+            it, number_format.format_factor(it.middle), number_format.format_factor(it.high)
+        )
     yield " of that."
 
 
-def _call(report: Report) -> Iterator[str | Strong]:
+def _describe_call(report: Report) -> Iterator[str | Strong]:
     """Say what a call takes and costs besides its tokens."""
-    ns, price = findings.unit_ns(report, "call"), findings.price(report, "call")
-    gas = None if price is None else findings.parity(price, findings.MAIN_REFERENCE)
+    ns, price = findings.get_unit_ns(report, "call"), findings.find_price(report, "call")
+    gas = None if price is None else findings.get_parity_gas(price, findings.MAIN_REFERENCE)
     if ns is None or price is None or gas is None:
         return
     yield "A call takes "
-    yield from _at_most(
-        ns, number_format.seconds(ns.middle / 1e9), number_format.seconds(ns.high / 1e9)
+    yield from _format_estimate(
+        ns,
+        number_format.format_seconds(ns.middle / 1e9),
+        number_format.format_seconds(ns.high / 1e9),
     )
     yield " besides, worth "
-    yield from _gas(gas)
+    yield from _format_gas(gas)
     yield "." if price.default_gas is None else f" (default {price.default_gas:,})."
 
 
-def _gas(gas: Interval) -> Iterator[str | Strong]:
-    return _at_most(
-        gas, f"{number_format.number(gas.middle)} gas", f"{number_format.number(gas.high)} gas"
+def _format_gas(gas: Interval) -> Iterator[str | Strong]:
+    return _format_estimate(
+        gas,
+        f"{number_format.format_number(gas.middle)} gas",
+        f"{number_format.format_number(gas.high)} gas",
     )
 
 
-def _run(report: Report) -> Iterator[str | Strong]:
+def _describe_run(report: Report) -> Iterator[str | Strong]:
     """Say what the first run takes, and what it costs."""
     if not report.runs:
         return
@@ -140,14 +148,15 @@ def _run(report: Report) -> Iterator[str | Strong]:
     usage, middle = run.usage, float(np.median(run.seconds or (np.nan,)))
     tokens = usage.cold_tokens + usage.warm_tokens
     yield (
-        f"One transaction with {number_format.within(run.title)} ({tokens:,} prompt tokens, "
+        f"One transaction with {number_format.lower_first_letter(run.title)} "
+        f"({tokens:,} prompt tokens, "
         f"{usage.output_tokens:,} written) takes "
     )
-    yield Strong(number_format.seconds(middle))
-    worth = findings.gas_worth(report, run, findings.MAIN_REFERENCE)
+    yield Strong(number_format.format_seconds(middle))
+    worth = findings.compute_gas_worth(report, run, findings.MAIN_REFERENCE)
     if worth is not None:
         yield ", as long as "
-        yield Strong(f"{number_format.count(worth.middle)} gas")
+        yield Strong(f"{number_format.format_count(worth.middle)} gas")
         yield " of ERC-20 transfers"
     costs = {
         "default": "by default",
@@ -155,26 +164,26 @@ def _run(report: Report) -> Iterator[str | Strong]:
         "what the last one of a full context takes at most",
     }
     told = [
-        f"{number_format.count(gas)} gas {words}"
+        f"{number_format.format_count(gas)} gas {words}"
         for schedule, words in costs.items()
-        if (gas := findings.gas_of(run.costs, schedule)) is not None
+        if (gas := findings.find_gas(run.costs, schedule)) is not None
     ]
-    yield f", and costs {number_format.listed(told)}." if told else "."
+    yield f", and costs {number_format.join_names(told)}." if told else "."
 
 
-def _attack(report: Report) -> Iterator[str | Strong]:
+def _describe_worst_attack(report: Report) -> Iterator[str | Strong]:
     """Say the most that a block's gas buys, beside what the EVM itself sells."""
-    found, slowest = findings.worst_attack(report, "default"), findings.slowest(report)
+    found, slowest = findings.find_worst_attack(report, "default"), findings.find_slowest(report)
     if found is None or slowest is None:
         return
     attack, bought = found
     tried = "one attack" if len(report.attacks) == 1 else f"{len(report.attacks)} attacks"
-    yield f"Of {tried} the worst buys {number_format.seconds(bought.middle)} of work "
-    yield f"for 30 million gas by default ({number_format.within(attack.title)})"
-    at_parity = findings.worst_attack(report, f"parity-{findings.MAIN_REFERENCE}")
+    yield f"Of {tried} the worst buys {number_format.format_seconds(bought.middle)} of work "
+    yield f"for 30 million gas by default ({number_format.lower_first_letter(attack.title)})"
+    at_parity = findings.find_worst_attack(report, f"parity-{findings.MAIN_REFERENCE}")
     if at_parity is not None:
-        title = number_format.within(at_parity[0].title)
-        time = number_format.seconds(at_parity[1].middle)
+        title = number_format.lower_first_letter(at_parity[0].title)
+        time = number_format.format_seconds(at_parity[1].middle)
         yield f" and {time} by the schedule at parity ({title})"
-    own = number_format.seconds(findings.block_seconds(slowest).middle)
+    own = number_format.format_seconds(findings.compute_block_seconds(slowest).middle)
     yield f"; {slowest.title}, the EVM's own worst, takes {own}."

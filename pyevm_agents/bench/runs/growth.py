@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pyevm_agents.bench.measurement.exponents import exponent
+from pyevm_agents.bench.measurement.exponents import fit_exponent
 from pyevm_agents.bench.measurement.results import QUANTITIES, Growth, GrowthPoint
-from pyevm_agents.bench.measurement.rounds import clocked, in_rounds
-from pyevm_agents.bench.runs.growth_chain import Grown, Stage
+from pyevm_agents.bench.measurement.rounds import time_in_rounds, time_with_result
+from pyevm_agents.bench.runs.growth_chain import GrowthChain, GrowthSample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from pyevm_agents.bench.measurement.results import Interval
-    from pyevm_agents.bench.measurement.rounds import Setting
+    from pyevm_agents.bench.measurement.rounds import BenchSettings
 
 STEPS = (1, 2, 4, 8, 16, 32)
 TOOLS = (1, 2, 4, 8, 16, 32, 64)
@@ -38,12 +38,12 @@ SHORT_SHARE = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Axis:
+class GrowthAxis:
     """One thing that runs grow with."""
 
     name: str
     places: tuple[int, ...]
-    deploy: Callable[[Stage, int], Address]
+    deploy: Callable[[GrowthChain, int], Address]
     steps: Callable[[int], int]
     """How many steps each agent of a run takes."""
 
@@ -54,14 +54,20 @@ class Axis:
 
 
 AXES = (
-    Axis(name="steps", places=STEPS, deploy=lambda stage, _: stage.stepping(), steps=int),
-    Axis(name="tools", places=TOOLS, deploy=Stage.equipped, steps=lambda _: 1),
-    Axis(name="levels", places=LEVELS, deploy=Stage.nested, steps=lambda _: 2),
+    GrowthAxis(
+        name="steps", places=STEPS, deploy=lambda stage, _: stage.deploy_counting_agent(), steps=int
+    ),
+    GrowthAxis(
+        name="tools", places=TOOLS, deploy=GrowthChain.deploy_equipped_agent, steps=lambda _: 1
+    ),
+    GrowthAxis(
+        name="levels", places=LEVELS, deploy=GrowthChain.deploy_nested_agents, steps=lambda _: 2
+    ),
 )
 
 
-def growth(
-    setting: Setting, *, axes: tuple[Axis, ...] | None = None, rounds: int | None = None
+def measure_growth(
+    setting: BenchSettings, *, axes: tuple[GrowthAxis, ...] | None = None, rounds: int | None = None
 ) -> tuple[Growth, ...]:
     """Measure how runs grow.
 
@@ -73,31 +79,35 @@ def growth(
         failed.
     """
     if axes is None:
-        axes = (axis_of("steps", QUICK_STEPS),) if setting.is_quick else AXES
+        axes = (get_axis("steps", QUICK_STEPS),) if setting.is_quick else AXES
     if rounds is None:
         rounds = QUICK_ROUNDS if setting.is_quick else FULL_ROUNDS
-    stage = Stage(setting.model)
-    measured = [_Measured(stage, axis) for axis in axes]
-    every = {name: case for one in measured for name, case in one.cases(one.axis.places).items()}
-    short = {name: case for one in measured for name, case in one.cases(one.axis.short).items()}
-    setting.observer.part("How runs grow", len(every) + (rounds - 1) * len(short))
+    stage = GrowthChain(setting.model)
+    measured = [_AxisRuns(stage, axis) for axis in axes]
+    every = {
+        name: case for one in measured for name, case in one.build_cases(one.axis.places).items()
+    }
+    short = {
+        name: case for one in measured for name, case in one.build_cases(one.axis.short).items()
+    }
+    setting.observer.begin_part("How runs grow", len(every) + (rounds - 1) * len(short))
     next(iter(every.values()))()  # The first run of all makes the engine's tables.
-    once = in_rounds(setting, every, rounds=1)
-    again = in_rounds(setting, short, rounds=rounds - 1)
+    once = time_in_rounds(setting, every, rounds=1)
+    again = time_in_rounds(setting, short, rounds=rounds - 1)
     seconds = {name: (*first, *again.get(name, ())) for name, first in once.items()}
-    return tuple(one.growth(seconds) for one in measured)
+    return tuple(one.build_growth(seconds) for one in measured)
 
 
-def axis_of(name: str, places: tuple[int, ...]) -> Axis:
+def get_axis(name: str, places: tuple[int, ...]) -> GrowthAxis:
     """Return an axis with other places.
 
     Raises: StopIteration: there is no such axis.
     """
     axis = next(one for one in AXES if one.name == name)
-    return Axis(name=name, places=places, deploy=axis.deploy, steps=axis.steps)
+    return GrowthAxis(name=name, places=places, deploy=axis.deploy, steps=axis.steps)
 
 
-def exponents_of(points: tuple[GrowthPoint, ...]) -> tuple[tuple[str, Interval], ...]:
+def fit_exponents(points: tuple[GrowthPoint, ...]) -> tuple[tuple[str, Interval], ...]:
     """Return the fitted exponents of what was measured along an axis."""
     xs = [point.x for point in points]
     samples: dict[str, list[Sequence[float]]] = {
@@ -105,43 +115,43 @@ def exponents_of(points: tuple[GrowthPoint, ...]) -> tuple[tuple[str, Interval],
         "seconds": [point.seconds for point in points],
         "gas": [[point.gas] for point in points],
     }
-    return tuple((name, exponent(xs, samples[name])) for name in QUANTITIES)
+    return tuple((name, fit_exponent(xs, samples[name])) for name in QUANTITIES)
 
 
-class _Measured:
+class _AxisRuns:
     """The runs along an axis, ready to be mined, and what they used when they were."""
 
-    def __init__(self, stage: Stage, axis: Axis) -> None:
+    def __init__(self, stage: GrowthChain, axis: GrowthAxis) -> None:
         self._stage = stage
         self.axis = axis
         self._agents = {x: axis.deploy(stage, x) for x in axis.places}
-        self._grown: dict[int, Grown] = {}
+        self._samples: dict[int, GrowthSample] = {}
 
-    def cases(self, places: Iterable[int]) -> dict[str, Callable[[], float]]:
+    def build_cases(self, places: Iterable[int]) -> dict[str, Callable[[], float]]:
         """Return what mines each of these runs once and returns its seconds."""
-        return {self._named(x): partial(self._mine, x) for x in places}
+        return {self._name_case(x): partial(self._mine, x) for x in places}
 
-    def growth(self, seconds: Mapping[str, tuple[float, ...]]) -> Growth:
+    def build_growth(self, seconds: Mapping[str, tuple[float, ...]]) -> Growth:
         """Return what was measured, with its exponents."""
         points = tuple(
             GrowthPoint(
                 x=x,
-                usage=self._grown[x].usage,
-                gas=self._grown[x].gas,
-                seconds=seconds[self._named(x)],
+                usage=self._samples[x].usage,
+                gas=self._samples[x].gas,
+                seconds=seconds[self._name_case(x)],
             )
             for x in self.axis.places
         )
-        return Growth(axis=self.axis.name, points=points, exponents=exponents_of(points))
+        return Growth(axis=self.axis.name, points=points, exponents=fit_exponents(points))
 
-    def _named(self, x: int) -> str:
+    def _name_case(self, x: int) -> str:
         return f"{x} {self.axis.name}"
 
     def _mine(self, x: int) -> float:
         stage = self._stage
         stage.director.steps = self.axis.steps(x)
-        transaction = stage.transaction(self._agents[x])
+        transaction = stage.build_transaction(self._agents[x])
         stage.model.forget()
-        took, mined = clocked(lambda: stage.mine(transaction))
-        self._grown[x] = stage.grown(mined)
+        took, mined = time_with_result(lambda: stage.mine(transaction))
+        self._samples[x] = stage.build_sample(mined)
         return took

@@ -16,21 +16,21 @@ from eth_utils import to_checksum_address
 from precompiles.abi import ParamType
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.bench.measurement.models import DictatedModel, OwnAnswer
-from pyevm_agents.bench.measurement.usage import tokens_of
-from pyevm_agents.bench.pricing.schedules import with_evm_gas
+from pyevm_agents.bench.measurement.usage import count_usage
+from pyevm_agents.bench.pricing.schedules import add_evm_gas
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import (
     ALIASES,
     DEVELOPMENT_ADDRESS,
     DEVELOPMENT_BALANCE_WEI,
     DEVELOPMENT_KEY,
-    Account,
-    model_profile,
+    DevelopmentAccount,
+    build_model_profile,
 )
 from pyevm_agents.models import use
-from pyevm_agents.models.fakes.parsed_request import AdmittedParameter, admitted, asked
+from pyevm_agents.models.fakes.parsed_request import AllowedParameter, parse_grammar, parse_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,21 +82,21 @@ class Director:
 
     def dictate(self, request: GenerationRequest) -> Dictation:
         """Return a step for a prompt."""
-        if asked(request).step >= self.steps:
+        if parse_prompt(request).step >= self.steps:
             return OwnAnswer(characters=ANSWER_CHARACTERS)
-        tool = admitted(request.grammar).tools[0]
-        arguments = {one.name: _argument(one, request) for one in tool.parameters}
+        tool = parse_grammar(request.grammar).tools[0]
+        arguments = {one.name: _choose_argument(one, request) for one in tool.parameters}
         return use(tool.name, thought="", arguments=arguments)
 
 
-def _argument(parameter: AdmittedParameter, request: GenerationRequest) -> str | int:
+def _choose_argument(parameter: AllowedParameter, request: GenerationRequest) -> str | int:
     if parameter.param_type is ParamType.ADDRESS:
         return request.handles[0][1]
     return QUESTION if parameter.param_type is ParamType.STRING else AMOUNT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grown:
+class GrowthSample:
     """A run that was mined."""
 
     usage: Usage
@@ -104,19 +104,19 @@ class Grown:
 
 
 @dataclass(slots=True)
-class Stage:
+class GrowthChain:
     """A chain with a model and agents, on which one transaction is mined again and again."""
 
     model: LlamaModel
     director: Director = field(default_factory=Director)
     profile: ModelProfile = field(init=False)
-    _account: Account = field(init=False)
+    _account: DevelopmentAccount = field(init=False)
     _counter: Address = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin a chain, and deploy what all agents use."""
         facts = self.model.profile_facts
-        self.profile = model_profile(facts)
+        self.profile = build_model_profile(facts)
         config = ChainConfig(
             models=(self.profile,),
             profile_fingerprint=facts.fingerprint,
@@ -127,32 +127,34 @@ class Stage:
             {self.profile.name: DictatedModel(self.model, self.director.dictate)},
             accounts={DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)},
         )
-        self._account = Account(chain)
-        self._counter = self._account.deploy(artifact("CounterTool").creation())
+        self._account = DevelopmentAccount(chain)
+        self._counter = self._account.deploy(load_artifact("CounterTool").encode_creation())
 
-    def stepping(self) -> Address:
+    def deploy_counting_agent(self) -> Address:
         """Deploy an agent with one tool, which adds to a counter."""
-        return self._agent("Counting agent", [self._counter])
+        return self._deploy_agent("Counting agent", [self._counter])
 
-    def equipped(self, tools: int) -> Address:
+    def deploy_equipped_agent(self, tools: int) -> Address:
         """Deploy an agent with so many tools, each with a description and two parameters."""
-        return self._agent("Wallet agent", [self._tool(index) for index in range(tools)])
+        return self._deploy_agent(
+            "Wallet agent", [self._deploy_tool(index) for index in range(tools)]
+        )
 
-    def nested(self, levels: int) -> Address:
+    def deploy_nested_agents(self, levels: int) -> Address:
         """Deploy agents, each the only tool of the next; return the outermost one."""
         inner = self._counter
         for level in range(1, levels + 1):
-            inner = self._agent(f"Agent {level}", [inner])
+            inner = self._deploy_agent(f"Agent {level}", [inner])
         return inner
 
-    def transaction(self, agent: Address) -> SignedTransactionAPI:
+    def build_transaction(self, agent: Address) -> SignedTransactionAPI:
         """Return a transaction that runs an agent."""
         prompt = encode(["string"], [QUESTION])
         text = (int(ParamType.STRING), prompt)
-        data = artifact("SimpleAgent").call("run", ([text], prompt), bytes(20))
+        data = load_artifact("SimpleAgent").encode_call("run", ([text], prompt), bytes(20))
         call = Call(to=agent, sender=DEVELOPMENT_ADDRESS, data=data)
         chain = self._account.chain
-        unsigned = chain.unsigned_transaction(call)
+        unsigned = chain.build_unsigned_transaction(call)
         return unsigned.as_signed_transaction(DEVELOPMENT_KEY, chain_id=chain.config.chain_id)
 
     def mine(self, transaction: SignedTransactionAPI) -> MinedBlock:
@@ -163,7 +165,7 @@ class Stage:
         chain.revert(before)
         return mined
 
-    def grown(self, mined: MinedBlock) -> Grown:
+    def build_sample(self, mined: MinedBlock) -> GrowthSample:
         """Return what a mined run used.
 
         Raises: VMError: it failed.
@@ -171,22 +173,22 @@ class Stage:
         computation = mined.computations[0]
         computation.raise_if_error()
         gas = int(mined.receipts[0].gas_used)
-        counts = tokens_of(computation)
-        usage = with_evm_gas(counts, gas, self._account.chain.config.schedule, self.profile)
-        return Grown(usage=usage, gas=gas)
+        counts = count_usage(computation)
+        usage = add_evm_gas(counts, gas, self._account.chain.config.schedule, self.profile)
+        return GrowthSample(usage=usage, gas=gas)
 
-    def _agent(self, name: str, tools: Sequence[Address]) -> Address:
+    def _deploy_agent(self, name: str, tools: Sequence[Address]) -> Address:
         named = f"The counter is at COUNTER = {to_checksum_address(self._counter)}"
         texts = (name, "Keeps a counter", "what to do", BASE_PROMPT.format(addresses=named))
-        creation = artifact("SimpleAgent").creation(
+        creation = load_artifact("SimpleAgent").encode_creation(
             EXECUTOR_ADDRESS, ALIASES[0], *texts, list(tools), ITERATIONS
         )
         return self._account.deploy(creation)
 
-    def _tool(self, index: int) -> Address:
+    def _deploy_tool(self, index: int) -> Address:
         round_, place = divmod(index, len(ACTIONS))
         verb, description = ACTIONS[place]
-        creation = artifact("SimpleSmartContractTool").creation(
+        creation = load_artifact("SimpleSmartContractTool").encode_creation(
             f"{verb}Tool{round_ + 1}",
             description,
             self._counter,

@@ -20,28 +20,28 @@ from precompiles.language_model import GenerationRequest, Segment
 from pyevm_agents.bench.inference.model_shapes import (
     QUANTISATION,
     SHAPES,
-    Shape,
-    parameters,
-    tensor_bytes,
+    ModelShape,
+    count_shape_parameters,
+    count_tensor_bytes,
 )
 from pyevm_agents.bench.inference.random_models import require_gguf, write_model
-from pyevm_agents.bench.inference.synthetic_vocabulary import made_up_vocabulary
-from pyevm_agents.bench.measurement.intervals import interval, ratio
-from pyevm_agents.bench.measurement.machine import model_of
-from pyevm_agents.bench.measurement.results import Interval, Size
-from pyevm_agents.bench.measurement.rounds import clocked, in_rounds
-from pyevm_agents.bench.pricing.parity import ns_per_gas
+from pyevm_agents.bench.inference.synthetic_vocabulary import build_synthetic_vocabulary
+from pyevm_agents.bench.measurement.intervals import divide_intervals, estimate_median
+from pyevm_agents.bench.measurement.machine import describe_model
+from pyevm_agents.bench.measurement.results import Interval, ModelSize
+from pyevm_agents.bench.measurement.rounds import time_in_rounds, time_with_result
+from pyevm_agents.bench.pricing.parity import get_reference_ns_per_gas
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel
-from pyevm_agents.models.gguf.files import default_model_path
-from pyevm_agents.models.gguf.header import read_front
+from pyevm_agents.models.gguf.files import find_default_model
+from pyevm_agents.models.gguf.header import read_header
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from precompiles.language_model import Generation
     from pyevm_agents.bench.measurement.results import Yardstick
-    from pyevm_agents.bench.measurement.rounds import Setting
+    from pyevm_agents.bench.measurement.rounds import BenchSettings
 
     Tokens = tuple[int, ...]
 
@@ -75,7 +75,7 @@ FLOAT32_KIND = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class ModelUnderTest:
     """A model that is measured."""
 
     name: str
@@ -85,15 +85,15 @@ class Subject:
     quantisation: str
 
 
-def sizes(  # noqa: PLR0913 - each is told by its name
-    setting: Setting,
+def measure_sizes(  # noqa: PLR0913 - each is told by its name
+    setting: BenchSettings,
     yardsticks: Sequence[Yardstick],
     *,
-    shapes: tuple[Shape, ...] = SHAPES,
+    shapes: tuple[ModelShape, ...] = SHAPES,
     work: Path | None = None,
     rounds: int = ROUNDS,
     context_tokens: int = CONTEXT_TOKENS,
-) -> tuple[Size, ...]:
+) -> tuple[ModelSize, ...]:
     """Measure models of other sizes beside the setting's own, which comes first.
 
     Input:
@@ -107,38 +107,38 @@ def sizes(  # noqa: PLR0913 - each is told by its name
     """
     require_gguf()
     steps = len(shapes) + (1 + len(shapes)) * (1 + len(TERMS) * rounds)
-    with work_folder(shapes, work) as folder, ExitStack() as models:
-        setting.observer.part("Models of other sizes", steps)
-        subjects = [own_subject(setting.model)]
+    with open_work_folder(shapes, work) as folder, ExitStack() as models:
+        setting.observer.begin_part("Models of other sizes", steps)
+        subjects = [describe_own_model(setting.model)]
         for shape in shapes:
-            path = written(shape, folder)
+            path = ensure_model_file(shape, folder)
             model = models.enter_context(LlamaModel(path, context_tokens=context_tokens))
             subjects.append(
-                Subject(
+                ModelUnderTest(
                     name=shape.name,
                     model=model,
-                    parameters=parameters(shape),
+                    parameters=count_shape_parameters(shape),
                     file_bytes=path.stat().st_size,
                     quantisation=QUANTISATION,
                 )
             )
-            setting.observer.step(f"{shape.name} is written")
+            setting.observer.finish_step(f"{shape.name} is written")
         clocks = {}
         for subject in subjects:
-            clocks[subject.name] = _Clock(subject.model)
-            setting.observer.step(f"{subject.name} is loaded")
+            clocks[subject.name] = _TermTimer(subject.model)
+            setting.observer.finish_step(f"{subject.name} is loaded")
         cases = {
-            _named(name, term): partial(clock.seconds, term)
+            _name_case(name, term): partial(clock.time_term, term)
             for name, clock in clocks.items()
             for term in TERMS
         }
-        seconds = in_rounds(setting, cases, rounds=rounds)
-        references = ns_per_gas(yardsticks)
-        return tuple(_size(subject, seconds, references) for subject in subjects)
+        seconds = time_in_rounds(setting, cases, rounds=rounds)
+        references = get_reference_ns_per_gas(yardsticks)
+        return tuple(_build_size(subject, seconds, references) for subject in subjects)
 
 
 @contextmanager
-def work_folder(shapes: Sequence[Shape], work: Path | None) -> Iterator[Path]:
+def open_work_folder(shapes: Sequence[ModelShape], work: Path | None) -> Iterator[Path]:
     """Give a folder with room for models; one that is temporary is gone afterwards, come what may.
 
     Raises: ConfigError: there is no room for them, or no such folder can be made.
@@ -148,7 +148,7 @@ def work_folder(shapes: Sequence[Shape], work: Path | None) -> Iterator[Path]:
             work.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ConfigError(f"the folder {work} can't be made: {error.strerror}") from error
-        require_room([shape for shape in shapes if not file_of(shape, work).exists()], work)
+        require_room([shape for shape in shapes if not get_model_path(shape, work).exists()], work)
         yield work
         return
     with tempfile.TemporaryDirectory(prefix="pyevm-agents-bench-") as folder:
@@ -156,12 +156,12 @@ def work_folder(shapes: Sequence[Shape], work: Path | None) -> Iterator[Path]:
         yield Path(folder)
 
 
-def require_room(shapes: Sequence[Shape], folder: Path) -> None:
+def require_room(shapes: Sequence[ModelShape], folder: Path) -> None:
     """Refuse to write models that a disk has no room for.
 
     Raises: ConfigError: says how much is wanted.
     """
-    wanted = sum(tensor_bytes(shape) + VOCABULARY_BYTES for shape in shapes)
+    wanted = sum(count_tensor_bytes(shape) + VOCABULARY_BYTES for shape in shapes)
     free = shutil.disk_usage(folder).free
     if free < wanted:
         raise ConfigError(
@@ -170,27 +170,27 @@ def require_room(shapes: Sequence[Shape], folder: Path) -> None:
         )
 
 
-def file_of(shape: Shape, folder: Path) -> Path:
+def get_model_path(shape: ModelShape, folder: Path) -> Path:
     """Return where a model's file is in a folder."""
     return folder / f"{shape.name}-{QUANTISATION}.gguf"
 
 
-def written(shape: Shape, folder: Path) -> Path:
+def ensure_model_file(shape: ModelShape, folder: Path) -> Path:
     """Return a model's file, which is written where it is not there yet."""
-    path = file_of(shape, folder)
+    path = get_model_path(shape, folder)
     if not path.exists():
-        vocabulary = made_up_vocabulary(default_model_path(), shape.vocabulary_tokens)
+        vocabulary = build_synthetic_vocabulary(find_default_model(), shape.vocabulary_tokens)
         write_model(shape, path, vocabulary)
     return path
 
 
-def own_subject(model: LlamaModel) -> Subject:
+def describe_own_model(model: LlamaModel) -> ModelUnderTest:
     """Return the model that a benchmark is about, with what its file says of it."""
-    told = model_of(model)
-    kinds = Counter(tensor.kind for tensor in read_front(model.path).tensors)
+    told = describe_model(model)
+    kinds = Counter(tensor.kind for tensor in read_header(model.path).tensors)
     kinds.pop(FLOAT32_KIND, None)
     common = kinds.most_common(1)
-    return Subject(
+    return ModelUnderTest(
         name=told.name,
         model=model,
         parameters=told.parameters,
@@ -201,7 +201,7 @@ def own_subject(model: LlamaModel) -> Subject:
     )
 
 
-class _Clock:
+class _TermTimer:
     """Times one model's terms."""
 
     def __init__(self, model: LlamaModel) -> None:
@@ -209,32 +209,32 @@ class _Clock:
         tokens = model.tokenize((Segment(text=WORDS * LONG_TOKENS),))
         self._long, self._short = tokens[:LONG_TOKENS], tokens[:SHORT_TOKENS]
         self._literals = 0
-        self._take(self._short, FREE, 1)  # Loads the weights, and makes the engine's tables.
+        self._generate(self._short, FREE, 1)  # Loads the weights, and makes the engine's tables.
 
-    def seconds(self, term: str) -> float:
+    def time_term(self, term: str) -> float:
         """Return the seconds of one more token."""
         work: Mapping[str, Callable[[], float]] = {
-            "cold": lambda: self._reading(lambda _: self._model.forget()),
-            "warm": lambda: self._reading(lambda prompt: self._take(prompt, FREE, 1)),
-            "sampled": self._sampled,
-            "forced": self._forced,
+            "cold": lambda: self._time_reading(lambda _: self._model.forget()),
+            "warm": lambda: self._time_reading(lambda prompt: self._generate(prompt, FREE, 1)),
+            "sampled": self._time_sampled,
+            "forced": self._time_forced,
         }
         return work[term]()
 
-    def _reading(self, prepare: Callable[[Tokens], object]) -> float:
+    def _time_reading(self, prepare: Callable[[Tokens], object]) -> float:
         times = []
         for prompt in (self._short, self._long):
             prepare(prompt)
-            times.append(self._take(prompt, FREE, 1)[0])
+            times.append(self._generate(prompt, FREE, 1)[0])
         return (times[1] - times[0]) / (LONG_TOKENS - SHORT_TOKENS)
 
-    def _sampled(self) -> float:
-        self._take(self._long, FREE, 1)
-        one, _ = self._take(self._long, FREE, 1)
-        many, said = self._take(self._long, FREE, SAID_TOKENS)
+    def _time_sampled(self) -> float:
+        self._generate(self._long, FREE, 1)
+        one, _ = self._generate(self._long, FREE, 1)
+        many, said = self._generate(self._long, FREE, SAID_TOKENS)
         return (many - one) / (len(said.tokens) - 1)
 
-    def _forced(self) -> float:
+    def _time_forced(self) -> float:
         """Say literals that were never said before, each with one token of the model's own.
 
         Without that one nothing would have to be evaluated: nobody asks what follows.
@@ -245,30 +245,33 @@ class _Clock:
             text = f" {self._literals}" + " the quick brown fox jumps over" * times_said
             grammar = FREE.replace("start: ", f"start: {json.dumps(text)} ", 1)
             tokens = len(self._model.tokenize((Segment(text=text),)))
-            self._take(self._long, FREE, 1)
-            seconds, said = self._take(self._long, grammar, tokens + 1)
+            self._generate(self._long, FREE, 1)
+            seconds, said = self._generate(self._long, grammar, tokens + 1)
             times.append(seconds)
             forced.append(said.forced_tokens)
         return (times[1] - times[0]) / (forced[1] - forced[0])
 
-    def _take(self, prompt: Tokens, grammar: str, limit: int) -> tuple[float, Generation]:
+    def _generate(self, prompt: Tokens, grammar: str, limit: int) -> tuple[float, Generation]:
         request = GenerationRequest(
             segments=(), prompt_tokens=prompt, grammar=grammar, max_tokens=limit
         )
-        return clocked(lambda: self._model.generate(request))
+        return time_with_result(lambda: self._model.generate(request))
 
 
-def _named(model: str, term: str) -> str:
+def _name_case(model: str, term: str) -> str:
     return f"{model}: {term}"
 
 
-def _size(
-    subject: Subject,
+def _build_size(
+    subject: ModelUnderTest,
     seconds: Mapping[str, tuple[float, ...]],
     references: Mapping[str, Interval],
-) -> Size:
-    ns = {term: _positive(interval(seconds[_named(subject.name, term)])) for term in TERMS}
-    return Size(
+) -> ModelSize:
+    ns = {
+        term: _convert_to_ns(estimate_median(seconds[_name_case(subject.name, term)]))
+        for term in TERMS
+    }
+    return ModelSize(
         name=subject.name,
         parameters=subject.parameters,
         file_bytes=subject.file_bytes,
@@ -276,13 +279,13 @@ def _size(
         ns=tuple(ns.items()),
         prompt_tokens=LONG_TOKENS,
         parity_gas=tuple(
-            (reference, tuple((term, ratio(it, per_gas)) for term, it in ns.items()))
+            (reference, tuple((term, divide_intervals(it, per_gas)) for term, it in ns.items()))
             for reference, per_gas in references.items()
         ),
     )
 
 
-def _positive(seconds: Interval) -> Interval:
+def _convert_to_ns(seconds: Interval) -> Interval:
     """Return nanoseconds. A difference of two times may come out below 0; no token gives time."""
     return Interval(
         middle=max(seconds.middle, 0.0) * NS,

@@ -13,24 +13,29 @@ from eth_abi import encode
 
 from precompiles.abi import ParamType
 from precompiles.spec import EXECUTOR_ADDRESS, MAX_TEXT_CHARACTERS
-from pyevm_agents.bench.measurement.intervals import interval
+from pyevm_agents.bench.measurement.intervals import estimate_median
 from pyevm_agents.bench.measurement.models import (
     DictatedModel,
     OwnAnswer,
     StopwatchModel,
-    dictated_grammar,
-    get_ready,
+    build_dictated_grammar,
+    warm_up_model,
 )
 from pyevm_agents.bench.measurement.results import Run
-from pyevm_agents.bench.measurement.rounds import clocked
-from pyevm_agents.bench.measurement.usage import tokens_of
-from pyevm_agents.bench.pricing.schedules import compute_costs, with_evm_gas
-from pyevm_agents.contracts import artifact
-from pyevm_agents.devnet.chain import ALIASES, Account, funded_chain, model_profile
+from pyevm_agents.bench.measurement.rounds import time_with_result
+from pyevm_agents.bench.measurement.usage import count_usage
+from pyevm_agents.bench.pricing.schedules import add_evm_gas, compute_costs
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.devnet.chain import (
+    ALIASES,
+    DevelopmentAccount,
+    build_model_profile,
+    create_funded_chain,
+)
 from pyevm_agents.devnet.wallet_demo import WalletDemo
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import use
-from pyevm_agents.models.fakes.parsed_request import admitted, asked
+from pyevm_agents.models.fakes.parsed_request import parse_grammar, parse_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,11 +44,11 @@ if TYPE_CHECKING:
 
     from precompiles.language_model import GenerationRequest
     from pyevm_agents.bench.measurement.models import Dictation
-    from pyevm_agents.bench.measurement.rounds import Setting
+    from pyevm_agents.bench.measurement.rounds import BenchSettings
     from pyevm_agents.bench.measurement.usage import Usage
-    from pyevm_agents.bench.pricing.schedules import Prices
+    from pyevm_agents.bench.pricing.schedules import NamedSchedule
     from pyevm_agents.chain import Chain
-    from pyevm_agents.devnet.chain import Sent
+    from pyevm_agents.devnet.chain import ExecutedTransaction
     from pyevm_agents.models import LlamaModel
 
 QUICK_ROUNDS, FULL_ROUNDS = 1, 5
@@ -80,7 +85,7 @@ NESTED = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class RunCase:
     """A transaction that can be sent again and again."""
 
     title: str
@@ -88,7 +93,7 @@ class Case:
     data: bytes
 
 
-def runs(setting: Setting, prices: Sequence[Prices] = ()) -> tuple[Run, ...]:
+def measure_runs(setting: BenchSettings, prices: Sequence[NamedSchedule] = ()) -> tuple[Run, ...]:
     """Measure a wallet's run, three agents nested, and one long answer.
 
     Input:
@@ -98,17 +103,17 @@ def runs(setting: Setting, prices: Sequence[Prices] = ()) -> tuple[Run, ...]:
     """
     rounds = QUICK_ROUNDS if setting.is_quick else FULL_ROUNDS
     bench = RunBench(setting)
-    get_ready(setting.model)
-    setting.observer.part("Runs", rounds * len(bench.cases))
+    warm_up_model(setting.model)
+    setting.observer.begin_part("Runs", rounds * len(bench.cases))
     for _ in range(rounds):
         for name in bench.cases:
             setting.metronome.beat()
-            setting.observer.step(f"{name}: {bench.sample(name):.1f} s")
-    return tuple(bench.result(name, prices) for name in bench.cases)
+            setting.observer.finish_step(f"{name}: {bench.sample(name):.1f} s")
+    return tuple(bench.build_run(name, prices) for name in bench.cases)
 
 
 @dataclass(slots=True)
-class Samples:
+class RunSamples:
     """Seconds of one case, by part."""
 
     whole: list[float]
@@ -121,19 +126,19 @@ class Samples:
 class RunBench:
     """A development chain with the agents of every case on it."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: BenchSettings) -> None:
         """Deploy the agents."""
         facts = setting.model.profile_facts
-        self.profile = model_profile(facts)
+        self.profile = build_model_profile(facts)
         self.model = StopwatchModel(DictatedModel(setting.model, self._dictate))
-        self.chain = funded_chain(self.model, facts, self.profile)
+        self.chain = create_funded_chain(self.model, facts, self.profile)
         self._long_characters: int | None = None
         self.cases = {
-            "wallet": _wallet(self.chain),
-            "nested": _nested(self.chain),
-            "long-answer": _long_answer(self.chain),
+            "wallet": _make_wallet_case(self.chain),
+            "nested": _make_nested_case(self.chain),
+            "long-answer": _make_long_answer_case(self.chain),
         }
-        self._samples: dict[str, Samples] = defaultdict(lambda: Samples([], [], [], []))
+        self._samples: dict[str, RunSamples] = defaultdict(lambda: RunSamples([], [], [], []))
         self._name = ""
 
     def sample(self, name: str) -> float:
@@ -144,26 +149,26 @@ class RunBench:
         Raises: ConfigError: the run failed.
         """
         self._name = name
-        self.model.start()
+        self.model.reset()
         self.model.is_replaying = False
-        seconds, sent = self._sent(self.cases[name])
+        seconds, sent = self._send(self.cases[name])
         seconds -= self.model.idle_seconds
         self.model.is_replaying = True
-        evm_seconds, _ = self._sent(self.cases[name])
+        evm_seconds, _ = self._send(self.cases[name])
         samples = self._samples[name]
         samples.whole.append(seconds)
         samples.evm.append(evm_seconds)
         samples.prompt.append(self.model.prompt_seconds)
         samples.output.append(self.model.output_seconds)
-        samples.usage = with_evm_gas(
-            tokens_of(sent.computation),
+        samples.usage = add_evm_gas(
+            count_usage(sent.computation),
             sent.receipt.gas_used,
             self.chain.config.schedule,
             self.profile,
         )
         return seconds
 
-    def result(self, name: str, prices: Sequence[Prices]) -> Run:
+    def build_run(self, name: str, prices: Sequence[NamedSchedule]) -> Run:
         """Return what was measured of a case.
 
         Raises: ValueError: nothing was.
@@ -176,17 +181,19 @@ class RunBench:
             title=self.cases[name].title.format(tokens=samples.usage.output_tokens),
             usage=samples.usage,
             seconds=tuple(samples.whole),
-            evm_seconds=interval(samples.evm),
-            prompt_seconds=interval(samples.prompt),
-            output_seconds=interval(samples.output),
+            evm_seconds=estimate_median(samples.evm),
+            prompt_seconds=estimate_median(samples.prompt),
+            output_seconds=estimate_median(samples.output),
             predicted_seconds=None,
             costs=compute_costs(samples.usage, prices),
         )
 
-    def _sent(self, case: Case) -> tuple[float, Sent]:
+    def _send(self, case: RunCase) -> tuple[float, ExecutedTransaction]:
         """Send a transaction and undo it."""
         before = self.chain.snapshot()
-        seconds, sent = clocked(lambda: Account(self.chain).send(case.to, case.data))
+        seconds, sent = time_with_result(
+            lambda: DevelopmentAccount(self.chain).send(case.to, case.data)
+        )
         self.chain.revert(before)
         if not sent.is_success:
             raise ConfigError(
@@ -197,32 +204,32 @@ class RunBench:
 
     def _dictate(self, request: GenerationRequest) -> Dictation:
         if self._name == "wallet":
-            return WALLET_STEPS[asked(request).step - 1]
+            return WALLET_STEPS[parse_prompt(request).step - 1]
         if self._name == "long-answer":
-            return OwnAnswer(characters=self._answer_characters(request))
-        if asked(request).step > 1:
+            return OwnAnswer(characters=self._get_answer_characters(request))
+        if parse_prompt(request).step > 1:
             return OwnAnswer(characters=ANSWER_CHARACTERS)
-        (tool,) = admitted(request.grammar).tools
+        (tool,) = parse_grammar(request.grammar).tools
         (parameter,) = tool.parameters
         is_number = parameter.param_type is ParamType.UINT
         return use(tool.name, arguments={parameter.name: 7 if is_number else NESTED_INSTRUCTION})
 
-    def _answer_characters(self, request: GenerationRequest) -> int:
+    def _get_answer_characters(self, request: GenerationRequest) -> int:
         """Return the length at which the long answer has the wanted number of tokens."""
         if self._long_characters is None:
             model = self.model.model.model
-            self._long_characters = fitted_characters(model, request)
+            self._long_characters = find_answer_characters(model, request)
             model.forget()
         return self._long_characters
 
 
-def fitted_characters(model: LlamaModel, request: GenerationRequest) -> int:
+def find_answer_characters(model: LlamaModel, request: GenerationRequest) -> int:
     """Return the length at which a model's own answer has `LONG_ANSWER_TOKENS` tokens, or nearly.
 
     Its words don't depend on how many they may be, but for the last one: so one that is cut after
     so many tokens tells.
     """
-    longest = dictated_grammar(OwnAnswer(characters=MAX_TEXT_CHARACTERS), request)
+    longest = build_dictated_grammar(OwnAnswer(characters=MAX_TEXT_CHARACTERS), request)
     request = replace(request, grammar=longest, max_tokens=THOUGHT_TOKENS)
     said = model.generate(request)
     while ANSWER_LINE not in said.text:
@@ -231,52 +238,58 @@ def fitted_characters(model: LlamaModel, request: GenerationRequest) -> int:
     before = next(
         count
         for count in range(len(said.tokens), 0, -1)
-        if ANSWER_LINE not in model.text_of(said.tokens[:count])
+        if ANSWER_LINE not in model.detokenize(said.tokens[:count])
     )
     wanted_tokens = before + LONG_ANSWER_TOKENS
     if len(said.tokens) < wanted_tokens and not said.is_complete:
         said = model.resume(replace(request, max_tokens=wanted_tokens), said)
-    words = model.text_of(said.tokens[:wanted_tokens]).partition(ANSWER_LINE)[2]
+    words = model.detokenize(said.tokens[:wanted_tokens]).partition(ANSWER_LINE)[2]
     return max(1, min(len(words), MAX_TEXT_CHARACTERS))
 
 
-def _wallet(chain: Chain) -> Case:
+def _make_wallet_case(chain: Chain) -> RunCase:
     wallet = WalletDemo(chain)
-    return Case(
+    return RunCase(
         title="A wallet's run of four steps",
         to=wallet.agent,
-        data=artifact("WalletAgent").call("instruct", WALLET_INSTRUCTION),
+        data=load_artifact("WalletAgent").encode_call("instruct", WALLET_INSTRUCTION),
     )
 
 
-def _nested(chain: Chain) -> Case:
-    owner = Account(chain)
-    tool = owner.deploy(artifact("CounterTool").creation())
+def _make_nested_case(chain: Chain) -> RunCase:
+    owner = DevelopmentAccount(chain)
+    tool = owner.deploy(load_artifact("CounterTool").encode_creation())
     for name, base_prompt in NESTED:
-        tool = _agent(owner, name, base_prompt, [tool])
-    return Case(
-        title="Three agents, each the tool of the next", to=tool, data=_run(NESTED_INSTRUCTION)
+        tool = _deploy_agent(owner, name, base_prompt, [tool])
+    return RunCase(
+        title="Three agents, each the tool of the next",
+        to=tool,
+        data=_encode_run_call(NESTED_INSTRUCTION),
     )
 
 
-def _long_answer(chain: Chain) -> Case:
-    agent = _agent(Account(chain), "Answering Agent", "You answer questions in full.", [])
-    return Case(
+def _make_long_answer_case(chain: Chain) -> RunCase:
+    agent = _deploy_agent(
+        DevelopmentAccount(chain), "Answering Agent", "You answer questions in full.", []
+    )
+    return RunCase(
         title="One long answer: {tokens} tokens with its thought",
         to=agent,
-        data=_run(LONG_QUESTION),
+        data=_encode_run_call(LONG_QUESTION),
     )
 
 
-def _agent(owner: Account, name: str, base_prompt: str, tools: list[Address]) -> Address:
+def _deploy_agent(
+    owner: DevelopmentAccount, name: str, base_prompt: str, tools: list[Address]
+) -> Address:
     texts = (name, f"Is {name}", "what to do", base_prompt)
-    creation = artifact("SimpleAgent").creation(
+    creation = load_artifact("SimpleAgent").encode_creation(
         EXECUTOR_ADDRESS, ALIASES[0], *texts, tools, MAX_ITERATIONS
     )
     return owner.deploy(creation)
 
 
-def _run(instruction: str) -> bytes:
+def _encode_run_call(instruction: str) -> bytes:
     prompt = encode(["string"], [instruction])
     data = ([(ParamType.STRING, prompt)], prompt)
-    return artifact("SimpleAgent").call("run", data, bytes(20))
+    return load_artifact("SimpleAgent").encode_call("run", data, bytes(20))

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 import click
 from rich.markup import escape
 
-from pyevm_agents.bench.evm.anvil import AnvilError, find_anvil, version_of
+from pyevm_agents.bench.evm.anvil import AnvilError, find_anvil, read_version
 from pyevm_agents.bench.measurement.results import REFERENCES
 from pyevm_agents.bench.measurement.results_json import read_report
-from pyevm_agents.bench.measurement.rounds import Setting
+from pyevm_agents.bench.measurement.rounds import BenchSettings
 from pyevm_agents.bench.report.compare import compare
 from pyevm_agents.bench.report.findings import BUSY_SHARE
-from pyevm_agents.bench.report.number_format import listed
-from pyevm_agents.bench.suite import PARTS, Whole, parts_of, require_extras
-from pyevm_agents.cli.bench.outputs import Outputs
+from pyevm_agents.bench.report.number_format import join_names
+from pyevm_agents.bench.suite import PARTS, BenchmarkSuite, get_skip_reasons, require_extras
+from pyevm_agents.cli.bench.outputs import BenchOutputs
 from pyevm_agents.cli.bench.progress import BenchProgress
 from pyevm_agents.cli.bench.summary import print_comparison, print_summary
-from pyevm_agents.cli.output import Watch, err, out
+from pyevm_agents.cli.output import StatusLine, err, out
 from pyevm_agents.cli.shared_options import adapter_option, is_given, model_option
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel
@@ -131,8 +131,8 @@ def bench(  # noqa: PLR0913 - one for each option
     attacks, longer runs and larger models. A full run takes up to 20 minutes.
     """
     if source is not None:
-        _refuse_measuring(context)
-    outputs = Outputs(
+        _reject_measurement_options(context)
+    outputs = BenchOutputs(
         html=html,
         markdown=markdown,
         json=json_path,
@@ -146,40 +146,44 @@ def bench(  # noqa: PLR0913 - one for each option
         outputs.require_figures(report)
         _finish(report, outputs)
         return
-    reasons = parts_of(only=only, is_quick=is_quick)
+    reasons = get_skip_reasons(only=only, is_quick=is_quick)
     outputs.require_parts(reasons)
     require_extras(reasons)
-    program = _program(anvil)
-    signal.signal(signal.SIGTERM, _end)
+    program = _locate_anvil(anvil)
+    signal.signal(signal.SIGTERM, _exit_on_signal)
     with (
-        Watch() as watch,
+        StatusLine() as watch,
         # No progress is asked for: telling it would be a part of what is timed.
         LlamaModel(model_path, adapter=adapter, threads=threads) as model,
     ):
-        watch.say("loading the model")
+        watch.show_status("loading the model")
         _ = model.profile_facts  # A file that is no model is told before anything is measured.
         watch.stop()
         with BenchProgress() as progress:
-            setting = Setting(model=model, observer=progress, is_quick=is_quick, anvil=program)
+            setting = BenchSettings(
+                model=model, observer=progress, is_quick=is_quick, anvil=program
+            )
             _warn_of_load()
-            whole = Whole(setting=setting, command=context.meta["command"], reasons=reasons)
+            whole = BenchmarkSuite(
+                setting=setting, command=context.meta["command"], reasons=reasons
+            )
             ending = _measure(whole)
-        report = whole.report(why_ended="" if ending is None else _why(ending))
-    if ending is not None and not whole.done:
+        report = whole.build_report(why_ended="" if ending is None else _describe_ending(ending))
+    if ending is not None and not whole.finished_parts:
         err.print("No part was finished: nothing is written.")
         raise ending
     _finish(report, outputs)
     if ending is not None:
-        err.print(f"Ended before its end; kept: {listed(whole.done)}.")
+        err.print(f"Ended before its end; kept: {join_names(whole.finished_parts)}.")
         raise ending
 
 
-def _end(number: int, _frame: object) -> None:
+def _exit_on_signal(number: int, _frame: object) -> None:
     """End as a signal asks, by way of all that has something to put away: anvil, files, weights."""
     sys.exit(SIGNAL_STATUS + number)
 
 
-def _program(told: Path | None) -> Path | None:
+def _locate_anvil(told: Path | None) -> Path | None:
     """Return anvil, where there is one.
 
     Raises: ConfigError: there is none where it was told, or something else.
@@ -187,13 +191,13 @@ def _program(told: Path | None) -> Path | None:
     try:
         program = find_anvil(told)
         if told is not None and program is not None:
-            _ = version_of(program)  # Before anything is measured.
+            _ = read_version(program)  # Before anything is measured.
     except AnvilError as error:
         raise ConfigError(f"--anvil: {error}") from error
     return program
 
 
-def _measure(whole: Whole) -> Exception | KeyboardInterrupt | None:
+def _measure(whole: BenchmarkSuite) -> Exception | KeyboardInterrupt | None:
     """Measure everything; return what ended it early, a mistake of ours too: parts took minutes."""
     try:
         whole.measure()
@@ -203,11 +207,11 @@ def _measure(whole: Whole) -> Exception | KeyboardInterrupt | None:
     return None
 
 
-def _why(ending: Exception | KeyboardInterrupt) -> str:
+def _describe_ending(ending: Exception | KeyboardInterrupt) -> str:
     return STOPPED if isinstance(ending, KeyboardInterrupt) else str(ending)
 
 
-def _refuse_measuring(context: click.Context) -> None:
+def _reject_measurement_options(context: click.Context) -> None:
     """Refuse options that say how to measure where nothing is measured.
 
     Raises: click.UsageError.
@@ -227,7 +231,7 @@ def _warn_of_load() -> None:
         )
 
 
-def _finish(report: Report, outputs: Outputs) -> None:
+def _finish(report: Report, outputs: BenchOutputs) -> None:
     """Write what was asked for, and show the report: first what a closed pipe can't take away."""
     written: list[str] = []
     try:
@@ -238,5 +242,5 @@ def _finish(report: Report, outputs: Outputs) -> None:
             print_comparison(compare(outputs.old, report))
         for path in written:
             out.print(f"written: {escape(path)}", soft_wrap=True)
-        if missing := outputs.left_out(report):
+        if missing := outputs.explain_missing_schedule(report):
             err.print(escape(missing), soft_wrap=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pyevm_agents.atomic_files import require_file_place, require_folder_place, write_output_file
+from pyevm_agents.atomic_files import require_file_path, require_folder_path, write_output_file
 from pyevm_agents.bench.measurement.results_json import to_json
 from pyevm_agents.bench.report.compare import compare
 from pyevm_agents.errors import ConfigError
@@ -23,7 +23,7 @@ SCHEDULE_PARTS = ("evm", "terms")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outputs:
+class BenchOutputs:
     """The files that were asked for, and the report to compare with."""
 
     html: Path | None
@@ -43,12 +43,12 @@ class Outputs:
         for option, path in files.items():
             if path is None:
                 continue
-            require_file_place(path)
+            require_file_path(path)
             other = taken.setdefault(path.resolve(), option)
             if other != option:
                 raise click.UsageError(f"{other} and {option} both name {path}; name two files")
         if self.markdown is not None:
-            require_folder_place(self.markdown)
+            require_folder_path(self.markdown)
         if self.html is not None or self.markdown is not None:
             from pyevm_agents.bench.report.plots import require_matplotlib  # noqa: PLC0415 - when needed
 
@@ -69,13 +69,13 @@ class Outputs:
 
         Raises: ConfigError.
         """
-        if self.left_out(report):
+        if self.explain_missing_schedule(report):
             raise ConfigError(
                 "--emit-schedule needs a report with yardsticks and terms, and this one has none: "
                 "measure them"
             )
 
-    def left_out(self, report: Report) -> str:
+    def explain_missing_schedule(self, report: Report) -> str:
         """Return why a schedule that was asked for is not written; nothing where it is."""
         if self.schedule is None or (report.terms and report.yardsticks):
             return ""
@@ -90,10 +90,10 @@ class Outputs:
         if self.json is not None:
             write_output_file(self.json, to_json(report))
             yield str(self.json)
-        if self.schedule is not None and not self.left_out(report):
-            from pyevm_agents.bench.pricing.parity import parity_schedule  # noqa: PLC0415 - when needed
+        if self.schedule is not None and not self.explain_missing_schedule(report):
+            from pyevm_agents.bench.pricing.parity import build_parity_schedule  # noqa: PLC0415 - when needed
 
-            told = parity_schedule(
+            told = build_parity_schedule(
                 report.terms,
                 report.yardsticks,
                 self.parity_with,

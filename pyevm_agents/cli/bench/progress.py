@@ -16,7 +16,7 @@ from rich.progress import (
 )
 
 from pyevm_agents.cli.output import err, is_live
-from pyevm_agents.display import counted
+from pyevm_agents.display import pluralize
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -60,16 +60,16 @@ class BenchProgress:
         if self._bars is not None:
             self._bars.stop()
 
-    def part(self, title: str, steps: int) -> None:
+    def begin_part(self, title: str, steps: int) -> None:
         """Begin a part of so many steps."""
         self._end_part()
         self._title, self._started = title, time.monotonic()
         if self._bars is None:
-            err.print(f"… {title}: {counted(steps, 'step')}", markup=False, soft_wrap=True)
+            err.print(f"… {title}: {pluralize(steps, 'step')}", markup=False, soft_wrap=True)
             return
         self._task = self._bars.add_task(escape(title), total=max(1, steps), detail="")
 
-    def step(self, detail: str) -> None:
+    def finish_step(self, detail: str) -> None:
         """End a step of the part."""
         if self._bars is not None and self._task is not None:
             shown = escape(detail[:DETAIL_CHARACTERS])

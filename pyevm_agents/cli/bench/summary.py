@@ -7,20 +7,24 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from pyevm_agents.bench.measurement.intervals import interval, scaled
+from pyevm_agents.bench.measurement.intervals import estimate_median, scale_interval
 from pyevm_agents.bench.measurement.results import REFERENCES, TERMS
 from pyevm_agents.bench.report import findings, number_format
-from pyevm_agents.bench.report.chapters import TITLE, warnings_of
-from pyevm_agents.bench.report.chapters.changes import amount, shown, verdict
+from pyevm_agents.bench.report.chapters import TITLE, list_warnings
+from pyevm_agents.bench.report.chapters.changes import (
+    abbreviate,
+    describe_comparison,
+    format_amount,
+)
 from pyevm_agents.bench.report.document import Strong
-from pyevm_agents.bench.report.summary import answer
+from pyevm_agents.bench.report.summary import build_summary
 from pyevm_agents.cli.output import out, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyevm_agents.bench.measurement.results import Interval, Price, Report
-    from pyevm_agents.bench.report.compare import Comparison
+    from pyevm_agents.bench.report.compare import ReportComparison
 
 TOO_LITTLE, TOO_MUCH = 1.25, 0.8
 """Factors between parity and default from which a default price is told to be off."""
@@ -31,8 +35,8 @@ WORTH = (
     "its worth: its time at the pace of an ERC-20 transfer; a schedule at parity is an upper bound"
 )
 
-GROWN = {"tokens": "tokens", "seconds": "time", "gas": "gas"}
-SIZED = {"cold": "a token read", "sampled": "written"}
+GROWTH_TITLES = {"tokens": "tokens", "seconds": "time", "gas": "gas"}
+SIZE_TITLES = {"cold": "a token read", "sampled": "written"}
 """What is shown of growth, and of models by size."""
 
 SHOWN_CHANGES = 20
@@ -43,52 +47,58 @@ def print_summary(report: Report) -> None:
     """Print the answer, prices, runs, the worst attack, noise, and what was left out."""
     words = [
         f"[bold cyan]{escape(word.text)}[/]" if isinstance(word, Strong) else escape(word)
-        for word in answer(report)
+        for word in build_summary(report)
     ]
     out.print(f"\n[bold]{TITLE}[/]")
     out.print("".join(words))
-    for table in (_prices(report), _terms(report), _yardsticks(report), _runs(report)):
+    for table in (
+        _build_price_table(report),
+        _build_term_table(report),
+        _build_yardstick_table(report),
+        _build_run_table(report),
+    ):
         if table.row_count:
             out.print()
             print_table(table)
     if report.runs and report.yardsticks:
         out.print(f"[dim]{WORTH}[/]")
     _print_attacks(report)
-    for table in (_growth(report), _sizes(report)):
+    for table in (_build_growth_table(report), _build_size_table(report)):
         if table.row_count:
             out.print()
             print_table(table)
-    noise = findings.noise_in_words(report.noise, report.machine.cores)
+    noise = findings.describe_noise(report.noise, report.machine.cores)
     is_noisy = findings.is_noisy(report.noise, report.machine.cores)
     out.print(
         f"\n[bold]Machine[/]  {'[yellow]' if is_noisy else ''}{escape(noise)}",
         soft_wrap=not out.is_terminal,
     )
-    for warning in warnings_of(report):
+    for warning in list_warnings(report):
         out.print(f"[yellow]{escape(warning)}[/]", soft_wrap=True)
     for what, why in report.left_out:
         out.print(f"[dim]left out: {escape(what)}: {escape(why)}[/]", soft_wrap=True)
-    out.print(f"[dim]{report.mode} run, {number_format.seconds(report.seconds)}[/]")
+    out.print(f"[dim]{report.mode} run, {number_format.format_seconds(report.seconds)}[/]")
 
 
-def print_comparison(comparison: Comparison) -> None:
+def print_comparison(comparison: ReportComparison) -> None:
     """Print what changed since an older report, and first what else is not the same."""
-    when = number_format.moment(comparison.old_made_at)
+    when = number_format.format_timestamp(comparison.old_made_at)
     out.print(f"\n[bold]Compared with {escape(when)}[/]")
     for name, was, now in comparison.circumstances:
         out.print(
-            f"[yellow]another {escape(name)}[/]: {escape(shown(was))} → {escape(shown(now))}",
+            f"[yellow]another {escape(name)}[/]: "
+            f"{escape(abbreviate(was))} → {escape(abbreviate(now))}",
             soft_wrap=True,
         )
-    out.print(escape(verdict(comparison)), soft_wrap=True)
-    table = _table("Changed", "old", "new", "new over old")
+    out.print(escape(describe_comparison(comparison)), soft_wrap=True)
+    table = _create_table("Changed", "old", "new", "new over old")
     for one in comparison.changed[:SHOWN_CHANGES]:
         style = "red" if one.ratio.middle > 1 else "green"
         table.add_row(
             escape(f"{one.group}: {one.title}"),
-            escape(amount(one.old.middle, one.unit)),
-            escape(amount(one.new.middle, one.unit)),
-            f"[{style}]{number_format.times(one.ratio.middle)}[/]",
+            escape(format_amount(one.old.middle, one.unit)),
+            escape(format_amount(one.new.middle, one.unit)),
+            f"[{style}]{number_format.format_factor(one.ratio.middle)}[/]",
         )
     if table.row_count:
         print_table(table)
@@ -96,137 +106,153 @@ def print_comparison(comparison: Comparison) -> None:
         out.print(f"[dim]and {others:,} more: --html and --markdown show all, with intervals[/]")
 
 
-def _prices(report: Report) -> Table:
+def _build_price_table(report: Report) -> Table:
     """Return parity prices; a factor is red where the default price is too low."""
     main = findings.MAIN_REFERENCE
     others = [name for name in REFERENCES if name != main]
-    table = _table("Gas at parity", "time", "default", main, "", *others)
+    table = _create_table("Gas at parity", "time", "default", main, "", *others)
     for one in report.prices:
-        ns = findings.unit_ns(report, one.term)
+        ns = findings.get_unit_ns(report, one.term)
         table.add_row(
             findings.PRICES.get(one.term, one.term),
-            number_format.NOTHING if ns is None else _told(scaled(ns, 1e-9), number_format.seconds),
+            number_format.NOTHING
+            if ns is None
+            else _format_estimate(scale_interval(ns, 1e-9), number_format.format_seconds),
             number_format.NOTHING if one.default_gas is None else f"{one.default_gas:,}",
-            _price(one, main),
-            _factor(one, main),
-            *(_price(one, name) for name in others),
+            _format_parity_gas(one, main),
+            _format_factor(one, main),
+            *(_format_parity_gas(one, name) for name in others),
         )
     return table
 
 
-def _terms(report: Report) -> Table:
+def _build_term_table(report: Report) -> Table:
     """Return what each unit takes, where there are no prices to tell it beside."""
-    table = _table("One more", "takes", "where most")
+    table = _create_table("One more", "takes", "where most")
     for one in () if report.prices else report.terms:
-        told = (_told(scaled(ns, 1e-9), number_format.seconds) for ns in (one.ns, one.ns_at_most))
+        told = (
+            _format_estimate(scale_interval(ns, 1e-9), number_format.format_seconds)
+            for ns in (one.ns, one.ns_at_most)
+        )
         table.add_row(TERMS.get(one.name, one.name), *told)
     return table
 
 
-def _price(one: Price, name: str) -> str:
-    gas = findings.parity(one, name)
-    return number_format.NOTHING if gas is None else _told(gas, number_format.number)
+def _format_parity_gas(one: Price, name: str) -> str:
+    gas = findings.get_parity_gas(one, name)
+    return (
+        number_format.NOTHING if gas is None else _format_estimate(gas, number_format.format_number)
+    )
 
 
-def _told(it: Interval, words: Callable[[float], str]) -> str:
+def _format_estimate(it: Interval, words: Callable[[float], str]) -> str:
     """Say a value; of one that is too little to be told from none, how much it may be."""
     return words(it.middle) if it.middle else f"< {words(it.high)}"
 
 
-def _factor(one: Price, name: str) -> str:
-    factor = findings.factor(one, name)
+def _format_factor(one: Price, name: str) -> str:
+    factor = findings.compute_price_factor(one, name)
     if factor is None or not factor.middle:
         return ""
     is_low, is_high = factor.middle > TOO_LITTLE, factor.middle < TOO_MUCH
     style = "red" if is_low else "yellow" if is_high else "green"
-    return f"[{style}]{number_format.times(factor.middle)}[/]"
+    return f"[{style}]{number_format.format_factor(factor.middle)}[/]"
 
 
-def _yardsticks(report: Report) -> Table:
+def _build_yardstick_table(report: Report) -> Table:
     vms = tuple(dict.fromkeys(one.vm for one in report.yardsticks))
-    table = _table("ns a gas of the EVM", *vms)
+    table = _create_table("ns a gas of the EVM", *vms)
     found = {(one.title, one.vm): one.ns_per_gas for one in report.yardsticks}
     for title in dict.fromkeys(one.title for one in report.yardsticks):
-        table.add_row(escape(title), *(_spread(found.get((title, vm))) for vm in vms))
+        table.add_row(escape(title), *(_format_interval(found.get((title, vm))) for vm in vms))
     return table
 
 
-def _runs(report: Report) -> Table:
-    table = _table("Gas of a transaction", "time", "its worth", *SHOWN_SCHEDULES)
+def _build_run_table(report: Report) -> Table:
+    table = _create_table("Gas of a transaction", "time", "its worth", *SHOWN_SCHEDULES)
     for run in report.runs:
-        gases = [findings.gas_of(run.costs, name) for name in SHOWN_SCHEDULES]
-        worth = findings.gas_worth(report, run, findings.MAIN_REFERENCE)
+        gases = [findings.find_gas(run.costs, name) for name in SHOWN_SCHEDULES]
+        worth = findings.compute_gas_worth(report, run, findings.MAIN_REFERENCE)
         table.add_row(
             escape(run.title),
-            number_format.seconds(interval(run.seconds).middle)
+            number_format.format_seconds(estimate_median(run.seconds).middle)
             if run.seconds
             else number_format.NOTHING,
-            number_format.NOTHING if worth is None else number_format.number(worth.middle),
+            number_format.NOTHING if worth is None else number_format.format_number(worth.middle),
             *(number_format.NOTHING if gas is None else f"{gas:,}" for gas in gases),
         )
     return table
 
 
-def _growth(report: Report) -> Table:
+def _build_growth_table(report: Report) -> Table:
     """Return the exponents of growth: 1 is linear."""
-    table = _table("Growth as xᵖ, p", *GROWN.values())
+    table = _create_table("Growth as xᵖ, p", *GROWTH_TITLES.values())
     for one in report.growth:
         exponents = dict(one.exponents)
-        table.add_row(escape(f"by {one.axis}"), *(_spread(exponents.get(name)) for name in GROWN))
+        table.add_row(
+            escape(f"by {one.axis}"),
+            *(_format_interval(exponents.get(name)) for name in GROWTH_TITLES),
+        )
     return table
 
 
-def _sizes(report: Report) -> Table:
+def _build_size_table(report: Report) -> Table:
     """Return a token's time, and its gas at parity, by model."""
-    table = _table("Models", "parameters", *(f"{words}, gas" for words in SIZED.values()))
+    table = _create_table(
+        "Models", "parameters", *(f"{words}, gas" for words in SIZE_TITLES.values())
+    )
     for one in report.sizes:
         ns = dict(one.ns)
         gas = dict(dict(one.parity_gas).get(findings.MAIN_REFERENCE, ()))
         cells = []
-        for name in SIZED:
+        for name in SIZE_TITLES:
             time = (
-                _told(scaled(ns[name], 1e-9), number_format.seconds)
+                _format_estimate(scale_interval(ns[name], 1e-9), number_format.format_seconds)
                 if name in ns
                 else number_format.NOTHING
             )
-            worth = _told(gas[name], number_format.number) if name in gas else number_format.NOTHING
+            worth = (
+                _format_estimate(gas[name], number_format.format_number)
+                if name in gas
+                else number_format.NOTHING
+            )
             cells.append(f"{time}  {worth}")
-        table.add_row(escape(one.name), number_format.count(one.parameters), *cells)
+        table.add_row(escape(one.name), number_format.format_count(one.parameters), *cells)
     return table
 
 
 def _print_attacks(report: Report) -> None:
-    slowest = findings.slowest(report)
-    table = _table("Most work for 30 million gas", "")
+    slowest = findings.find_slowest(report)
+    table = _create_table("Most work for 30 million gas", "")
     table.add_column()
-    limit = None if slowest is None else findings.block_seconds(slowest)
-    for schedule in findings.attack_schedules(report):
-        found = findings.worst_attack(report, schedule)
+    limit = None if slowest is None else findings.compute_block_seconds(slowest)
+    for schedule in findings.list_attack_schedules(report):
+        found = findings.find_worst_attack(report, schedule)
         if found is None:
             continue
         attack, bought = found
         is_beyond = limit is not None and bought.low > limit.high
-        seconds = number_format.seconds(bought.middle)
+        seconds = number_format.format_seconds(bought.middle)
         table.add_row(
             schedule, f"[red]{seconds}[/]" if is_beyond else seconds, f"[dim]{escape(attack.title)}"
         )
     if not table.row_count:
         return
     if limit is not None and slowest is not None:
-        own = number_format.seconds(limit.middle)
+        own = number_format.format_seconds(limit.middle)
         table.add_row("the EVM itself", own, f"[dim]{escape(slowest.title)}")
     out.print()
     print_table(table)
 
 
-def _spread(it: Interval | None) -> str:
+def _format_interval(it: Interval | None) -> str:
     if it is None:
         return number_format.NOTHING
-    span = number_format.span(it)
-    return number_format.number(it.middle) + (f" [dim]({span})[/]" if span else "")
+    span = number_format.format_span(it)
+    return number_format.format_number(it.middle) + (f" [dim]({span})[/]" if span else "")
 
 
-def _table(first: str, *others: str) -> Table:
+def _create_table(first: str, *others: str) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column(first)
     for title in others:

@@ -13,14 +13,14 @@ from precompiles import spec
 from pyevm_agents.cli.output import out
 
 if TYPE_CHECKING:
-    from pyevm_agents.cli.node.chain import Begun
+    from pyevm_agents.cli.node.chain import NodeChain
     from pyevm_agents.config import ChainConfig
     from pyevm_agents.node import Node
 
 WEI = 10**18
 
 
-def print_banner(node: Node, begun: Begun, url: str) -> None:
+def print_banner(node: Node, begun: NodeChain, url: str) -> None:
     """Say what there is, and where."""
     _print_accounts(node)
     _print_agents(begun, node.chain.config)
@@ -29,13 +29,13 @@ def print_banner(node: Node, begun: Begun, url: str) -> None:
     out.print(f"  id        {config.chain_id}")
     out.print(f"  fork      {config.fork}")
     out.print(f"  block     {node.chain.head.block_number:,}, {config.block_gas_limit:,} gas each")
-    out.print(f"  mining    {_mining(node)}")
+    out.print(f"  mining    {_describe_mining(node)}")
     for note in begun.notes:
         out.print(f"\n[yellow]{escape(note)}[/]", soft_wrap=True)
     out.print(f"\nListening on [bold]{url}[/] and {url.replace('http', 'ws', 1)}\n", soft_wrap=True)
 
 
-def write_banner(node: Node, begun: Begun, url: str) -> None:
+def print_json_banner(node: Node, begun: NodeChain, url: str) -> None:
     """Say the same as one line of JSON, but for the keys."""
     config = node.chain.config
     form = {
@@ -61,10 +61,10 @@ def _print_accounts(node: Node) -> None:
         out.print(f"  ({index}) {to_checksum_address(address)}  {ether:,.18g} ETH")
     out.print("\n[bold]Private keys[/]  [dim]known to everybody: for tests alone[/]\n")
     for index, address in enumerate(addresses):
-        out.print(f"  ({index}) {node.keys.key_of(address)}")
+        out.print(f"  ({index}) {node.keys.get_key(address)}")
 
 
-def _print_agents(begun: Begun, config: ChainConfig) -> None:
+def _print_agents(begun: NodeChain, config: ChainConfig) -> None:
     out.print("\n[bold]Agents[/]\n")
     if not config.models:
         out.print("  none: a plain chain, without a precompile at 0x19")
@@ -86,7 +86,7 @@ def _print_agents(begun: Begun, config: ChainConfig) -> None:
         out.print(f"  deployed  {to_checksum_address(address)}")
 
 
-def _mining(node: Node) -> str:
+def _describe_mining(node: Node) -> str:
     mining = node.mining
     interval = mining.interval_seconds
     if mining.is_automatic:

@@ -6,12 +6,12 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from pyevm_agents.chain import Chain, kept_config
+from pyevm_agents.chain import Chain, read_chain_config
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.config.schedule_file import ScheduleFile
-from pyevm_agents.devnet.chain import model_profile
+from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models import LlamaModel, RememberingModel, SwitchedModel
+from pyevm_agents.models import CachingModel, LlamaModel, SwappableModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ WEI = 10**18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class ChainOptions:
     """What a chain is, where no fixture says it."""
 
     chain_id: int
@@ -41,14 +41,14 @@ class Rules:
     schedule: ScheduleFile | None
     """What inference costs; None for what the chain that is kept has, or a new one by default."""
 
-    def config(self, rows: Rows) -> ChainConfig:
+    def build_config(self, rows: Rows) -> ChainConfig:
         """Return the rules of a chain without models.
 
         Its genesis is now, where nobody says when, or when the chain that is kept there has it.
         """
         timestamp = self.timestamp
         if timestamp is None:
-            kept = kept_config(rows)
+            kept = read_chain_config(rows)
             timestamp = kept.genesis_timestamp_seconds if kept else int(time.time())
         return ChainConfig(
             chain_id=self.chain_id,
@@ -58,21 +58,21 @@ class Rules:
             fork=self.fork,
         )
 
-    def priced(self, config: ChainConfig, rows: Rows) -> ChainConfig:
+    def apply_schedule(self, config: ChainConfig, rows: Rows) -> ChainConfig:
         """Return the rules under the schedule that was named, else under that of the kept chain.
 
         Raises: ConfigError: the schedule that was named is not for these models.
         """
         if self.schedule is not None:
-            return self.schedule.applied_to(config)
-        kept = kept_config(rows)
+            return self.schedule.apply_to(config)
+        kept = read_chain_config(rows)
         if kept is None or [it.digest for it in kept.models] != [it.digest for it in config.models]:
             return config
-        return ScheduleFile.of(kept).applied_to(config)
+        return ScheduleFile.from_config(kept).apply_to(config)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
+class NodeChain:
     """A chain, and what there is to say of it."""
 
     chain: Chain
@@ -83,10 +83,10 @@ class Begun:
 
 
 @dataclass(slots=True, kw_only=True)
-class Beginning:
+class NodeSetup:
     """What a chain is made of."""
 
-    rules: Rules
+    rules: ChainOptions
     rows: Rows
     accounts: Mapping[Address, GenesisAccount]
     """Of genesis; a fixture's chain gets those that it lacks."""
@@ -103,54 +103,55 @@ class Beginning:
 
     engines: list[LlamaModel] = field(default_factory=list)
 
-    def chain(self) -> Begun:
+    def open_chain(self) -> NodeChain:
         """Begin a chain of the rules, or go on with the one that is kept."""
-        config = self.rules.config(self.rows)
-        models: dict[str, SwitchedModel] = {}
+        config = self.rules.build_config(self.rows)
+        models: dict[str, SwappableModel] = {}
         if self.make_model is not None:
-            llama = self._opened(self.make_model(None))
+            llama = self._open_engine(self.make_model(None))
             facts = llama.profile_facts
-            profile = model_profile(facts)
+            profile = build_model_profile(facts)
             config = replace(config, models=(profile,), profile_fingerprint=facts.fingerprint)
-            config = self.rules.priced(config, self.rows)
-            models = {profile.name: SwitchedModel(self._remembering(llama))}
-        return Begun(chain=Chain(config, models, accounts=self.accounts, rows=self.rows))
+            config = self.rules.apply_schedule(config, self.rows)
+            models = {profile.name: SwappableModel(self._wrap_in_cache(llama))}
+        return NodeChain(chain=Chain(config, models, accounts=self.accounts, rows=self.rows))
 
-    def chain_of(self, fixture: Fixture) -> Begun:
+    def open_fixture_chain(self, fixture: Fixture) -> NodeChain:
         """Begin at a fixture's head: what it recorded is said again, a model says the rest.
 
         Raises: ConfigError: the model that the user named is not the fixture's.
                 BlockError: a block gives other results than the fixture says.
         """
-        from pyevm_agents.recordings.replay import recorded_models  # noqa: PLC0415 - seldom needed
+        from pyevm_agents.recordings.replay import build_recorded_models  # noqa: PLC0415 - seldom needed
 
-        beyond, note = self._model_of(fixture)
+        beyond, note = self._open_fixture_models(fixture)
         models = {
-            name: SwitchedModel(model) for name, model in recorded_models(fixture, beyond).items()
+            name: SwappableModel(model)
+            for name, model in build_recorded_models(fixture, beyond).items()
         }
         chain = Chain(fixture.config, models, accounts=fixture.pre, rows=self.rows)
         if chain.head.block_number == 0:
             for recorded in fixture.blocks:
                 chain.import_block(recorded.encoded)
-            chain.modify(self._fund)
+            chain.patch_state(self._fund)
         asked = {(step.block, step.transaction) for step in fixture.steps}
         called = [
             fixture.blocks[block - 1].block.transactions[index].to for block, index in sorted(asked)
         ]
         notes = (f"Fixture {fixture.name}: {fixture.comment}", *note)
-        return Begun(chain=chain, agents=tuple(dict.fromkeys(called)), notes=notes)
+        return NodeChain(chain=chain, agents=tuple(dict.fromkeys(called)), notes=notes)
 
-    def _model_of(
+    def _open_fixture_models(
         self, fixture: Fixture
     ) -> tuple[dict[str, LanguageModel] | None, tuple[str, ...]]:
         """Return who answers what a fixture does not, and why nobody does."""
         profiles = fixture.config.models
         if self.make_model is None or len(profiles) != 1:
             return None, ("Only what was recorded is answered.",)
-        llama = self._opened(self.make_model(profiles[0].context_tokens))
-        other = _other_model(llama, fixture)
+        llama = self._open_engine(self.make_model(profiles[0].context_tokens))
+        other = _describe_model_mismatch(llama, fixture)
         if other is None:
-            return {profiles[0].name: self._remembering(llama)}, ()
+            return {profiles[0].name: self._wrap_in_cache(llama)}, ()
         if self.is_own_model:
             raise ConfigError(
                 f"The model is not the one that {fixture.name} was recorded with: {other}; leave "
@@ -168,18 +169,18 @@ class Beginning:
             if not state.get_balance(address):
                 state.set_balance(address, account.balance_wei)
 
-    def _opened(self, llama: LlamaModel) -> LlamaModel:
+    def _open_engine(self, llama: LlamaModel) -> LlamaModel:
         self.engines.append(self.stack.enter_context(llama))
         return llama
 
-    def _remembering(self, llama: LlamaModel) -> RememberingModel:
+    def _wrap_in_cache(self, llama: LlamaModel) -> CachingModel:
         facts = llama.profile_facts
-        return RememberingModel(
+        return CachingModel(
             llama, digest=facts.digest, fingerprint=facts.fingerprint, store=self.open_store()
         )
 
 
-def _other_model(llama: LlamaModel, fixture: Fixture) -> str | None:
+def _describe_model_mismatch(llama: LlamaModel, fixture: Fixture) -> str | None:
     """Return in what a model is another than a fixture's; None where it is the same."""
     facts, profile = llama.profile_facts, fixture.config.models[0]
     if facts.digest != profile.digest:

@@ -13,14 +13,14 @@ import click
 
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.chain.lmdb import LmdbRows
-from pyevm_agents.cli.cache_folder import facts_folder
-from pyevm_agents.cli.node.chain import WEI, Beginning, Begun, Rules
+from pyevm_agents.cli.cache_folder import get_facts_folder
+from pyevm_agents.cli.node.chain import WEI, ChainOptions, NodeChain, NodeSetup
 from pyevm_agents.cli.node.genesis_file import GenesisFile, read_genesis
-from pyevm_agents.cli.node.run import NodeRun, Output
+from pyevm_agents.cli.node.run import NodeOutput, NodeRun
 from pyevm_agents.cli.node.state_file import read_state, require_writable
 from pyevm_agents.cli.node.unsupported_options import NodeCommand
 from pyevm_agents.cli.shared_options import adapter_option, is_given, schedule_option
-from pyevm_agents.cli.store import store_of_run, store_option
+from pyevm_agents.cli.store import open_run_store, store_option
 from pyevm_agents.config import (
     DEFAULT_BASE_FEE_WEI,
     DEFAULT_BLOCK_GAS_LIMIT,
@@ -29,10 +29,10 @@ from pyevm_agents.config import (
     FORKS,
     MIN_BLOCK_GAS_LIMIT,
 )
-from pyevm_agents.devnet.chain import predeploys
+from pyevm_agents.devnet.chain import build_predeploys
 from pyevm_agents.models import LlamaModel
-from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Mining, Node
-from pyevm_agents.node.keys import DEFAULT_PATH, MAX_ACCOUNTS, derived_keys
+from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, MiningMode, Node
+from pyevm_agents.node.keys import DEFAULT_PATH, MAX_ACCOUNTS, derive_keys
 from pyevm_agents.node.state_dump import load
 from pyevm_agents.server import ServerOptions
 
@@ -48,7 +48,7 @@ MAX_GAS_LIMIT = 10**15
 MAX_BASE_FEE_WEI = 10**18
 MAX_TIMESTAMP_SECONDS = 10**12
 
-EXCLUDED = {
+EXCLUSIVE_OPTIONS = {
     "no_store": ("store_path",),
     "no_mining": ("block_time", "mixed_mining"),
     "quiet": ("json_logs",),
@@ -72,19 +72,23 @@ Examples:
 """
 
 
-def _fixture(_context: click.Context, _option: click.Parameter, name: str | None) -> Fixture | None:
+def _load_fixture_option(
+    _context: click.Context, _option: click.Parameter, name: str | None
+) -> Fixture | None:
     if name is None:
         return None
-    from pyevm_agents.recordings.bundled import shipped_fixture  # noqa: PLC0415 - seldom needed
+    from pyevm_agents.recordings.bundled import load_bundled_fixture  # noqa: PLC0415 - seldom needed
 
-    return shipped_fixture(name)
+    return load_bundled_fixture(name)
 
 
-def _genesis(_context: click.Context, _option: click.Parameter, name: str | None) -> GenesisFile:
+def _load_genesis_option(
+    _context: click.Context, _option: click.Parameter, name: str | None
+) -> GenesisFile:
     return GenesisFile() if name is None else read_genesis(Path(name))
 
 
-def _derivation_path(_context: click.Context, _option: click.Parameter, value: str) -> str:
+def _validate_derivation_path(_context: click.Context, _option: click.Parameter, value: str) -> str:
     path = value.rstrip("/")  # anvil's own ends with one.
     if not re.fullmatch(r"m(?:/[0-9]{1,9}'?)*", path):
         raise click.BadParameter(f"{value!r} is no path such as {DEFAULT_PATH}")
@@ -110,7 +114,7 @@ def _derivation_path(_context: click.Context, _option: click.Parameter, value: s
 )  # fmt: skip
 @click.option(
     "--derivation-path", "path", default=DEFAULT_PATH, show_default=True, metavar="PATH",
-    callback=_derivation_path, help="And where from there: an account's index follows it.",
+    callback=_validate_derivation_path, help="And where from there: an account's index follows it.",
 )  # fmt: skip
 @click.option(
     "--balance", type=click.IntRange(0, MAX_BALANCE_ETHER), default=DEFAULT_BALANCE_ETHER,
@@ -148,13 +152,13 @@ def _derivation_path(_context: click.Context, _option: click.Parameter, value: s
     help="Ethereum's rules beside the executor's.",
 )  # fmt: skip
 @click.option(
-    "--init", "genesis", callback=_genesis, metavar="FILE",
+    "--init", "genesis", callback=_load_genesis_option, metavar="FILE",
     help="Genesis as geth takes it: chain id, time, gas limit, base fee, accounts. Options that "
     "are given say more than it does.",
 )  # fmt: skip
 @schedule_option
 @click.option(
-    "--fixture", callback=_fixture, metavar="NAME",
+    "--fixture", callback=_load_fixture_option, metavar="NAME",
     help="Begin with a ready-made chain, such as wallet_agent or nested, or with one in a file. "
     "What it recorded is said again at once; the model says the rest.",
 )  # fmt: skip
@@ -234,20 +238,20 @@ def node(  # noqa: PLR0913 - one for each option
     Point Foundry, Hardhat, ethers, viem, web3.py or a wallet at http://127.0.0.1:8545, as at
     anvil: the same chain id, accounts and keys. Ctrl-C stops it.
     """
-    _require_sense(context)
+    _require_compatible_options(context)
     if state_path is not None:
         dump_path = state_path
         load_path = state_path if state_path.exists() else None
     state = None if load_path is None else read_state(load_path)
     dump_path = None if dump_path is None else require_writable(dump_path)
-    keys = Keys(derived_keys(mnemonic, accounts, path))
+    keys = Keys(derive_keys(mnemonic, accounts, path))
     keys.impersonates_all = auto_impersonate
-    mining = Mining(
+    mining = MiningMode(
         is_automatic=not no_mining and (block_time is None or mixed_mining),
         interval_seconds=block_time or 0.0,
     )
     told = {name: it for name, it in genesis.rules.items() if not is_given(context, name)}
-    rules = Rules(
+    rules = ChainOptions(
         chain_id=told.get("chain_id", chain_id),
         gas_limit=told.get("gas_limit", gas_limit),
         base_fee=told.get("base_fee", base_fee),
@@ -255,7 +259,7 @@ def node(  # noqa: PLR0913 - one for each option
         fork=fork,
         schedule=schedule,
     )
-    run = NodeRun(Output.of(is_quiet=quiet, is_json=json_logs))
+    run = NodeRun(NodeOutput.from_options(is_quiet=quiet, is_json=json_logs))
 
     def make_model(context_tokens: int | None) -> LlamaModel:
         return LlamaModel(
@@ -263,25 +267,25 @@ def node(  # noqa: PLR0913 - one for each option
             adapter=adapter,
             threads=threads,
             context_tokens=context_tokens,
-            kept_facts=facts_folder(),
-            progress=run.progress,
+            kept_facts=get_facts_folder(),
+            progress=run.on_progress,
         )
 
     with ExitStack() as stack:
         stack.enter_context(run)
-        rows = _rows_of_process() if state_dir is None else LmdbRows(state_dir)
+        rows = _open_temporary_rows() if state_dir is None else LmdbRows(state_dir)
         stack.callback(rows.close)
         given = {one: GenesisAccount(balance_wei=balance * WEI) for one in keys.addresses}
-        beginning = Beginning(
+        beginning = NodeSetup(
             rules=rules,
             rows=rows,
-            accounts={**given, **predeploys(fork), **genesis.accounts},
+            accounts={**given, **build_predeploys(fork), **genesis.accounts},
             make_model=None if no_model else make_model,
             is_own_model=model_path is not None or adapter is not None,
-            open_store=lambda: stack.enter_context(store_of_run(store_path, no_store=no_store)),
+            open_store=lambda: stack.enter_context(open_run_store(store_path, no_store=no_store)),
             stack=stack,
         )
-        begun = beginning.chain() if fixture is None else beginning.chain_of(fixture)
+        begun = beginning.open_chain() if fixture is None else beginning.open_fixture_chain(fixture)
         running = Node(begun.chain, now=time.time, keys=keys, mining=mining)
         stack.callback(running.close)
         if state is not None:
@@ -295,14 +299,14 @@ def node(  # noqa: PLR0913 - one for each option
         run.serve(running, begun, options, engines=beginning.engines, dump_path=dump_path)
 
 
-def _require_sense(context: click.Context) -> None:
+def _require_compatible_options(context: click.Context) -> None:
     """Refuse options that contradict each other.
 
     Raises: click.UsageError.
     """
     names = {one.name: next(o for o in one.opts if o[:2] == "--") for one in context.command.params}
     given = {name for name in names if is_given(context, name)}
-    for one, others in EXCLUDED.items():
+    for one, others in EXCLUSIVE_OPTIONS.items():
         for other in others:
             if one in given and other in given:
                 raise click.UsageError(
@@ -312,17 +316,17 @@ def _require_sense(context: click.Context) -> None:
         raise click.UsageError("--mixed-mining needs --block-time")
 
 
-def _load(running: Node, begun: Begun, state: object) -> None:
+def _load(running: Node, begun: NodeChain, state: object) -> None:
     """Load a dump into a chain that has not begun."""
     if begun.chain.head.block_number:
         raise click.UsageError(
             f"the chain that is kept there is at block {begun.chain.head.block_number}, no dump "
             "can be loaded into it; leave out --load-state, or --state-dir"
         )
-    running.do(lambda: load(running, state)).result()
+    running.submit_change(lambda: load(running, state)).result()
 
 
-def _rows_of_process() -> LmdbRows:
+def _open_temporary_rows() -> LmdbRows:
     """Return rows that go with the process, however it ends: open files that no folder has."""
     with tempfile.TemporaryDirectory(prefix="pyevm-agents-") as folder:
         return LmdbRows(Path(folder))

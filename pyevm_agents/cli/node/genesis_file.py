@@ -60,55 +60,57 @@ def read_genesis(path: Path) -> GenesisFile:
     except ValueError as error:
         raise ConfigError(f"genesis in {path} is no JSON: {error}") from error
     try:
-        return _genesis(_object(form, "it"))
+        return _parse_genesis(_require_object(form, "it"))
     except ConfigError as error:
         raise ConfigError(f"genesis in {path}: {error}") from error
 
 
-def _genesis(form: Mapping[str, object]) -> GenesisFile:
-    config = _object(_told(form, "config", {}), "config")
+def _parse_genesis(form: Mapping[str, object]) -> GenesisFile:
+    config = _require_object(_get_field(form, "config", {}), "config")
     rules = {
-        option: _number(form[name], name, RULE_BITS)
+        option: _parse_number(form[name], name, RULE_BITS)
         for name, option in RULES.items()
         if form.get(name) is not None
     }
     if "chainId" in config:
-        rules["chain_id"] = _number(config["chainId"], "config.chainId", RULE_BITS)
+        rules["chain_id"] = _parse_number(config["chainId"], "config.chainId", RULE_BITS)
     accounts = {
-        Address(_bytes(key, f"alloc.{key}", ADDRESS_BYTES)): _account(told, f"alloc.{key}")
-        for key, told in _object(_told(form, "alloc", {}), "alloc").items()
+        Address(_parse_bytes(key, f"alloc.{key}", ADDRESS_BYTES)): _parse_account(
+            told, f"alloc.{key}"
+        )
+        for key, told in _require_object(_get_field(form, "alloc", {}), "alloc").items()
     }
     return GenesisFile(rules=rules, accounts=accounts)
 
 
-def _account(told: object, at: str) -> GenesisAccount:
-    form = _object(told, at)
-    storage = _object(_told(form, "storage", {}), f"{at}.storage")
+def _parse_account(told: object, at: str) -> GenesisAccount:
+    form = _require_object(told, at)
+    storage = _require_object(_get_field(form, "storage", {}), f"{at}.storage")
     slots = {
-        _number(slot, f"{at}.storage"): _number(value, f"{at}.storage.{slot}")
+        _parse_number(slot, f"{at}.storage"): _parse_number(value, f"{at}.storage.{slot}")
         for slot, value in storage.items()
     }
     return GenesisAccount(
-        balance_wei=_number(_told(form, "balance", 0), f"{at}.balance"),
-        nonce=_number(_told(form, "nonce", 0), f"{at}.nonce", NONCE_BITS),
-        code=_bytes(_told(form, "code", "0x"), f"{at}.code"),
+        balance_wei=_parse_number(_get_field(form, "balance", 0), f"{at}.balance"),
+        nonce=_parse_number(_get_field(form, "nonce", 0), f"{at}.nonce", NONCE_BITS),
+        code=_parse_bytes(_get_field(form, "code", "0x"), f"{at}.code"),
         storage={slot: value for slot, value in slots.items() if value},
     )
 
 
-def _told(form: Mapping[str, object], name: str, otherwise: object) -> object:
+def _get_field(form: Mapping[str, object], name: str, otherwise: object) -> object:
     """Return a field; something else where it is missing or null."""
     value = form.get(name)
     return otherwise if value is None else value
 
 
-def _object(value: object, at: str) -> Mapping[str, object]:
+def _require_object(value: object, at: str) -> Mapping[str, object]:
     if not isinstance(value, dict):
-        raise ConfigError(f"{at} is {_shown(value)}; it must be an object")
+        raise ConfigError(f"{at} is {_abbreviate(value)}; it must be an object")
     return value
 
 
-def _number(value: object, at: str, bits: int = WORD_BITS) -> int:
+def _parse_number(value: object, at: str, bits: int = WORD_BITS) -> int:
     try:
         if isinstance(value, str):
             number = int(value, 16 if value[:2] in {"0x", "0X"} else 10)
@@ -117,21 +119,23 @@ def _number(value: object, at: str, bits: int = WORD_BITS) -> int:
     except ValueError:
         number = -1
     if not 0 <= number < 2**bits:
-        raise ConfigError(f"{at} is {_shown(value)}; it must be a number of at most {bits} bits")
+        raise ConfigError(
+            f"{at} is {_abbreviate(value)}; it must be a number of at most {bits} bits"
+        )
     return number
 
 
-def _bytes(value: object, at: str, size: int | None = None) -> bytes:
+def _parse_bytes(value: object, at: str, size: int | None = None) -> bytes:
     try:
         data = bytes.fromhex(value.removeprefix("0x")) if isinstance(value, str) else None
     except ValueError:
         data = None
     if data is None or (size is not None and len(data) != size):
         wanted = "hexadecimal digits" if size is None else f"{size} bytes in hexadecimal"
-        raise ConfigError(f"{at} is {_shown(value)}; it must be {wanted}")
+        raise ConfigError(f"{at} is {_abbreviate(value)}; it must be {wanted}")
     return data
 
 
-def _shown(value: object) -> str:
+def _abbreviate(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}…"  # noqa: PLR2004 - of a message

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pyevm_agents.cli.node.log_format import NodeLines, transactions_of
-from pyevm_agents.node.listeners import Watcher
-from pyevm_agents.rpc.agent_subscriptions import Rhythm, event_json
-from pyevm_agents.rpc.dispatcher import Answered
+from pyevm_agents.cli.node.log_format import NodeLogFormatter, iter_mined_transactions
+from pyevm_agents.node.listeners import NodeListener
+from pyevm_agents.rpc.agent_subscriptions import Throttle, serialize_event
+from pyevm_agents.rpc.dispatcher import RequestLogEntry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pyevm_agents.agents.events import Event
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.cli.node.log_format import MinedTransaction
-    from pyevm_agents.cli.output import Paper
+    from pyevm_agents.cli.output import LiveOutput
     from pyevm_agents.node import Node
 
 log = logging.getLogger(__name__)
@@ -47,28 +47,28 @@ LIVE_SECONDS, JSON_SECONDS = 0.1, 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Printed:
+class _ConsoleEntry:
     thread_id: int
     line: str
 
 
 @dataclass(frozen=True, slots=True)
-class _Mined:
+class _BlockEntry:
     thread_id: int
     transactions: tuple[MinedTransaction, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _NoteEntry:
     text: str
     is_live: bool
 
 
-_Entry = Answered | _Printed | _Mined | _Said
+_Entry = RequestLogEntry | _ConsoleEntry | _BlockEntry | _NoteEntry
 
 
 @dataclass(slots=True)
-class _Held:
+class _HeldEntries:
     """What waits for the line of its request."""
 
     transactions: list[MinedTransaction] = field(default_factory=list)
@@ -81,28 +81,30 @@ class _Held:
 class NodeLog:
     """Writes about a node, as long as it wants a log."""
 
-    def __init__(self, node: Node, paper: Paper, *, is_json: bool) -> None:
+    def __init__(self, node: Node, paper: LiveOutput, *, is_json: bool) -> None:
         """Watch a node and start to write."""
         self._node, self._paper, self._is_json = node, paper, is_json
-        self._lines = NodeLines(paper)
-        self._rhythm = Rhythm(JSON_SECONDS if is_json else LIVE_SECONDS)
+        self._lines = NodeLogFormatter(paper)
+        self._rhythm = Throttle(JSON_SECONDS if is_json else LIVE_SECONDS)
         self._entries: SimpleQueue[_Entry | Event | None] = SimpleQueue()
-        self._left_out = 0
-        self._held = _Held()
+        self._dropped_count = 0
+        self._held = _HeldEntries()
         self._stops: list[Callable[[], None]] = [
-            node.watchers.add(Watcher(mined=self._mined, printed=self._printed)),
-            node.chain.steps.listen(self._stepped),
+            node.listeners.add(
+                NodeListener(on_mined=self._on_mined_block, on_console_log=self._on_console_log)
+            ),
+            node.chain.agent_events.listen(self._on_step),
         ]
         self._thread = threading.Thread(target=self._write, name="log", daemon=True)
         self._thread.start()
 
-    def answered(self, answered: Answered) -> None:
+    def record_request(self, answered: RequestLogEntry) -> None:
         """Take note of a request."""
         self._put(answered)
 
-    def say(self, text: str, *, is_live: bool = False) -> None:
+    def add_note(self, text: str, *, is_live: bool = False) -> None:
         """Say something of the node itself; live until the next such thing."""
-        self._entries.put(_Said(text, is_live))
+        self._entries.put(_NoteEntry(text, is_live))
 
     def close(self) -> None:
         """Write what is left, and end."""
@@ -114,15 +116,15 @@ class NodeLog:
 
     # -- what happens, in any thread -- #
 
-    def _printed(self, line: str) -> None:
-        self._put(_Printed(threading.get_ident(), line))
+    def _on_console_log(self, line: str) -> None:
+        self._put(_ConsoleEntry(threading.get_ident(), line))
 
-    def _mined(self, mined: MinedBlock) -> None:
+    def _on_mined_block(self, mined: MinedBlock) -> None:
         if self._node.is_logging and mined.block.transactions:
-            self._put(_Mined(threading.get_ident(), tuple(transactions_of(mined))))
+            self._put(_BlockEntry(threading.get_ident(), tuple(iter_mined_transactions(mined))))
 
-    def _stepped(self, event: Event) -> None:
-        if self._rhythm.takes(event):
+    def _on_step(self, event: Event) -> None:
+        if self._rhythm.is_due(event):
             self._put(event)
 
     def _put(self, entry: _Entry | Event) -> None:
@@ -131,28 +133,30 @@ class NodeLog:
         if self._entries.qsize() < MAX_WAITING:
             self._entries.put(entry)
         else:
-            self._left_out += 1
+            self._dropped_count += 1
 
     # -- writing, in the log's own thread -- #
 
     def _write(self) -> None:
         while True:
             try:
-                entry = self._next()
+                entry = self._wait_for_entry()
                 if entry is None:
                     self._release()
-                    self._paper.live("")
+                    self._paper.set_live_line("")
                     return
-                self._take(entry)
-                if self._left_out:
-                    self._paper.write([f"… {self._left_out:,} lines left out: writing is slow"])
-                    self._left_out = 0
+                self._handle_entry(entry)
+                if self._dropped_count:
+                    self._paper.write(
+                        [f"… {self._dropped_count:,} lines left out: writing is slow"]
+                    )
+                    self._dropped_count = 0
             except OSError:
                 return  # Whoever read it is gone; the node goes on.
             except Exception:
                 log.exception("The log failed: this is a bug, please report it")
 
-    def _next(self) -> _Entry | Event | None:
+    def _wait_for_entry(self) -> _Entry | Event | None:
         """Return the next entry; release what was held long enough while there is none."""
         while True:
             until = self._held.until
@@ -162,19 +166,19 @@ class NodeLog:
             except Empty:
                 self._release()
 
-    def _take(self, entry: _Entry | Event) -> None:
+    def _handle_entry(self, entry: _Entry | Event) -> None:
         match entry:
-            case Answered():
+            case RequestLogEntry():
                 self._write_request(entry)
-            case _Printed(thread_id=thread_id, line=line):
+            case _ConsoleEntry(thread_id=thread_id, line=line):
                 self._held.printed.setdefault(thread_id, []).append(line)
                 self._hold()
-            case _Mined(thread_id=thread_id, transactions=transactions):
+            case _BlockEntry(thread_id=thread_id, transactions=transactions):
                 self._held.printed.pop(thread_id, None)  # They are in its transactions.
                 self._held.transactions += transactions
                 self._hold()
-            case _Said(text=text, is_live=is_live):
-                self._write_said(text, is_live=is_live)
+            case _NoteEntry(text=text, is_live=is_live):
+                self._write_note(text, is_live=is_live)
             case _:
                 self._write_step(entry)
 
@@ -182,10 +186,10 @@ class NodeLog:
         if self._held.until is None:
             self._held.until = time.monotonic() + HELD_SECONDS
 
-    def _write_request(self, answered: Answered) -> None:
+    def _write_request(self, answered: RequestLogEntry) -> None:
         held = self._held
         printed = held.printed.pop(answered.thread_id, [])
-        transactions = held.transactions if _makes_blocks(answered.method) else []
+        transactions = held.transactions if _can_mine_blocks(answered.method) else []
         if transactions:
             held.transactions = []
         if not held.transactions and not held.printed:
@@ -201,51 +205,51 @@ class NodeLog:
                 console=printed,
             )
         else:
-            self._paper.write(self._lines.request(answered, printed))
+            self._paper.write(self._lines.format_request(answered, printed))
         self._write_transactions(transactions)
 
     def _release(self) -> None:
         """Write what has waited for its request."""
-        held, self._held = self._held, _Held()
+        held, self._held = self._held, _HeldEntries()
         self._write_transactions(held.transactions)
         for printed in held.printed.values():
             if self._is_json:
                 _write_json(event="console", console=printed)
             else:
-                self._paper.write(self._lines.printed(printed))
+                self._paper.write(self._lines.format_console_lines(printed))
 
     def _write_transactions(self, transactions: list[MinedTransaction]) -> None:
         for one in transactions:
             if self._is_json:
                 _write_json(event="transaction", **one.as_json())
             else:
-                self._paper.write(self._lines.transaction(one))
+                self._paper.write(self._lines.format_transaction(one))
 
     def _write_step(self, event: Event) -> None:
         if self._is_json:
-            _write_json(event="step", **event_json(event, self._node.chain.models))
+            _write_json(event="step", **serialize_event(event, self._node.chain.models))
             return
-        live = self._lines.live(event)
+        live = self._lines.format_progress(event)
         if live == "":
-            self._paper.live("")
-        self._paper.write(self._lines.step(event))
+            self._paper.set_live_line("")
+        self._paper.write(self._lines.format_step(event))
         if live:
-            self._paper.live(live)
+            self._paper.set_live_line(live)
 
-    def _write_said(self, text: str, *, is_live: bool) -> None:
+    def _write_note(self, text: str, *, is_live: bool) -> None:
         if not is_live:
             self._release()
         if self._is_json:
             if not is_live:
                 _write_json(event="note", text=text)
         elif is_live:
-            self._paper.live(text)
+            self._paper.set_live_line(text)
         else:
-            self._paper.live("")
+            self._paper.set_live_line("")
             self._paper.write([text])
 
 
-def _makes_blocks(method: str) -> bool:
+def _can_mine_blocks(method: str) -> bool:
     """Whether a request may be what a block was made for."""
     name = method.lower()
     return "send" in name or "mine" in name

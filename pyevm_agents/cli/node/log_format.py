@@ -10,23 +10,23 @@ from eth_utils import to_checksum_address
 from pyevm_agents.agents.events import (
     RunEnded,
     RunFaulted,
-    StepBegan,
+    StepDecided,
     StepFailed,
     StepProgressed,
-    StepSaid,
+    StepStarted,
     ToolReturned,
 )
-from pyevm_agents.agents.revert_reasons import explain_revert, starved_call
-from pyevm_agents.display import shown
-from pyevm_agents.tracing.console_log import console_lines
+from pyevm_agents.agents.revert_reasons import explain_revert, find_starved_call
+from pyevm_agents.display import sanitize
+from pyevm_agents.tracing.console_log import iter_console_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pyevm_agents.agents.events import Event, Place
+    from pyevm_agents.agents.events import Event, StepLocation
     from pyevm_agents.chain import MinedBlock
-    from pyevm_agents.cli.output import Paper
-    from pyevm_agents.rpc.dispatcher import Answered
+    from pyevm_agents.cli.output import LiveOutput
+    from pyevm_agents.rpc.dispatcher import RequestLogEntry
 
 INDENT = " " * 14
 """Where a request's name begins: what belongs to it stands below. A hash then ends at column 80."""
@@ -72,7 +72,7 @@ class MinedTransaction:
         }
 
 
-def transactions_of(mined: MinedBlock) -> Iterator[MinedTransaction]:
+def iter_mined_transactions(mined: MinedBlock) -> Iterator[MinedTransaction]:
     """Yield what the log keeps of a block."""
     before = 0
     for transaction, receipt, computation in zip(
@@ -83,7 +83,7 @@ def transactions_of(mined: MinedBlock) -> Iterator[MinedTransaction]:
         if computation.is_error:
             burns_gas = computation.error.burns_gas
             failure = str(computation.error) if burns_gas else bytes(computation.output)
-            starved = None if burns_gas else starved_call(computation)
+            starved = None if burns_gas else find_starved_call(computation)
         elif computation.msg.is_create:
             created = to_checksum_address(computation.msg.storage_address)
         yield MinedTransaction(
@@ -93,71 +93,76 @@ def transactions_of(mined: MinedBlock) -> Iterator[MinedTransaction]:
             created=created,
             failure=failure,
             starved=starved,
-            printed=tuple(console_lines(computation)),
+            printed=tuple(iter_console_lines(computation)),
         )
         before = receipt.gas_used
 
 
-class NodeLines:
+class NodeLogFormatter:
     """Writes lines in the colours of a paper."""
 
-    def __init__(self, paper: Paper) -> None:
+    def __init__(self, paper: LiveOutput) -> None:
         """Take what colours there are."""
         self._paint = paper.paint
 
-    def request(self, answered: Answered, printed: Sequence[str]) -> list[str]:
+    def format_request(self, answered: RequestLogEntry, printed: Sequence[str]) -> list[str]:
         """Say that a request was answered, and what a contract printed in it."""
-        method = shown(answered.method)[:MAX_METHOD_CHARACTERS] or "(no request)"
+        method = sanitize(answered.method)[:MAX_METHOD_CHARACTERS] or "(no request)"
         took = self._paint(f"{answered.milliseconds:9.1f} ms", dim=True)
         failed = ""
         if answered.error_code is not None:
-            reason = shown(answered.error_message or "", MAX_REASON_CHARACTERS)
+            reason = sanitize(answered.error_message or "", MAX_REASON_CHARACTERS)
             failed = f"  {answered.error_code}  {reason}".rstrip()
-        return [f"{took}  {method}{self._paint(failed, 'red')}", *self.printed(printed)]
+        return [
+            f"{took}  {method}{self._paint(failed, 'red')}",
+            *self.format_console_lines(printed),
+        ]
 
-    def printed(self, printed: Sequence[str]) -> list[str]:
+    def format_console_lines(self, printed: Sequence[str]) -> list[str]:
         """Say what a contract printed."""
-        return [f"{INDENT}{self._paint('console.log', 'magenta')}  {shown(one)}" for one in printed]
+        return [
+            f"{INDENT}{self._paint('console.log', 'magenta')}  {sanitize(one)}" for one in printed
+        ]
 
-    def transaction(self, mined: MinedTransaction) -> list[str]:
+    def format_transaction(self, mined: MinedTransaction) -> list[str]:
         """Say what became of a transaction."""
         told = f"block {mined.block:,}, {mined.gas_used:,} gas"
         if mined.created is not None:
             told += f", created {mined.created}"
         lines = [INDENT + self._paint(mined.hash, dim=True), INDENT + told]
         if mined.reason is not None:
-            lines.append(INDENT + self._paint(f"reverted: {shown(mined.reason)}", "red"))
-        return [*lines, *self.printed(mined.printed)]
+            lines.append(INDENT + self._paint(f"reverted: {sanitize(mined.reason)}", "red"))
+        return [*lines, *self.format_console_lines(mined.printed)]
 
-    def step(self, event: Event) -> list[str]:
+    def format_step(self, event: Event) -> list[str]:
         """Say what an agent did; of a call and an estimate, in a line for each step."""
-        place = event.place
+        place = event.location
         margin = INDENT + "  " * place.depth
         if place.purpose != "block":
-            return [margin + self._paint(one, dim=True) for one in self._brief(event)]
-        return [margin + one for one in self._whole(event)]
+            return [margin + self._paint(one, dim=True) for one in self._iter_brief_lines(event)]
+        return [margin + one for one in self._iter_full_lines(event)]
 
-    def _brief(self, event: Event) -> Iterator[str]:
-        place = event.place
+    def _iter_brief_lines(self, event: Event) -> Iterator[str]:
+        place = event.location
         at = f"{place.purpose} {place.step}"
         match event:
-            case StepSaid(words=words):
+            case StepDecided(decision=words):
                 done = words.answer if words.action is None else words.action
-                yield f"{at}  {shown(done or '')} {shown(words.action_input or '')}".rstrip()
+                yield f"{at}  {sanitize(done or '')} {sanitize(words.action_input or '')}".rstrip()
             case StepFailed(reason=reason) | RunFaulted(reason=reason):
-                yield f"{at}  {shown(reason)}"
+                yield f"{at}  {sanitize(reason)}"
             case _:
                 return
 
-    def _whole(self, event: Event) -> Iterator[str]:
-        place = event.place
+    def _iter_full_lines(self, event: Event) -> Iterator[str]:
+        place = event.location
         match event:
-            case StepBegan(prompted=prompted):
+            case StepStarted(charge=prompted):
                 agent = to_checksum_address(place.agent)
                 all_tokens = prompted.cold_tokens + prompted.warm_tokens
                 read = f" reads {all_tokens:,} tokens, {prompted.cold_tokens:,} of them new"
-                yield self._named(place, "agent", agent) + self._paint(read, dim=True)
-            case StepSaid(words=words):
+                yield self._format_field(place, "agent", agent) + self._paint(read, dim=True)
+            case StepDecided(decision=words):
                 told = {
                     "thought": words.thought,
                     "action": words.action,
@@ -166,32 +171,32 @@ class NodeLines:
                 }
                 for name, text in told.items():
                     if text is not None:
-                        yield self._named(place, name, shown(text))
+                        yield self._format_field(place, name, sanitize(text))
             case ToolReturned(observation=told):
-                text = self._paint("reverted", "red") if told is None else shown(told)
-                yield self._named(place, "observation", text)
+                text = self._paint("reverted", "red") if told is None else sanitize(told)
+                yield self._format_field(place, "observation", text)
             case StepFailed(reason=reason) | RunFaulted(reason=reason):
                 name = "failed" if isinstance(event, StepFailed) else "fault"
-                yield self._named(place, name, self._paint(shown(reason), "red"))
+                yield self._format_field(place, name, self._paint(sanitize(reason), "red"))
             case _:
                 return
 
-    def _named(self, place: Place, name: str, text: str) -> str:
+    def _format_field(self, place: StepLocation, name: str, text: str) -> str:
         return f"{self._paint(f'{place.step} {name:11}', 'cyan')} {text}"
 
-    def live(self, event: Event) -> str | None:
+    def format_progress(self, event: Event) -> str | None:
         """Say what is going on; empty for nothing, None for what it was."""
-        place = event.place
+        place = event.location
         of = "" if place.purpose == "block" else f" of the {place.purpose}"
         match event:
-            case StepBegan():
+            case StepStarted():
                 return f"{INDENT}step {place.step}{of}: reading"
             case StepProgressed(is_writing=False, done=done, total=total):
                 return f"{INDENT}step {place.step}{of}: reading {done:,} of {total:,} tokens"
             case StepProgressed(done=done, text=text):
-                words = shown(" ".join(text.split()))
+                words = sanitize(" ".join(text.split()))
                 return f"{INDENT}step {place.step}{of}: writing, {done:,} tokens  {words}"
-            case StepFailed() | RunEnded() | RunFaulted() | StepSaid():
+            case StepFailed() | RunEnded() | RunFaulted() | StepDecided():
                 return ""
             case _:
                 return None

@@ -8,30 +8,30 @@ from concurrent.futures import TimeoutError as TooLate
 from enum import Enum
 from typing import TYPE_CHECKING, Self
 
-from pyevm_agents.cli.node.banner import print_banner, write_banner
+from pyevm_agents.cli.node.banner import print_banner, print_json_banner
 from pyevm_agents.cli.node.log import NodeLog
 from pyevm_agents.cli.node.state_file import write_state
-from pyevm_agents.cli.output import Paper, Watch, loading_line
+from pyevm_agents.cli.output import LiveOutput, StatusLine, format_loading
 from pyevm_agents.node.state_dump import dump
-from pyevm_agents.rpc.methods.registry import node_service
+from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.server import Server
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from pyevm_agents.agents.events import Steps
-    from pyevm_agents.cli.node.chain import Begun
+    from pyevm_agents.agents.events import AgentEventBus
+    from pyevm_agents.cli.node.chain import NodeChain
     from pyevm_agents.models import LlamaModel, Progress
     from pyevm_agents.node import Node
-    from pyevm_agents.rpc.dispatcher import Answered
+    from pyevm_agents.rpc.dispatcher import RequestLogEntry
     from pyevm_agents.server import ServerOptions
 
 WAIT_SECONDS = 0.5
 """How long the end waits for a transaction without a word."""
 
 
-class Output(Enum):
+class NodeOutput(Enum):
     """What a node prints."""
 
     LINES = "lines"
@@ -39,7 +39,7 @@ class Output(Enum):
     NOTHING = "nothing"
 
     @classmethod
-    def of(cls, *, is_quiet: bool, is_json: bool) -> Output:
+    def from_options(cls, *, is_quiet: bool, is_json: bool) -> NodeOutput:
         """Return what two options ask for."""
         if is_quiet:
             return cls.NOTHING
@@ -49,12 +49,12 @@ class Output(Enum):
 class NodeRun:
     """What is said, from the loading of the model to the last line."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: NodeOutput) -> None:
         """Say it as told."""
         self._output = output
-        self._watch: Watch | None = Watch() if output is Output.LINES else None
+        self._watch: StatusLine | None = StatusLine() if output is NodeOutput.LINES else None
         self._log: NodeLog | None = None
-        self._steps: Steps | None = None
+        self._steps: AgentEventBus | None = None
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -67,24 +67,24 @@ class NodeRun:
             self._log.close()
             self._log = None
 
-    def progress(self, progress: Progress) -> None:
+    def on_progress(self, progress: Progress) -> None:
         """Take note of how far a model is: before the node runs, and then."""
         if not progress.is_loading and self._steps is not None:
-            self._steps.progressed(
+            self._steps.on_progress(
                 is_writing=progress.phase == "output",
                 done=progress.done,
                 total=progress.total,
                 text=progress.text,
             )
         elif self._log is not None and progress.is_loading:
-            self._log.say(loading_line(progress), is_live=True)
+            self._log.add_note(format_loading(progress), is_live=True)
         elif self._watch is not None:
-            self._watch.progress(progress)
+            self._watch.on_progress(progress)
 
     def serve(
         self,
         node: Node,
-        begun: Begun,
+        begun: NodeChain,
         options: ServerOptions,
         *,
         engines: Sequence[LlamaModel],
@@ -95,20 +95,22 @@ class NodeRun:
         Raises: ConfigError: the port is taken. AgentsError: the state can't be written.
         """
         self._end_watch()
-        self._steps = begun.chain.steps
+        self._steps = begun.chain.agent_events
         asyncio.run(self._serve(node, begun, options, engines, dump_path))
 
     async def _serve(
         self,
         node: Node,
-        begun: Begun,
+        begun: NodeChain,
         options: ServerOptions,
         engines: Sequence[LlamaModel],
         dump_path: Path | None,
     ) -> None:
         loop = asyncio.get_running_loop()
-        watch = None if self._output is Output.NOTHING else self._answered
-        async with Server(node_service(node), options, watch=watch, may_watch_wait=False) as server:
+        watch = None if self._output is NodeOutput.NOTHING else self._on_request
+        async with Server(
+            build_node_service(node), options, watch=watch, may_watch_wait=False
+        ) as server:
             signals = 0
 
             def stop() -> None:
@@ -121,39 +123,39 @@ class NodeRun:
 
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, stop)
-            self._open(node, begun, server.url)
-            await server.stopped()
+            self._start_log(node, begun, server.url)
+            await server.wait_stopped()
         await asyncio.to_thread(self._finish, node, dump_path)
 
-    def _answered(self, answered: Answered) -> None:
+    def _on_request(self, answered: RequestLogEntry) -> None:
         if self._log is not None:
-            self._log.answered(answered)
+            self._log.record_request(answered)
 
-    def _open(self, node: Node, begun: Begun, url: str) -> None:
-        if self._output is Output.JSON:
-            write_banner(node, begun, url)
-        elif self._output is Output.LINES:
+    def _start_log(self, node: Node, begun: NodeChain, url: str) -> None:
+        if self._output is NodeOutput.JSON:
+            print_json_banner(node, begun, url)
+        elif self._output is NodeOutput.LINES:
             print_banner(node, begun, url)
-        if self._output is not Output.NOTHING:
-            self._log = NodeLog(node, Paper(), is_json=self._output is Output.JSON)
+        if self._output is not NodeOutput.NOTHING:
+            self._log = NodeLog(node, LiveOutput(), is_json=self._output is NodeOutput.JSON)
 
     def _finish(self, node: Node, dump_path: Path | None) -> None:
         """Wait for what is computed; dump the state; close the node."""
-        idle = node.do(lambda: None)
+        idle = node.submit_change(lambda: None)
         try:
             idle.result(WAIT_SECONDS)
         except TooLate:
-            self._say("A transaction is still computed; Ctrl-C again gives it up")
+            self._add_note("A transaction is still computed; Ctrl-C again gives it up")
             idle.result()
         if dump_path is not None:
-            size = write_state(dump_path, node.do(lambda: dump(node)).result())
-            self._say(f"State written to {dump_path}, {size:,} bytes")
+            size = write_state(dump_path, node.submit_change(lambda: dump(node)).result())
+            self._add_note(f"State written to {dump_path}, {size:,} bytes")
         node.close()
-        self._say("Stopped.")
+        self._add_note("Stopped.")
 
-    def _say(self, text: str) -> None:
+    def _add_note(self, text: str) -> None:
         if self._log is not None:
-            self._log.say(text)
+            self._log.add_note(text)
 
     def _end_watch(self) -> None:
         if self._watch is not None:

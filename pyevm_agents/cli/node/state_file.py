@@ -22,11 +22,11 @@ def read_state(path: Path) -> object:
 
     Raises: ConfigError: it can't be read, or is no JSON.
     """
-    path = _file(path)
+    path = _resolve_path(path)
     try:
         data = path.read_bytes() if path.stat().st_size <= MAX_BYTES else None
         if data is not None and data.startswith(GZIP):
-            data = _unpacked(data)
+            data = _decompress(data)
     except OSError as error:
         raise ConfigError(
             f"the state in {path} can't be read: {error.strerror or error}"
@@ -48,7 +48,7 @@ def require_writable(path: Path) -> Path:
 
     Raises: ConfigError: nothing can be written there.
     """
-    path = _file(path)
+    path = _resolve_path(path)
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             return path
@@ -83,11 +83,11 @@ def write_state(path: Path, form: object) -> int:
     return len(data)
 
 
-def _file(path: Path) -> Path:
+def _resolve_path(path: Path) -> Path:
     return path / "state.json" if path.is_dir() else path
 
 
-def _unpacked(data: bytes) -> bytes | None:
+def _decompress(data: bytes) -> bytes | None:
     """Unpack gzip; None where too much is in it."""
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     text = unpacker.decompress(data, MAX_BYTES)

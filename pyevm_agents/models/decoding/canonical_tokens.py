@@ -1,7 +1,7 @@
 """Whether tokens are the ones that their own text gives when it is read again.
 
 What a model said comes back as the history of the next prompt, as text. Where its tokens are those
-of `tokens_of_data`, the next prompt begins with the very tokens that the engine has evaluated.
+of `tokenize_data`, the next prompt begins with the very tokens that the engine has evaluated.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
-from pyevm_agents.models.decoding.tokenizer import TokenKind, VocabularySource, tokens_of_data
+from pyevm_agents.models.decoding.tokenizer import TokenKind, VocabularySource, tokenize_data
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pyevm_agents.models.decoding.tokenizer import SpecialCutter
+    from pyevm_agents.models.decoding.tokenizer import SpecialTokenSplitter
 
 SPLIT_AT_SPACES = frozenset({"gpt-2", "llama-bpe", "qwen2", "smollm"})
 """Values of `tokenizer.ggml.pre` whose splitting, before any merge, always parts a text between a
@@ -32,7 +32,7 @@ INSIDE_CHARACTER = range(0x80, 0xC0)
 """Bytes of UTF-8 that begin no character."""
 
 
-class Fit(Enum):
+class CanonicalMatch(Enum):
     """How tokens stand to the canonical tokens of their text."""
 
     NO = "they are others, whatever follows"
@@ -49,10 +49,10 @@ class TextVocabulary(VocabularySource, Protocol):
         """Return an entry of the file's metadata as text, or an empty text."""
 
 
-class CanonicalText:
+class CanonicalTokenizer:
     """A vocabulary's canonical tokens, with what is asked often kept in tables."""
 
-    def __init__(self, vocabulary: TextVocabulary, cutter: SpecialCutter) -> None:
+    def __init__(self, vocabulary: TextVocabulary, cutter: SpecialTokenSplitter) -> None:
         """Take a vocabulary; the tables (0.1 s) are made at the first use."""
         self._vocabulary = vocabulary
         self._cutter = cutter
@@ -89,27 +89,27 @@ class CanonicalText:
         """Return what a token is for."""
         return self.kinds[token]
 
-    def tokens_of(self, text: str, *, parse_special: bool) -> list[int]:
+    def tokenize(self, text: str, *, parse_special: bool) -> list[int]:
         """Return the tokens of a text by itself."""
-        return self._vocabulary.tokens_of(text, parse_special=parse_special)
+        return self._vocabulary.tokenize(text, parse_special=parse_special)
 
-    def tokens(self, text: str) -> list[int]:
-        """Return the canonical tokens of a text: `tokens_of_data`."""
+    def get_canonical_tokens(self, text: str) -> list[int]:
+        """Return the canonical tokens of a text: `tokenize_data`."""
         known = self._known.get(text)
         if known is None:
             if len(self._known) == MAX_KNOWN_TEXTS:
                 self._known.clear()
-            known = self._known[text] = tokens_of_data(self, self._cutter, text)
+            known = self._known[text] = tokenize_data(self, self._cutter, text)
         return known
 
-    def fit(
+    def match_tokens(
         self,
         tokens: Sequence[int],
         start: int = 0,
         forced: bytes = b"",
         *,
         is_whole_before: bool = False,
-    ) -> Fit:
+    ) -> CanonicalMatch:
         """Compare `tokens[start:]` with the canonical tokens of their text.
 
         Only the last words are read again, where the vocabulary lets words be read singly: those
@@ -125,40 +125,46 @@ class CanonicalText:
             where the white space that a text ends with is cut differently as soon as a letter
             follows it, and then as it is here.
         """
-        own = list(tokens[self._window(tokens, start, 1 if is_whole_before else 2) :])
-        text, rest_bytes = self._text(own, forced)
+        own = list(tokens[self._find_window(tokens, start, 1 if is_whole_before else 2) :])
+        text, rest_bytes = self._decode_text(own, forced)
         if text is None:
-            return Fit.OPEN
-        found = self.tokens(text)
+            return CanonicalMatch.OPEN
+        found = self.get_canonical_tokens(text)
         if found == own and not forced:
-            return Fit.WHOLE
+            return CanonicalMatch.WHOLE
         if found[: len(own)] == own:
-            return Fit.OPEN
+            return CanonicalMatch.OPEN
         if rest_bytes == 0 and text[-1:].isspace():
-            return Fit.OPEN if self.tokens(text + "a")[: len(own)] == own else Fit.NO
-        return Fit.NO
+            return (
+                CanonicalMatch.OPEN
+                if self.get_canonical_tokens(text + "a")[: len(own)] == own
+                else CanonicalMatch.NO
+            )
+        return CanonicalMatch.NO
 
-    def shared(self, tokens: Sequence[int], start: int, forced: bytes, run: Sequence[int]) -> int:
+    def count_shared_tokens(
+        self, tokens: Sequence[int], start: int, forced: bytes, run: Sequence[int]
+    ) -> int:
         """Return how many tokens of a run continue the canonical tokens of a text.
 
         Input:
             forced: the bytes that the run's tokens are of.
         """
-        own = list(tokens[self._window(tokens, start) :])
-        text, _ = self._text(own, forced)
+        own = list(tokens[self._find_window(tokens, start) :])
+        text, _ = self._decode_text(own, forced)
         if text is None:
             return 0
-        found = self.tokens(text)
+        found = self.get_canonical_tokens(text)
         if found[: len(own)] != own:
             return 0
         pairs = zip(run, found[len(own) :], strict=False)
         return next((n for n, (one, other) in enumerate(pairs) if one != other), len(run))
 
-    def single_tokens(self, texts: Sequence[str]) -> list[int]:
+    def find_single_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the tokens of those texts that are one token each."""
-        return [tokens[0] for tokens in map(self.tokens, texts) if len(tokens) == 1]
+        return [tokens[0] for tokens in map(self.get_canonical_tokens, texts) if len(tokens) == 1]
 
-    def _text(self, own: Sequence[int], forced: bytes) -> tuple[str | None, int]:
+    def _decode_text(self, own: Sequence[int], forced: bytes) -> tuple[str | None, int]:
         """Return the text of tokens and of what follows, up to its last whole character.
 
         Output:
@@ -174,11 +180,11 @@ class CanonicalText:
                 return None, 0
             return (data + forced)[: error.start].decode(), held_bytes
 
-    def follows_freely(self, last: int, token: int) -> bool:
+    def is_word_boundary(self, last: int, token: int) -> bool:
         """Whether the text parts between two tokens, so that they never merge."""
         return self._can_split and self._begins_word[token] and self._ends_visibly[last]
 
-    def _window(self, tokens: Sequence[int], start: int, last_tokens: int = 2) -> int:
+    def _find_window(self, tokens: Sequence[int], start: int, last_tokens: int = 2) -> int:
         """Return from where on tokens decide whether the last ones fit."""
         if self._can_split:
             for index in range(len(tokens) - last_tokens, start, -1):

@@ -36,15 +36,15 @@ PLAIN = ChatPieces(prefix="", middle="\n\n", suffix="\n")
 """For a model without a chat template: the two messages as paragraphs, then its own words."""
 
 
-class _RefusedError(TemplateError):
+class _TemplateRefusalError(TemplateError):
     """A template called `raise_exception`, as some do on a system message."""
 
 
 def _raise_exception(message: str = "") -> NoReturn:
-    raise _RefusedError(message)
+    raise _TemplateRefusalError(message)
 
 
-def chat_pieces(
+def split_chat_template(
     template: str | None, *, bos_text: str = "", eos_text: str = "", adds_bos: bool = False
 ) -> ChatPieces:
     """Render a chat template with sentinels and cut it there.
@@ -73,7 +73,7 @@ def chat_pieces(
     pieces = None
     # It may refuse a system message, or be broken: rendering the user's alone tells which.
     with suppress(TemplateError):
-        pieces = _cut(_render(template, [system, user], bos_text, eos_text))
+        pieces = _split_at_sentinels(_render(template, [system, user], bos_text, eos_text))
     if pieces is None:
         try:
             text = _render(template, [user], bos_text, eos_text)
@@ -97,7 +97,7 @@ def chat_pieces(
     return pieces
 
 
-def _cut(text: str) -> ChatPieces | None:
+def _split_at_sentinels(text: str) -> ChatPieces | None:
     """Cut at the sentinels; None where the two messages are not there once each, in order."""
     if text.count(SYSTEM_SENTINEL) != 1 or text.count(USER_SENTINEL) != 1:
         return None

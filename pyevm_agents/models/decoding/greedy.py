@@ -14,11 +14,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pyevm_agents.models.decoding.token_walk import Candidate, Ranking, Walk
+    from pyevm_agents.models.decoding.token_walk import (
+        ConstrainedText,
+        TokenCandidate,
+        TokenRanking,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Closest:
+class TopTwoMargin:
     """The closest of the choices so far."""
 
     gap: float
@@ -27,9 +31,12 @@ class Closest:
     other: int
 
 
-def choose(
-    walk: Walk, ranking: Ranking, logits: NDArray[np.float32], closest: Closest | None
-) -> Closest | None:
+def choose_token(
+    walk: ConstrainedText,
+    ranking: TokenRanking,
+    logits: NDArray[np.float32],
+    closest: TopTwoMargin | None,
+) -> TopTwoMargin | None:
     """Consume the next token of a walk, and return the closest choice so far.
 
     A choice's gap is the logit of the token that is taken less that of the next one that the rule
@@ -41,26 +48,26 @@ def choose(
         EngineFault: the logit of a token that the grammar admits is not a finite number.
     """
     index = len(walk.tokens)
-    chosen, other = _best_two(walk, ranking.candidates(logits, walk.bitmask), closest)
+    chosen, other = _take_best_two(walk, ranking.iter_candidates(logits, walk.get_bitmask), closest)
     if other is None or not _is_closer(chosen, other, closest):
         return closest
-    return Closest(
+    return TopTwoMargin(
         gap=chosen.logit - other.logit, token_index=index, chosen=chosen.token, other=other.token
     )
 
 
-def _best_two(
-    walk: Walk, candidates: Iterator[Candidate], closest: Closest | None
-) -> tuple[Candidate, Candidate | None]:
+def _take_best_two(
+    walk: ConstrainedText, candidates: Iterator[TokenCandidate], closest: TopTwoMargin | None
+) -> tuple[TokenCandidate, TokenCandidate | None]:
     """Consume the next token, and return it with the next best, if that comes close enough."""
-    admitted: list[Candidate] = []
-    passed: list[Candidate] = []
+    admitted: list[TokenCandidate] = []
+    passed: list[TokenCandidate] = []
     for candidate in candidates:
         if admitted and not _is_closer(admitted[0], candidate, closest):
             break
-        if not (candidate.is_allowed or walk.allows(candidate.token)):
+        if not (candidate.is_allowed or walk.is_allowed(candidate.token)):
             continue
-        (admitted if walk.admits(candidate.token) else passed).append(candidate)
+        (admitted if walk.is_admissible(candidate.token) else passed).append(candidate)
         if len(admitted) > 1 or len(admitted) + len(passed) == MAX_CANDIDATES:
             break
     ranked = admitted or passed
@@ -68,9 +75,9 @@ def _best_two(
         raise GrammarError(
             "The grammar admits no token of this vocabulary here; make its alternatives spellable"
         )
-    (walk.take if admitted else walk.break_with)(ranked[0].token)
+    (walk.accept if admitted else walk.accept_break)(ranked[0].token)
     return ranked[0], ranked[1] if len(ranked) > 1 else None
 
 
-def _is_closer(chosen: Candidate, other: Candidate, closest: Closest | None) -> bool:
+def _is_closer(chosen: TokenCandidate, other: TokenCandidate, closest: TopTwoMargin | None) -> bool:
     return closest is None or chosen.logit - other.logit < closest.gap

@@ -11,10 +11,15 @@ import llguidance
 
 from precompiles.language_model import Margin
 from pyevm_agents.errors import EngineFault, ScriptError
-from pyevm_agents.models.decoding.canonical_tokens import CanonicalText, TextVocabulary
-from pyevm_agents.models.decoding.greedy import Closest, choose
-from pyevm_agents.models.decoding.token_walk import Ranking, Walk, mask_of, require_sound
-from pyevm_agents.models.decoding.tokenizer import TokenKind, tokens_of_data
+from pyevm_agents.models.decoding.canonical_tokens import CanonicalTokenizer, TextVocabulary
+from pyevm_agents.models.decoding.greedy import TopTwoMargin, choose_token
+from pyevm_agents.models.decoding.token_walk import (
+    ConstrainedText,
+    TokenRanking,
+    require_valid,
+    unpack_bitmask,
+)
+from pyevm_agents.models.decoding.tokenizer import TokenKind, tokenize_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pyevm_agents.models.decoding.tokenizer import SpecialCutter
+    from pyevm_agents.models.decoding.tokenizer import SpecialTokenSplitter
 
 SHOWN_ALTERNATIVES = 8
 """Tokens that an error lists, of those the grammar would have admitted."""
@@ -62,7 +67,7 @@ class Evaluator(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
+class GuidedOutput:
     """Tokens under a grammar; the fields are those of `language_model.Generation`."""
 
     text: str
@@ -75,15 +80,15 @@ class Output:
     """Tokens, known ones among them, after which the text is not in its canonical tokens."""
 
 
-class Guide:
+class GuidedDecoder:
     """Grammars over one vocabulary."""
 
-    def __init__(self, vocabulary: GuidedVocabulary, cutter: SpecialCutter) -> None:
+    def __init__(self, vocabulary: GuidedVocabulary, cutter: SpecialTokenSplitter) -> None:
         """Take a vocabulary; the work (0.6 s) is done at the first grammar."""
         self.vocabulary = vocabulary
         self.cutter = cutter
         self._ends = vocabulary.end_tokens()
-        self.canonical = CanonicalText(vocabulary, cutter)
+        self.canonical = CanonicalTokenizer(vocabulary, cutter)
         self._compiled: OrderedDict[str, llguidance.LLMatcher] = OrderedDict()
 
     @cached_property
@@ -114,7 +119,7 @@ class Guide:
             ) from error
         return tokenizer
 
-    def start(self, grammar: str) -> llguidance.LLMatcher:
+    def compile_grammar(self, grammar: str) -> llguidance.LLMatcher:
         """Compile a Lark grammar.
 
         Raises:
@@ -126,7 +131,7 @@ class Guide:
             log_level=0,
             limits=llguidance.LLParserLimits(step_lexer_fuel=STEP_LEXER_FUEL),
         )
-        require_sound(matcher)
+        require_valid(matcher)
         return matcher
 
     def generate(  # noqa: PLR0913 - what a generation is a function of
@@ -138,7 +143,7 @@ class Guide:
         report: Callable[[str, int, int, str], None] | None = None,
         *,
         known: Sequence[int] = (),
-    ) -> Output:
+    ) -> GuidedOutput:
         """Continue a prompt greedily, by at most `max_tokens` tokens.
 
         The limit changes nothing but where the tokens end: forced ones are counted singly.
@@ -151,41 +156,41 @@ class Guide:
             GrammarError: llguidance refuses the grammar or gives it up.
             EngineFault: a logit that may be chosen is not finite, or llama.cpp fails.
         """
-        walk = Walk(self.start(grammar), self.canonical, self._ends)
-        forced_tokens = _replay(walk, known)
-        closest: Closest | None = None
+        walk = ConstrainedText(self.compile_grammar(grammar), self.canonical, self._ends)
+        forced_tokens = _replay_tokens(walk, known)
+        closest: TopTwoMargin | None = None
         report_prompt = (
             None if report is None else (lambda done, total: report("prompt", done, total, ""))
         )
         # One list that grows: a prompt is long, and would be copied for each token.
         sequence = prompt + walk.tokens
-        ranking = Ranking(self.vocabulary.vocabulary_tokens, self._ends)
+        ranking = TokenRanking(self.vocabulary.vocabulary_tokens, self._ends)
         while len(walk.tokens) < max_tokens and not walk.is_complete:
             done = len(walk.tokens)
-            run = walk.forced()
+            run = walk.take_forced_tokens()
             if run:
                 forced_tokens += len(run)
             else:
                 logits = evaluator.evaluate(sequence, report_prompt)
                 report_prompt = None
-                closest = choose(walk, ranking, logits, closest)
+                closest = choose_token(walk, ranking, logits, closest)
             sequence += walk.tokens[done:]
             if report is not None:
                 tokens = walk.tokens[:max_tokens]
-                report("output", len(tokens), max_tokens, self.text_of(tokens))
+                report("output", len(tokens), max_tokens, self.detokenize(tokens))
         excess_tokens = max(0, len(walk.tokens) - max_tokens)
         tokens = walk.tokens[:max_tokens]
-        return Output(
-            text=self.text_of(tokens),
+        return GuidedOutput(
+            text=self.detokenize(tokens),
             tokens=tokens,
             # Only a forced run is longer than one token, so what is too much was forced.
             forced_tokens=forced_tokens - excess_tokens,
             is_complete=walk.is_complete and not excess_tokens,
-            margin=None if closest is None else self._margin(closest),
+            margin=None if closest is None else self._build_margin(closest),
             breaks=walk.breaks,
         )
 
-    def follow(self, text: str, grammar: str, max_tokens: int) -> Output:
+    def encode_given_text(self, text: str, grammar: str, max_tokens: int) -> GuidedOutput:
         """Return a given text as a model would have said it: in its canonical tokens.
 
         The end-of-generation token follows where the grammar would admit more. A token counts as
@@ -195,41 +200,41 @@ class Guide:
             GrammarError: llguidance refuses the grammar.
             ScriptError: the grammar does not admit the text, or asks for more.
         """
-        matcher = self._fresh(grammar)
-        tokens = tokens_of_data(self.vocabulary, self.cutter, text)
+        matcher = self._copy_matcher(grammar)
+        tokens = tokenize_data(self.vocabulary, self.cutter, text)
         if b"".join(map(self.vocabulary.piece, tokens)) != text.encode():
             raise ScriptError(
-                f"The model's vocabulary can't spell the scripted text {_quoted(text)}; leave out "
+                f"The model's vocabulary can't spell the scripted text {_quote(text)}; leave out "
                 "rare characters"
             )
         done = forced_tokens = 0
         while done < len(tokens):
-            run = self._forced(matcher)
+            run = self._compute_forced_tokens(matcher)
             is_forced = bool(run) and tokens[done : done + len(run)] == run
             step = run if is_forced else [tokens[done]]
             if matcher.is_stopped() or matcher.validate_tokens(step) < len(step):
-                raise self._refusal(text, tokens[:done], tokens[done], matcher)
+                raise self._build_refusal_error(text, tokens[:done], tokens[done], matcher)
             matcher.consume_tokens(step)
             done += len(step)
             forced_tokens += len(step) if is_forced else 0
-        require_sound(matcher)
+        require_valid(matcher)
         if not matcher.is_stopped():
             if not matcher.is_accepting():
                 raise ScriptError(
-                    f"The scripted text {_quoted(text)} ends too early; the grammar expects "
-                    f"{self._expected(matcher)} next"
+                    f"The scripted text {_quote(text)} ends too early; the grammar expects "
+                    f"{self._describe_expected(matcher)} next"
                 )
             tokens.append(self._ends[0])
         is_complete = len(tokens) <= max_tokens
         tokens = tokens[:max_tokens]
-        return Output(
-            text=text if is_complete else self.text_of(tokens),
+        return GuidedOutput(
+            text=text if is_complete else self.detokenize(tokens),
             tokens=tokens,
             forced_tokens=min(forced_tokens, len(tokens)),
             is_complete=is_complete,
         )
 
-    def _fresh(self, grammar: str) -> llguidance.LLMatcher:
+    def _copy_matcher(self, grammar: str) -> llguidance.LLMatcher:
         """Return a matcher at its start: a copy of one that nobody uses, compiled once.
 
         Compiling takes some 2 ms, most of what a scripted step does; scripts say many steps under
@@ -237,18 +242,18 @@ class Guide:
         """
         compiled = self._compiled.get(grammar)
         if compiled is None:
-            compiled = self._compiled[grammar] = self.start(grammar)
+            compiled = self._compiled[grammar] = self.compile_grammar(grammar)
             while len(self._compiled) > KEPT_GRAMMARS:
                 self._compiled.popitem(last=False)
         return compiled.deep_copy()
 
-    def text_of(self, tokens: list[int]) -> str:
+    def detokenize(self, tokens: list[int]) -> str:
         """Return the text of tokens, without end tokens and without half a character at the end."""
         return b"".join(
             self.vocabulary.piece(token) for token in tokens if token not in self._ends
         ).decode("utf-8", "ignore")
 
-    def _margin(self, closest: Closest) -> Margin:
+    def _build_margin(self, closest: TopTwoMargin) -> Margin:
         return Margin(
             gap=closest.gap,
             token_index=closest.token_index,
@@ -256,38 +261,40 @@ class Guide:
             other=self.vocabulary.piece(closest.other).decode("utf-8", "replace"),
         )
 
-    def _forced(self, matcher: llguidance.LLMatcher) -> list[int]:
+    def _compute_forced_tokens(self, matcher: llguidance.LLMatcher) -> list[int]:
         run = matcher.compute_ff_tokens()
         return run if matcher.validate_tokens(run) == len(run) else []
 
-    def _refusal(
+    def _build_refusal_error(
         self, text: str, before: list[int], token: int, matcher: llguidance.LLMatcher
     ) -> ScriptError:
         admitted = b"".join(self.vocabulary.piece(each) for each in before)
         for character in self.vocabulary.piece(token).decode("utf-8", "ignore"):
-            probe = tokens_of_data(self.vocabulary, self.cutter, character)
+            probe = tokenize_data(self.vocabulary, self.cutter, character)
             if matcher.is_stopped() or matcher.validate_tokens(probe) < len(probe):
                 break
             matcher.consume_tokens(probe)
             admitted += character.encode()
         position = len(admitted.decode("utf-8", "ignore"))
         return ScriptError(
-            f"The grammar does not admit the scripted text {_quoted(text)}: after "
-            f"{_quoted(text[:position], is_end_shown=True)} it "
+            f"The grammar does not admit the scripted text {_quote(text)}: after "
+            f"{_quote(text[:position], is_end_shown=True)} it "
             f"says {text[position : position + 40]!r}, "
-            f"where the grammar expects {self._expected(matcher)}"
+            f"where the grammar expects {self._describe_expected(matcher)}"
         )
 
-    def _expected(self, matcher: llguidance.LLMatcher) -> str:
+    def _describe_expected(self, matcher: llguidance.LLMatcher) -> str:
         """Describe what may follow, for people."""
         forced = matcher.compute_ff_bytes()
         if forced:
-            return _quoted(forced.decode("utf-8", "replace"))
+            return _quote(forced.decode("utf-8", "replace"))
         if matcher.is_stopped():
             return "the end of the text"
         allowed = [
             token
-            for token in mask_of(matcher.compute_bitmask(), self.vocabulary.vocabulary_tokens)
+            for token in unpack_bitmask(
+                matcher.compute_bitmask(), self.vocabulary.vocabulary_tokens
+            )
             .nonzero()[0]
             .tolist()
             if token not in self._ends
@@ -296,12 +303,12 @@ class Guide:
             {self.vocabulary.piece(token).decode("utf-8", "replace") for token in allowed},
             key=lambda piece: (-len(piece), piece),
         )
-        shown = ", ".join(_quoted(piece) for piece in pieces[:SHOWN_ALTERNATIVES])
+        shown = ", ".join(_quote(piece) for piece in pieces[:SHOWN_ALTERNATIVES])
         rest = len(pieces) - SHOWN_ALTERNATIVES
         return f"one of {shown}" + (f" or {rest} others" if rest > 0 else "")
 
 
-def _replay(walk: Walk, known: Sequence[int]) -> int:
+def _replay_tokens(walk: ConstrainedText, known: Sequence[int]) -> int:
     """Say known tokens again; return how many forced ones follow them at once.
 
     The runs of forced tokens are those of the first time, wherever the limit cut them.
@@ -311,9 +318,9 @@ def _replay(walk: Walk, known: Sequence[int]) -> int:
     """
     while (done := len(walk.tokens)) < len(known):
         token = known[done]
-        is_choice = not walk.is_complete and not walk.forced()
-        if is_choice and walk.allows(token):
-            (walk.take if walk.admits(token) else walk.break_with)(token)
+        is_choice = not walk.is_complete and not walk.take_forced_tokens()
+        if is_choice and walk.is_allowed(token):
+            (walk.accept if walk.is_admissible(token) else walk.accept_break)(token)
         said = walk.tokens[done : len(known)]
         if not said or said != list(known[done : done + len(said)]):
             raise EngineFault(
@@ -323,7 +330,7 @@ def _replay(walk: Walk, known: Sequence[int]) -> int:
     return len(walk.tokens) - len(known)
 
 
-def _quoted(text: str, *, is_end_shown: bool = False) -> str:
+def _quote(text: str, *, is_end_shown: bool = False) -> str:
     """Return a text in quotation marks, or its beginning or end where it is long."""
     if len(text) <= SHOWN_CHARACTERS:
         return repr(text)

@@ -14,8 +14,8 @@ import numpy as np
 
 from precompiles.language_model import Margin
 from pyevm_agents.errors import EngineFault, GrammarError
-from pyevm_agents.models.decoding.guided import Output
-from pyevm_agents.models.decoding.tokenizer import tokens_of_data
+from pyevm_agents.models.decoding.guided import GuidedOutput
+from pyevm_agents.models.decoding.tokenizer import tokenize_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import llguidance
     from numpy.typing import NDArray
 
-    from pyevm_agents.models.decoding.guided import Evaluator, Guide, GuidedVocabulary
-    from pyevm_agents.models.decoding.tokenizer import SpecialCutter
+    from pyevm_agents.models.decoding.guided import Evaluator, GuidedDecoder, GuidedVocabulary
+    from pyevm_agents.models.decoding.tokenizer import SpecialTokenSplitter
 
 CANDIDATES = 64
 """Tokens that a choice goes through; see `token_walk.MAX_CANDIDATES`."""
@@ -37,21 +37,23 @@ CONTINUATIONS = {bytes([byte]) for byte in range(0x80, 0xC0)}
 
 
 def generate_by_reference(
-    guide: Guide, evaluator: Evaluator, prompt: Sequence[int], grammar: str, max_tokens: int
-) -> Output:
+    guide: GuidedDecoder, evaluator: Evaluator, prompt: Sequence[int], grammar: str, max_tokens: int
+) -> GuidedOutput:
     """Continue a prompt greedily, token by token; the result is that of `Guide.generate`.
 
     Raises:
         GrammarError: the grammar is refused, or admits nothing.
         EngineFault: a logit that may be chosen is not a finite number.
     """
-    text = _Text(guide.vocabulary, guide.cutter, guide.start(grammar))
+    text = _ReferenceText(guide.vocabulary, guide.cutter, guide.compile_grammar(grammar))
     while len(text.tokens) < max_tokens and not text.matcher.is_stopped():
-        text.step(evaluator.evaluate([*prompt, *text.tokens]))
+        text.generate_token(evaluator.evaluate([*prompt, *text.tokens]))
     if text.matcher.is_error():
         raise GrammarError(f"llguidance refuses the grammar: {text.matcher.get_error()}")
-    return Output(
-        text=text.bytes_of(t for t in text.tokens if t not in text.ends).decode("utf-8", "ignore"),
+    return GuidedOutput(
+        text=text.detokenize_bytes(t for t in text.tokens if t not in text.ends).decode(
+            "utf-8", "ignore"
+        ),
         tokens=text.tokens,
         forced_tokens=text.forced_tokens,
         is_complete=text.matcher.is_stopped(),
@@ -61,11 +63,11 @@ def generate_by_reference(
 
 
 @dataclass(slots=True)
-class _Text:
+class _ReferenceText:
     """What was said so far."""
 
     vocabulary: GuidedVocabulary
-    cutter: SpecialCutter
+    cutter: SpecialTokenSplitter
     matcher: llguidance.LLMatcher
     ends: list[int] = field(init=False)
     tokens: list[int] = field(default_factory=list)
@@ -79,15 +81,15 @@ class _Text:
     def __post_init__(self) -> None:
         self.ends = self.vocabulary.end_tokens()
 
-    def step(self, logits: NDArray[np.float32]) -> None:
+    def generate_token(self, logits: NDArray[np.float32]) -> None:
         """Say the next token."""
         scores = logits.astype(np.float64)
-        allowed = allowed_tokens(self.matcher, self.vocabulary.vocabulary_tokens)
+        allowed = list_allowed_tokens(self.matcher, self.vocabulary.vocabulary_tokens)
         if not allowed:
             raise GrammarError("The grammar admits no token of this vocabulary here")
         if not np.isfinite(scores[allowed]).all():
             raise EngineFault("The model computed a logit that is not a finite number")
-        allowed = self.with_one_end(allowed, scores)
+        allowed = self.merge_end_tokens(allowed, scores)
         best = [allowed[i] for i in np.argsort(-scores[allowed], kind="stable")[:CANDIDATES]]
         possible = []
         for token in best:
@@ -97,19 +99,19 @@ class _Text:
                 break
         self.forced_tokens += self.is_forced(allowed, possible)
         ranked = possible or best
-        self.say(ranked[0], ranked[1:2], scores)
+        self.take_token(ranked[0], ranked[1:2], scores)
         if not possible:
             self.start = len(self.tokens)
             self.breaks += 1
 
-    def with_one_end(self, allowed: list[int], scores: NDArray[np.float64]) -> list[int]:
+    def merge_end_tokens(self, allowed: list[int], scores: NDArray[np.float64]) -> list[int]:
         """Let the first end stand for all, with the highest of their logits."""
         if self.ends[0] not in allowed:
             return allowed
         scores[self.ends[0]] = scores[self.ends].max()
         return [token for token in allowed if token not in self.ends[1:]]
 
-    def say(self, token: int, others: list[int], scores: NDArray[np.float64]) -> None:
+    def take_token(self, token: int, others: list[int], scores: NDArray[np.float64]) -> None:
         """Take a token, and note how close it was."""
         for other in others:
             gap = float(scores[token] - scores[other])
@@ -117,8 +119,8 @@ class _Text:
                 self.margin = Margin(
                     gap=gap,
                     token_index=len(self.tokens),
-                    chosen=self.bytes_of([token]).decode("utf-8", "replace"),
-                    other=self.bytes_of([other]).decode("utf-8", "replace"),
+                    chosen=self.detokenize_bytes([token]).decode("utf-8", "replace"),
+                    other=self.detokenize_bytes([other]).decode("utf-8", "replace"),
                 )
         self.matcher.consume_token(token)
         self.tokens.append(token)
@@ -126,24 +128,24 @@ class _Text:
     def is_admissible(self, token: int) -> bool:
         """Whether the rule admits a token that the grammar admits."""
         if token in self.ends:
-            return self.fits(self.tokens, b"") == "whole"
+            return self.match_tokens(self.tokens, b"") == "whole"
         after = self.matcher.deep_copy()
         after.consume_token(token)
         tokens = [*self.tokens, token]
         if after.is_stopped():
-            return self.fits(tokens, b"") == "whole"
+            return self.match_tokens(tokens, b"") == "whole"
         forced = after.compute_ff_bytes()
-        fit = self.fits(tokens, forced)
+        fit = self.match_tokens(tokens, forced)
         if fit == "no" or forced:
             return fit != "no"
-        allowed = allowed_tokens(after, self.vocabulary.vocabulary_tokens)
+        allowed = list_allowed_tokens(after, self.vocabulary.vocabulary_tokens)
         if self.ends[0] in allowed and fit == "whole":
             return True
         if len(allowed) > PROBED_TOKENS + len(self.ends):
             return True
         texts = [each for each in allowed if each not in self.ends]
         return len(texts) > PROBED_TOKENS or any(
-            self.fits([*tokens, each], b"") != "no" for each in texts
+            self.match_tokens([*tokens, each], b"") != "no" for each in texts
         )
 
     def is_forced(self, allowed: list[int], possible: list[int]) -> bool:
@@ -151,37 +153,37 @@ class _Text:
         forced = self.matcher.compute_ff_bytes()
         if not forced or len(possible) != 1:
             return False
-        return all(len(self.bytes_of([token])) <= len(forced) for token in allowed)
+        return all(len(self.detokenize_bytes([token])) <= len(forced) for token in allowed)
 
-    def fits(self, tokens: Sequence[int], forced: bytes) -> str:
+    def match_tokens(self, tokens: Sequence[int], forced: bytes) -> str:
         """Compare the tokens since the last break with the canonical ones of their text."""
         own = list(tokens[self.start :])
-        while own and self.bytes_of(own[:1])[:1] in CONTINUATIONS:
+        while own and self.detokenize_bytes(own[:1])[:1] in CONTINUATIONS:
             own = own[1:]
-        said = self.bytes_of(own)
+        said = self.detokenize_bytes(own)
         text = (said + forced).decode("utf-8", "ignore")
         following_bytes = len(text.encode()) - len(said)
         if following_bytes < 0:
             return "open"
-        canonical = self.canonical(text)
+        canonical = self.get_canonical_tokens(text)
         if canonical == own and not forced:
             return "whole"
         if canonical[: len(own)] == own:
             return "open"
         if following_bytes == 0 and text[-1:].isspace():
-            return "open" if self.canonical(text + "a")[: len(own)] == own else "no"
+            return "open" if self.get_canonical_tokens(text + "a")[: len(own)] == own else "no"
         return "no"
 
-    def canonical(self, text: str) -> list[int]:
+    def get_canonical_tokens(self, text: str) -> list[int]:
         """Return the tokens that a text has as a part of a prompt."""
-        return tokens_of_data(self.vocabulary, self.cutter, text)
+        return tokenize_data(self.vocabulary, self.cutter, text)
 
-    def bytes_of(self, tokens: Iterable[int]) -> bytes:
+    def detokenize_bytes(self, tokens: Iterable[int]) -> bytes:
         """Return the bytes that tokens stand for."""
         return b"".join(map(self.vocabulary.piece, tokens))
 
 
-def allowed_tokens(matcher: llguidance.LLMatcher, vocabulary_tokens: int) -> list[int]:
+def list_allowed_tokens(matcher: llguidance.LLMatcher, vocabulary_tokens: int) -> list[int]:
     """Return the tokens that a grammar admits next, in ascending order."""
     mask = np.frombuffer(matcher.compute_bitmask(), dtype=np.uint8)
     bits = np.unpackbits(mask, bitorder="little")[:vocabulary_tokens]

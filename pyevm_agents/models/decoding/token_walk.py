@@ -31,14 +31,14 @@ import llguidance
 import numpy as np
 
 from pyevm_agents.errors import EngineFault, GrammarError
-from pyevm_agents.models.decoding.canonical_tokens import Fit
+from pyevm_agents.models.decoding.canonical_tokens import CanonicalMatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from pyevm_agents.models.decoding.canonical_tokens import CanonicalText
+    from pyevm_agents.models.decoding.canonical_tokens import CanonicalTokenizer
 
 
 MAX_CANDIDATES = 64
@@ -53,11 +53,11 @@ PROBES = (" the", "1", "0", '"', ".", "a")
 """Texts of tokens that often show at once that a token is no dead end, in free text and numbers."""
 
 
-class Walk:
+class ConstrainedText:
     """A matcher with the tokens that it consumed."""
 
     def __init__(
-        self, matcher: llguidance.LLMatcher, canonical: CanonicalText, ends: Sequence[int]
+        self, matcher: llguidance.LLMatcher, canonical: CanonicalTokenizer, ends: Sequence[int]
     ) -> None:
         """Begin a text; `matcher` has consumed nothing."""
         self.tokens: list[int] = []
@@ -70,53 +70,53 @@ class Walk:
         # is in its canonical tokens as it stands, and whether it would be with a token more.
         self._wholes: list[bool] = []
         self._is_whole_with: dict[int, bool] = {}
-        self._probes = canonical.single_tokens(PROBES)
+        self._probes = canonical.find_single_tokens(PROBES)
 
     @property
     def is_complete(self) -> bool:
         """Whether nothing can follow."""
         return self._matcher.is_stopped()
 
-    def forced(self) -> list[int]:
+    def take_forced_tokens(self) -> list[int]:
         """Consume and return the tokens that follow without a choice."""
         run = self._matcher.compute_ff_tokens()
         if not run:
             return run
         forced = self._matcher.compute_ff_bytes()
-        run = run[: self._canonical.shared(self.tokens, self._start, forced, run)]
+        run = run[: self._canonical.count_shared_tokens(self.tokens, self._start, forced, run)]
         for token in run:
-            self.take(token)
-        if run and not self._goes_on(self._fit()):
+            self.accept(token)
+        if run and not self._can_continue(self._match_canonical()):
             self._matcher.rollback(1)
             self.tokens.pop()
             self._wholes.pop()
             run.pop()
         return run
 
-    def allows(self, token: int) -> bool:
+    def is_allowed(self, token: int) -> bool:
         """Whether the grammar admits a token."""
         return self._matcher.validate_tokens([token]) == 1
 
-    def bitmask(self) -> bytes:
+    def get_bitmask(self) -> bytes:
         """Return all that the grammar admits, a bit for each token."""
         mask = self._matcher.compute_bitmask()
-        require_sound(self._matcher)
+        require_valid(self._matcher)
         return mask
 
-    def admits(self, token: int) -> bool:
+    def is_admissible(self, token: int) -> bool:
         """Whether the rule admits a token that the grammar admits."""
         if token == self._ends[0]:
-            return self._fit() is Fit.WHOLE
+            return self._match_canonical() is CanonicalMatch.WHOLE
         self._consume(token)
         self.tokens.append(token)
-        fit = self._fit()
-        is_admitted = self._goes_on(fit)
+        fit = self._match_canonical()
+        is_admitted = self._can_continue(fit)
         self.tokens.pop()
         self._matcher.rollback(1)
-        self._is_whole_with[token] = fit is Fit.WHOLE
+        self._is_whole_with[token] = fit is CanonicalMatch.WHOLE
         return is_admitted
 
-    def take(self, token: int) -> None:
+    def accept(self, token: int) -> None:
         """Consume a token that the grammar admits."""
         self._consume(token)
         self.tokens.append(token)
@@ -125,69 +125,72 @@ class Walk:
 
     def _consume(self, token: int) -> None:
         if not self._matcher.consume_token(token):
-            raise refused(self._matcher)
+            raise build_grammar_error(self._matcher)
 
-    def break_with(self, token: int) -> None:
+    def accept_break(self, token: int) -> None:
         """Consume a token that the grammar admits and the rule does not."""
-        self.take(token)
+        self.accept(token)
         self._start = len(self.tokens)
         self.breaks += 1
 
-    def _fit(self) -> Fit:
+    def _match_canonical(self) -> CanonicalMatch:
         is_new = len(self._wholes) < len(self.tokens)
-        return self._canonical.fit(
+        return self._canonical.match_tokens(
             self.tokens,
             self._start,
             self._matcher.compute_ff_bytes(),
             is_whole_before=is_new and self._wholes[-1:] == [True],
         )
 
-    def _goes_on(self, fit: Fit) -> bool:
+    def _can_continue(self, fit: CanonicalMatch) -> bool:
         """Whether the text may end here, or an admissible token follows."""
         matcher = self._matcher
-        if fit is Fit.NO:
+        if fit is CanonicalMatch.NO:
             return False
         if matcher.is_stopped():
-            require_sound(matcher)
-            return fit is Fit.WHOLE
-        if matcher.compute_ff_bytes() or (fit is Fit.WHOLE and matcher.is_accepting()):
+            require_valid(matcher)
+            return fit is CanonicalMatch.WHOLE
+        if matcher.compute_ff_bytes() or (fit is CanonicalMatch.WHOLE and matcher.is_accepting()):
             return True
-        return any(self._is_followed_by(token) for token in self._probes) or self._is_alive()
+        return (
+            any(self._is_followed_by(token) for token in self._probes) or self._has_continuation()
+        )
 
     def _is_followed_by(self, token: int) -> bool:
         """Whether a token is admitted and canonical next; most often the text parts before it."""
-        return self.allows(token) and (
-            self._canonical.follows_freely(self.tokens[-1], token) or self._fits_with(token)
+        return self.is_allowed(token) and (
+            self._canonical.is_word_boundary(self.tokens[-1], token)
+            or self._is_canonical_with(token)
         )
 
-    def _is_alive(self) -> bool:
+    def _has_continuation(self) -> bool:
         """Look at everything that is admitted, where that is little."""
-        mask = mask_of(self.bitmask(), len(self._canonical.pieces))
+        mask = unpack_bitmask(self.get_bitmask(), len(self._canonical.pieces))
         mask[self._ends] = False
         allowed = mask.nonzero()[0]
         if len(allowed) > MAX_PROBED_TOKENS:
             return True
-        return any(self._fits_with(token) for token in allowed.tolist())
+        return any(self._is_canonical_with(token) for token in allowed.tolist())
 
-    def _fits_with(self, token: int) -> bool:
+    def _is_canonical_with(self, token: int) -> bool:
         self.tokens.append(token)
         try:
-            return self._canonical.fit(self.tokens, self._start) is not Fit.NO
+            return self._canonical.match_tokens(self.tokens, self._start) is not CanonicalMatch.NO
         finally:
             self.tokens.pop()
 
 
-def require_sound(matcher: llguidance.LLMatcher) -> None:
+def require_valid(matcher: llguidance.LLMatcher) -> None:
     """Refuse a grammar that llguidance has given up.
 
     Raises:
         GrammarError: repeats its reason.
     """
     if matcher.is_error():
-        raise refused(matcher)
+        raise build_grammar_error(matcher)
 
 
-def refused(matcher: llguidance.LLMatcher) -> GrammarError:
+def build_grammar_error(matcher: llguidance.LLMatcher) -> GrammarError:
     """Return the error of a grammar that llguidance refuses or gave up."""
     return GrammarError(
         f"llguidance {llguidance.__version__} refuses the grammar: {matcher.get_error()}"
@@ -200,7 +203,7 @@ some ten of them, and in free text the first one is nearly always admitted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class TokenCandidate:
     """A token that may come next, and its logit."""
 
     token: int
@@ -210,7 +213,7 @@ class Candidate:
     """Whether the grammar is known to admit it; else it is to be asked."""
 
 
-class Ranking:
+class TokenRanking:
     """The tokens of a vocabulary in the order of their logits; ties go to the lowest token.
 
     All end-of-generation tokens are one candidate, since they say the same: the vocabulary's own
@@ -222,9 +225,9 @@ class Ranking:
         self._scores = np.empty(vocabulary_tokens, dtype=np.float32)
         self._ends = np.array(ends, dtype=np.intp)
 
-    def candidates(
+    def iter_candidates(
         self, logits: NDArray[np.float32], bitmask: Callable[[], bytes]
-    ) -> Iterator[Candidate]:
+    ) -> Iterator[TokenCandidate]:
         """Go through all tokens that the grammar admits, and a few others, highest logit first.
 
         Input:
@@ -239,27 +242,27 @@ class Ranking:
         with np.errstate(over="ignore", invalid="ignore"):
             is_sound = math.isfinite(scores.sum())  # One that is not makes the sum none either.
         if not is_sound:
-            require_finite(logits, mask_of(bitmask(), len(scores)))
+            require_finite(logits, unpack_bitmask(bitmask(), len(scores)))
             unmasked_tokens = 0
-        self._unite_ends()
+        self._merge_end_tokens()
         for tried in itertools.count():
             if tried == unmasked_tokens:
-                np.copyto(scores, -np.inf, where=~mask_of(bitmask(), len(scores)))
+                np.copyto(scores, -np.inf, where=~unpack_bitmask(bitmask(), len(scores)))
             token = int(scores.argmax())
             logit = float(scores[token])
             if logit == -math.inf:
                 return
-            yield Candidate(token, logit, tried >= unmasked_tokens)
+            yield TokenCandidate(token, logit, tried >= unmasked_tokens)
             scores[token] = -np.inf
 
-    def _unite_ends(self) -> None:
+    def _merge_end_tokens(self) -> None:
         scores = self._scores
         best = np.fmax.reduce(scores[self._ends])  # A number, where there is one.
         scores[self._ends] = -np.inf
         scores[self._ends[0]] = -np.inf if math.isnan(best) else best
 
 
-def mask_of(bitmask: bytes, vocabulary_tokens: int) -> NDArray[np.bool_]:
+def unpack_bitmask(bitmask: bytes, vocabulary_tokens: int) -> NDArray[np.bool_]:
     """Return for each token whether its bit is set."""
     bits = np.frombuffer(bitmask, dtype=np.uint8)
     return np.unpackbits(bits, count=vocabulary_tokens, bitorder="little").view(np.bool_)

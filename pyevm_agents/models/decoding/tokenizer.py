@@ -33,7 +33,7 @@ PLAIN_OR_UNKNOWN = frozenset({TokenKind.PLAIN, TokenKind.UNKNOWN})
 class VocabularySource(Protocol):
     """A vocabulary as llama.cpp reads it from a GGUF file."""
 
-    def tokens_of(self, text: str, *, parse_special: bool) -> list[int]:
+    def tokenize(self, text: str, *, parse_special: bool) -> list[int]:
         """Return the tokens of a text by itself."""
 
     def piece(self, token: int) -> bytes:
@@ -44,7 +44,7 @@ class VocabularySource(Protocol):
 
 
 @dataclass(slots=True)
-class SpecialCutter:
+class SpecialTokenSplitter:
     """Cuts text inside of every occurrence of a spelling, overlapping ones included."""
 
     spellings: Iterable[str]
@@ -59,12 +59,12 @@ class SpecialCutter:
                 group.append(spelling)
         self._by_first = {first: tuple(group) for first, group in by_first.items()}
 
-    def cut(self, text: str) -> list[str]:
+    def split(self, text: str) -> list[str]:
         """Return the pieces of a text: none contains a spelling, together they are the text."""
         positions = sorted(
             position + 1
             for first, group in self._by_first.items()
-            for position in _occurrences(text, first)
+            for position in _find_occurrences(text, first)
             if text.startswith(group, position)
         )
         starts = [0, *positions]
@@ -72,14 +72,14 @@ class SpecialCutter:
         return [text[start:end] for start, end in zip(starts, ends, strict=True) if start < end]
 
 
-def _occurrences(text: str, character: str) -> Iterable[int]:
+def _find_occurrences(text: str, character: str) -> Iterable[int]:
     position = text.find(character)
     while position >= 0:
         yield position
         position = text.find(character, position + 1)
 
 
-def tokens_of_data(source: VocabularySource, cutter: SpecialCutter, text: str) -> list[int]:
+def tokenize_data(source: VocabularySource, cutter: SpecialTokenSplitter, text: str) -> list[int]:
     """Return the tokens of data: plain ones, and unknown ones for what the vocabulary lacks.
 
     A character that only a user-defined token stands for is that token: it can't be cut further.
@@ -91,16 +91,16 @@ def tokens_of_data(source: VocabularySource, cutter: SpecialCutter, text: str) -
     """
     tokens: list[int] = []
     known: dict[str, list[int]] = {}
-    for piece in cutter.cut(text):
+    for piece in cutter.split(text):
         if piece not in known:
-            known[piece] = _tokens_of_piece(source, piece)
+            known[piece] = _tokenize_piece(source, piece)
         tokens += known[piece]
     return tokens
 
 
-def _tokens_of_piece(source: VocabularySource, piece: str) -> list[int]:
+def _tokenize_piece(source: VocabularySource, piece: str) -> list[int]:
     """Return the tokens of data in which nothing spells an entry that is not plain."""
-    found = source.tokens_of(piece, parse_special=False)
+    found = source.tokenize(piece, parse_special=False)
     # Each kind is asked for once: a text of 64 KiB may be 400,000 tokens, most of them alike.
     odd = {token for token in set(found) if source.kind(token) not in PLAIN_OR_UNKNOWN}
     if not odd:
@@ -109,15 +109,15 @@ def _tokens_of_piece(source: VocabularySource, piece: str) -> list[int]:
     for token in found:
         if token in odd:
             text = source.piece(token).decode("utf-8", "replace")
-            tokens += _tokens_by_character(source, text)
+            tokens += _tokenize_characters(source, text)
         else:
             tokens.append(token)
     return tokens
 
 
-def _tokens_by_character(source: VocabularySource, text: str) -> list[int]:
+def _tokenize_characters(source: VocabularySource, text: str) -> list[int]:
     tokens = [
-        token for character in text for token in source.tokens_of(character, parse_special=False)
+        token for character in text for token in source.tokenize(character, parse_special=False)
     ]
     if any(source.kind(token) is TokenKind.CONTROL for token in tokens):
         raise EngineFault(
@@ -127,9 +127,9 @@ def _tokens_by_character(source: VocabularySource, text: str) -> list[int]:
     return tokens
 
 
-def tokens_of_segments(
+def tokenize_segments(
     source: VocabularySource,
-    cutter: SpecialCutter,
+    cutter: SpecialTokenSplitter,
     segments: list[tuple[str, bool]],
     first_token: int | None,
 ) -> list[int]:
@@ -142,9 +142,9 @@ def tokens_of_segments(
     tokens: list[int] = []
     for text, is_template in segments:
         tokens += (
-            source.tokens_of(text, parse_special=True)
+            source.tokenize(text, parse_special=True)
             if is_template
-            else tokens_of_data(source, cutter, text)
+            else tokenize_data(source, cutter, text)
         )
     if first_token is not None and tokens[:1] != [first_token]:
         tokens.insert(0, first_token)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from pyevm_agents.models.fakes.parsed_request import Admitted, admitted, asked
+from pyevm_agents.models.fakes.parsed_request import AllowedSteps, parse_grammar, parse_prompt
 from pyevm_agents.models.fakes.script_steps import Step, answer
 from pyevm_agents.models.fakes.scripted import ScriptedModel
 
@@ -25,27 +25,27 @@ if TYPE_CHECKING:
 
 _NUMBER = re.compile(r"(?<![\w.,])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?![\w]|[.,]\d)", re.ASCII)
 
-USED_UP = "Done"
+CLOSING_ANSWER = "Done"
 
 MAX_NUMBER = 2**256
 """What is larger in a prompt is no number that a tool takes."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Situation:
+class DecisionContext:
     """What a model is asked, and all that it may say."""
 
     request: GenerationRequest
 
     @cached_property
-    def admitted(self) -> Admitted:
+    def allowed_steps(self) -> AllowedSteps:
         """The tools that may be used, and whether the run may end here."""
-        return admitted(self.request.grammar)
+        return parse_grammar(self.request.grammar)
 
     @property
     def step(self) -> int:
         """Which step of the run this is, from 1."""
-        return asked(self.request).step
+        return parse_prompt(self.request).step
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ class Situation:
         return tuple(one.text for one in self.request.segments if not one.is_template)
 
 
-Decide: TypeAlias = Callable[[Situation], Step]
+StepDecider: TypeAlias = Callable[[DecisionContext], Step]
 """Chooses a step."""
 
 
@@ -79,22 +79,22 @@ class AdversarialModel:
     then the transaction) is no new decision.
     """
 
-    def __init__(self, decide: Decide, *, vocabulary: GgufModel) -> None:
+    def __init__(self, decide: StepDecider, *, vocabulary: GgufModel) -> None:
         """Take who decides, and whose tokens are counted; the vocabulary stays the caller's."""
         self.interruption: BaseException | None = None
         """What was raised where a step was to be decided or said; nothing was said since. It may
         get lost between the chain and a test, which can raise it again."""
 
         self._decide = decide
-        self._model = ScriptedModel(self._step, vocabulary=vocabulary)
-        self._said: dict[tuple[tuple[int, ...], str], Step] = {}
-        self._places: set[tuple[tuple[Segment, ...], int]] = set()
+        self._model = ScriptedModel(self._decide_step, vocabulary=vocabulary)
+        self._decided_steps: dict[tuple[tuple[int, ...], str], Step] = {}
+        self._run_positions: set[tuple[tuple[Segment, ...], int]] = set()
         self._lock = threading.Lock()
 
     @property
     def steps(self) -> tuple[Step, ...]:
         """What was decided so far, in order."""
-        return tuple(self._said.values())
+        return tuple(self._decided_steps.values())
 
     @property
     def is_list(self) -> bool:
@@ -103,7 +103,7 @@ class AdversarialModel:
         It would not where an agent was asked the same twice, was told something else by its tools,
         and went on otherwise.
         """
-        return len(self._places) == len(self._said)
+        return len(self._run_positions) == len(self._decided_steps)
 
     @property
     def profile_facts(self) -> ProfileFacts:
@@ -130,16 +130,16 @@ class AdversarialModel:
                 self.interruption = interruption
                 raise
 
-    def _step(self, request: GenerationRequest) -> Step:
+    def _decide_step(self, request: GenerationRequest) -> Step:
         key = request.prompt_tokens, request.grammar
-        if key not in self._said:
-            self._said[key] = self._decide(Situation(request=request))
-            prompt = asked(request)
-            self._places.add((prompt.opening, prompt.step))
-        return self._said[key]
+        if key not in self._decided_steps:
+            self._decided_steps[key] = self._decide(DecisionContext(request=request))
+            prompt = parse_prompt(request)
+            self._run_positions.add((prompt.opening, prompt.step))
+        return self._decided_steps[key]
 
 
-def following(*steps: Step) -> Decide:
+def decide_from_list(*steps: Step) -> StepDecider:
     """Decide for these steps, in order; where they are used up, for the final answer."""
     left = [*steps]
-    return lambda _: left.pop(0) if left else answer(USED_UP)
+    return lambda _: left.pop(0) if left else answer(CLOSING_ANSWER)

@@ -49,7 +49,7 @@ KEPT_GRAMMARS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AdmittedParameter:
+class AllowedParameter:
     """A parameter of a tool."""
 
     name: str
@@ -57,18 +57,18 @@ class AdmittedParameter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AdmittedTool:
+class AllowedTool:
     """A tool that may be used, with its parameters in the order in which they are said."""
 
     name: str
-    parameters: tuple[AdmittedParameter, ...]
+    parameters: tuple[AllowedParameter, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Admitted:
+class AllowedSteps:
     """All that a model may say in one step, but for the words of its thought and texts."""
 
-    tools: tuple[AdmittedTool, ...]
+    tools: tuple[AllowedTool, ...]
     """The tools that may be used; not those with an address where the prompt names none."""
 
     handles: tuple[str, ...]
@@ -78,14 +78,14 @@ class Admitted:
     may_answer: bool
     """Whether the run may end here."""
 
-    def tool(self, name: str) -> AdmittedTool | None:
+    def find_tool(self, name: str) -> AllowedTool | None:
         """Return the tool with a name; None where it may not be used."""
         return next((tool for tool in self.tools if tool.name == name), None)
 
 
 @lru_cache(maxsize=KEPT_GRAMMARS)
-def admitted(grammar: str) -> Admitted:
-    """Read a grammar of `precompiles.grammar.agent_grammar`.
+def parse_grammar(grammar: str) -> AllowedSteps:
+    """Read a grammar of `precompiles.grammar.build_grammar`.
 
     Raises:
         ConfigError: the grammar is another one.
@@ -93,8 +93,8 @@ def admitted(grammar: str) -> Admitted:
     rules = dict(line.split(": ", 1) for line in grammar.split("\n") if ": " in line)
     try:
         used = _TOOL_RULE.findall(rules.get("use", ""))
-        return Admitted(
-            tools=tuple(_tool(rules[name]) for name in used),
+        return AllowedSteps(
+            tools=tuple(_parse_tool(rules[name]) for name in used),
             handles=tuple(
                 json.loads(json.loads(literal))
                 for literal in _LITERAL.findall(rules.get("address", ""))
@@ -103,42 +103,42 @@ def admitted(grammar: str) -> Admitted:
         )
     except (KeyError, ValueError) as error:
         raise ConfigError(
-            f"The grammar {grammar[:200]!r} is not one of `precompiles.grammar.agent_grammar`; "
+            f"The grammar {grammar[:200]!r} is not one of `precompiles.grammar.build_grammar`; "
             "pass that of an executor's request"
         ) from error
 
 
-def admitted_or_none(grammar: str) -> Admitted | None:
+def try_parse_grammar(grammar: str) -> AllowedSteps | None:
     """Return the same; None of another grammar."""
     try:
-        return admitted(grammar)
+        return parse_grammar(grammar)
     except ConfigError:
         return None
 
 
-def _tool(rule: str) -> AdmittedTool:
+def _parse_tool(rule: str) -> AllowedTool:
     r"""Read `"name\nAction Input: {\"first\": " UINT ", \"second\": " … "}"`."""
-    opening, position = _literal(rule, 0)
+    opening, position = _parse_literal(rule, 0)
     name, _, literal = opening.partition(_AFTER_NAME)
-    parameters: list[AdmittedParameter] = []
+    parameters: list[AllowedParameter] = []
     while position < len(rule):
         value = _VALUE.match(rule, position)
         if value is None:
             raise ValueError(f"no value at {position} of {rule!r}")
         spoken = literal.removeprefix(", ").removesuffix(": ")
-        parameters.append(AdmittedParameter(name=json.loads(spoken), param_type=_type(value)))
-        literal, position = _literal(rule, value.end())
-    return AdmittedTool(name=name, parameters=tuple(parameters))
+        parameters.append(AllowedParameter(name=json.loads(spoken), param_type=_parse_type(value)))
+        literal, position = _parse_literal(rule, value.end())
+    return AllowedTool(name=name, parameters=tuple(parameters))
 
 
-def _literal(rule: str, position: int) -> tuple[str, int]:
+def _parse_literal(rule: str, position: int) -> tuple[str, int]:
     found = _LITERAL.match(rule, position)
     if found is None:
         raise ValueError(f"no literal at {position} of {rule!r}")
     return str(json.loads(found[0])), found.end()
 
 
-def _type(value: re.Match[str]) -> ParamType:
+def _parse_type(value: re.Match[str]) -> ParamType:
     if value["item"]:
         return _ITEM_TYPES[value["item"]]
     if value["list"]:
@@ -154,7 +154,7 @@ OBSERVATION = "\nObservation: "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ParsedPrompt:
     """A prompt, in parts."""
 
     opening: tuple[Segment, ...]
@@ -175,7 +175,7 @@ class Asked:
     @property
     def text(self) -> str:
         """The whole prompt."""
-        return text_of((*self.opening, *self.history))
+        return join_segments((*self.opening, *self.history))
 
     @property
     def observation(self) -> str | None:
@@ -185,36 +185,36 @@ class Asked:
         told = self.history[-1].text.removeprefix(OBSERVATION)
         return told.removesuffix(f"\n{TURN}")
 
-    def history_up_to(self, step: int) -> str:
+    def render_history_before(self, step: int) -> str:
         """Return what was said and observed before a step of the same run, from 1."""
-        return text_of(self.history[: 2 * (step - 1)])
+        return join_segments(self.history[: 2 * (step - 1)])
 
-    def up_to(self, step: int) -> str:
+    def render_prompt_at(self, step: int) -> str:
         """Return the prompt as it was in a step of the same run, from 1."""
-        return text_of(self.opening) + self.history_up_to(step)
+        return join_segments(self.opening) + self.render_history_before(step)
 
 
-def asked(request: GenerationRequest) -> Asked:
+def parse_prompt(request: GenerationRequest) -> ParsedPrompt:
     """Take a request's prompt apart."""
     segments = request.segments
-    turns = [index for index, one in enumerate(segments) if _is(one, TURN)]
+    turns = [index for index, one in enumerate(segments) if _is_data(one, TURN)]
     end = turns[0] + 1 if turns else len(segments)
     questions = [
         one.text.removeprefix(QUESTION)
         for one in segments[:end]
         if not one.is_template and one.text.startswith(QUESTION)
     ]
-    return Asked(
+    return ParsedPrompt(
         opening=segments[:end],
         question=questions[-1] if questions else "",
         history=segments[end:],
     )
 
 
-def text_of(segments: tuple[Segment, ...]) -> str:
+def join_segments(segments: tuple[Segment, ...]) -> str:
     """Return the text of a prompt, the chat template's own literals included."""
     return "".join(segment.text for segment in segments)
 
 
-def _is(segment: Segment, text: str) -> bool:
+def _is_data(segment: Segment, text: str) -> bool:
     return not segment.is_template and segment.text == text

@@ -13,14 +13,14 @@ import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from precompiles.language_model import Described, Generation, Segment
+from precompiles.language_model import Generation, HasProfile, Segment
 from pyevm_agents.errors import ConfigError, RecordError
-from pyevm_agents.models.truncation import begins, cut
+from pyevm_agents.models.truncation import is_prefix, truncate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from precompiles.language_model import Facts, GenerationRequest, LanguageModel
+    from precompiles.language_model import GenerationRequest, LanguageModel, ModelIdentity
 
 SHOWN_CHARACTERS = 60
 """Characters of a prompt's end that an error message quotes."""
@@ -67,9 +67,9 @@ class RecordingModel:
         self._log: list[Exchange] = [] if log is None else log
 
     @property
-    def profile_facts(self) -> Facts | None:
+    def profile_facts(self) -> ModelIdentity | None:
         """The facts of the model itself, where it has any."""
-        return self.model.profile_facts if isinstance(self.model, Described) else None
+        return self.model.profile_facts if isinstance(self.model, HasProfile) else None
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
@@ -79,7 +79,7 @@ class RecordingModel:
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
         """Return the tokens of a prompt, and keep them."""
         tokens = self.model.tokenize(segments)
-        self._keep(Exchange(model=self._name, segments=segments, prompt_tokens=tokens))
+        self._append_exchange(Exchange(model=self._name, segments=segments, prompt_tokens=tokens))
         return tokens
 
     def generate(self, request: GenerationRequest) -> Generation:
@@ -94,15 +94,19 @@ class RecordingModel:
             grammar=request.grammar,
             max_tokens=request.max_tokens,
         )
-        self._keep(asked)
+        self._append_exchange(asked)
         generation = self.model.generate(request)
-        self._keep(replace(asked, generation=generation))
+        self._append_exchange(replace(asked, generation=generation))
         return generation
 
-    def _keep(self, exchange: Exchange) -> None:
+    def _append_exchange(self, exchange: Exchange) -> None:
         if not self.is_recording:
             return
-        if exchange.grammar is not None and self._log and _goes_before(self._log[-1], exchange):
+        if (
+            exchange.grammar is not None
+            and self._log
+            and _is_earlier_stage(self._log[-1], exchange)
+        ):
             self._log.pop()
         self._log.append(exchange)
 
@@ -117,7 +121,7 @@ class RecordedModel:
         self,
         exchanges: Iterable[Exchange],
         *,
-        facts: Facts | None = None,
+        facts: ModelIdentity | None = None,
         beyond: LanguageModel | None = None,
     ) -> None:
         """Take a record.
@@ -131,23 +135,23 @@ class RecordedModel:
             ConfigError: two exchanges contradict each other.
         """
         self._facts = facts
-        self._beyond = beyond
+        self._fallback = beyond
         self._tokens: dict[tuple[Segment, ...], tuple[int, ...]] = {}
-        self._said: dict[bytes, Exchange] = {}
+        self._exchanges_by_key: dict[bytes, Exchange] = {}
         for exchange in exchanges:
-            self._learn(exchange)
+            self._add_exchange(exchange)
 
     @property
-    def profile_facts(self) -> Facts | None:
+    def profile_facts(self) -> ModelIdentity | None:
         """The facts of the model that answers what is not recorded, else those given."""
-        if self._beyond is None:
+        if self._fallback is None:
             return self._facts
-        return self._beyond.profile_facts if isinstance(self._beyond, Described) else None
+        return self._fallback.profile_facts if isinstance(self._fallback, HasProfile) else None
 
     @property
-    def beyond(self) -> LanguageModel | None:
+    def fallback(self) -> LanguageModel | None:
         """What answers what is not recorded."""
-        return self._beyond
+        return self._fallback
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
         """Return the recorded tokens of a prompt.
@@ -158,10 +162,11 @@ class RecordedModel:
         tokens = self._tokens.get(segments)
         if tokens is not None:
             return tokens
-        if self._beyond is not None:
-            return self._beyond.tokenize(segments)
+        if self._fallback is not None:
+            return self._fallback.tokenize(segments)
         raise RecordError(
-            f"the record has no tokens for the prompt that ends in {_end(segments)}; it holds "
+            f"the record has no tokens for the prompt that ends in {_quote_end(segments)}; "
+            "it holds "
             f"{len(self._tokens)} prompts. Give a model to answer what is not recorded",
             segments,
         )
@@ -175,17 +180,17 @@ class RecordedModel:
         Raises:
             RecordError: the record has none, or only one that a lower limit cut.
         """
-        key = _key(request.prompt_tokens, request.grammar)
-        exchange = self._said.get(key)
+        key = _compute_key(request.prompt_tokens, request.grammar)
+        exchange = self._exchanges_by_key.get(key)
         generation = None if exchange is None else exchange.generation
         limit = 0 if exchange is None else exchange.max_tokens or 0
         if generation is not None and (generation.is_complete or request.max_tokens <= limit):
-            return cut(generation, request.max_tokens)
-        if self._beyond is not None:
-            return self._beyond.generate(request)
+            return truncate(generation, request.max_tokens)
+        if self._fallback is not None:
+            return self._fallback.generate(request)
         asked = (
-            f"prompt {_prompt_digest(request.prompt_tokens)} of {len(request.prompt_tokens)} "
-            f"tokens, which ends in {_end(request.segments)}"
+            f"prompt {_digest_prompt(request.prompt_tokens)} of {len(request.prompt_tokens)} "
+            f"tokens, which ends in {_quote_end(request.segments)}"
         )
         if generation is not None:
             raise RecordError(
@@ -194,39 +199,40 @@ class RecordedModel:
             )
         raise RecordError(
             f"the record has no generation for {asked}, under this grammar; it holds "
-            f"{len(self._said)}. Give a model to answer what is not recorded"
+            f"{len(self._exchanges_by_key)}. Give a model to answer what is not recorded"
         )
 
-    def _learn(self, exchange: Exchange) -> None:
+    def _add_exchange(self, exchange: Exchange) -> None:
         known_tokens = self._tokens.setdefault(exchange.segments, exchange.prompt_tokens)
         if known_tokens != exchange.prompt_tokens:
             raise ConfigError(
-                f"two records of the prompt that ends in {_end(exchange.segments)} have different "
+                f"two records of the prompt that ends in {_quote_end(exchange.segments)} have "
+                "different "
                 "tokens; record again"
             )
         if exchange.generation is None or exchange.grammar is None:
             return
-        key = _key(exchange.prompt_tokens, exchange.grammar)
-        known = self._said.setdefault(key, exchange)
+        key = _compute_key(exchange.prompt_tokens, exchange.grammar)
+        known = self._exchanges_by_key.setdefault(key, exchange)
         if known is exchange or known.generation is None:
             return
         shorter, longer = sorted(
             (known, exchange), key=lambda one: (_is_complete(one), one.max_tokens or 0)
         )
         said = shorter.generation, longer.generation
-        if said[0] is not None and said[1] is not None and not begins(said[0], said[1]):
+        if said[0] is not None and said[1] is not None and not is_prefix(said[0], said[1]):
             raise ConfigError(
-                f"two records of prompt {_prompt_digest(exchange.prompt_tokens)}, which ends in "
-                f"{_end(exchange.segments)}, have different generations; record again"
+                f"two records of prompt {_digest_prompt(exchange.prompt_tokens)}, which ends in "
+                f"{_quote_end(exchange.segments)}, have different generations; record again"
             )
-        self._said[key] = longer
+        self._exchanges_by_key[key] = longer
 
 
 def _is_complete(exchange: Exchange) -> bool:
     return exchange.generation is not None and exchange.generation.is_complete
 
 
-def _goes_before(asked: Exchange, said: Exchange) -> bool:
+def _is_earlier_stage(asked: Exchange, said: Exchange) -> bool:
     """Return whether an exchange without words is an earlier stage of another one."""
     return asked.generation is None and (asked.model, asked.segments, asked.prompt_tokens) == (
         said.model,
@@ -235,17 +241,17 @@ def _goes_before(asked: Exchange, said: Exchange) -> bool:
     )
 
 
-def _bytes_of(tokens: tuple[int, ...]) -> bytes:
+def _pack_tokens(tokens: tuple[int, ...]) -> bytes:
     return b"".join(token.to_bytes(4, "big") for token in tokens)
 
 
-def _key(tokens: tuple[int, ...], grammar: str) -> bytes:
-    return hashlib.sha256(hashlib.sha256(_bytes_of(tokens)).digest() + grammar.encode()).digest()
+def _compute_key(tokens: tuple[int, ...], grammar: str) -> bytes:
+    return hashlib.sha256(hashlib.sha256(_pack_tokens(tokens)).digest() + grammar.encode()).digest()
 
 
-def _prompt_digest(tokens: tuple[int, ...]) -> str:
-    return hashlib.sha256(_bytes_of(tokens)).hexdigest()[:16]
+def _digest_prompt(tokens: tuple[int, ...]) -> str:
+    return hashlib.sha256(_pack_tokens(tokens)).hexdigest()[:16]
 
 
-def _end(segments: tuple[Segment, ...]) -> str:
+def _quote_end(segments: tuple[Segment, ...]) -> str:
     return repr("".join(segment.text for segment in segments)[-SHOWN_CHARACTERS:])

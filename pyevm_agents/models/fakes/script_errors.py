@@ -12,14 +12,19 @@ from typing import TYPE_CHECKING
 from precompiles.abi import ParamType
 from precompiles.escaping import ADDRESS, CONTROL_CLASS
 from precompiles.spec import MAX_ARRAY_ITEMS, MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
-from pyevm_agents.models.fakes.parsed_request import admitted_or_none, asked
-from pyevm_agents.models.fakes.script_steps import AnswerStep, RepeatedStep, ToolStep, with_handles
+from pyevm_agents.models.fakes.parsed_request import parse_prompt, try_parse_grammar
+from pyevm_agents.models.fakes.script_steps import (
+    AnswerStep,
+    RepeatedStep,
+    ToolStep,
+    replace_addresses,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from precompiles.language_model import GenerationRequest
-    from pyevm_agents.models.fakes.parsed_request import Admitted, AdmittedTool
+    from pyevm_agents.models.fakes.parsed_request import AllowedSteps, AllowedTool
     from pyevm_agents.models.fakes.script_steps import Argument, Step
 
     Handles = tuple[tuple[str, str], ...]
@@ -37,20 +42,24 @@ _RANGES = {
 }
 
 
-def reasons(step: Step, request: GenerationRequest) -> tuple[str, ...]:
+def find_step_errors(step: Step, request: GenerationRequest) -> tuple[str, ...]:
     """Return what is wrong with a step, a clause each; nothing where it is not known."""
     if isinstance(step, RepeatedStep):
-        return reasons(step.step, request)
+        return find_step_errors(step.step, request)
     match step:
         case ToolStep():
             return (
-                *_free("the thought", step.thought, MAX_THOUGHT_CHARACTERS, request.handles),
-                *_tool_reasons(step, request),
+                *_find_free_text_errors(
+                    "the thought", step.thought, MAX_THOUGHT_CHARACTERS, request.handles
+                ),
+                *_find_tool_errors(step, request),
             )
         case AnswerStep():
             return (
-                *_free("the thought", step.thought, MAX_THOUGHT_CHARACTERS, request.handles),
-                *_free(
+                *_find_free_text_errors(
+                    "the thought", step.thought, MAX_THOUGHT_CHARACTERS, request.handles
+                ),
+                *_find_free_text_errors(
                     "the answer",
                     step.answer.removesuffix("\n"),
                     MAX_TEXT_CHARACTERS,
@@ -60,68 +69,68 @@ def reasons(step: Step, request: GenerationRequest) -> tuple[str, ...]:
     return ()
 
 
-def offer(request: GenerationRequest) -> str:
+def describe_allowed_steps(request: GenerationRequest) -> str:
     """Return what a model may say to a prompt, in lines; empty where the grammar is not ours."""
-    known = admitted_or_none(request.grammar)
+    known = try_parse_grammar(request.grammar)
     if known is None:
         return ""
     lines = ["It could have said:"]
-    lines += _bounded([f"  {signature(tool)}" for tool in known.tools])
+    lines += _limit_lines([f"  {format_signature(tool)}" for tool in known.tools])
     lines.append("  or a final answer" if known.tools else "  a final answer")
     if request.handles:
         lines.append("with these addresses, which the prompt names:")
-        lines += _bounded([f"  {handle} = {address}" for handle, address in request.handles])
+        lines += _limit_lines([f"  {handle} = {address}" for handle, address in request.handles])
     else:
         lines.append("and no address: the prompt names none")
     return "\n".join(lines)
 
 
-def signature(tool: AdmittedTool) -> str:
+def format_signature(tool: AllowedTool) -> str:
     """Return a tool with its parameters, such as `DeployTool(asset: address)`."""
     parameters = ", ".join(f"{one.name}: {one.param_type.words}" for one in tool.parameters)
     return f"{tool.name}({parameters})"
 
 
-def _bounded(lines: list[str]) -> list[str]:
+def _limit_lines(lines: list[str]) -> list[str]:
     left_out = len(lines) - SHOWN_LINES
     return lines if left_out <= 0 else [*lines[:SHOWN_LINES], f"  and {left_out} more"]
 
 
-def _tool_reasons(step: ToolStep, request: GenerationRequest) -> Iterator[str]:
-    known = admitted_or_none(request.grammar)
+def _find_tool_errors(step: ToolStep, request: GenerationRequest) -> Iterator[str]:
+    known = try_parse_grammar(request.grammar)
     if known is None:
         return
-    tool = known.tool(step.tool)
+    tool = known.find_tool(step.tool)
     if tool is None:
-        yield _no_tool(step.tool, known, request)
+        yield _describe_unknown_tool(step.tool, known, request)
         return
     types = {one.name: one.param_type for one in tool.parameters}
     for name in step.arguments:
         if name not in types:
-            yield f"{step.tool} has no parameter {name!r}{_meant(name, types)}"
+            yield f"{step.tool} has no parameter {name!r}{_suggest_name(name, types)}"
     for name, param_type in types.items():
         if name not in step.arguments:
             yield f"the argument {name!r} is missing: {param_type.words}"
         else:
-            yield from _value_reasons(name, param_type, step.arguments[name], request.handles)
+            yield from _find_value_errors(name, param_type, step.arguments[name], request.handles)
 
 
-def _no_tool(name: str, known: Admitted, request: GenerationRequest) -> str:
-    if f"\n- {name}: " in asked(request).text:
+def _describe_unknown_tool(name: str, known: AllowedSteps, request: GenerationRequest) -> str:
+    if f"\n- {name}: " in parse_prompt(request).text:
         return f"{name} takes an address, and the prompt names none"
-    return f"there is no tool {name!r}{_meant(name, {one.name: one for one in known.tools})}"
+    return f"there is no tool {name!r}{_suggest_name(name, {one.name: one for one in known.tools})}"
 
 
-def _meant(name: str, names: Mapping[str, object]) -> str:
+def _suggest_name(name: str, names: Mapping[str, object]) -> str:
     close = get_close_matches(name, names, n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def _value_reasons(
+def _find_value_errors(
     name: str, param_type: ParamType, value: Argument, handles: Handles
 ) -> Iterator[str]:
     if param_type < ParamType.STRING_ARRAY:
-        yield from _item_reasons(name, param_type, value, handles)
+        yield from _find_item_errors(name, param_type, value, handles)
     elif not isinstance(value, (list, tuple)):
         yield f"{name}={value!r} is no {param_type.words}"
     else:
@@ -129,10 +138,10 @@ def _value_reasons(
             yield f"{name} has {len(value)} items, at most {MAX_ARRAY_ITEMS}"
         item_type = ParamType(param_type - ParamType.STRING_ARRAY)
         for index, item in enumerate(value):
-            yield from _item_reasons(f"{name}[{index}]", item_type, item, handles)
+            yield from _find_item_errors(f"{name}[{index}]", item_type, item, handles)
 
 
-def _item_reasons(
+def _find_item_errors(
     name: str, param_type: ParamType, value: object, handles: Handles
 ) -> Iterator[str]:
     is_right = {
@@ -143,18 +152,20 @@ def _item_reasons(
     if not is_right:
         yield f"{name}={value!r} is no {param_type.words}"
     elif isinstance(value, str) and param_type is ParamType.ADDRESS:
-        yield from _address_reasons(name, value, handles)
+        yield from _find_address_errors(name, value, handles)
     elif isinstance(value, str):
         text = value.translate(_JSON_ESCAPES)
-        yield from _text_reasons(name, text, MAX_TEXT_CHARACTERS - len(value) + len(text), handles)
+        yield from _find_text_errors(
+            name, text, MAX_TEXT_CHARACTERS - len(value) + len(text), handles
+        )
     elif param_type in _RANGES and isinstance(value, int):
         least, most, words = _RANGES[param_type]
         if not least <= value <= most:
             yield f"{name}={value} is no {param_type.words}: {words}"
 
 
-def _address_reasons(name: str, value: str, handles: Handles) -> Iterator[str]:
-    if with_handles(value, handles) in {handle for handle, _ in handles}:
+def _find_address_errors(name: str, value: str, handles: Handles) -> Iterator[str]:
+    if replace_addresses(value, handles) in {handle for handle, _ in handles}:
         return
     if not ADDRESS.fullmatch(value):
         yield f"{name}={value!r} is no address: 0x and 40 digits, or one of the prompt's names"
@@ -165,16 +176,16 @@ def _address_reasons(name: str, value: str, handles: Handles) -> Iterator[str]:
         )
 
 
-def _free(what: str, text: str, most: int, handles: Handles) -> Iterator[str]:
+def _find_free_text_errors(what: str, text: str, most: int, handles: Handles) -> Iterator[str]:
     if not text:
         yield f"{what} is empty"
     if text.startswith(" "):
         yield f"{what} begins with a space: {text[:40]!r}"
-    yield from _text_reasons(what, text, most, handles)
+    yield from _find_text_errors(what, text, most, handles)
 
 
-def _text_reasons(what: str, text: str, most: int, handles: Handles) -> Iterator[str]:
-    spoken = with_handles(text, handles)
+def _find_text_errors(what: str, text: str, most: int, handles: Handles) -> Iterator[str]:
+    spoken = replace_addresses(text, handles)
     if _CONTROL.search(spoken):
         yield f"{what} holds a line break or another control character: {text[:80]!r}"
     if "0x" in spoken.lower():

@@ -55,7 +55,7 @@ class Numeral(str):
 
 
 @runtime_checkable
-class Deployed(Protocol):
+class HasAddress(Protocol):
     """What stands for its address, such as a contract of web3.py's."""
 
     @property
@@ -73,13 +73,15 @@ class ToolStep:
 
     def __str__(self) -> str:
         """Return the step as Python."""
-        parts = [_python(self.tool)]
+        parts = [_to_python(self.tool)]
         if self.thought != DEFAULT_TOOL_THOUGHT.format(tool=self.tool):
-            parts.append(f"thought={_python(self.thought)}")
+            parts.append(f"thought={_to_python(self.thought)}")
         if all(_is_keyword_name(name) for name in self.arguments):
-            parts += [f"{name}={_python(value)}" for name, value in self.arguments.items()]
+            parts += [f"{name}={_to_python(value)}" for name, value in self.arguments.items()]
         else:
-            named = [f"{_python(name)}: {_python(value)}" for name, value in self.arguments.items()]
+            named = [
+                f"{_to_python(name)}: {_to_python(value)}" for name, value in self.arguments.items()
+            ]
             parts.append(f"arguments={{{', '.join(named)}}}")
         return f"use({', '.join(parts)})"
 
@@ -94,8 +96,8 @@ class AnswerStep:
     def __str__(self) -> str:
         """Return the step as Python."""
         is_default = self.thought == DEFAULT_ANSWER_THOUGHT
-        more = "" if is_default else f", thought={_python(self.thought)}"
-        return f"answer({_python(self.answer)}{more})"
+        more = "" if is_default else f", thought={_to_python(self.thought)}"
+        return f"answer({_to_python(self.answer)}{more})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +108,7 @@ class UncheckedStep:
 
     def __str__(self) -> str:
         """Return the step as Python."""
-        return f"unchecked({_python(self.text)})"
+        return f"unchecked({_to_python(self.text)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +119,7 @@ class RepeatedStep:
 
     def __str__(self) -> str:
         """Return the step as Python."""
-        return f"again({_python(self.step) if isinstance(self.step, str) else self.step})"
+        return f"again({_to_python(self.step) if isinstance(self.step, str) else self.step})"
 
 
 Step: TypeAlias = "str | ToolStep | AnswerStep | UncheckedStep | RepeatedStep"
@@ -155,7 +157,7 @@ def use(
     return ToolStep(
         tool=tool,
         thought=DEFAULT_TOOL_THOUGHT.format(tool=tool) if thought is None else thought,
-        arguments={name: _argument(tool, name, value) for name, value in together.items()},
+        arguments={name: _check_argument(tool, name, value) for name, value in together.items()},
     )
 
 
@@ -197,13 +199,13 @@ def unchecked(text: str, /) -> UncheckedStep:
     return UncheckedStep(text=text)
 
 
-def described(step: Step) -> str:
+def describe_step(step: Step) -> str:
     """Return a step as Python, or its beginning where it is long."""
-    text = _python(step) if isinstance(step, str) else str(step)
+    text = _to_python(step) if isinstance(step, str) else str(step)
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
 
 
-def render(
+def render_step(
     step: Step, handles: tuple[tuple[str, str], ...] = (), *, order: Sequence[str] = ()
 ) -> str:
     """Return the text of a step, with handles in place of the addresses that have one.
@@ -214,12 +216,12 @@ def render(
     """
     match step:
         case RepeatedStep():
-            return render(step.step, handles, order=order)
+            return render_step(step.step, handles, order=order)
         case ToolStep():
             places = {name: place for place, name in enumerate(order)}
             named = sorted(step.arguments.items(), key=lambda one: places.get(one[0], len(places)))
             # Before JSON's escapes: a letter of one is no neighbour of the address behind it.
-            arguments = {name: _with_handles_in(value, handles) for name, value in named}
+            arguments = {name: _replace_addresses_in(value, handles) for name, value in named}
             spoken = json.dumps(arguments, ensure_ascii=False)
             text = TOOL_FORMAT.format(thought=step.thought, tool=step.tool, arguments=spoken)
         case AnswerStep():
@@ -228,38 +230,39 @@ def render(
             text = step.text
         case _:
             text = step
-    return with_handles(text, handles)
+    return replace_addresses(text, handles)
 
 
-def with_numbers(step: Step, numbers: Collection[str]) -> Step:
+def convert_numerals(step: Step, numbers: Collection[str]) -> Step:
     """Return a step with numbers in place of the numerals of some parameters."""
     if isinstance(step, RepeatedStep):
-        said = with_numbers(step.step, numbers)
+        said = convert_numerals(step.step, numbers)
         return step if isinstance(said, RepeatedStep) else RepeatedStep(step=said)
     if not isinstance(step, ToolStep):
         return step
     arguments = {
-        name: _number(value) if name in numbers else value for name, value in step.arguments.items()
+        name: _convert_numeral(value) if name in numbers else value
+        for name, value in step.arguments.items()
     }
     return replace(step, arguments=arguments)
 
 
-def _number(value: Argument) -> Argument:
+def _convert_numeral(value: Argument) -> Argument:
     if isinstance(value, (list, tuple)):
-        return tuple(_number(one) for one in value)  # type: ignore[return-value]
+        return tuple(_convert_numeral(one) for one in value)  # type: ignore[return-value]
     return value.number if isinstance(value, Numeral) else value
 
 
-def with_handles(text: str, handles: tuple[tuple[str, str], ...]) -> str:
+def replace_addresses(text: str, handles: tuple[tuple[str, str], ...]) -> str:
     """Return a text with handles in place of the addresses that have one."""
     names = {address.lower(): handle for handle, address in handles}
     return ADDRESS.sub(lambda found: names.get(found[0].lower(), found[0]), text)
 
 
-def _with_handles_in(value: Argument, handles: tuple[tuple[str, str], ...]) -> Argument:
+def _replace_addresses_in(value: Argument, handles: tuple[tuple[str, str], ...]) -> Argument:
     if isinstance(value, (list, tuple)):
-        return [with_handles(one, handles) if isinstance(one, str) else one for one in value]
-    return with_handles(value, handles) if isinstance(value, str) else value
+        return [replace_addresses(one, handles) if isinstance(one, str) else one for one in value]
+    return replace_addresses(value, handles) if isinstance(value, str) else value
 
 
 def _is_keyword_name(name: str) -> bool:
@@ -268,27 +271,27 @@ def _is_keyword_name(name: str) -> bool:
     return name.isascii() and name.isidentifier() and not iskeyword(name) and not is_own
 
 
-def _python(value: Argument) -> str:
+def _to_python(value: Argument) -> str:
     """Return a value as Python, texts in the quotation marks that formatters prefer."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_python(item) for item in value)}]"
+        return f"[{', '.join(_to_python(item) for item in value)}]"
     return repr(value)
 
 
-def _argument(tool: str, name: str, value: object) -> Argument:
+def _check_argument(tool: str, name: str, value: object) -> Argument:
     if isinstance(value, (list, tuple)):
-        return tuple(_item(tool, name, item) for item in value)  # type: ignore[return-value]
-    return _item(tool, name, value)
+        return tuple(_check_item(tool, name, item) for item in value)  # type: ignore[return-value]
+    return _check_item(tool, name, value)
 
 
-def _item(tool: str, name: str, value: object) -> str | bool | int:
+def _check_item(tool: str, name: str, value: object) -> str | bool | int:
     if isinstance(value, (str, int)):
         return value
     if isinstance(value, bytes) and len(value) == ADDRESS_BYTES:
         return to_checksum_address(value)
-    if isinstance(value, Deployed) and isinstance(value.address, str):
+    if isinstance(value, HasAddress) and isinstance(value.address, str):
         return value.address
     raise ConfigError(
         f"The argument {name}={value!r} of {tool} is of type {type(value).__name__}; a tool takes "

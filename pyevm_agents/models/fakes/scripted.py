@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from precompiles.language_model import Generation, Segment
-from pyevm_agents.display import counted
+from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError, ScriptError
-from pyevm_agents.models.closeable import Closing
-from pyevm_agents.models.fakes.parsed_request import INTEGER_TYPES, admitted_or_none, asked
-from pyevm_agents.models.fakes.script_errors import offer, reasons
+from pyevm_agents.models.closeable import Closeable
+from pyevm_agents.models.fakes.parsed_request import INTEGER_TYPES, parse_prompt, try_parse_grammar
+from pyevm_agents.models.fakes.script_errors import describe_allowed_steps, find_step_errors
 from pyevm_agents.models.fakes.script_steps import (
     STEP_TYPES,
     AnswerStep,
@@ -31,10 +31,10 @@ from pyevm_agents.models.fakes.script_steps import (
     ToolStep,
     UncheckedStep,
     answer,
-    described,
-    render,
+    convert_numerals,
+    describe_step,
+    render_step,
     use,
-    with_numbers,
 )
 from pyevm_agents.models.llama.model import GgufModel, Vocabulary
 
@@ -42,19 +42,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from precompiles.language_model import GenerationRequest
-    from pyevm_agents.models.fakes.parsed_request import AdmittedTool, Asked
+    from pyevm_agents.models.fakes.parsed_request import AllowedTool, ParsedPrompt
     from pyevm_agents.models.llama.identity import ProfileFacts
 
 __all__ = [
     "AnswerStep",
     "Argument",
-    "Counting",
+    "HasVocabulary",
     "Script",
     "ScriptedModel",
     "Step",
     "ToolStep",
     "answer",
-    "render",
+    "render_step",
     "use",
 ]
 
@@ -67,7 +67,7 @@ SHOWN_QUESTION_CHARACTERS = 80
 
 
 @runtime_checkable
-class Counting(Protocol):
+class HasVocabulary(Protocol):
     """A model without weights, which counts its words in the tokens of another one."""
 
     @property
@@ -76,14 +76,14 @@ class Counting(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _ScriptPosition:
     """Which step of a list a prompt was told."""
 
     index: int
-    where: str
+    location: str
 
 
-class ScriptedModel(Closing):
+class ScriptedModel(Closeable):
     """A model that follows a script. Implements `LanguageModel`.
 
     A script is a list, said step by step, or a function of the request. A list says the same step
@@ -118,8 +118,8 @@ class ScriptedModel(Closing):
             if isinstance(vocabulary, GgufModel)
             else Vocabulary(vocabulary, context_tokens=context_tokens)
         )
-        self._places: dict[tuple[object, int], _Place] = {}
-        self._said_steps = 0
+        self._positions: dict[tuple[object, int], _ScriptPosition] = {}
+        self._used_steps = 0
         self._lock = threading.Lock()
 
     @property
@@ -132,7 +132,7 @@ class ScriptedModel(Closing):
         """How many steps of a list nobody asked for yet; None for a function."""
         if callable(self._script):
             return None
-        return len(self._script) - self._said_steps
+        return len(self._script) - self._used_steps
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
         """Return the tokens of a prompt."""
@@ -149,30 +149,30 @@ class ScriptedModel(Closing):
             ScriptError: the script is used up, or the grammar does not admit the step; the message
                 shows what it would admit.
         """
-        step, name = self._step(request)
-        tool = _tool_of(step, request.grammar)
+        step, name = self._next_step(request)
+        tool = _find_tool(step, request.grammar)
         if tool is not None:
             integers = [one.name for one in tool.parameters if one.param_type in INTEGER_TYPES]
-            step = with_numbers(step, integers)
+            step = convert_numerals(step, integers)
         try:
-            return self._say(step, request, tool)
+            return self._generate_step(step, request, tool)
         except ScriptError as error:
-            raise ScriptError(_refusal(name, step, request, error)) from error
+            raise ScriptError(_describe_refusal(name, step, request, error)) from error
 
     def report(self) -> str:
         """Return what was said of a list, and what is left, in lines; empty for a function."""
         if callable(self._script):
             return ""
         with self._lock:
-            places = [*self._places.values()]
+            places = [*self._positions.values()]
         said = [
-            f"  {one.index + 1}. {described(self._script[one.index])} for {one.where}"
+            f"  {one.index + 1}. {describe_step(self._script[one.index])} for {one.location}"
             for one in places
         ]
         left = [
-            f"  {index + 1}. {described(step)}"
+            f"  {index + 1}. {describe_step(step)}"
             for index, step in enumerate(self._script)
-            if index >= self._said_steps
+            if index >= self._used_steps
         ]
         return "\n".join(["Said:", *(said or ["  nothing"]), "Left:", *(left or ["  nothing"])])
 
@@ -181,7 +181,7 @@ class ScriptedModel(Closing):
         if self._owns_vocabulary:
             self.vocabulary.close()
 
-    def _step(self, request: GenerationRequest) -> tuple[Step, str]:
+    def _next_step(self, request: GenerationRequest) -> tuple[Step, str]:
         """Return what is to be said, and what a message calls it."""
         script = self._script
         if callable(script):
@@ -189,39 +189,44 @@ class ScriptedModel(Closing):
             if not isinstance(step, STEP_TYPES):
                 raise ScriptError(
                     f"The function that is the script returned {step!r} for "
-                    f"{where(asked(request))}; return a step, such as `answer(...)`"
+                    f"{describe_location(parse_prompt(request))}; "
+                    "return a step, such as `answer(...)`"
                 )
             return step, "The step"
-        place = self._place(script, asked(request), request)
+        place = self._find_step_index(script, parse_prompt(request), request)
         return script[place], f"Step {place + 1} of the script,"
 
-    def _place(self, script: Sequence[Step], question: Asked, request: GenerationRequest) -> int:
+    def _find_step_index(
+        self, script: Sequence[Step], question: ParsedPrompt, request: GenerationRequest
+    ) -> int:
         """Return the index of the step for a prompt; a place not seen before takes the next one."""
         key = (question.opening, question.step)
         with self._lock:
-            place = self._places.get(key)
+            place = self._positions.get(key)
             if place is None:
-                index = self._said_steps
+                index = self._used_steps
                 if index and index == len(script) and isinstance(script[-1], RepeatedStep):
                     index -= 1
                 if index < len(script):
-                    place = _Place(index=index, where=where(question))
-                    self._places[key] = place
-                    self._said_steps = index + 1
+                    place = _ScriptPosition(index=index, location=describe_location(question))
+                    self._positions[key] = place
+                    self._used_steps = index + 1
         if place is None:
             raise ScriptError(
-                f"The script has {counted(len(script), 'step')} and all were said; "
-                f"{where(question)} asked for another: add a step.\n{self.report()}\n"
-                f"{circumstances(request)}"
+                f"The script has {pluralize(len(script), 'step')} and all were said; "
+                f"{describe_location(question)} asked for another: add a step.\n{self.report()}\n"
+                f"{describe_prompt(request)}"
             )
         return place.index
 
-    def _say(self, step: Step, request: GenerationRequest, tool: AdmittedTool | None) -> Generation:
+    def _generate_step(
+        self, step: Step, request: GenerationRequest, tool: AllowedTool | None
+    ) -> Generation:
         spoken = step.step if isinstance(step, RepeatedStep) else step
         order = () if tool is None else tuple(one.name for one in tool.parameters)
-        text = render(spoken, request.handles, order=order)
+        text = render_step(spoken, request.handles, order=order)
         try:
-            return self.vocabulary.follow(text, request)
+            return self.vocabulary.encode_given_text(text, request)
         except ScriptError:
             if not isinstance(spoken, UncheckedStep):
                 raise
@@ -234,13 +239,17 @@ class ScriptedModel(Closing):
         )
 
 
-def circumstances(request: GenerationRequest) -> str:
+def describe_prompt(request: GenerationRequest) -> str:
     """Return what a prompt admits and how it ends, in lines, for messages about a script."""
-    prompt = asked(request).text
+    prompt = parse_prompt(request).text
     end = prompt[-SHOWN_PROMPT_CHARACTERS:]
     if len(end) < len(prompt):
         end = end.partition("\n")[2] or end
-    lines = [offer(request), "The prompt ends:", *(f"  {line}" for line in end.split("\n"))]
+    lines = [
+        describe_allowed_steps(request),
+        "The prompt ends:",
+        *(f"  {line}" for line in end.split("\n")),
+    ]
     return "\n".join(line for line in lines if line)
 
 
@@ -264,35 +273,37 @@ def require_script(script: object) -> None:
             )
         if isinstance(step, RepeatedStep) and index < len(script) - 1:
             raise ConfigError(
-                f"Step {index + 1} of {len(script)} is {described(step)}, which never ends; put it "
+                f"Step {index + 1} of {len(script)} is {describe_step(step)}, which never ends; "
+                "put it "
                 "last"
             )
 
 
-def _tool_of(step: Step, grammar: str) -> AdmittedTool | None:
+def _find_tool(step: Step, grammar: str) -> AllowedTool | None:
     """Return the tool that a step uses; None where it uses none, or none that is known."""
     spoken = step.step if isinstance(step, RepeatedStep) else step
     if not isinstance(spoken, ToolStep):
         return None
-    known = admitted_or_none(grammar)
-    return None if known is None else known.tool(spoken.tool)
+    known = try_parse_grammar(grammar)
+    return None if known is None else known.find_tool(spoken.tool)
 
 
-def _refusal(name: str, step: Step, request: GenerationRequest, error: Exception) -> str:
-    found = reasons(step, request)
+def _describe_refusal(name: str, step: Step, request: GenerationRequest, error: Exception) -> str:
+    found = find_step_errors(step, request)
     why = "; ".join(found) if found else str(error)
     if isinstance(step, str) and not step.startswith(" "):
         why += (
             "; a plain text is said as it stands, after the prompt's 'Thought:': did you mean "
-            f"answer({described(step)}), or use({described(step)}, …)?"
+            f"answer({describe_step(step)}), or use({describe_step(step)}, …)?"
         )
     return (
-        f"{name} {described(step)} can't be said for {where(asked(request))}: {why}\n"
-        f"{circumstances(request)}"
+        f"{name} {describe_step(step)} can't be said for "
+        f"{describe_location(parse_prompt(request))}: {why}\n"
+        f"{describe_prompt(request)}"
     )
 
 
-def where(question: Asked) -> str:
+def describe_location(question: ParsedPrompt) -> str:
     """Return in words which prompt it is, such as `step 2 of 'Deposit 10 USDC'`."""
     text = question.question
     shown = (

@@ -14,14 +14,14 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models.gguf.files import check_file, default_adapter_path, model_path
-from pyevm_agents.models.gguf.header import FLOAT32, STRING, general_type, read_front
-from pyevm_agents.models.gguf.load_errors import described
+from pyevm_agents.models.gguf.files import check_file, find_default_adapter, resolve_path
+from pyevm_agents.models.gguf.header import FLOAT32, STRING, read_general_type, read_header
+from pyevm_agents.models.gguf.load_errors import describe_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyevm_agents.models.gguf.header import Front, TensorInfo
+    from pyevm_agents.models.gguf.header import GgufHeader, TensorInfo
 
 TYPE, KIND, ARCHITECTURE = "general.type", "adapter.type", "general.architecture"
 ALPHA, NAME = "adapter.lora.alpha", "general.name"
@@ -61,8 +61,8 @@ def adapter_path(adapter: Adapter, *, is_default_model: bool) -> Path | None:
     if isinstance(adapter, NoAdapter):
         return None
     if adapter is None:
-        return default_adapter_path() if is_default_model else None
-    return model_path(adapter)
+        return find_default_adapter() if is_default_model else None
+    return resolve_path(adapter)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class AdapterFile:
         """
         if architecture != self.architecture:
             raise ConfigError(
-                f"The adapter file {described(self.path)} is for the architecture "
+                f"The adapter file {describe_file(self.path)} is for the architecture "
                 f"{self.architecture}, and the model's is {architecture}; name the adapter that "
                 "was made for this model, or leave it out"
             )
@@ -97,9 +97,10 @@ def check_files(model: Path, adapter: Path | None) -> None:
         ConfigError: see `files.check_file` and `read_adapter`; or the model is an adapter.
     """
     check_file(model)
-    if general_type(model) == "adapter":
+    if read_general_type(model) == "adapter":
         raise ConfigError(
-            f"The model file {described(model)} is an adapter, which changes a model and is none; "
+            f"The model file {describe_file(model)} is an adapter, which changes a model and is "
+            "none; "
             "name the model that it was made for with --model, and this file with --adapter"
         )
     if adapter is not None:
@@ -114,28 +115,29 @@ def read_adapter(path: Path) -> AdapterFile:
             applies as a whole.
     """
     check_file(path, "adapter")
-    file = f"The adapter file {described(path)}"
+    file = f"The adapter file {describe_file(path)}"
     try:
-        front = read_front(path)
+        front = read_header(path)
     except ValueError as error:
         raise ConfigError(f"{file} is cut short or corrupt: {error}; download it again") from error
     _check_entries(file, front)
     _check_tensors(file, front.tensors)
     return AdapterFile(
         path=path,
-        name=front.text(NAME) or path.stem,
-        architecture=front.text(ARCHITECTURE),
+        name=front.get_text(NAME) or path.stem,
+        architecture=front.get_text(ARCHITECTURE),
     )
 
 
-def _check_entries(file: str, front: Front) -> None:
-    if front.text(TYPE) != "adapter":
+def _check_entries(file: str, front: GgufHeader) -> None:
+    if front.get_text(TYPE) != "adapter":
         raise ConfigError(
-            f"{file} is no adapter: its {TYPE} is {front.text(TYPE)!r}; name a model with --model, "
+            f"{file} is no adapter: its {TYPE} is {front.get_text(TYPE)!r}; "
+            "name a model with --model, "
             "and with --adapter what changes it"
         )
-    if front.text(KIND) != "lora" or INVOCATION in front.entries:
-        kind = "activated LoRA" if INVOCATION in front.entries else front.text(KIND)
+    if front.get_text(KIND) != "lora" or INVOCATION in front.entries:
+        kind = "activated LoRA" if INVOCATION in front.entries else front.get_text(KIND)
         raise ConfigError(
             f"{file} is an adapter of the type {kind!r}; supported is a LoRA that is always on"
         )

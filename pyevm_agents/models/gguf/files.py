@@ -56,7 +56,7 @@ class FileStamp:
     inode: int
 
     @classmethod
-    def of(cls, path: Path) -> FileStamp:
+    def from_path(cls, path: Path) -> FileStamp:
         """Return the stamp of a file as it is now."""
         status = path.stat()
         return cls(str(path), status.st_size, status.st_mtime_ns, status.st_ino)
@@ -69,7 +69,7 @@ class FileStamp:
 _digests: dict[FileStamp, bytes] = {}
 
 
-def model_path(path: Path | str) -> Path:
+def resolve_path(path: Path | str) -> Path:
     """Return a path as an absolute one, `~` for the user's folder.
 
     Raises:
@@ -85,7 +85,7 @@ def model_path(path: Path | str) -> Path:
         ) from error
 
 
-def default_model_path() -> Path:
+def find_default_model() -> Path:
     """Find the default model's GGUF file, without importing the package that carries it.
 
     Raises:
@@ -109,7 +109,7 @@ def default_model_path() -> Path:
     return paths[0]
 
 
-def default_adapter_path() -> Path | None:
+def find_default_adapter() -> Path | None:
     """Return the default model's adapter, or None where this package carries none."""
     return DEFAULT_ADAPTER if DEFAULT_ADAPTER.is_file() else None
 
@@ -166,7 +166,7 @@ def _check_header(file: str, head: bytes, size_bytes: int) -> None:
         )
 
 
-def digest(
+def hash_file(
     path: Path, report: Callable[[int, int], None] | None = None, role: Role = "model"
 ) -> bytes:
     """Return the SHA-256 of a file, 32 bytes; read again only after the file has changed.
@@ -178,11 +178,11 @@ def digest(
         ConfigError: see `check_file`.
     """
     check_file(path, role)
-    stamp = FileStamp.of(path)
+    stamp = FileStamp.from_path(path)
     known = _digests.get(stamp)
     if known is None:
-        known = _sha256(path, stamp.size_bytes, report)
-        if FileStamp.of(path) != stamp:
+        known = _hash_content(path, stamp.size_bytes, report)
+        if FileStamp.from_path(path) != stamp:
             raise ConfigError(
                 f"The {role} file {path} changed while it was read; try again when its download "
                 "has ended"
@@ -191,7 +191,7 @@ def digest(
     return known
 
 
-def adapted_digest(model: bytes, adapter: bytes) -> bytes:
+def combine_digests(model: bytes, adapter: bytes) -> bytes:
     """Return the digest of a model with an adapter, 32 bytes.
 
     Input:
@@ -203,7 +203,7 @@ def adapted_digest(model: bytes, adapter: bytes) -> bytes:
     return hashlib.sha256(model + adapter).digest()
 
 
-def _sha256(path: Path, size_bytes: int, report: Callable[[int, int], None] | None) -> bytes:
+def _hash_content(path: Path, size_bytes: int, report: Callable[[int, int], None] | None) -> bytes:
     hasher = hashlib.sha256()
     done = 0
     with path.open("rb") as file:

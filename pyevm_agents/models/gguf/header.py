@@ -38,7 +38,7 @@ Scalar: TypeAlias = "str | int | float | bool"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MetadataEntry:
     """An entry of a file's metadata."""
 
     kind: int
@@ -59,19 +59,19 @@ class TensorInfo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Front:
+class GgufHeader:
     """Everything that a file says before its tensors' numbers."""
 
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, MetadataEntry]
     tensors: tuple[TensorInfo, ...]
 
-    def text(self, key: str) -> str:
+    def get_text(self, key: str) -> str:
         """Return an entry that is a text, or an empty text."""
         entry = self.entries.get(key)
         return entry.value if entry is not None and isinstance(entry.value, str) else ""
 
 
-def read_front(path: Path) -> Front:
+def read_header(path: Path) -> GgufHeader:
     """Read what a file says before its tensors' numbers.
 
     Input: a file that `files.check_file` admits.
@@ -82,10 +82,10 @@ def read_front(path: Path) -> Front:
     """
     with path.open("rb") as file:
         _, _, tensors, entries = HEADER.unpack(file.read(HEADER.size))
-        reading = _Reading(file, os.fstat(file.fileno()).st_size)
-        return Front(
-            entries=dict(reading.entry() for _ in range(entries)),
-            tensors=tuple(reading.tensor() for _ in range(tensors)),
+        reading = _HeaderReader(file, os.fstat(file.fileno()).st_size)
+        return GgufHeader(
+            entries=dict(reading.read_entry() for _ in range(entries)),
+            tensors=tuple(reading.read_tensor() for _ in range(tensors)),
         )
 
 
@@ -98,32 +98,32 @@ def read_arrays(path: Path, keys: Sequence[str]) -> Mapping[str, tuple[Scalar, .
     """
     with path.open("rb") as file:
         _, _, _, entries = HEADER.unpack(file.read(HEADER.size))
-        reading = _Reading(file, os.fstat(file.fileno()).st_size)
-        found = dict(reading.array(keys) for _ in range(entries))
+        reading = _HeaderReader(file, os.fstat(file.fileno()).st_size)
+        found = dict(reading.read_array(keys) for _ in range(entries))
     missing = [key for key in keys if key not in found]
     if missing:
         raise ValueError(f"there is no entry {missing[0]!r}")
     return {key: found[key] for key in keys}
 
 
-def general_type(path: Path) -> str:
+def read_general_type(path: Path) -> str:
     """Return what a GGUF file says it is near its beginning: `model`, `adapter`, or an empty text.
 
     Raises:
         OSError: it can't be read.
     """
     with path.open("rb") as file:
-        reading = _Reading(file, HEAD_BYTES)
+        reading = _HeaderReader(file, HEAD_BYTES)
         try:
             while True:
-                key, entry = reading.entry()
+                key, entry = reading.read_entry()
                 if key == "general.type":
                     return entry.value if isinstance(entry.value, str) else ""
         except ValueError:
             return ""
 
 
-class _Reading:
+class _HeaderReader:
     """A file that is read one item after the other, and no item beyond a size."""
 
     def __init__(self, file: BinaryIO, size_bytes: int) -> None:
@@ -132,75 +132,75 @@ class _Reading:
         self.size_bytes = size_bytes
         self.position = file.seek(HEADER.size)
 
-    def entry(self) -> tuple[str, Entry]:
+    def read_entry(self) -> tuple[str, MetadataEntry]:
         """Read an entry with its key."""
-        key = self._text()
-        kind = self._number(KIND)
-        return key, Entry(kind, self._value(kind))
+        key = self._read_text()
+        kind = self._read_number(KIND)
+        return key, MetadataEntry(kind, self._read_value(kind))
 
-    def array(self, keys: Sequence[str]) -> tuple[str, tuple[Scalar, ...]]:
+    def read_array(self, keys: Sequence[str]) -> tuple[str, tuple[Scalar, ...]]:
         """Read an entry with its key: all of an array that is asked for, nothing of others."""
-        key = self._text()
-        kind = self._number(KIND)
+        key = self._read_text()
+        kind = self._read_number(KIND)
         if key not in keys:
-            self._value(kind)
+            self._read_value(kind)
             return key, ()
         if kind != ARRAY:
             raise ValueError(f"the entry {key!r} is no array")
-        element, count = self._number(KIND), self._number(COUNT)
+        element, count = self._read_number(KIND), self._read_number(COUNT)
         if element != STRING and element not in SCALARS:
             raise ValueError(f"an array at byte {self.position} is of the unknown type {element}")
-        values = [self._value(element) for _ in range(count)]
+        values = [self._read_value(element) for _ in range(count)]
         return key, tuple(value for value in values if value is not None)
 
-    def tensor(self) -> TensorInfo:
+    def read_tensor(self) -> TensorInfo:
         """Read what is said of a tensor."""
-        name = self._text()
-        dimensions = self._number(KIND)
+        name = self._read_text()
+        dimensions = self._read_number(KIND)
         if dimensions > MAX_DIMENSIONS:
             raise ValueError(f"the tensor {name!r} has {dimensions} dimensions")
-        shape = tuple(self._number(COUNT) for _ in range(dimensions))
-        kind = self._number(KIND)
-        self._number(COUNT)  # Where its numbers are.
+        shape = tuple(self._read_number(COUNT) for _ in range(dimensions))
+        kind = self._read_number(KIND)
+        self._read_number(COUNT)  # Where its numbers are.
         return TensorInfo(name, kind, shape)
 
-    def _value(self, kind: int) -> Scalar | None:
+    def _read_value(self, kind: int) -> Scalar | None:
         if kind == STRING:
-            return self._text()
+            return self._read_text()
         if kind == ARRAY:
-            self._pass_array()
+            self._skip_array()
             return None
         if kind not in SCALARS:
             raise ValueError(f"an entry at byte {self.position} is of the unknown type {kind}")
         form = SCALARS[kind]
-        value: int | float | bool = form.unpack(self._bytes(form.size))[0]
+        value: int | float | bool = form.unpack(self._read_bytes(form.size))[0]
         return value
 
-    def _pass_array(self) -> None:
-        element, count = self._number(KIND), self._number(COUNT)
+    def _skip_array(self) -> None:
+        element, count = self._read_number(KIND), self._read_number(COUNT)
         if element == STRING:
             for _ in range(count):
-                self._pass(self._number(COUNT))
+                self._skip_bytes(self._read_number(COUNT))
         elif element in SCALARS:
-            self._pass(count * SCALARS[element].size)
+            self._skip_bytes(count * SCALARS[element].size)
         else:
             raise ValueError(f"an array at byte {self.position} is of the unknown type {element}")
 
-    def _text(self) -> str:
-        return self._bytes(self._number(COUNT)).decode("utf-8", "replace")
+    def _read_text(self) -> str:
+        return self._read_bytes(self._read_number(COUNT)).decode("utf-8", "replace")
 
-    def _number(self, form: struct.Struct) -> int:
-        number: int = form.unpack(self._bytes(form.size))[0]
+    def _read_number(self, form: struct.Struct) -> int:
+        number: int = form.unpack(self._read_bytes(form.size))[0]
         return number
 
-    def _bytes(self, count: int) -> bytes:
+    def _read_bytes(self, count: int) -> bytes:
         self._advance(count)
         data = self.file.read(count)
         if len(data) < count:
             raise ValueError(f"it ends before byte {self.position}")
         return data
 
-    def _pass(self, count: int) -> None:
+    def _skip_bytes(self, count: int) -> None:
         self._advance(count)
         self.file.seek(self.position)
 

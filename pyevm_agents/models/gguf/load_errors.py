@@ -51,7 +51,7 @@ REASONS: tuple[tuple[str, str], ...] = (
 """What llama.cpp says, as a regular expression, and what that means. The first that fits."""
 
 
-def reason(words: Iterable[str]) -> str:
+def explain_load_errors(words: Iterable[str]) -> str:
     """Return what llama.cpp's words mean, and what to do."""
     text = " ".join(words)
     for pattern, meaning in REASONS:
@@ -61,7 +61,7 @@ def reason(words: Iterable[str]) -> str:
     return UNKNOWN_REASON
 
 
-def described(path: Path | str) -> str:
+def describe_file(path: Path | str) -> str:
     """Return how an error names a file: with its size, where there is one."""
     try:
         size_bytes = Path(path).stat().st_size

@@ -18,8 +18,8 @@ import llama_cpp
 
 from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.models.decoding.tokenizer import TokenKind
-from pyevm_agents.models.gguf.load_errors import described, reason
-from pyevm_agents.models.llama.build_profile import engine_name
+from pyevm_agents.models.gguf.load_errors import describe_file, explain_load_errors
+from pyevm_agents.models.llama.build_profile import build_engine_name
 from pyevm_agents.models.llama.cpu import WeightKind, is_repacked
 
 if TYPE_CHECKING:
@@ -67,22 +67,22 @@ def _log(level: int, text: bytes, _user_data: object) -> None:
 llama_cpp.llama_log_set(_log, ctypes.c_void_p(0))
 
 
-def engine_version() -> str:
-    """Return the versions of llama-cpp-python and llama.cpp, see `build_profile.engine_name`."""
+def read_engine_version() -> str:
+    """Return the versions of llama-cpp-python and llama.cpp, see `build_engine_name`."""
     library: Any = llama_cpp.llama_cpp._lib  # noqa: SLF001 - llama_cpp does not pass it on
     commit = library.ggml_commit
     commit.restype = ctypes.c_char_p
-    return engine_name(llama_cpp.__version__, commit().decode())
+    return build_engine_name(llama_cpp.__version__, commit().decode())
 
 
-def system_info() -> str:
+def read_system_info() -> str:
     """Return what the build says about itself."""
     info: bytes = llama_cpp.llama_print_system_info()
     return info.decode("utf-8", "replace")
 
 
-def backend_names() -> tuple[str, ...]:
-    """Return the names of the compute backends compiled in; some say nothing in `system_info`."""
+def list_backends() -> tuple[str, ...]:
+    """Return the compute backends compiled in; some say nothing in `read_system_info`."""
     library: Any = llama_cpp.llama_cpp._lib  # noqa: SLF001 - ggml's registry has no other door
     count, get, name = (
         library.ggml_backend_reg_count,
@@ -94,11 +94,11 @@ def backend_names() -> tuple[str, ...]:
     return tuple(name(get(index)).decode() for index in range(count()))
 
 
-def _progress_callback(report: Callable[[int, int], None] | None) -> Any:  # noqa: ANN401 - ctypes
+def _build_progress_callback(report: Callable[[int, int], None] | None) -> Any:  # noqa: ANN401 - ctypes
     """Return what llama.cpp calls while it loads: one report for each whole percent."""
     last = -1
 
-    def go_on(fraction: float, _user_data: object) -> bool:
+    def report_percent(fraction: float, _user_data: object) -> bool:
         nonlocal last
         done = int(fraction * LOADED_PERCENT)
         if report is not None and done != last:
@@ -106,12 +106,12 @@ def _progress_callback(report: Callable[[int, int], None] | None) -> Any:  # noq
             report(done, LOADED_PERCENT)
         return True
 
-    return llama_cpp.llama_progress_callback(go_on)
+    return llama_cpp.llama_progress_callback(report_percent)
 
 
-def why_not() -> str:
+def explain_last_errors() -> str:
     """Return what llama.cpp's last errors mean, and what to do about them."""
-    return reason(_errors)
+    return explain_load_errors(_errors)
 
 
 class _GgufOptions(ctypes.Structure):
@@ -120,7 +120,7 @@ class _GgufOptions(ctypes.Structure):
     _fields_ = (("no_alloc", ctypes.c_bool), ("context", ctypes.c_void_p))
 
 
-def weight_kinds(path: str) -> set[WeightKind]:
+def read_weight_kinds(path: str) -> set[WeightKind]:
     """Return the kinds of a file's weights, from its table of them alone.
 
     There are none where the file is one of several that make a model: the others are not read.
@@ -141,7 +141,7 @@ def weight_kinds(path: str) -> set[WeightKind]:
     type_name.argtypes, type_name.restype = [ctypes.c_int], ctypes.c_char_p
     file = read(os.fsencode(path), _GgufOptions(no_alloc=True))
     if not file:
-        raise _not_loaded(path)
+        raise _build_load_error(path)
     indices = range(count(file) if find(file, PARTS) < 0 else 0)
     kinds = {
         WeightKind(type_name(type_of(file, index)).decode(), shape_of(file, index)[2] > 1)
@@ -151,8 +151,10 @@ def weight_kinds(path: str) -> set[WeightKind]:
     return kinds
 
 
-def _not_loaded(path: str) -> ConfigError:
-    return ConfigError(f"llama.cpp does not load the model file {described(path)}: {why_not()}")
+def _build_load_error(path: str) -> ConfigError:
+    return ConfigError(
+        f"llama.cpp does not load the model file {describe_file(path)}: {explain_last_errors()}"
+    )
 
 
 class Llama:
@@ -179,7 +181,7 @@ class Llama:
             ConfigError: llama.cpp refuses it, or it is no model that continues text; or the adapter
                 is for another model.
         """
-        self.is_repacked = is_repacked(weight_kinds(path), platform.machine())
+        self.is_repacked = is_repacked(read_weight_kinds(path), platform.machine())
         llama_cpp.llama_backend_init()
         parameters = llama_cpp.llama_model_default_params()
         parameters.n_gpu_layers = 0
@@ -195,17 +197,17 @@ class Llama:
         ].value  # A union of C, which llama_cpp declares as one of Python.
         value.val_bool = False
         parameters.kv_overrides = self._overrides
-        callback = _progress_callback(report)
+        callback = _build_progress_callback(report)
         parameters.progress_callback = callback
         model = llama_cpp.llama_model_load_from_file(os.fsencode(path), parameters)
         if not model:
-            raise _not_loaded(path)
+            raise _build_load_error(path)
         self.path = path
         self.model: int = model
         vocab = llama_cpp.llama_model_get_vocab(model)
         if not vocab or llama_cpp.llama_vocab_n_tokens(vocab) == 0:
             raise ConfigError(
-                f"The model file {described(path)} has no vocabulary; convert it with one"
+                f"The model file {describe_file(path)} has no vocabulary; convert it with one"
             )
         self.vocab: int = vocab
         self.vocabulary_tokens: int = llama_cpp.llama_vocab_n_tokens(vocab)
@@ -214,7 +216,7 @@ class Llama:
         self.trained_context_tokens = int(context_length) if context_length.isdecimal() else 0
         if llama_cpp.llama_model_has_encoder(model) or not llama_cpp.llama_model_has_decoder(model):
             raise ConfigError(
-                f"The model file {described(path)} is of the architecture "
+                f"The model file {describe_file(path)} is of the architecture "
                 f"{self.metadata('general.architecture')}, which does not continue text; use a "
                 "decoder"
             )
@@ -225,15 +227,16 @@ class Llama:
         if adapter is not None:
             adapter.require_architecture(self.metadata("general.architecture"))
         # Before any context is made: that one's graphs have room for the adapter's products.
-        self.adapter = None if adapter is None or vocabulary_only else self._adapted(adapter)
+        self.adapter = None if adapter is None or vocabulary_only else self._load_adapter(adapter)
 
-    def _adapted(self, adapter: AdapterFile) -> ctypes._Pointer[ctypes.c_void_p]:
+    def _load_adapter(self, adapter: AdapterFile) -> ctypes._Pointer[ctypes.c_void_p]:
         """Load an adapter of the weights."""
         loaded = llama_cpp.llama_adapter_lora_init(self.model, os.fsencode(adapter.path))
         if not loaded:
             raise ConfigError(
-                f"llama.cpp does not apply the adapter file {described(adapter.path)} to the model "
-                f"file {described(self.path)}: {why_not()}"
+                f"llama.cpp does not apply the adapter file {describe_file(adapter.path)} to the "
+                "model "
+                f"file {describe_file(self.path)}: {explain_last_errors()}"
             )
         handle: ctypes._Pointer[ctypes.c_void_p] = loaded
         return handle
@@ -307,16 +310,16 @@ class Llama:
         own = llama_cpp.llama_vocab_eos(self.vocab)
         return sorted(ends, key=lambda token: (token != own, token))
 
-    def beginning_token(self) -> int | None:
+    def bos_token(self) -> int | None:
         """Return the token that begins a text, or None."""
         token = llama_cpp.llama_vocab_bos(self.vocab)
         return token if token >= 0 else None
 
-    def adds_beginning(self) -> bool:
+    def needs_bos(self) -> bool:
         """Whether the vocabulary asks for its beginning-of-text token."""
-        return llama_cpp.llama_vocab_get_add_bos(self.vocab) and self.beginning_token() is not None
+        return llama_cpp.llama_vocab_get_add_bos(self.vocab) and self.bos_token() is not None
 
-    def tokens_of(self, text: str, *, parse_special: bool) -> list[int]:
+    def tokenize(self, text: str, *, parse_special: bool) -> list[int]:
         """Return the tokens of a text by itself."""
         data = text.encode()
         room = len(data) + 16

@@ -75,7 +75,7 @@ CPUINFO = Path("/proc/cpuinfo")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Build:
+class EngineBuild:
     """What an engine says about itself."""
 
     features: tuple[str, ...]
@@ -90,7 +90,7 @@ class Build:
     @property
     def profile(self) -> str:
         """The name of the pinned profile for this machine."""
-        return profile_of(self.machine)
+        return find_profile(self.machine)
 
     @property
     def numeric_features(self) -> tuple[str, ...]:
@@ -98,13 +98,13 @@ class Build:
         return tuple(name for name in self.features if name not in HARMLESS)
 
 
-def profile_of(machine: str) -> str:
+def find_profile(machine: str) -> str:
     """Return the name of an architecture's pinned profile, such as `x86-64-v3` or `aarch64`."""
     aliases = {"x86_64": "x86-64-v3", "amd64": "x86-64-v3", "arm64": "aarch64"}
     return aliases.get(machine.lower(), machine.lower())
 
 
-def engine_name(version: str, commit: str) -> str:
+def build_engine_name(version: str, commit: str) -> str:
     """Return an engine's name as fingerprints have it, with the commit of llama.cpp.
 
     Input:
@@ -132,7 +132,7 @@ def engine_name(version: str, commit: str) -> str:
     return f"llama-cpp-python {version} (llama.cpp {known or own})"
 
 
-def parse_build(system_info: str, backends: tuple[str, ...], machine: str) -> Build:
+def parse_build(system_info: str, backends: tuple[str, ...], machine: str) -> EngineBuild:
     """Read `llama_print_system_info()`, such as `CPU : SSE3 = 1 | AVX2 = 1 | LLAMAFILE = 1 | `.
 
     A feature of another backend than the processor's counts as the backend's name.
@@ -148,10 +148,12 @@ def parse_build(system_info: str, backends: tuple[str, ...], machine: str) -> Bu
         name, _, value = (side.strip() for side in entry.partition("="))
         if backend.upper() == "CPU" and name and value not in {"", "0"}:
             features.add(name)
-    return Build(features=tuple(sorted(features)), backends=tuple(sorted(found)), machine=machine)
+    return EngineBuild(
+        features=tuple(sorted(features)), backends=tuple(sorted(found)), machine=machine
+    )
 
 
-def check_build(build: Build) -> None:
+def check_build(build: EngineBuild) -> None:
     """Refuse an engine whose build is not the pinned profile.
 
     Raises:
@@ -196,7 +198,7 @@ def check_processor(cpuinfo: Path = CPUINFO) -> None:
     Raises:
         ConfigError: names the missing instructions.
     """
-    if sys.platform != "linux" or profile_of(platform.machine()) != "x86-64-v3":
+    if sys.platform != "linux" or find_profile(platform.machine()) != "x86-64-v3":
         return
     try:
         lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()

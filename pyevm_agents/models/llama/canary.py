@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pyevm_agents.models.llama.bindings import Llama
-    from pyevm_agents.models.llama.context import Context
+    from pyevm_agents.models.llama.context import LlamaContext
 
 CANARY_TEXT = "Thought: deploy 10 USDC to addr1 (Größe, 量).\nAction: "
 CANARY_SPLIT = (7, 1)
@@ -27,12 +27,12 @@ than not. Source: `benchmarks/invariance.py`; with these pieces, 5 of 6 K-quanti
 their products are computed in tiles, with three pieces 3 of 6."""
 
 
-def logits_digest(logits: NDArray[np.float32]) -> str:
+def compute_logits_digest(logits: NDArray[np.float32]) -> str:
     """Return the SHA-256 of logits as little-endian float32, in hex."""
     return hashlib.sha256(logits.astype("<f4").tobytes()).hexdigest()
 
 
-def canary(llama: Llama, context: Context) -> str:
+def compute_canary(llama: Llama, context: LlamaContext) -> str:
     """Return the digest of a fixed text's logits: it sees compiler, libm, processor and weights.
 
     Raises:
@@ -44,7 +44,7 @@ def canary(llama: Llama, context: Context) -> str:
         f"architecture {llama.metadata('general.architecture')}, "
         f"file type {llama.metadata('general.file_type')}"
     )
-    tokens = llama.tokens_of(CANARY_TEXT, parse_special=False)
+    tokens = llama.tokenize(CANARY_TEXT, parse_special=False)
     context.forget()
     logits = context.evaluate(tokens)
     if not np.isfinite(logits).all():
@@ -52,15 +52,15 @@ def canary(llama: Llama, context: Context) -> str:
             f"The model ({model}) computes numbers that are none: its file is damaged, or its "
             "numbers overflow; check the file's SHA-256, or use another quantisation"
         )
-    whole = logits_digest(logits)
+    whole = compute_logits_digest(logits)
     context.forget()
-    for end in _ends(len(tokens)):
+    for end in _piece_ends(len(tokens)):
         logits = context.evaluate(tokens[:end])
-    split = logits_digest(logits)
+    split = compute_logits_digest(logits)
     context.forget()
     context.evaluate(tokens[:-1])
     context.evaluate(tokens[-1:])
-    restored = logits_digest(context.evaluate(tokens))
+    restored = compute_logits_digest(context.evaluate(tokens))
     context.forget()
     if whole != split:
         raise ConfigError(
@@ -76,7 +76,7 @@ def canary(llama: Llama, context: Context) -> str:
     return whole
 
 
-def _ends(count: int) -> list[int]:
+def _piece_ends(count: int) -> list[int]:
     """Return where the pieces end, when a text of `count` tokens is evaluated the second time."""
     singles = range(max(count - CANARY_SINGLES, 0), count + 1)
     return sorted({*accumulate(CANARY_SPLIT), *singles} & {*range(1, count + 1)})

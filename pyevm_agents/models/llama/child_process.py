@@ -12,7 +12,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from pyevm_agents.errors import EngineFault
-from pyevm_agents.models.engine_messages import Reply, Request, read_reply, write_message
+from pyevm_agents.models.engine_messages import (
+    EngineReply,
+    EngineRequest,
+    read_reply,
+    write_message,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,10 +29,10 @@ WORKER_MODULE = "pyevm_agents.models.llama.worker"
 EXIT_SECONDS = 2.0
 """Seconds a child has to end after its pipe was closed; then it is killed. Idle, it takes 0.01."""
 
-LAST_WORDS_BYTES = 2000
+STDERR_TAIL_BYTES = 2000
 """Bytes of the child's stderr that an error message repeats."""
 
-DROPPED_VARIABLES = (
+REMOVED_VARIABLES = (
     "GGML_",
     "LLAMA_",
     "OMP_",
@@ -55,7 +60,7 @@ OWN_VARIABLES = {
     "PYTHONSAFEPATH": "1",
 }
 
-DOING = {
+OPERATION_PHRASES = {
     "hello": "was starting",
     "load": "was loading the model",
     "tokenize": "made tokens of a prompt",
@@ -82,7 +87,7 @@ HINTS = {
 }
 
 
-class Child:
+class EngineProcess:
     """A process with its pipes. Knows its parent: after a fork, it is nobody else's to end.
 
     The pipes are unbuffered: a buffer has a lock, which a thread that waits for a reply holds, and
@@ -99,7 +104,7 @@ class Child:
         try:
             self.stderr: IO[bytes] = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - see `end`
             try:
-                self.process = self._started()
+                self.process = self._spawn()
             except OSError:
                 self.stderr.close()
                 raise
@@ -114,10 +119,10 @@ class Child:
             raise EngineFault("The engine's process started without pipes; run the call again")
         self.requests, self.replies = self.process.stdin, self.process.stdout
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _spawn(self) -> subprocess.Popen[bytes]:
         search = [str(Path(__file__).parents[3]), *sys.path]
         environment = {
-            key: value for key, value in os.environ.items() if not key.startswith(DROPPED_VARIABLES)
+            key: value for key, value in os.environ.items() if not key.startswith(REMOVED_VARIABLES)
         }
         environment |= OWN_VARIABLES
         environment["PYTHONPATH"] = os.pathsep.join(
@@ -133,7 +138,7 @@ class Child:
             process_group=0,  # Ctrl-C is the parent's to handle, before `worker.py` can ignore it.
         )
 
-    def exchange(self, request: Request, report: ProgressReport | None) -> Reply | None:
+    def exchange(self, request: EngineRequest, report: ProgressReport | None) -> EngineReply | None:
         """Write a request, hand progress on, and return the reply; None where the child is gone."""
         try:
             write_message(self.requests, request)
@@ -144,15 +149,15 @@ class Child:
                 report(*reply["progress"])
         return reply
 
-    def last_words(self) -> str:
+    def read_stderr_tail(self) -> str:
         """Return the end of what the child wrote to stderr, in one line."""
         size = self.stderr.seek(0, os.SEEK_END)
-        self.stderr.seek(max(0, size - LAST_WORDS_BYTES))
+        self.stderr.seek(max(0, size - STDERR_TAIL_BYTES))
         text = self.stderr.read().decode("utf-8", "replace")
         self.stderr.seek(0, os.SEEK_END)
         return " | ".join(line.strip() for line in text.splitlines() if line.strip())
 
-    def obituary(self, operation: str) -> str:
+    def describe_exit(self, operation: str) -> str:
         """Wait for the end of a dying child and say how it died."""
         try:
             status = self.process.wait(EXIT_SECONDS)
@@ -166,8 +171,8 @@ class Child:
             )
         else:
             cause = f"ended with status {status}"
-        words = self.last_words()
-        doing = DOING.get(operation, f"was asked to {operation}")
+        words = self.read_stderr_tail()
+        doing = OPERATION_PHRASES.get(operation, f"was asked to {operation}")
         return (
             f"The engine's process {cause} while it {doing}; the next "
             "call starts a fresh one. "

@@ -16,10 +16,10 @@ import numpy as np
 
 from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.models.decoding.tokenizer import require_tokens
-from pyevm_agents.models.gguf.load_errors import described
-from pyevm_agents.models.llama.bindings import why_not
+from pyevm_agents.models.gguf.load_errors import describe_file
+from pyevm_agents.models.llama.bindings import explain_last_errors
 from pyevm_agents.models.llama.build_profile import BATCH_TOKENS
-from pyevm_agents.models.llama.prefix_cache import PrefixCache, shared_tokens, token_array
+from pyevm_agents.models.llama.prefix_cache import PrefixCache, count_shared_tokens, to_token_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pyevm_agents.models.llama.bindings import Llama
-    from pyevm_agents.models.llama.prefix_cache import Match, Tokens
+    from pyevm_agents.models.llama.prefix_cache import PrefixMatch, Tokens
 
 MIN_SHARED_WRITING_BYTES = 512 * 1024 * 1024
 """Bytes of weights from which on several threads write one token together. Threads that wait
@@ -55,7 +55,7 @@ The former writes the whole context's memory (188 MB for the default model)."""
 
 
 @dataclass(slots=True, kw_only=True)
-class Tally:
+class EvaluationTally:
     """What evaluations have cost since the tally began, and what the first of them found done."""
 
     evaluations: int = 0
@@ -76,7 +76,7 @@ class Tally:
         self.decoded_tokens += decoded_tokens
 
 
-class Context:
+class LlamaContext:
     """The tokens evaluated last, what follows from them, and the prefixes of other prompts."""
 
     def __init__(
@@ -97,8 +97,8 @@ class Context:
         parameters.n_seq_max = 1
         is_large = llama_cpp.llama_model_size(llama.model) >= MIN_SHARED_WRITING_BYTES
         self._threads = threads
-        self._threads_of_few = threads if is_large else 1
-        parameters.n_threads, parameters.n_threads_batch = self._threads_of_few, threads
+        self._small_batch_threads = threads if is_large else 1
+        parameters.n_threads, parameters.n_threads_batch = self._small_batch_threads, threads
         parameters.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
         parameters.offload_kqv = parameters.op_offload = False
         parameters.kv_unified = False
@@ -108,28 +108,29 @@ class Context:
         if not context:
             raise ConfigError(
                 f"llama.cpp makes no context of {context_tokens} tokens for the model file "
-                f"{described(llama.path)}: {why_not()}, or ask for a smaller context_tokens"
+                f"{describe_file(llama.path)}: {explain_last_errors()}, "
+                "or ask for a smaller context_tokens"
             )
         self._context: int = context
         if llama.adapter is not None:
-            self._apply(llama.adapter)
+            self._apply_adapter(llama.adapter)
         self._memory: int = llama_cpp.llama_get_memory(context)
         self._batch = llama_cpp.llama_batch_init(BATCH_TOKENS, 0, 1)
         # A recurrent memory is one state: it goes on, or starts anew.
-        self._can_cut = not (
+        self._can_truncate = not (
             llama_cpp.llama_model_is_recurrent(llama.model)
             or llama_cpp.llama_model_is_hybrid(llama.model)
         )
         self._tokens: list[int] = []
-        self._aside = PrefixCache(prefix_cache_bytes)
-        self.tally = Tally()
+        self._prefix_cache = PrefixCache(prefix_cache_bytes)
+        self.tally = EvaluationTally()
         self.prompt_tokens: int | None = None
         """How many of the tokens that are evaluated next are a prompt, which may come back; None
         for all of them."""
 
         self._known_prompt_tokens: int | None = None
 
-    def _apply(self, adapter: ctypes._Pointer[ctypes.c_void_p]) -> None:
+    def _apply_adapter(self, adapter: ctypes._Pointer[ctypes.c_void_p]) -> None:
         adapters = (llama_cpp.llama_adapter_lora_p_ctypes * 1)(adapter)
         scales = (ctypes.c_float * 1)(ADAPTER_SCALE)
         status = llama_cpp.llama_set_adapters_lora(self._context, adapters, 1, scales)
@@ -141,8 +142,8 @@ class Context:
 
     def forget(self) -> None:
         """Empty the memory and drop what was set aside: the next evaluation starts from nothing."""
-        self._aside.clear()
-        self._empty(WITH_DATA)
+        self._prefix_cache.clear()
+        self._clear_memory(WITH_DATA)
 
     def evaluate(
         self,
@@ -218,59 +219,61 @@ class Context:
             require_tokens(rest, self._llama.vocabulary_tokens)
             return count, 0
         require_tokens(tokens, self._llama.vocabulary_tokens)
-        wanted, known = token_array(tokens[:-1]), token_array(self._tokens)
-        kept = shared_tokens(known, wanted)
-        if kept < count and not self._can_cut:
+        wanted, known = to_token_array(tokens[:-1]), to_token_array(self._tokens)
+        kept = count_shared_tokens(known, wanted)
+        if kept < count and not self._can_truncate:
             kept = 0
-        found = self._aside.best(wanted, is_whole=not self._can_cut)
+        found = self._prefix_cache.find_best(wanted, is_whole=not self._can_truncate)
         if found is None or found.shared_tokens - kept < WORTHWHILE_TOKENS:
-            self._set_aside(known, kept)
-            return self._cut(kept), 0
-        self._aside.use(found.prefix)  # So that setting the other aside drops it last.
-        self._set_aside(known, kept)
-        return 0, self._restore(found)
+            self._save_prefix(known, kept)
+            return self._truncate_memory(kept), 0
+        self._prefix_cache.touch(found.prefix)  # So that setting the other aside drops it last.
+        self._save_prefix(known, kept)
+        return 0, self._restore_prefix(found)
 
-    def _set_aside(self, known: Tokens, kept: int) -> None:
+    def _save_prefix(self, known: Tokens, kept: int) -> None:
         """Save what is in memory if too much of it would be lost beyond its first `kept` tokens."""
         if len(known) - kept < WORTHWHILE_TOKENS:
             return
-        saved = self._aside.best(known, is_whole=not self._can_cut)
+        saved = self._prefix_cache.find_best(known, is_whole=not self._can_truncate)
         if saved is not None and len(known) - saved.shared_tokens < WORTHWHILE_TOKENS:
-            self._aside.use(saved.prefix)
+            self._prefix_cache.touch(saved.prefix)
             return
         size_bytes = llama_cpp.llama_state_seq_get_size(self._context, 0)
-        if size_bytes == 0 or not self._aside.make_room(known, size_bytes):
+        if size_bytes == 0 or not self._prefix_cache.make_room(known, size_bytes):
             return
         state = np.empty(size_bytes, dtype=np.uint8)
-        written = llama_cpp.llama_state_seq_get_data(self._context, _address(state), size_bytes, 0)
+        written = llama_cpp.llama_state_seq_get_data(
+            self._context, _get_data_pointer(state), size_bytes, 0
+        )
         if written == size_bytes:
-            self._aside.put(known, state, prompt_tokens=self._known_prompt_tokens)
+            self._prefix_cache.put(known, state, prompt_tokens=self._known_prompt_tokens)
 
-    def _restore(self, found: Match) -> int:
+    def _restore_prefix(self, found: PrefixMatch) -> int:
         """Put a state back into memory, up to what it shares; return how many tokens that is."""
-        self._empty(POSITIONS_ALONE if self._can_cut else WITH_DATA)
+        self._clear_memory(POSITIONS_ALONE if self._can_truncate else WITH_DATA)
         prefix = found.prefix
         size_bytes = prefix.state.nbytes
         read = llama_cpp.llama_state_seq_set_data(
-            self._context, _address(prefix.state), size_bytes, 0
+            self._context, _get_data_pointer(prefix.state), size_bytes, 0
         )
         if read != size_bytes:
             self.forget()
             return 0
         self._tokens = prefix.tokens.tolist()
-        return self._cut(found.shared_tokens)
+        return self._truncate_memory(found.shared_tokens)
 
-    def _cut(self, count: int) -> int:
+    def _truncate_memory(self, count: int) -> int:
         """Drop from memory all but its first `count` tokens; return how many stay."""
         if count == len(self._tokens) and count > 0:
             return count
         if count == 0 or not llama_cpp.llama_memory_seq_rm(self._memory, 0, count, -1):
-            self._empty(POSITIONS_ALONE if self._can_cut else WITH_DATA)
+            self._clear_memory(POSITIONS_ALONE if self._can_truncate else WITH_DATA)
             return 0
         self._tokens = self._tokens[:count]
         return count
 
-    def _empty(self, data: bool) -> None:  # noqa: FBT001 - as llama.cpp takes it
+    def _clear_memory(self, data: bool) -> None:  # noqa: FBT001 - as llama.cpp takes it
         llama_cpp.llama_memory_clear(self._memory, data)
         self._tokens = []
 
@@ -284,8 +287,8 @@ class Context:
             batch.seq_id[index][0] = 0
             batch.logits[index] = wants_logits and index == len(tokens) - 1
         is_shared = len(tokens) >= MIN_SHARED_READING_TOKENS
-        reading_threads = self._threads if is_shared else self._threads_of_few
-        llama_cpp.llama_set_n_threads(self._context, self._threads_of_few, reading_threads)
+        reading_threads = self._threads if is_shared else self._small_batch_threads
+        llama_cpp.llama_set_n_threads(self._context, self._small_batch_threads, reading_threads)
         status = llama_cpp.llama_decode(self._context, batch)
         if status != 0:
             self.forget()
@@ -295,5 +298,5 @@ class Context:
             )
 
 
-def _address(state: NDArray[np.uint8]) -> ctypes._Pointer[ctypes.c_uint8]:
+def _get_data_pointer(state: NDArray[np.uint8]) -> ctypes._Pointer[ctypes.c_uint8]:
     return state.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models.llama.build_profile import profile_of
+from pyevm_agents.models.llama.build_profile import find_profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,23 +28,23 @@ MAX_DEFAULT_THREADS = 4
 CPU_DIRECTORY = Path("/sys/devices/system/cpu")
 
 
-def checked_threads(threads: int | None) -> int:
+def resolve_threads(threads: int | None) -> int:
     """Return the number of threads asked for, or a sensible one.
 
     Raises:
         ConfigError: it is no whole number from 1 to `MAX_THREADS`.
     """
     if threads is None:
-        return min(physical_cores(), MAX_DEFAULT_THREADS)
+        return min(count_physical_cores(), MAX_DEFAULT_THREADS)
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
         raise ConfigError(
             f"threads is {threads!r}; it must be a whole number from 1 to {MAX_THREADS}, or None "
-            f"for {min(physical_cores(), MAX_DEFAULT_THREADS)}"
+            f"for {min(count_physical_cores(), MAX_DEFAULT_THREADS)}"
         )
     return threads
 
 
-def physical_cores(directory: Path = CPU_DIRECTORY) -> int:
+def count_physical_cores(directory: Path = CPU_DIRECTORY) -> int:
     """Return the cores that this process may use, hyperthreads not counted where Linux tells."""
     if not hasattr(os, "sched_getaffinity"):
         return os.cpu_count() or 1
@@ -74,7 +74,7 @@ class WeightKind(NamedTuple):
 FASTER = frozenset({WeightKind("q4_0")})
 """Repacked on AVX2, faster for it, and the same bits in every shape."""
 
-LEFT_ALONE = frozenset({"f32", "f16", "q4_1", "q5_0", "q8_0", "q6_K"})
+NOT_REPACKED = frozenset({"f32", "f16", "q4_1", "q5_0", "q8_0", "q6_K"})
 """Types that repacking does not touch on AVX2. `llama-quantize` writes a Q4_0 file's output as Q6_K
 or Q8_0, and some of its weights as Q4_1 where it has an importance matrix."""
 
@@ -98,7 +98,7 @@ def is_repacked(kinds: Iterable[WeightKind], machine: str) -> bool:
     """
     found = set(kinds)
     return (
-        profile_of(machine) == "x86-64-v3"
+        find_profile(machine) == "x86-64-v3"
         and not found.isdisjoint(FASTER)
-        and all(kind in FASTER or kind.type in LEFT_ALONE for kind in found)
+        and all(kind in FASTER or kind.type in NOT_REPACKED for kind in found)
     )

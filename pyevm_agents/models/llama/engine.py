@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pyevm_agents import errors
 from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
-from pyevm_agents.models.engine_messages import LoadMessage, Reply, Request
+from pyevm_agents.models.engine_messages import EngineReply, EngineRequest, LoadMessage
 from pyevm_agents.models.gguf.adapter import check_files
-from pyevm_agents.models.gguf.files import FileStamp, adapted_digest, digest
+from pyevm_agents.models.gguf.files import FileStamp, combine_digests, hash_file
 from pyevm_agents.models.llama.build_profile import check_build, check_processor, parse_build
-from pyevm_agents.models.llama.child_process import Child
+from pyevm_agents.models.llama.child_process import EngineProcess
 from pyevm_agents.models.llama.identity import EngineIdentity, FactsFolder, FactsKey
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ class Engine:
         self._process_id = os.getpid()
         self._lock = threading.Lock()
         self._owner: tuple[int, int] | None = None
-        self._child: Child | None = None
-        self._end: weakref.finalize[[], Engine] | None = None
+        self._child: EngineProcess | None = None
+        self._finalizer: weakref.finalize[[], Engine] | None = None
         self._is_closed = False
 
     @property
@@ -94,9 +94,9 @@ class Engine:
             ConfigError: the file, the build or the processor is unfit.
             EngineFault: the child died, or the model was closed.
         """
-        return self._identity or self._locked(self._learn)
+        return self._identity or self._run_locked(self._load_identity)
 
-    def ask(self, request: Request, report: ProgressReport | None = None) -> Reply:
+    def ask(self, request: EngineRequest, report: ProgressReport | None = None) -> EngineReply:
         """Send a request and return its reply.
 
         Input:
@@ -107,7 +107,7 @@ class Engine:
             ConfigError: the file, the build or the processor is unfit.
             EngineFault: the child died; or what it reported, as the class that it named.
         """
-        return self._locked(lambda: self._ask_now(request, report))
+        return self._run_locked(lambda: self._ask_locked(request, report))
 
     def close(self) -> None:
         """End the child, its work in other threads included. Further requests are refused."""
@@ -116,19 +116,19 @@ class Engine:
         if child is not None and self._owner is not None:
             child.kill()
         if self._owner != (os.getpid(), threading.get_ident()):
-            self._locked(self._drop)
+            self._run_locked(self._drop_child)
 
     @property
     def process_id(self) -> int | None:
         """The child's process id, or None while there is none."""
         return None if self._child is None else self._child.process.pid
 
-    def _locked(self, work: Callable[[], T]) -> T:
+    def _run_locked(self, work: Callable[[], T]) -> T:
         """Do work alone; after a fork, with a child and a lock of one's own."""
         me = (os.getpid(), threading.get_ident())
         if self._process_id != me[0]:
             self._process_id, self._lock, self._owner = me[0], threading.Lock(), None
-            self._drop()
+            self._drop_child()
         if self._owner == me:
             raise EngineFault(
                 "A progress report asked the model that it reports about; ask after the generation "
@@ -141,32 +141,32 @@ class Engine:
             finally:
                 self._owner = None
 
-    def _ask_now(self, request: Request, report: ProgressReport | None) -> Reply:
-        self._learn()
-        self._make_ready(with_weights=request["operation"] not in WITHOUT_WEIGHTS)
+    def _ask_locked(self, request: EngineRequest, report: ProgressReport | None) -> EngineReply:
+        self._load_identity()
+        self._ensure_loaded(with_weights=request["operation"] not in WITHOUT_WEIGHTS)
         return self._exchange(request, report)
 
-    def _learn(self) -> EngineIdentity:
+    def _load_identity(self) -> EngineIdentity:
         """Return the identity: as it is kept, or as a model says that has loaded everything."""
         if self._identity is None and self._kept_facts is not None and not self._is_closed:
             check_files(self._options.path, self._options.adapter)
-            key = self._key()
+            key = self._build_key()
             kept = self._kept_facts.read(key)
             if kept is not None:
                 if not self._options.vocabulary_only:
                     check_build(kept.build)
                 self._identity, self._kept_key = kept, key
         if self._identity is None:
-            self._make_ready(with_weights=True)
+            self._ensure_loaded(with_weights=True)
         if self._identity is None:
             raise EngineFault("The engine said nothing of itself; start the chain again")
         return self._identity
 
-    def _make_ready(self, *, with_weights: bool) -> None:
+    def _ensure_loaded(self, *, with_weights: bool) -> None:
         """See to a child that has loaded what is needed, and is what the engine was before."""
         self._require_open()
         if self._child is not None and self._child.process.poll() is not None:
-            self._drop()  # It died between requests, so nothing was lost.
+            self._drop_child()  # It died between requests, so nothing was lost.
         with_weights = with_weights and not self._options.vocabulary_only
         if self._child is not None and (self._has_weights or not with_weights):
             return
@@ -178,9 +178,13 @@ class Engine:
             raise EngineFault(  # It was fine when the chain began.
                 f"The engine does not start again: {error}"
             ) from error
-        self._settle(key, identity, is_whole=with_weights or self._options.vocabulary_only)
+        self._reconcile_identity(
+            key, identity, is_whole=with_weights or self._options.vocabulary_only
+        )
 
-    def _settle(self, key: FactsKey, identity: EngineIdentity, *, is_whole: bool) -> None:
+    def _reconcile_identity(
+        self, key: FactsKey, identity: EngineIdentity, *, is_whole: bool
+    ) -> None:
         """Hold what was loaded against what is known; keep it where nothing is."""
         known = self._identity
         if known is not None:
@@ -192,20 +196,20 @@ class Engine:
         if is_whole:
             self._kept_key = None
 
-    def _key(self) -> FactsKey:
+    def _build_key(self) -> FactsKey:
         adapter = self._options.adapter
         return FactsKey(
-            stamp=FileStamp.of(self._options.path),
+            stamp=FileStamp.from_path(self._options.path),
             vocabulary_only=self._options.vocabulary_only,
             context_tokens=self._options.context_tokens,
-            adapter_stamp=None if adapter is None else FileStamp.of(adapter),
+            adapter_stamp=None if adapter is None else FileStamp.from_path(adapter),
         )
 
     def _require_same(self, now: EngineIdentity, before: EngineIdentity) -> None:
         if now == before:
             return
-        self._drop(kill=True)
-        what = now.differences(before)
+        self._drop_child(kill=True)
+        what = now.describe_differences(before)
         files, key = self._options.files, self._kept_key
         if key is not None and self._kept_facts is not None:
             self._kept_facts.drop(key)
@@ -227,10 +231,10 @@ class Engine:
         if not options.vocabulary_only:
             check_processor()
         check_files(options.path, options.adapter)
-        key = self._key()
-        hashed = self._digest(key, is_whole=with_weights or options.vocabulary_only)
+        key = self._build_key()
+        hashed = self._compute_digest(key, is_whole=with_weights or options.vocabulary_only)
         try:
-            hello = self._greeted()
+            hello = self._handshake()
             build = parse_build(hello["system_info"], tuple(hello["backends"]), hello["machine"])
             if not options.vocabulary_only:  # Any build computes the same tokens.
                 check_build(build)
@@ -242,10 +246,12 @@ class Engine:
                 context_tokens=options.context_tokens,
                 prefix_cache_bytes=options.prefix_cache_bytes,
             )
-            request = Request(operation="load", load=load, wants_progress=self._report is not None)
+            request = EngineRequest(
+                operation="load", load=load, wants_progress=self._report is not None
+            )
             facts = self._exchange(request, self._report)["facts"]
         except AgentsError:
-            self._drop(kill=True)
+            self._drop_child(kill=True)
             raise
         self._has_weights = with_weights
         return key, EngineIdentity(
@@ -256,32 +262,34 @@ class Engine:
             facts=facts,
         )
 
-    def _digest(self, key: FactsKey, *, is_whole: bool) -> bytes:
+    def _compute_digest(self, key: FactsKey, *, is_whole: bool) -> bytes:
         """Return the model's digest: the kept one as long as no file is loaded as a whole."""
         identity = self._identity
         if identity is not None and not is_whole and key == self._kept_key:
             return identity.digest
         model, adapter = self._options.path, self._options.adapter
-        hashed = digest(model, lambda done, total: self._say("hash", done, total))
+        hashed = hash_file(model, lambda done, total: self._report_progress("hash", done, total))
         return (
-            hashed if adapter is None else adapted_digest(hashed, digest(adapter, role="adapter"))
+            hashed
+            if adapter is None
+            else combine_digests(hashed, hash_file(adapter, role="adapter"))
         )
 
-    def _say(self, phase: str, done: int, total: int) -> None:
+    def _report_progress(self, phase: str, done: int, total: int) -> None:
         self._require_open()
         if self._report is not None:
             self._report(phase, done, total, "")
 
-    def _greeted(self) -> Reply:
+    def _handshake(self) -> EngineReply:
         """Return what the child says of itself, a fresh one where there is none."""
         if self._child is None:
-            self._say("start", 0, 1)
-            child = Child()
+            self._report_progress("start", 0, 1)
+            child = EngineProcess()
             self._child = child
-            self._end = weakref.finalize(self, child.end_now)
-        return self._exchange(Request(operation="hello"), None)
+            self._finalizer = weakref.finalize(self, child.end_now)
+        return self._exchange(EngineRequest(operation="hello"), None)
 
-    def _exchange(self, request: Request, report: ProgressReport | None) -> Reply:
+    def _exchange(self, request: EngineRequest, report: ProgressReport | None) -> EngineReply:
         """Write a request and read until its reply.
 
         An exchange that does not come to its end takes the child with it: nobody could tell the
@@ -294,34 +302,34 @@ class Engine:
         try:
             reply = child.exchange(request, report)
         except BaseException:
-            self._drop(kill=True)
+            self._drop_child(kill=True)
             raise
         if reply is None:
-            message = child.obituary(request["operation"])
-            self._drop(kill=True)
+            message = child.describe_exit(request["operation"])
+            self._drop_child(kill=True)
             raise EngineFault(message)
         if "error" in reply:
-            raise _translated(reply, child)
+            raise _translate_error(reply, child)
         return reply
 
     def _require_open(self) -> None:
         if self._is_closed:
             raise EngineFault("The model was closed; make a new one")
 
-    def _drop(self, *, kill: bool = False) -> None:
+    def _drop_child(self, *, kill: bool = False) -> None:
         child, self._child, self._has_weights = self._child, None, False
-        if self._end is not None:
-            self._end.detach()
-            self._end = None
+        if self._finalizer is not None:
+            self._finalizer.detach()
+            self._finalizer = None
         if child is not None:
             child.end(kill=kill)
 
 
-def _translated(reply: Reply, child: Child) -> AgentsError:
+def _translate_error(reply: EngineReply, child: EngineProcess) -> AgentsError:
     kinds: dict[str, type[AgentsError]] = {
         kind.__name__: kind
         for kind in (ConfigError, EngineFault, errors.GrammarError, errors.ScriptError)
     }
     kind = kinds.get(reply["error"], EngineFault)
-    words = child.last_words() if kind in {ConfigError, EngineFault} else ""
+    words = child.read_stderr_tail() if kind in {ConfigError, EngineFault} else ""
     return kind(reply["message"] + (f". llama.cpp said: {words}" if words else ""))

@@ -21,11 +21,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from pyevm_agents.models.decoding.chat_template import chat_pieces
-from pyevm_agents.models.llama.build_profile import BATCH_TOKENS, DECODING_RULES, Build
+from pyevm_agents.models.decoding.chat_template import split_chat_template
+from pyevm_agents.models.llama.build_profile import BATCH_TOKENS, DECODING_RULES, EngineBuild
 
 if TYPE_CHECKING:
-    from pyevm_agents.models.engine_messages import Facts
+    from pyevm_agents.models.engine_messages import FactsMessage
     from pyevm_agents.models.gguf.files import FileStamp
 
 
@@ -47,12 +47,12 @@ class EngineIdentity:
 
     engine: str
     guidance: str
-    build: Build
-    facts: Facts
+    build: EngineBuild
+    facts: FactsMessage
 
     def without_weights(self) -> EngineIdentity:
         """Return what an engine says that has loaded the vocabulary alone."""
-        facts: Facts = {**self.facts, "canary": ""}
+        facts: FactsMessage = {**self.facts, "canary": ""}
         return EngineIdentity(
             digest=self.digest,
             engine=self.engine,
@@ -61,7 +61,7 @@ class EngineIdentity:
             facts=facts,
         )
 
-    def differences(self, other: EngineIdentity) -> str:
+    def describe_differences(self, other: EngineIdentity) -> str:
         """Return the names of what differs, joined by `and`."""
         mine, theirs = asdict(self), asdict(other)
         names = [name for name in mine if mine[name] != theirs[name] and name != "facts"]
@@ -81,23 +81,23 @@ class FactsKey:
 
     def to_json(self) -> str:
         """Return the key with the engine's own stamp, as canonical JSON."""
-        return json.dumps({**asdict(self), "engine": engine_stamp()}, sort_keys=True)
+        return json.dumps({**asdict(self), "engine": compute_engine_stamp()}, sort_keys=True)
 
 
-class _KeptBuild(TypedDict):
+class _StoredBuild(TypedDict):
     features: list[str]
     backends: list[str]
     machine: str
 
 
-class _KeptIdentity(TypedDict):
+class _StoredIdentity(TypedDict):
     """An `EngineIdentity` in JSON."""
 
     digest: str
     engine: str
     guidance: str
-    build: _KeptBuild
-    facts: Facts
+    build: _StoredBuild
+    facts: FactsMessage
 
 
 class FactsFolder:
@@ -119,7 +119,7 @@ class FactsFolder:
             if hashlib.sha256(body.encode()).hexdigest() != checksum:
                 return None
             form = json.loads(body)
-            return _identity(form["identity"]) if form["key"] == text else None
+            return _parse_identity(form["identity"]) if form["key"] == text else None
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -155,7 +155,7 @@ class FactsFolder:
 
 
 @cache
-def engine_stamp() -> str:
+def compute_engine_stamp() -> str:
     """Return a digest of the size and time of every file that an engine is made of."""
     folders = [Path(__file__).parents[1]]
     for package in ENGINE_PACKAGES:
@@ -170,13 +170,13 @@ def engine_stamp() -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def _identity(form: _KeptIdentity) -> EngineIdentity:
+def _parse_identity(form: _StoredIdentity) -> EngineIdentity:
     build = form["build"]
     return EngineIdentity(
         digest=bytes.fromhex(form["digest"]),
         engine=form["engine"],
         guidance=form["guidance"],
-        build=Build(
+        build=EngineBuild(
             features=tuple(build["features"]),
             backends=tuple(build["backends"]),
             machine=build["machine"],
@@ -210,7 +210,7 @@ class ProfileFacts:
     """Canonical JSON of everything else that decides about bits: versions, build, canary."""
 
 
-def profile_facts(path: Path, identity: EngineIdentity) -> ProfileFacts:
+def build_profile_facts(path: Path, identity: EngineIdentity) -> ProfileFacts:
     """Return the facts of a file by what its engine is.
 
     Input:
@@ -220,7 +220,7 @@ def profile_facts(path: Path, identity: EngineIdentity) -> ProfileFacts:
         ConfigError: the file's chat template does not render, or changes its messages.
     """
     facts = identity.facts
-    pieces = chat_pieces(
+    pieces = split_chat_template(
         facts["chat_template"],
         bos_text=facts["bos_text"],
         eos_text=facts["eos_text"],

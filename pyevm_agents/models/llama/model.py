@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from precompiles.language_model import Generation, GenerationRequest, Margin, Segment
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models.closeable import Closing
-from pyevm_agents.models.engine_messages import Reply, Request, Work
+from pyevm_agents.models.closeable import Closeable
+from pyevm_agents.models.engine_messages import EngineReply, EngineRequest, EvaluationStats
 from pyevm_agents.models.gguf.adapter import adapter_path, check_files
-from pyevm_agents.models.gguf.files import default_model_path, model_path
-from pyevm_agents.models.llama.cpu import checked_threads
+from pyevm_agents.models.gguf.files import find_default_model, resolve_path
+from pyevm_agents.models.llama.cpu import resolve_threads
 from pyevm_agents.models.llama.engine import Engine, EngineOptions
-from pyevm_agents.models.llama.identity import FactsFolder, ProfileFacts, profile_facts
-from pyevm_agents.models.progress import Listener, Progress
+from pyevm_agents.models.llama.identity import FactsFolder, ProfileFacts, build_profile_facts
+from pyevm_agents.models.progress import Progress, ProgressRelay
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,11 +28,11 @@ default model take (192 MB each), with room to spare. Fewer, and a prompt that t
 warm, at 100 gas a token, could have to be read again: 256 MB were four prompts of 2,800 tokens."""
 
 
-class GgufModel(Closing):
+class GgufModel(Closeable):
     """A GGUF file in a child process: what models with and without weights have in common.
 
     Nothing is loaded before it is needed: the vocabulary for tokens, the weights for the first
-    generation, and everything for `profile_facts`, unless a folder has kept them.
+    generation, and everything for `build_profile_facts`, unless a folder has kept them.
     """
 
     def __init__(  # noqa: PLR0913 - each is a setting of its own
@@ -52,7 +52,7 @@ class GgufModel(Closing):
         Raises:
             ConfigError: file or option is unfit.
         """
-        self.path = default_model_path() if path is None else model_path(path)
+        self.path = find_default_model() if path is None else resolve_path(path)
         self.adapter = adapter_path(adapter, is_default_model=path is None)
         """The file of the LoRA adapter that is applied to the model, or None."""
         check_files(self.path, self.adapter)
@@ -76,7 +76,7 @@ class GgufModel(Closing):
             )
         self._profile_facts: ProfileFacts | None = None
         self._progress = progress
-        self._loading = Listener(progress)
+        self._loading_relay = ProgressRelay(progress)
         self.engine = Engine(
             EngineOptions(
                 path=self.path,
@@ -86,8 +86,8 @@ class GgufModel(Closing):
                 context_tokens=context_tokens,
                 prefix_cache_bytes=prefix_cache_bytes,
             ),
-            kept_facts=None if kept_facts is None else FactsFolder(model_path(kept_facts)),
-            report=None if progress is None else self._loading.report,
+            kept_facts=None if kept_facts is None else FactsFolder(resolve_path(kept_facts)),
+            report=None if progress is None else self._loading_relay.report,
         )
 
     @property
@@ -101,8 +101,8 @@ class GgufModel(Closing):
         # No `cached_property`: until Python 3.12 its lock is one for all models.
         if self._profile_facts is None:
             named = self.path if self.adapter is None else self.adapter
-            self._profile_facts = profile_facts(named, self.engine.identity)
-            self._loading.settle()
+            self._profile_facts = build_profile_facts(named, self.engine.identity)
+            self._loading_relay.warn_of_error()
         return self._profile_facts
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
@@ -116,26 +116,26 @@ class GgufModel(Closing):
         for segment in segments:
             require_text(segment.text)
         pairs = [(segment.text, segment.is_template) for segment in segments]
-        return tuple(self.engine.ask(Request(operation="tokenize", segments=pairs))["tokens"])
+        return tuple(self.engine.ask(EngineRequest(operation="tokenize", segments=pairs))["tokens"])
 
-    def text_of(self, tokens: tuple[int, ...]) -> str:
+    def detokenize(self, tokens: tuple[int, ...]) -> str:
         """Return the text of tokens, special ones spelled out."""
-        return self.engine.ask(Request(operation="text", tokens=list(tokens)))["text"]
+        return self.engine.ask(EngineRequest(operation="text", tokens=list(tokens)))["text"]
 
-    def follow(self, text: str, request: GenerationRequest) -> Generation:
+    def encode_given_text(self, text: str, request: GenerationRequest) -> Generation:
         """Say a given text as a model would have said it.
 
         Raises:
             ScriptError: the grammar does not admit it.
         """
         require_text(text)
-        return _generation(
+        return _parse_generation(
             self.engine.ask(
-                Request(
+                EngineRequest(
                     operation="follow",
                     text=text,
                     grammar=request.grammar,
-                    max_tokens=checked_limit(request),
+                    max_tokens=require_limit(request),
                 )
             )
         )
@@ -207,13 +207,13 @@ class LlamaModel(GgufModel):
         Raises:
             ConfigError: file or option is unfit.
         """
-        self.last_work: Work | None = None
+        self.last_stats: EvaluationStats | None = None
         """What the generation that ended last had to evaluate; None before the first."""
         super().__init__(
             path,
             vocabulary_only=False,
             adapter=adapter,
-            threads=checked_threads(threads),
+            threads=resolve_threads(threads),
             context_tokens=context_tokens,
             prefix_cache_bytes=prefix_cache_bytes,
             kept_facts=kept_facts,
@@ -228,9 +228,9 @@ class LlamaModel(GgufModel):
             GrammarError: llguidance refuses the grammar.
             EngineFault: the engine died, or computed a number that is none.
         """
-        return self._continued(request, ())
+        return self._continue_generation(request, ())
 
-    def reference(self, request: GenerationRequest) -> Generation:
+    def generate_reference(self, request: GenerationRequest) -> Generation:
         """Return what `generate` does, the slow way: for checks that nothing fast changes it.
 
         Nothing kept is used, no token is fed with another one, and each is chosen under the
@@ -238,7 +238,7 @@ class LlamaModel(GgufModel):
 
         Raises: as `generate`.
         """
-        return _generation(self.engine.ask(self._message(request, "reference")))
+        return _parse_generation(self.engine.ask(self._build_request(request, "reference")))
 
     def resume(self, request: GenerationRequest, known: Generation) -> Generation:
         """Return what `generate(request)` would, given what it said under a lower limit.
@@ -253,7 +253,7 @@ class LlamaModel(GgufModel):
                 f"{len(known.tokens)} tokens are known and {request.max_tokens} are asked for; "
                 "ask for more, or cut what is known"
             )
-        more = self._continued(request, known.tokens)
+        more = self._continue_generation(request, known.tokens)
         margins = [margin for margin in (known.margin, more.margin) if margin is not None]
         return replace(
             more,
@@ -261,19 +261,21 @@ class LlamaModel(GgufModel):
             margin=min(margins, key=lambda margin: margin.gap, default=None),
         )
 
-    def _continued(self, request: GenerationRequest, known: tuple[int, ...]) -> Generation:
-        message = self._message(request, "generate")
+    def _continue_generation(
+        self, request: GenerationRequest, known: tuple[int, ...]
+    ) -> Generation:
+        message = self._build_request(request, "generate")
         message["known_tokens"] = list(known)
         message["wants_progress"] = self._progress is not None
-        listener = Listener(self._progress)
+        listener = ProgressRelay(self._progress)
         reply = self.engine.ask(message, listener.report)
-        self._loading.settle()
-        listener.settle()
-        self.last_work = Work(**reply["work"])
-        return _generation(reply)
+        self._loading_relay.warn_of_error()
+        listener.warn_of_error()
+        self.last_stats = EvaluationStats(**reply["work"])
+        return _parse_generation(reply)
 
-    def _message(self, request: GenerationRequest, operation: str) -> Request:
-        limit = checked_limit(request)
+    def _build_request(self, request: GenerationRequest, operation: str) -> EngineRequest:
+        limit = require_limit(request)
         context_tokens = self.profile_facts.context_tokens
         if not request.prompt_tokens:
             raise ConfigError("The prompt has no tokens; a model continues at least one")
@@ -282,7 +284,7 @@ class LlamaModel(GgufModel):
                 f"{len(request.prompt_tokens)} prompt tokens and up to {limit} more do not fit in "
                 f"the model's context of {context_tokens}"
             )
-        return Request(
+        return EngineRequest(
             operation=operation,
             tokens=list(request.prompt_tokens),
             grammar=request.grammar,
@@ -295,10 +297,10 @@ class LlamaModel(GgufModel):
         Raises:
             EngineFault: the engine died.
         """
-        self.engine.ask(Request(operation="forget"))
+        self.engine.ask(EngineRequest(operation="forget"))
 
 
-def checked_limit(request: GenerationRequest) -> int:
+def require_limit(request: GenerationRequest) -> int:
     """Return a request's limit.
 
     Raises:
@@ -326,7 +328,7 @@ def require_text(text: str) -> None:
         ) from error
 
 
-def _generation(reply: Reply) -> Generation:
+def _parse_generation(reply: EngineReply) -> Generation:
     return Generation(
         text=reply["text"],
         tokens=tuple(reply["tokens"]),

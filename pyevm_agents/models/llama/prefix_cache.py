@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Prefix:
+class CachedPrefix:
     """Evaluated tokens, and their state as an engine gave it."""
 
     tokens: Tokens
@@ -33,14 +33,14 @@ class Prefix:
     @property
     def size_bytes(self) -> int:
         """Bytes that it takes of the bound."""
-        return entry_bytes(len(self.tokens), self.state.nbytes)
+        return compute_entry_bytes(len(self.tokens), self.state.nbytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class PrefixMatch:
     """A prefix that helps with some tokens, and how many of them it knows."""
 
-    prefix: Prefix
+    prefix: CachedPrefix
     shared_tokens: int
 
 
@@ -51,20 +51,20 @@ class PrefixCache:
         """Hold at most `max_bytes` of states and tokens; 0 holds none."""
         self.max_bytes = max_bytes
         self.size_bytes = 0
-        self._prefixes: list[Prefix] = []
+        self._prefixes: list[CachedPrefix] = []
 
     def __len__(self) -> int:
         """Return how many prefixes are held."""
         return len(self._prefixes)
 
-    def best(self, tokens: Tokens, *, is_whole: bool = False) -> Match | None:
+    def find_best(self, tokens: Tokens, *, is_whole: bool = False) -> PrefixMatch | None:
         """Return the prefix that knows most of `tokens` from their start; None if none knows any.
 
         Input:
             is_whole: only prefixes that `tokens` begin with as a whole, for an engine that can't
                 drop the end of a state.
         """
-        found: Match | None = None
+        found: PrefixMatch | None = None
         for prefix in self._prefixes:
             shared = 0 if found is None else found.shared_tokens
             # Whoever knows more than the best one so far knows the next token as well.
@@ -73,12 +73,12 @@ class PrefixCache:
                 or prefix.tokens[shared] != tokens[shared]
             ):
                 continue
-            count = shared_tokens(prefix.tokens, tokens)
+            count = count_shared_tokens(prefix.tokens, tokens)
             if count > shared and (count == len(prefix.tokens) or not is_whole):
-                found = Match(prefix=prefix, shared_tokens=count)
+                found = PrefixMatch(prefix=prefix, shared_tokens=count)
         return found
 
-    def use(self, prefix: Prefix) -> None:
+    def touch(self, prefix: CachedPrefix) -> None:
         """Make a prefix the most recently used one, if it is still held."""
         held = [each for each in self._prefixes if each is not prefix]
         if len(held) < len(self._prefixes):
@@ -94,11 +94,11 @@ class PrefixCache:
         Output:
             False, and none is dropped, if none of this size ever fits.
         """
-        needed = entry_bytes(len(tokens), state_bytes)
+        needed = compute_entry_bytes(len(tokens), state_bytes)
         if needed > self.max_bytes:
             return False
         for prefix in list(self._prefixes):
-            if shared_tokens(prefix.tokens, tokens) >= prefix.prompt_tokens:
+            if count_shared_tokens(prefix.tokens, tokens) >= prefix.prompt_tokens:
                 self.drop(prefix)
         while self.size_bytes + needed > self.max_bytes:
             self.drop(self._prefixes[0])
@@ -113,18 +113,18 @@ class PrefixCache:
             prompt_tokens: what it is held for; None for all of it.
         """
         for prefix in self._prefixes:
-            if shared_tokens(prefix.tokens, tokens) == len(tokens):
-                self.use(prefix)
+            if count_shared_tokens(prefix.tokens, tokens) == len(tokens):
+                self.touch(prefix)
                 return True
         if not self.make_room(tokens, state.nbytes):
             return False
         held_for = len(tokens) if prompt_tokens is None else min(prompt_tokens, len(tokens))
-        added = Prefix(tokens=tokens, state=state, prompt_tokens=held_for)
+        added = CachedPrefix(tokens=tokens, state=state, prompt_tokens=held_for)
         self._prefixes.append(added)
         self.size_bytes += added.size_bytes
         return True
 
-    def drop(self, prefix: Prefix) -> None:
+    def drop(self, prefix: CachedPrefix) -> None:
         """Hold a prefix no longer."""
         held = [each for each in self._prefixes if each is not prefix]
         if len(held) < len(self._prefixes):
@@ -137,17 +137,17 @@ class PrefixCache:
         self.size_bytes = 0
 
 
-def token_array(tokens: Sequence[int]) -> Tokens:
+def to_token_array(tokens: Sequence[int]) -> Tokens:
     """Return tokens in the form in which they are compared: 4 bytes each."""
     return np.array(tokens, dtype=np.int32)
 
 
-def entry_bytes(tokens: int, state_bytes: int) -> int:
+def compute_entry_bytes(tokens: int, state_bytes: int) -> int:
     """Return how much of the bound so many tokens with so large a state take."""
     return state_bytes + tokens * np.dtype(np.int32).itemsize
 
 
-def shared_tokens(first: Tokens, second: Tokens) -> int:
+def count_shared_tokens(first: Tokens, second: Tokens) -> int:
     """Return the length of the longest common prefix."""
     length = min(len(first), len(second))
     differs = first[:length] != second[:length]

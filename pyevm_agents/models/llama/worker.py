@@ -20,17 +20,17 @@ import llguidance
 
 from precompiles.spec import PROMPT_BLOCK_TOKENS
 from pyevm_agents.errors import AgentsError, ConfigError, EngineFault
-from pyevm_agents.models.decoding.guided import Guide, Output
+from pyevm_agents.models.decoding.guided import GuidedDecoder, GuidedOutput
 from pyevm_agents.models.decoding.reference import generate_by_reference
-from pyevm_agents.models.decoding.tokenizer import SpecialCutter, tokens_of_segments
+from pyevm_agents.models.decoding.tokenizer import SpecialTokenSplitter, tokenize_segments
 from pyevm_agents.models.engine_messages import (
-    Facts,
+    EngineReply,
+    EngineRequest,
+    FactsMessage,
     FileMessage,
     LoadMessage,
     MarginMessage,
-    Reply,
-    Request,
-    WorkMessage,
+    StatsMessage,
     read_request,
     write_message,
 )
@@ -38,8 +38,8 @@ from pyevm_agents.models.gguf.adapter import read_adapter
 from pyevm_agents.models.gguf.files import FileStamp
 from pyevm_agents.models.llama import bindings as engine
 from pyevm_agents.models.llama.build_profile import BATCH_TOKENS
-from pyevm_agents.models.llama.canary import canary, logits_digest
-from pyevm_agents.models.llama.context import Context, Tally
+from pyevm_agents.models.llama.canary import compute_canary, compute_logits_digest
+from pyevm_agents.models.llama.context import EvaluationTally, LlamaContext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -51,54 +51,56 @@ ORPHAN_CHECK_SECONDS = 0.5
 """Seconds between looks whether the parent lives: one that it forked may hold the pipe open."""
 
 
-class Worker:
+class EngineWorker:
     """One loaded model and what the parent may ask of it."""
 
     def __init__(self, replies: IO[bytes]) -> None:
         """Answer on `replies`."""
         self._replies = replies
         self._llama: engine.Llama | None = None
-        self._context: Context | None = None
+        self._context: LlamaContext | None = None
 
-    def answer(self, request: Request) -> Reply:
+    def handle_request(self, request: EngineRequest) -> EngineReply:
         """Do what a request asks; what goes wrong becomes an error reply."""
         try:
             return OPERATIONS[request["operation"]](self, request)
         except AgentsError as error:
-            return Reply(error=type(error).__name__, message=str(error))
+            return EngineReply(error=type(error).__name__, message=str(error))
         except MemoryError:
-            return Reply(
+            return EngineReply(
                 error=EngineFault.__name__,
                 message="The engine's process has no memory left; use a smaller model or context",
             )
 
-    def hello(self, _request: Request) -> Reply:
+    def hello(self, _request: EngineRequest) -> EngineReply:
         """Say what this engine is, before anything is loaded."""
-        return Reply(
-            engine=engine.engine_version(),
+        return EngineReply(
+            engine=engine.read_engine_version(),
             guidance=f"llguidance {llguidance.__version__}",
-            system_info=engine.system_info(),
-            backends=list(engine.backend_names()),
+            system_info=engine.read_system_info(),
+            backends=list(engine.list_backends()),
             machine=platform.machine(),
         )
 
-    def load(self, request: Request) -> Reply:
+    def load(self, request: EngineRequest) -> EngineReply:
         """Load the model's file, or its vocabulary alone, and say what it is."""
         message = request["load"]
         report = self._report if request["wants_progress"] else None
         _require_unchanged(message)
         self._unload()
-        adapter = None if message["adapter"] is None else read_adapter(_path(message["adapter"]))
+        adapter = (
+            None if message["adapter"] is None else read_adapter(_get_path(message["adapter"]))
+        )
         llama = engine.Llama(
             message["model"]["path"],
             vocabulary_only=message["vocabulary_only"],
             adapter=adapter,
             report=report and (lambda done, total: report("load", done, total, "")),
         )
-        context_tokens = _context_tokens(message, llama)
+        context_tokens = _resolve_context_tokens(message, llama)
         digest = ""
         if not message["vocabulary_only"]:
-            self._context = Context(
+            self._context = LlamaContext(
                 llama,
                 threads=message["threads"],
                 context_tokens=context_tokens,
@@ -106,14 +108,14 @@ class Worker:
             )
             if report is not None:
                 report("check", 0, 1, "")
-            digest = canary(llama, self._context)
+            digest = compute_canary(llama, self._context)
         _require_unchanged(message)
         self._llama = llama
-        self._cutter = SpecialCutter(llama.special_spellings())
-        self._guide = Guide(llama, self._cutter)
-        beginning, ends = llama.beginning_token(), llama.end_tokens()
-        return Reply(
-            facts=Facts(
+        self._cutter = SpecialTokenSplitter(llama.special_spellings())
+        self._guide = GuidedDecoder(llama, self._cutter)
+        beginning, ends = llama.bos_token(), llama.end_tokens()
+        return EngineReply(
+            facts=FactsMessage(
                 name=llama.metadata("general.name") if adapter is None else adapter.name,
                 architecture=llama.metadata("general.architecture"),
                 context_tokens=context_tokens,
@@ -123,7 +125,7 @@ class Worker:
                 if beginning is None
                 else llama.piece(beginning).decode("utf-8", "replace"),
                 eos_text=llama.piece(ends[0]).decode("utf-8", "replace") if ends else "",
-                adds_bos=llama.adds_beginning(),
+                adds_bos=llama.needs_bos(),
                 repacked=llama.is_repacked,
                 canary=digest,
             )
@@ -136,21 +138,23 @@ class Worker:
             self._llama.close()
             self._llama = None
 
-    def tokenize(self, request: Request) -> Reply:
+    def tokenize(self, request: EngineRequest) -> EngineReply:
         """Return the tokens of segments."""
-        llama = self._loaded()
-        first = llama.beginning_token() if llama.adds_beginning() else None
-        return Reply(tokens=tokens_of_segments(llama, self._cutter, request["segments"], first))
+        llama = self._require_llama()
+        first = llama.bos_token() if llama.needs_bos() else None
+        return EngineReply(
+            tokens=tokenize_segments(llama, self._cutter, request["segments"], first)
+        )
 
-    def generate(self, request: Request) -> Reply:
+    def generate(self, request: EngineRequest) -> EngineReply:
         """Continue a prompt under a grammar."""
-        self._loaded()
+        self._require_llama()
         report = self._report if request["wants_progress"] else None
         if report is not None:
             report("prompt", 0, len(request["tokens"]), "")  # Its first batch takes a second.
-        evaluator = self._evaluator()
-        evaluator.tally = Tally()
-        evaluator.prompt_tokens = marked_tokens(len(request["tokens"]))
+        evaluator = self._require_context()
+        evaluator.tally = EvaluationTally()
+        evaluator.prompt_tokens = count_cacheable_tokens(len(request["tokens"]))
         output = self._guide.generate(
             evaluator,
             request["tokens"],
@@ -159,14 +163,14 @@ class Worker:
             report,
             known=request.get("known_tokens", []),
         )
-        return _reply_of(output) | Reply(work=_work_of(evaluator.tally, request))
+        return _build_reply(output) | EngineReply(work=_build_stats(evaluator.tally, request))
 
-    def reference(self, request: Request) -> Reply:
+    def generate_reference(self, request: EngineRequest) -> EngineReply:
         """Continue a prompt under a grammar from nothing, token by token: see `reference.py`."""
-        self._loaded()
-        evaluator = self._evaluator()
+        self._require_llama()
+        evaluator = self._require_context()
         evaluator.forget()
-        return _reply_of(
+        return _build_reply(
             generate_by_reference(
                 self._guide,
                 evaluator,
@@ -176,42 +180,48 @@ class Worker:
             )
         )
 
-    def follow(self, request: Request) -> Reply:
+    def encode_given_text(self, request: EngineRequest) -> EngineReply:
         """Say a given text under a grammar."""
-        self._loaded()
-        output = self._guide.follow(request["text"], request["grammar"], request["max_tokens"])
-        return _reply_of(output)
+        self._require_llama()
+        output = self._guide.encode_given_text(
+            request["text"], request["grammar"], request["max_tokens"]
+        )
+        return _build_reply(output)
 
-    def text(self, request: Request) -> Reply:
+    def detokenize(self, request: EngineRequest) -> EngineReply:
         """Return the text of tokens."""
-        return Reply(
-            text=b"".join(map(self._loaded().piece, request["tokens"])).decode("utf-8", "replace")
+        return EngineReply(
+            text=b"".join(map(self._require_llama().piece, request["tokens"])).decode(
+                "utf-8", "replace"
+            )
         )
 
-    def logits(self, request: Request) -> Reply:
+    def digest_logits(self, request: EngineRequest) -> EngineReply:
         """Return the digest of the logits after some tokens: for checks that bits stay the same."""
-        evaluator = self._evaluator()
-        evaluator.tally = Tally()
+        evaluator = self._require_context()
+        evaluator.tally = EvaluationTally()
         evaluator.prompt_tokens = None
         logits = evaluator.evaluate(
             request["tokens"], batch_tokens=request.get("max_tokens", BATCH_TOKENS)
         )
-        return Reply(logits=logits_digest(logits), work=_work_of(evaluator.tally, request))
+        return EngineReply(
+            logits=compute_logits_digest(logits), work=_build_stats(evaluator.tally, request)
+        )
 
-    def forget(self, _request: Request) -> Reply:
+    def forget(self, _request: EngineRequest) -> EngineReply:
         """Empty the context's memory and drop the prefixes set aside."""
-        self._evaluator().forget()
-        return Reply()
+        self._require_context().forget()
+        return EngineReply()
 
     def _report(self, phase: str, done: int, total: int, text: str) -> None:
-        write_message(self._replies, Reply(progress=(phase, done, total, text)))
+        write_message(self._replies, EngineReply(progress=(phase, done, total, text)))
 
-    def _loaded(self) -> engine.Llama:
+    def _require_llama(self) -> engine.Llama:
         if self._llama is None:
             raise EngineFault("The engine has loaded no model; ask it to `load` first")
         return self._llama
 
-    def _evaluator(self) -> Context:
+    def _require_context(self) -> LlamaContext:
         if self._context is None:
             raise EngineFault(
                 "The engine has loaded a vocabulary and no weights; make a LlamaModel to generate"
@@ -219,21 +229,21 @@ class Worker:
         return self._context
 
 
-OPERATIONS: Mapping[str, Callable[[Worker, Request], Reply]] = {
-    "hello": Worker.hello,
-    "load": Worker.load,
-    "tokenize": Worker.tokenize,
-    "generate": Worker.generate,
-    "reference": Worker.reference,
-    "follow": Worker.follow,
-    "text": Worker.text,
-    "logits": Worker.logits,
-    "forget": Worker.forget,
+OPERATIONS: Mapping[str, Callable[[EngineWorker, EngineRequest], EngineReply]] = {
+    "hello": EngineWorker.hello,
+    "load": EngineWorker.load,
+    "tokenize": EngineWorker.tokenize,
+    "generate": EngineWorker.generate,
+    "reference": EngineWorker.generate_reference,
+    "follow": EngineWorker.encode_given_text,
+    "text": EngineWorker.detokenize,
+    "logits": EngineWorker.digest_logits,
+    "forget": EngineWorker.forget,
 }
 """Everything a parent can ask for."""
 
 
-def marked_tokens(prompt_tokens: int) -> int:
+def count_cacheable_tokens(prompt_tokens: int) -> int:
     """Return how much of a prompt the rules may hold to be warm: whole blocks.
 
     Source: `precompiles.warm_prefixes`.
@@ -241,17 +251,17 @@ def marked_tokens(prompt_tokens: int) -> int:
     return prompt_tokens - prompt_tokens % PROMPT_BLOCK_TOKENS
 
 
-def _reply_of(output: Output) -> Reply:
-    return Reply(
+def _build_reply(output: GuidedOutput) -> EngineReply:
+    return EngineReply(
         text=output.text,
         tokens=output.tokens,
         forced_tokens=output.forced_tokens,
         is_complete=output.is_complete,
-        margin=None if output.margin is None else _margin_of(output.margin),
+        margin=None if output.margin is None else _encode_margin(output.margin),
     )
 
 
-def _margin_of(margin: Margin) -> MarginMessage:
+def _encode_margin(margin: Margin) -> MarginMessage:
     return MarginMessage(
         gap=margin.gap,
         token_index=margin.token_index,
@@ -260,9 +270,9 @@ def _margin_of(margin: Margin) -> MarginMessage:
     )
 
 
-def _work_of(tally: Tally, request: Request) -> WorkMessage:
+def _build_stats(tally: EvaluationTally, request: EngineRequest) -> StatsMessage:
     prompt_tokens = len(request["tokens"])  # Known and forced tokens may have been reused too.
-    return WorkMessage(
+    return StatsMessage(
         evaluated_tokens=tally.decoded_tokens,
         reused_tokens=min(tally.kept_tokens + tally.restored_tokens, prompt_tokens),
         restored_tokens=min(tally.restored_tokens, prompt_tokens),
@@ -274,7 +284,7 @@ def _require_unchanged(message: LoadMessage) -> None:
         if file is None:
             continue
         try:
-            stamp = FileStamp.of(_path(file))
+            stamp = FileStamp.from_path(_get_path(file))
         except OSError as error:
             raise EngineFault(
                 f"The {role} file {file['path']} is gone: {error.strerror}; put it back"
@@ -286,11 +296,11 @@ def _require_unchanged(message: LoadMessage) -> None:
             )
 
 
-def _path(file: FileMessage) -> Path:
+def _get_path(file: FileMessage) -> Path:
     return Path(file["path"])
 
 
-def _context_tokens(message: LoadMessage, llama: engine.Llama) -> int:
+def _resolve_context_tokens(message: LoadMessage, llama: engine.Llama) -> int:
     """Return the context's length: as asked, else as trained, up to a bound."""
     trained, asked = llama.trained_context_tokens, message["context_tokens"]
     if trained == 0:
@@ -307,12 +317,12 @@ def _context_tokens(message: LoadMessage, llama: engine.Llama) -> int:
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     """Answer requests until the parent closes the pipe."""
-    worker = Worker(replies)
+    worker = EngineWorker(replies)
     while (request := read_request(requests)) is not None:
-        write_message(replies, worker.answer(request))
+        write_message(replies, worker.handle_request(request))
 
 
-def end_with(parent: int) -> None:
+def exit_with_parent(parent: int) -> None:
     """End this process once its parent is another: an orphan computes for nobody.
 
     The end of the pipe is not enough: a process that the parent forked may hold it open, and while
@@ -330,7 +340,7 @@ def main() -> None:
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=exit_with_parent, args=(os.getppid(),), daemon=True).start()
     with suppress(BrokenPipeError):
         serve(requests, replies)
     sys.stderr.flush()

@@ -10,21 +10,21 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from precompiles.language_model import Described
+from precompiles.language_model import HasProfile
 from pyevm_agents.errors import ConfigError, EngineFault
-from pyevm_agents.models.fork_safety import keep_over_forks
-from pyevm_agents.models.store.rows import Question
+from pyevm_agents.models.fork_safety import register_for_forks
+from pyevm_agents.models.store.rows import GenerationInputs
 from pyevm_agents.models.store.store import Store
-from pyevm_agents.models.truncation import cut
+from pyevm_agents.models.truncation import truncate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from precompiles.language_model import (
-        Facts,
         Generation,
         GenerationRequest,
         LanguageModel,
+        ModelIdentity,
         Segment,
     )
 
@@ -34,7 +34,7 @@ its transaction still cost one inference."""
 
 
 @runtime_checkable
-class Resuming(Protocol):
+class ResumableModel(Protocol):
     """A model that continues what a limit cut."""
 
     def resume(self, request: GenerationRequest, known: Generation) -> Generation:
@@ -42,22 +42,22 @@ class Resuming(Protocol):
 
 
 @runtime_checkable
-class Spelling(Protocol):
+class Detokenizer(Protocol):
     """A model that knows the text of tokens."""
 
-    def text_of(self, tokens: tuple[int, ...]) -> str:
+    def detokenize(self, tokens: tuple[int, ...]) -> str:
         """Return their text."""
 
 
 @dataclass(slots=True)
-class _Turn:
+class _SingleFlight:
     """Threads that ask for one generation, one after the other."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     waiting: int = 0
 
 
-class RememberingModel:
+class CachingModel:
     """A language model that computes each generation once.
 
     Implements `LanguageModel` around another one. What is remembered is a
@@ -100,8 +100,8 @@ class RememberingModel:
         self._digest = digest
         self._fingerprint = fingerprint
         self._recent: OrderedDict[bytes, Generation] = OrderedDict()
-        self._turns: dict[bytes, _Turn] = {}
-        keep_over_forks(self)
+        self._in_flight: dict[bytes, _SingleFlight] = {}
+        register_for_forks(self)
 
     @property
     def inferences(self) -> int:
@@ -109,9 +109,9 @@ class RememberingModel:
         return self.computed + self.resumed
 
     @property
-    def profile_facts(self) -> Facts | None:
+    def profile_facts(self) -> ModelIdentity | None:
         """The facts of the model itself, where it has any."""
-        return self.model.profile_facts if isinstance(self.model, Described) else None
+        return self.model.profile_facts if isinstance(self.model, HasProfile) else None
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
         """Return the tokens of a prompt, from the model itself."""
@@ -120,26 +120,26 @@ class RememberingModel:
     def generate(self, request: GenerationRequest) -> Generation:
         """Return what is known, cut to the request's limit, or ask the model for what is not.
 
-        Threads that ask for the same wait for the first. What a cut changes is told at
-        `truncation.cut`.
+        Threads that ask for the same wait for the first. What a truncate changes is told at
+        `truncation.truncate`.
         """
-        question = Question(
+        question = GenerationInputs(
             digest=self._digest,
             fingerprint=self._fingerprint,
             prompt_tokens=request.prompt_tokens,
             grammar=request.grammar,
         )
-        key = question.key()
-        with self._turn(key):
+        key = question.compute_key()
+        with self._single_flight(key):
             known = self._find(key, request.max_tokens)
-            if known is not None and _serves(known, request.max_tokens):
+            if known is not None and _is_sufficient(known, request.max_tokens):
                 with self.lock:
                     self.hits += 1
-                self.store.used(key)
-                spell = self.model.text_of if isinstance(self.model, Spelling) else None
-                return cut(known, request.max_tokens, spell)
+                self.store.record_use(key)
+                spell = self.model.detokenize if isinstance(self.model, Detokenizer) else None
+                return truncate(known, request.max_tokens, spell)
             generation = self._compute(request, known)
-            self._remember(key, generation)
+            self._cache_generation(key, generation)
             self.store.put(question, generation)
             return generation
 
@@ -155,14 +155,14 @@ class RememberingModel:
 
     def after_fork(self) -> None:
         """Begin anew in a child process: threads that waited are not in it."""
-        self._turns.clear()
+        self._in_flight.clear()
 
     @contextmanager
-    def _turn(self, key: bytes) -> Iterator[None]:
+    def _single_flight(self, key: bytes) -> Iterator[None]:
         """Be the only one who asks for a generation."""
         process = os.getpid()
         with self.lock:
-            turn = self._turns.setdefault(key, _Turn())
+            turn = self._in_flight.setdefault(key, _SingleFlight())
             turn.waiting += 1
         try:
             with turn.lock:
@@ -171,22 +171,22 @@ class RememberingModel:
             with self.lock:
                 turn.waiting -= 1
                 if not turn.waiting and os.getpid() == process:
-                    del self._turns[key]
+                    del self._in_flight[key]
 
     def _find(self, key: bytes, limit: int) -> Generation | None:
         with self.lock:
             recent = self._recent.get(key)
-            if recent is not None and _serves(recent, limit):
+            if recent is not None and _is_sufficient(recent, limit):
                 self._recent.move_to_end(key)
                 return recent
         stored = self.store.get(key)
         if stored is None or (recent is not None and not _is_longer(stored, recent)):
             return recent
-        self._remember(key, stored)
+        self._cache_generation(key, stored)
         return stored
 
     def _compute(self, request: GenerationRequest, known: Generation | None) -> Generation:
-        if known is not None and isinstance(self.model, Resuming):
+        if known is not None and isinstance(self.model, ResumableModel):
             # What is known may be a damaged row's; a model that is at fault says so again.
             with suppress(EngineFault):
                 generation = self.model.resume(request, known)
@@ -200,7 +200,7 @@ class RememberingModel:
         self.store.count("misses")
         return generation
 
-    def _remember(self, key: bytes, generation: Generation) -> None:
+    def _cache_generation(self, key: bytes, generation: Generation) -> None:
         with self.lock:
             self._recent[key] = generation
             self._recent.move_to_end(key)
@@ -208,7 +208,7 @@ class RememberingModel:
                 self._recent.popitem(last=False)
 
 
-def _serves(known: Generation, limit: int) -> bool:
+def _is_sufficient(known: Generation, limit: int) -> bool:
     return known.is_complete or limit <= len(known.tokens)
 
 

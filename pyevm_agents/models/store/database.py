@@ -79,7 +79,7 @@ HEADER = b"SQLite format 3\x00"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class StoreConnection:
     """A connection to a database with the store's tables."""
 
     connection: sqlite3.Connection
@@ -87,12 +87,14 @@ class Opened:
     """Why it can only be read; None where it can be written."""
 
 
-def open_memory() -> Opened:
+def open_memory() -> StoreConnection:
     """Return a store that ends with its connection."""
-    return Opened(connection=_prepared(_connect(":memory:"), "memory"), trouble=None)
+    return StoreConnection(
+        connection=_prepare_database(_connect(":memory:"), "memory"), trouble=None
+    )
 
 
-def open_file(path: Path) -> Opened:
+def open_file(path: Path) -> StoreConnection:
     """Open a store, or make one; only to read where it can't be written.
 
     Raises:
@@ -101,12 +103,12 @@ def open_file(path: Path) -> Opened:
     """
     _require_database(path)
     try:
-        _make(path)
-        return Opened(connection=_open(path, "mode=rw"), trouble=None)
+        _create_file(path)
+        return StoreConnection(connection=_open_database(path, "mode=rw"), trouble=None)
     except (OSError, sqlite3.OperationalError) as error:
         if not path.is_file() or _is_busy(error):
             raise
-        return Opened(connection=_open_to_read(path), trouble=error)
+        return StoreConnection(connection=_open_read_only(path), trouble=error)
 
 
 def _require_database(path: Path) -> None:
@@ -121,10 +123,10 @@ def _require_database(path: Path) -> None:
         with path.open("rb") as file:
             header = file.read(len(HEADER))
         if header not in {b"", HEADER}:
-            raise _unfit(path, f"it begins with {header!r}")
+            raise _build_unfit_error(path, f"it begins with {header!r}")
 
 
-def _make(path: Path) -> None:
+def _create_file(path: Path) -> None:
     """Make the file and the folders it lies in, for the user alone: prompts may be private."""
     missing = [folder for folder in path.parents if not folder.exists()]
     for folder in reversed(missing):
@@ -135,36 +137,36 @@ def _make(path: Path) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
-def _open_to_read(path: Path) -> sqlite3.Connection:
+def _open_read_only(path: Path) -> sqlite3.Connection:
     """Open a file in a folder that can't be written.
 
     A write-ahead log needs a shared file beside it. Where there is none and none can be made,
     nobody writes, and the file alone is the whole store.
     """
     try:
-        return _open(path, "mode=ro")
+        return _open_database(path, "mode=ro")
     except sqlite3.OperationalError:
         log = path.with_name(path.name + "-wal")
         if log.exists() and log.stat().st_size:
             raise
-        return _open(path, "mode=ro&immutable=1")
+        return _open_database(path, "mode=ro&immutable=1")
 
 
-def _open(path: Path, options: str) -> sqlite3.Connection:
+def _open_database(path: Path, options: str) -> sqlite3.Connection:
     connection = _connect(f"{path.absolute().as_uri()}?{options}")
     try:
-        return _prepared(connection, str(path), is_writable=options == "mode=rw")
+        return _prepare_database(connection, str(path), is_writable=options == "mode=rw")
     except sqlite3.DatabaseError as error:
         connection.close()
         if not is_damage(error):
             raise
-        raise _unfit(path, error) from error
+        raise _build_unfit_error(path, error) from error
     except BaseException:
         connection.close()
         raise
 
 
-def _unfit(path: Path, reason: object) -> ConfigError:
+def _build_unfit_error(path: Path, reason: object) -> ConfigError:
     return ConfigError(
         f"{path} is no store of generations, or a damaged one ({reason}); name another file, or "
         "delete this one if nothing else needs it"
@@ -181,7 +183,7 @@ def _connect(name: str) -> sqlite3.Connection:
     )
 
 
-def _prepared(
+def _prepare_database(
     connection: sqlite3.Connection, name: str, *, is_writable: bool = True
 ) -> sqlite3.Connection:
     """Return the connection to a database that has our tables and settings.
@@ -189,7 +191,7 @@ def _prepared(
     Raises:
         ConfigError: it is another program's, or a later version's.
     """
-    is_new = _require_ours(connection, name)
+    is_new = _require_own_database(connection, name)
     if not is_writable:
         if is_new:
             raise sqlite3.OperationalError("the file is empty and can't be written")
@@ -200,7 +202,7 @@ def _prepared(
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA journal_size_limit = {JOURNAL_BYTES}")
     connection.execute("BEGIN IMMEDIATE")
-    if _require_ours(connection, name):  # Nobody else made it meanwhile.
+    if _require_own_database(connection, name):  # Nobody else made it meanwhile.
         for statement in SCHEMA.split(";\n"):
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -209,7 +211,7 @@ def _prepared(
     return connection
 
 
-def _require_ours(connection: sqlite3.Connection, name: str) -> bool:
+def _require_own_database(connection: sqlite3.Connection, name: str) -> bool:
     """Return whether a database is empty, so that it can become ours.
 
     Raises:

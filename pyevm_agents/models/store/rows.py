@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-Fields: TypeAlias = "tuple[bytes, bytes, bytes, int, int, bytes | None, bytes]"
+RowFields: TypeAlias = "tuple[bytes, bytes, bytes, int, int, bytes | None, bytes]"
 """Prompt, tokens, text, forced tokens, whether it is complete, margin, checksum."""
 
 TOKEN_BYTES = 4
@@ -38,7 +38,7 @@ class DamagedRowError(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class GenerationInputs:
     """Everything a generation is a function of. The limit is no part of it."""
 
     digest: bytes
@@ -50,14 +50,14 @@ class Question:
     prompt_tokens: tuple[int, ...]
     grammar: str
 
-    def key(self) -> bytes:
+    def compute_key(self) -> bytes:
         """Return the 32 bytes under which its generation is found."""
         parts = (self.fingerprint.encode(), pack_tokens(self.prompt_tokens), self.grammar.encode())
         digests = (hashlib.sha256(part).digest() for part in parts)
         return hashlib.sha256(hashlib.sha256(self.digest).digest() + b"".join(digests)).digest()
 
 
-def encode(key: bytes, prompt_tokens: Sequence[int], generation: Generation) -> Fields:
+def encode(key: bytes, prompt_tokens: Sequence[int], generation: Generation) -> RowFields:
     """Return the fields of a row.
 
     Raises:
@@ -76,7 +76,7 @@ def encode(key: bytes, prompt_tokens: Sequence[int], generation: Generation) -> 
             [float(margin.gap), margin.token_index, margin.chosen, margin.other]
         ).encode(),
     )
-    return (*fields, _checksum(key, *fields))
+    return (*fields, _compute_checksum(key, *fields))
 
 
 def decode(key: bytes, fields: Sequence[object]) -> Generation:
@@ -98,14 +98,14 @@ def decode(key: bytes, fields: Sequence[object]) -> Generation:
             parts = (prompt, tokens, text, forced_tokens, is_complete, margin)
         case _:
             raise DamagedRowError("a field is of another type")
-    if _checksum(key, *parts) != checksum:
+    if _compute_checksum(key, *parts) != checksum:
         raise DamagedRowError("its checksum is another")
     return Generation(
         text=text.decode("utf-8", "surrogatepass"),
         tokens=unpack_tokens(decompress(tokens)),
         forced_tokens=forced_tokens,
         is_complete=bool(is_complete),
-        margin=None if margin is None else _margin(margin),
+        margin=None if margin is None else _decode_margin(margin),
     )
 
 
@@ -153,14 +153,14 @@ def decompress(data: bytes) -> bytes:
     return unpacked
 
 
-def _margin(packed: bytes) -> Margin:
+def _decode_margin(packed: bytes) -> Margin:
     match json.loads(packed):
         case [float(gap), int(token_index), str(chosen), str(other)]:
             return Margin(gap=gap, token_index=token_index, chosen=chosen, other=other)
     raise DamagedRowError(f"{packed!r} is no margin")
 
 
-def _checksum(*parts: bytes | int | None) -> bytes:
+def _compute_checksum(*parts: bytes | int | None) -> bytes:
     """Hash parts; each one's kind and length come before it, so no two sequences look alike."""
     hashed = hashlib.blake2b(digest_size=CHECKSUM_BYTES)
     for part in parts:
@@ -200,11 +200,13 @@ def find(connection: sqlite3.Connection, key: bytes) -> Generation | None:
     return None if row is None else decode(key, row)
 
 
-def insert(connection: sqlite3.Connection, key: bytes, question: Question, fields: Fields) -> None:
+def insert(
+    connection: sqlite3.Connection, key: bytes, question: GenerationInputs, fields: RowFields
+) -> None:
     """Put a row in place of the one under its key."""
     remove(connection, key)
     now = now_us()
-    ids = (_profile_id(connection, question), _grammar_id(connection, question.grammar))
+    ids = (_ensure_profile(connection, question), _ensure_grammar(connection, question.grammar))
     cursor = connection.execute(INSERT, (key, *ids, now, *fields))
     connection.execute("INSERT INTO uses VALUES (?, ?)", (cursor.lastrowid, now))
 
@@ -212,7 +214,7 @@ def insert(connection: sqlite3.Connection, key: bytes, question: Question, field
 def remove(connection: sqlite3.Connection, key: bytes) -> None:
     """Remove the row under a key, where there is one."""
     found = connection.execute("SELECT id FROM generations WHERE key = ?", (key,)).fetchall()
-    _remove(connection, found)
+    _remove_rows(connection, found)
 
 
 def save_uses(connection: sqlite3.Connection, uses: Mapping[bytes, int]) -> None:
@@ -233,9 +235,9 @@ def save_counts(connection: sqlite3.Connection, counts: Mapping[str, int]) -> No
     )
 
 
-def excess_pages(connection: sqlite3.Connection, max_bytes: int) -> int:
+def count_excess_pages(connection: sqlite3.Connection, max_bytes: int) -> int:
     """Return by how many pages the file is too large, as it will be after this transaction."""
-    return pragma(connection, "page_count") - max_bytes // pragma(connection, "page_size")
+    return read_pragma(connection, "page_count") - max_bytes // read_pragma(connection, "page_size")
 
 
 def shrink(connection: sqlite3.Connection, pages: int) -> int:
@@ -244,7 +246,7 @@ def shrink(connection: sqlite3.Connection, pages: int) -> int:
     Free pages go first, then the least recently used generations.
     """
     evicted = 0
-    while pragma(connection, "freelist_count") < pages:
+    while read_pragma(connection, "freelist_count") < pages:
         (count,) = connection.execute("SELECT count(*) FROM uses").fetchone()
         oldest = connection.execute(
             "SELECT generation FROM uses ORDER BY used_us, generation LIMIT ?",
@@ -252,41 +254,41 @@ def shrink(connection: sqlite3.Connection, pages: int) -> int:
         ).fetchall()
         if not oldest:
             break
-        _remove(connection, oldest)
+        _remove_rows(connection, oldest)
         connection.execute("DELETE FROM grammars WHERE id NOT IN (SELECT grammar FROM generations)")
         connection.execute("DELETE FROM profiles WHERE id NOT IN (SELECT profile FROM generations)")
         evicted += len(oldest)
-    _give_back(connection, pages)
+    _release_pages(connection, pages)
     return evicted
 
 
-def empty(connection: sqlite3.Connection) -> int:
+def remove_all(connection: sqlite3.Connection) -> int:
     """Remove everything; return how many generations there were."""
     (count,) = connection.execute("SELECT count(*) FROM generations").fetchone()
     for table in ("generations", "uses", "grammars", "profiles", "counters"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 - a constant
-    _give_back(connection, pragma(connection, "freelist_count"))
+    _release_pages(connection, read_pragma(connection, "freelist_count"))
     return int(count)
 
 
-def pragma(connection: sqlite3.Connection, name: str) -> int:
+def read_pragma(connection: sqlite3.Connection, name: str) -> int:
     """Return a number that SQLite knows of the file."""
     (value,) = connection.execute(f"PRAGMA {name}").fetchone()
     return int(value)
 
 
-def _give_back(connection: sqlite3.Connection, pages: int) -> None:
+def _release_pages(connection: sqlite3.Connection, pages: int) -> None:
     """Cut free pages off the file, one by one: Python runs the pragma for the first one alone."""
     for _ in range(pages):
         connection.execute("PRAGMA incremental_vacuum(1)")
 
 
-def _remove(connection: sqlite3.Connection, ids: list[tuple[int]]) -> None:
+def _remove_rows(connection: sqlite3.Connection, ids: list[tuple[int]]) -> None:
     connection.executemany("DELETE FROM generations WHERE id = ?", ids)
     connection.executemany("DELETE FROM uses WHERE generation = ?", ids)
 
 
-def _profile_id(connection: sqlite3.Connection, question: Question) -> int:
+def _ensure_profile(connection: sqlite3.Connection, question: GenerationInputs) -> int:
     profile = (question.digest, question.fingerprint)
     connection.execute(
         "INSERT OR IGNORE INTO profiles (digest, fingerprint) VALUES (?, ?)", profile
@@ -297,7 +299,7 @@ def _profile_id(connection: sqlite3.Connection, question: Question) -> int:
     return int(found)
 
 
-def _grammar_id(connection: sqlite3.Connection, grammar: str) -> int:
+def _ensure_grammar(connection: sqlite3.Connection, grammar: str) -> int:
     text = grammar.encode()
     digest = hashlib.sha256(text).digest()
     found = connection.execute("SELECT id FROM grammars WHERE digest = ?", (digest,)).fetchone()

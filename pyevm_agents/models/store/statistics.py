@@ -11,7 +11,7 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.store import rows
 from pyevm_agents.models.store.rows import (
     DamagedRowError,
-    Question,
+    GenerationInputs,
     decode,
     decompress,
     unpack_tokens,
@@ -52,7 +52,7 @@ class ProfileCount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Census:
+class StoreStatistics:
     """The figures of a store."""
 
     file_bytes: int
@@ -63,7 +63,7 @@ class Census:
 
     profiles: tuple[ProfileCount, ...]
     counts: dict[str, int]
-    """By `store.Event`, of all processes so far."""
+    """By `store.StoreEvent`, of all processes so far."""
 
     oldest_us: int | None
     newest_us: int | None
@@ -88,31 +88,31 @@ class Census:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class StoredGeneration:
     """A generation with what it answers."""
 
     key: bytes
-    question: Question
+    question: GenerationInputs
     generation: Generation
 
 
-def census(store: Store) -> Census:
+def compute_statistics(store: Store) -> StoreStatistics:
     """Return the figures of a store.
 
     Raises:
         ConfigError: it can't be read.
     """
     store.flush()
-    connection = _connection(store)
+    connection = _require_connection(store)
     with store.lock:
         try:
-            page_bytes = rows.pragma(connection, "page_size")
+            page_bytes = rows.read_pragma(connection, "page_size")
             oldest, newest = connection.execute(
                 "SELECT min(written_us), max(written_us) FROM generations"
             ).fetchone()
-            return Census(
-                file_bytes=rows.pragma(connection, "page_count") * page_bytes,
-                free_bytes=rows.pragma(connection, "freelist_count") * page_bytes,
+            return StoreStatistics(
+                file_bytes=rows.read_pragma(connection, "page_count") * page_bytes,
+                free_bytes=rows.read_pragma(connection, "freelist_count") * page_bytes,
                 profiles=tuple(
                     ProfileCount(
                         digest=row[0], fingerprint=row[1], complete=row[2], incomplete=row[3]
@@ -124,10 +124,10 @@ def census(store: Store) -> Census:
                 newest_us=newest,
             )
         except sqlite3.Error as error:
-            raise _unreadable(store, error) from error
+            raise _build_read_error(store, error) from error
 
 
-def sample(
+def sample_keys(
     store: Store, digest: bytes, fingerprint: str, *, count: int | None, seed: int
 ) -> list[bytes]:
     """Return the keys of some of a model's generations under a profile, chosen by the seed.
@@ -138,36 +138,36 @@ def sample(
     Raises:
         ConfigError: the store can't be read.
     """
-    connection = _connection(store)
+    connection = _require_connection(store)
     with store.lock:
         try:
             keys = [key for (key,) in connection.execute(KEYS, (digest, fingerprint))]
         except sqlite3.Error as error:
-            raise _unreadable(store, error) from error
+            raise _build_read_error(store, error) from error
     if count is None or count >= len(keys):
         return keys
     return random.Random(seed).sample(keys, count)  # noqa: S311 - a sample, no secret
 
 
-def entry(store: Store, key: bytes) -> Entry | None:
+def read_generation(store: Store, key: bytes) -> StoredGeneration | None:
     """Return the generation under a key with its question; None where it has gone.
 
     Raises:
         DamagedRowError: it is not as it was written, or answers another question than its key says.
         ConfigError: the store can't be read.
     """
-    connection = _connection(store)
+    connection = _require_connection(store)
     with store.lock:
         try:
             row = connection.execute(ENTRY, (key,)).fetchone()
         except sqlite3.Error as error:
-            raise _unreadable(store, error) from error
+            raise _build_read_error(store, error) from error
     if row is None:
         return None
     match row:
         case [bytes(digest), str(fingerprint), bytes(grammar), *fields]:
             generation = decode(key, fields)
-            question = Question(
+            question = GenerationInputs(
                 digest=digest,
                 fingerprint=fingerprint,
                 prompt_tokens=unpack_tokens(decompress(fields[0])),
@@ -175,18 +175,18 @@ def entry(store: Store, key: bytes) -> Entry | None:
             )
         case _:
             raise DamagedRowError("its model, profile or grammar is missing")
-    if question.key() != key:
+    if question.compute_key() != key:
         raise DamagedRowError("its model, profile, prompt or grammar is not what its key says")
-    return Entry(key=key, question=question, generation=generation)
+    return StoredGeneration(key=key, question=question, generation=generation)
 
 
-def _connection(store: Store) -> sqlite3.Connection:
+def _require_connection(store: Store) -> sqlite3.Connection:
     if store.connection is None:
         raise ConfigError(store.trouble or "The store of generations is closed; open it again")
     return store.connection
 
 
-def _unreadable(store: Store, error: sqlite3.Error) -> ConfigError:
+def _build_read_error(store: Store, error: sqlite3.Error) -> ConfigError:
     return ConfigError(
         f"The store of generations {store.path} can't be read: {error}; delete the file and the "
         "two beside it whose names end in -wal and -shm"

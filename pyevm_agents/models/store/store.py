@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models.closeable import Closing
-from pyevm_agents.models.fork_safety import keep_over_forks
+from pyevm_agents.models.closeable import Closeable
+from pyevm_agents.models.fork_safety import register_for_forks
 from pyevm_agents.models.store import database, rows
 from pyevm_agents.models.store.database import is_damage
 from pyevm_agents.models.store.rows import DamagedRowError, encode
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from precompiles.language_model import Generation
-    from pyevm_agents.models.store.rows import Question
+    from pyevm_agents.models.store.rows import GenerationInputs
 
-Event: TypeAlias = Literal["hits", "misses", "resumes", "damaged", "evicted", "contradicted"]
+StoreEvent: TypeAlias = Literal["hits", "misses", "resumes", "damaged", "evicted", "contradicted"]
 """What is counted: a generation that was known; one computed; one continued where a limit had cut
 it; a row not as it was written; one that made room; one that a second computation contradicts."""
 
@@ -59,20 +59,20 @@ more than the store saves."""
 
 
 @dataclass(slots=True)
-class _Unwritten:
+class _PendingWrites:
     """What was used and counted since the last write."""
 
     uses: dict[bytes, int] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
-    since: float = field(default_factory=time.monotonic)
+    started_at: float = field(default_factory=time.monotonic)
 
     @property
     def is_due(self) -> bool:
         count = max(len(self.uses), sum(self.counts.values()))
-        return count >= FLUSH_EVENTS or time.monotonic() > self.since + FLUSH_SECONDS
+        return count >= FLUSH_EVENTS or time.monotonic() > self.started_at + FLUSH_SECONDS
 
 
-class Store(Closing):
+class Store(Closeable):
     """Generations by the hash of what they are a function of; the least recently used goes.
 
     No transaction fails because of it: after construction only `clear` raises.
@@ -106,7 +106,7 @@ class Store(Closing):
         """What went wrong first, for people."""
 
         self.session: dict[str, int] = {}
-        """What was counted since this object was made, by `Event`."""
+        """What was counted since this object was made, by `StoreEvent`."""
 
         self.lock = threading.RLock()
         """Held while the database works."""
@@ -115,12 +115,12 @@ class Store(Closing):
         """The database; None where it could not be opened, or is closed."""
 
         self._report = report
-        self._end: weakref.finalize[..., Store] | None = None
+        self._finalizer: weakref.finalize[..., Store] | None = None
         self._is_writable = False
         self._retry_at = 0.0
-        self._unwritten = _Unwritten()
+        self._pending_writes = _PendingWrites()
         self._open()
-        keep_over_forks(self)
+        register_for_forks(self)
 
     # -- asking and telling -- #
 
@@ -135,47 +135,47 @@ class Store(Closing):
             try:
                 return rows.find(self.connection, key)
             except DamagedRowError:
-                self._tally("damaged")
+                self._add_count("damaged")
                 self._write(lambda connection: rows.remove(connection, key))
             except sqlite3.Error as error:
-                self._complain("can't be read", error)
+                self._report_trouble("can't be read", error)
             return None
 
-    def put(self, question: Question, generation: Generation) -> None:
+    def put(self, question: GenerationInputs, generation: Generation) -> None:
         """Keep a generation, unless a longer or complete one is known."""
-        key = question.key()
+        key = question.compute_key()
         try:
             fields = encode(key, question.prompt_tokens, generation)
         except ValueError as error:
-            self._complain("can't hold a generation", error)
+            self._report_trouble("can't hold a generation", error)
             return
         size_bytes = sum(len(part) for part in fields if isinstance(part, bytes))
         if size_bytes > self.max_bytes // LARGEST_SHARE:
             return
 
         def insert(connection: sqlite3.Connection) -> None:
-            if not self._is_outdone(connection, key, generation):
+            if not self._is_superseded(connection, key, generation):
                 rows.insert(connection, key, question, fields)
 
         self._write(insert)
 
-    def used(self, key: bytes) -> None:
+    def record_use(self, key: bytes) -> None:
         """Note a hit: the generation under this key is now the last to go."""
         with self.lock:
-            self._unwritten.uses[key] = rows.now_us()
+            self._pending_writes.uses[key] = rows.now_us()
             self.count("hits")
 
-    def count(self, event: Event) -> None:
+    def count(self, event: StoreEvent) -> None:
         """Count what happened. It is written in batches."""
         with self.lock:
-            self._tally(event)
-            if self._unwritten.is_due:
+            self._add_count(event)
+            if self._pending_writes.is_due:
                 self.flush()
 
     def flush(self) -> None:
         """Write what was used and counted."""
         with self.lock:
-            if self._unwritten.uses or self._unwritten.counts:
+            if self._pending_writes.uses or self._pending_writes.counts:
                 self._write(lambda _: None)
 
     def clear(self) -> int:
@@ -186,14 +186,14 @@ class Store(Closing):
         """
         removed = 0
 
-        def empty(connection: sqlite3.Connection) -> None:
+        def clear_rows(connection: sqlite3.Connection) -> None:
             nonlocal removed
-            removed = rows.empty(connection)
+            removed = rows.remove_all(connection)
 
         with self.lock:
-            self._unwritten = _Unwritten()
+            self._pending_writes = _PendingWrites()
             self._retry_at = 0.0
-            if not self._write(empty):
+            if not self._write(clear_rows):
                 raise ConfigError(self.trouble or f"The store {self.path} is closed; open it again")
             if self.connection is not None:
                 with suppress(sqlite3.Error):  # Where another process reads, it shrinks later.
@@ -207,37 +207,37 @@ class Store(Closing):
         with self.lock:
             self.flush()
             self.connection = None
-            if self._end is not None:
-                self._end()
+            if self._finalizer is not None:
+                self._finalizer()
 
     def after_fork(self) -> None:
         """Open the file again, in a child process: a connection is its opener's alone.
 
         The parent's is left as it is, since closing it here would lift the parent's locks.
         """
-        self._unwritten = _Unwritten()
+        self._pending_writes = _PendingWrites()
         if self.path is None or self.connection is None:
             return
-        _foreign.append(self.connection)
+        _parent_connections.append(self.connection)
         self.connection = None
-        if self._end is not None:
-            self._end.detach()
+        if self._finalizer is not None:
+            self._finalizer.detach()
         try:
             self._open()
         except ConfigError as error:  # Another file lies there by now.
-            self._complain("can't be opened in a forked process", error)
+            self._report_trouble("can't be opened in a forked process", error)
 
     def _open(self) -> None:
         try:
             opened = database.open_memory() if self.path is None else database.open_file(self.path)
         except (OSError, sqlite3.Error) as error:
-            self._complain("can't be opened", error)
+            self._report_trouble("can't be opened", error)
             return
         self.connection = opened.connection
         self._is_writable = opened.trouble is None
-        self._end = weakref.finalize(self, database.close, opened.connection)
+        self._finalizer = weakref.finalize(self, database.close, opened.connection)
         if opened.trouble is not None:
-            self._complain("can only be read", opened.trouble)
+            self._report_trouble("can only be read", opened.trouble)
 
     # -- inside -- #
 
@@ -250,9 +250,9 @@ class Store(Closing):
             try:
                 connection.execute("BEGIN IMMEDIATE")
                 work(connection)
-                self._keep_bound(connection)
-                rows.save_uses(connection, self._unwritten.uses)
-                rows.save_counts(connection, self._unwritten.counts)
+                self._enforce_bound(connection)
+                rows.save_uses(connection, self._pending_writes.uses)
+                rows.save_counts(connection, self._pending_writes.counts)
                 connection.execute("COMMIT")
             except BaseException as error:
                 with suppress(sqlite3.Error):
@@ -260,18 +260,18 @@ class Store(Closing):
                 if not isinstance(error, sqlite3.Error):
                     raise
                 self._retry_at = time.monotonic() + RETRY_SECONDS
-                self._complain("can't be written", error)
+                self._report_trouble("can't be written", error)
                 return False
-            self._unwritten = _Unwritten()
+            self._pending_writes = _PendingWrites()
             return True
 
-    def _keep_bound(self, connection: sqlite3.Connection) -> None:
-        excess = rows.excess_pages(connection, self.max_bytes)
+    def _enforce_bound(self, connection: sqlite3.Connection) -> None:
+        excess = rows.count_excess_pages(connection, self.max_bytes)
         if excess > 0:
-            rows.save_uses(connection, self._unwritten.uses)
-            self._tally("evicted", rows.shrink(connection, excess))
+            rows.save_uses(connection, self._pending_writes.uses)
+            self._add_count("evicted", rows.shrink(connection, excess))
 
-    def _is_outdone(
+    def _is_superseded(
         self, connection: sqlite3.Connection, key: bytes, generation: Generation
     ) -> bool:
         """Return whether another process has stored as much meanwhile."""
@@ -283,8 +283,8 @@ class Store(Closing):
             return False
         both = min(len(known.tokens), len(generation.tokens))
         if known.tokens[:both] != generation.tokens[:both]:
-            self._tally("contradicted")
-            self._complain(
+            self._add_count("contradicted")
+            self._report_trouble(
                 "can't be trusted",
                 f"under {key.hex()} it holds another text than was computed now; run "
                 "`pyevm-agents store verify`",
@@ -293,11 +293,11 @@ class Store(Closing):
         is_longer = len(generation.tokens) > len(known.tokens)
         return known.is_complete or not (generation.is_complete or is_longer)
 
-    def _tally(self, event: Event, count: int = 1) -> None:
-        for counts in (self.session, self._unwritten.counts):
+    def _add_count(self, event: StoreEvent, count: int = 1) -> None:
+        for counts in (self.session, self._pending_writes.counts):
             counts[event] = counts.get(event, 0) + count
 
-    def _complain(self, what: str, reason: object) -> None:
+    def _report_trouble(self, what: str, reason: object) -> None:
         """Remember the first trouble, and tell it."""
         if self.trouble is not None:
             return
@@ -308,5 +308,5 @@ class Store(Closing):
             self._report(self.trouble)
 
 
-_foreign: list[sqlite3.Connection] = []
+_parent_connections: list[sqlite3.Connection] = []
 """Connections of a parent process: kept, so that nothing closes them."""

@@ -7,29 +7,37 @@ from typing import TYPE_CHECKING
 
 from precompiles import spec
 from precompiles.escaping import ADDRESS
-from pyevm_agents.agents.trace import inferences, total_usage
+from pyevm_agents.agents.trace import extract_inferences, sum_usage
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models import RememberingModel, ScriptedModel, SwitchedModel, answer, use
+from pyevm_agents.models import CachingModel, ScriptedModel, SwappableModel, answer, use
 from pyevm_agents.models.fakes.recorded import RecordedModel, RecordingModel
 from pyevm_agents.models.fakes.script_steps import Numeral
-from pyevm_agents.models.fakes.scripted import Counting
+from pyevm_agents.models.fakes.scripted import HasVocabulary
 from pyevm_agents.models.llama.model import GgufModel
 from pyevm_agents.node.gas_estimator import estimate_gas
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.agent_serializers import trace_json
-from pyevm_agents.rpc.block_views import next_view
-from pyevm_agents.rpc.errors import INVALID_PARAMS, SERVER_ERROR, RpcError, execution_failed
-from pyevm_agents.rpc.method_table import Table, optional
-from pyevm_agents.rpc.params import BlockId, block, hash32, invalid, listed, mapping, text
-from pyevm_agents.rpc.transaction_params import asked
+from pyevm_agents.rpc.agent_serializers import serialize_trace
+from pyevm_agents.rpc.block_views import resolve_next_view
+from pyevm_agents.rpc.errors import INVALID_PARAMS, SERVER_ERROR, RpcError, execution_error
+from pyevm_agents.rpc.method_table import MethodTable, optional
+from pyevm_agents.rpc.params import (
+    BlockId,
+    invalid_param_error,
+    parse_block_id,
+    parse_hash32,
+    parse_list,
+    parse_object,
+    parse_text,
+)
+from pyevm_agents.rpc.transaction_params import parse_transaction_request
 
 if TYPE_CHECKING:
     from pyevm_agents.models.fakes.script_steps import Step
     from pyevm_agents.node.transaction_defaults import TransactionRequest
-    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
 
-METHODS = Table()
+METHODS = MethodTable()
 
 LIMITS = (
     "MAX_CALLDATA_BYTES",
@@ -46,13 +54,13 @@ LIMITS = (
 
 
 @METHODS.method("agent_models")
-def models(rpc: Rpc) -> list[Json]:
+def models(rpc: RequestContext) -> list[Json]:
     """Return the models that contracts may ask for, with digests, limits and prices."""
     return [
         {
             "name": one.name,
             "aliases": [*one.aliases],
-            "digest": serializers.data(one.digest),
+            "digest": serializers.encode_data(one.digest),
             "contextTokens": one.context_tokens,
             "maxOutputTokens": one.max_output_tokens,
             "coldPromptTokenGas": one.cold_prompt_token_gas,
@@ -65,40 +73,40 @@ def models(rpc: Rpc) -> list[Json]:
 
 
 @METHODS.method("agent_schedule")
-def schedule(rpc: Rpc) -> Json:
+def schedule(rpc: RequestContext) -> Json:
     """Return what the executor charges beside tokens, its limits, and the chain's profile."""
     config = rpc.node.chain.config
     return {
-        "executor": serializers.data(spec.EXECUTOR_ADDRESS) if config.models else None,
-        "configDigest": serializers.data(config.digest),
+        "executor": serializers.encode_data(spec.EXECUTOR_ADDRESS) if config.models else None,
+        "configDigest": serializers.encode_data(config.digest),
         "profile": config.profile_fingerprint,
         "gas": {name.upper(): gas for name, gas in asdict(config.schedule).items()},
         "limits": {name: getattr(spec, name) for name in LIMITS},
     }
 
 
-@METHODS.method("agent_traceTransaction", hash32)
-def trace_transaction(rpc: Rpc, transaction_hash: bytes) -> Json:
+@METHODS.method("agent_traceTransaction", parse_hash32)
+def trace_transaction(rpc: RequestContext, transaction_hash: bytes) -> Json:
     """Return the steps of a transaction's agents: prompts, words, tokens, gas, margins, times."""
     trace = rpc.node.chain.agent_trace(transaction_hash)
     if trace is None:
         raise RpcError(
             SERVER_ERROR, f"transaction 0x{transaction_hash.hex()} not found: no block has it"
         )
-    return trace_json(transaction_hash, trace)
+    return serialize_trace(transaction_hash, trace)
 
 
-@METHODS.method("agent_estimate", asked, optional(block))
-def estimate(rpc: Rpc, transaction: TransactionRequest, block: BlockId | None) -> Json:
+@METHODS.method("agent_estimate", parse_transaction_request, optional(parse_block_id))
+def estimate(rpc: RequestContext, transaction: TransactionRequest, block: BlockId | None) -> Json:
     """Return the least gas limit, and what of the gas used goes to the EVM, prompts and output."""
-    at = next_view(rpc, block, transaction.sender, transaction.nonce)
+    at = resolve_next_view(rpc, block, transaction.sender, transaction.nonce)
     call = transaction.to_call()
     least = estimate_gas(rpc.node, call, at)
     result = at.chain.call(call, header=at.header)
     if result.error is not None:
-        raise execution_failed(result.error, result.output)
-    found = inferences(result.computation)
-    usage = total_usage(found)
+        raise execution_error(result.error, result.output)
+    found = extract_inferences(result.computation)
+    usage = sum_usage(found)
     return {
         "gasLimit": least,
         "gasUsed": result.gas_used,
@@ -112,78 +120,82 @@ def estimate(rpc: Rpc, transaction: TransactionRequest, block: BlockId | None) -
     }
 
 
-def script(value: object, name: str) -> list[Step]:
+def parse_script(value: object, name: str) -> list[Step]:
     """Read the steps of a script."""
-    return [_step(one, f"{name}[{index}]") for index, one in enumerate(listed(value, name))]
+    return [
+        _parse_step(one, f"{name}[{index}]") for index, one in enumerate(parse_list(value, name))
+    ]
 
 
-def _step(value: object, name: str) -> Step:
+def _parse_step(value: object, name: str) -> Step:
     if isinstance(value, str):
         return value
-    form = mapping(value, name)
+    form = parse_object(value, name)
     unknown = set(form) - {"tool", "arguments", "thought", "answer"}
     if unknown or ("tool" in form) == ("answer" in form):
-        raise invalid(
+        raise invalid_param_error(
             name,
             dict(form),
             'want {"tool": …, "arguments": {…}, "thought": …}, or {"answer": …, "thought": …}',
         )
-    thought = None if form.get("thought") is None else text(form["thought"], f"{name}.thought")
+    thought = (
+        None if form.get("thought") is None else parse_text(form["thought"], f"{name}.thought")
+    )
     if "answer" in form:
-        said = text(form["answer"], f"{name}.answer")
+        said = parse_text(form["answer"], f"{name}.answer")
         return answer(said) if thought is None else answer(said, thought=thought)
-    arguments = mapping(form.get("arguments") or {}, f"{name}.arguments")
-    read = {key: _numerals(value) for key, value in arguments.items()}
+    arguments = parse_object(form.get("arguments") or {}, f"{name}.arguments")
+    read = {key: _convert_numerals(value) for key, value in arguments.items()}
     try:
-        return use(text(form["tool"], f"{name}.tool"), thought, read)
+        return use(parse_text(form["tool"], f"{name}.tool"), thought, read)
     except ConfigError as error:
-        raise invalid(name, dict(form), str(error)) from error
+        raise invalid_param_error(name, dict(form), str(error)) from error
 
 
-def _numerals(value: object) -> object:
+def _convert_numerals(value: object) -> object:
     """Return an argument with the numbers in it that JSON can write as texts alone."""
     if isinstance(value, list):
-        return [_numerals(one) for one in value]
+        return [_convert_numerals(one) for one in value]
     if not isinstance(value, str) or ADDRESS.fullmatch(value):
         return value
     return Numeral(value) if Numeral.PATTERN.fullmatch(value) else value
 
 
-@METHODS.method("agent_setScript", script, optional(text))
-def set_script(rpc: Rpc, steps: list[Step], model: str | None) -> bool:
+@METHODS.method("agent_setScript", parse_script, optional(parse_text))
+def set_script(rpc: RequestContext, steps: list[Step], model: str | None) -> bool:
     """Answer with these steps from now on, in the model's tokens and at its price: a mock."""
-    switch = _switch_of(rpc, model)
-    own = _weights_of(switch)
+    switch = _find_swappable_model(rpc, model)
+    own = _find_gguf_model(switch)
     facts = own.profile_facts
     # Estimating asks several times for each step, and each time grammar and tokens are counted.
-    mock = RememberingModel(
+    mock = CachingModel(
         ScriptedModel(steps, vocabulary=own), digest=facts.digest, fingerprint=facts.fingerprint
     )
 
-    def work() -> None:
-        switch.switch(mock)
+    def swap_model() -> None:
+        switch.swap(mock)
 
-    rpc.change(work)
+    rpc.run_exclusive(swap_model)
     return True
 
 
-@METHODS.method("agent_clearScript", optional(text))
-def clear_script(rpc: Rpc, model: str | None) -> bool:
+@METHODS.method("agent_clearScript", optional(parse_text))
+def clear_script(rpc: RequestContext, model: str | None) -> bool:
     """Let the model itself answer again; return whether a script was set."""
-    switch = _switch_of(rpc, model)
-    return rpc.change(lambda: switch.switch(None)) is not None
+    switch = _find_swappable_model(rpc, model)
+    return rpc.run_exclusive(lambda: switch.swap(None)) is not None
 
 
-def _is_scripted(rpc: Rpc, name: str) -> bool:
+def _is_scripted(rpc: RequestContext, name: str) -> bool:
     model = rpc.node.chain.models[name]
-    return isinstance(model, SwitchedModel) and model.is_switched
+    return isinstance(model, SwappableModel) and model.is_swapped
 
 
-def _switch_of(rpc: Rpc, name: str | None) -> SwitchedModel:
+def _find_swappable_model(rpc: RequestContext, name: str | None) -> SwappableModel:
     for profile in rpc.node.chain.config.models:
-        if name in {None, profile.name, *profile.aliases, serializers.data(profile.digest)}:
+        if name in {None, profile.name, *profile.aliases, serializers.encode_data(profile.digest)}:
             model = rpc.node.chain.models[profile.name]
-            if isinstance(model, SwitchedModel):
+            if isinstance(model, SwappableModel):
                 return model
     known = ", ".join(one.name for one in rpc.node.chain.config.models) or "none"
     raise RpcError(
@@ -193,16 +205,16 @@ def _switch_of(rpc: Rpc, name: str | None) -> SwitchedModel:
     )
 
 
-def _weights_of(switch: SwitchedModel) -> GgufModel:
+def _find_gguf_model(switch: SwappableModel) -> GgufModel:
     """Return the model whose vocabulary a script is counted in."""
-    model: object = switch.own
+    model: object = switch.original
     while not isinstance(model, GgufModel):
         match model:
-            case RememberingModel() | RecordingModel():
+            case CachingModel() | RecordingModel():
                 model = model.model
             case RecordedModel():
-                model = model.beyond
-            case Counting():
+                model = model.fallback
+            case HasVocabulary():
                 model = model.vocabulary
             case _:
                 raise RpcError(

@@ -23,103 +23,112 @@ from trie.hexary import HexaryTrie
 from trie.iter import NodeIterator
 
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.block_ids import header_of
+from pyevm_agents.rpc.block_ids import resolve_header
 from pyevm_agents.rpc.errors import SERVER_ERROR, RpcError
-from pyevm_agents.rpc.method_table import Table, optional
-from pyevm_agents.rpc.methods.eth_state import record_of
+from pyevm_agents.rpc.method_table import MethodTable, optional
+from pyevm_agents.rpc.methods.eth_state import require_record
 from pyevm_agents.rpc.params import (
     LATEST,
     BlockId,
-    address,
-    block,
-    data,
-    hash32,
-    invalid,
-    quantity,
-    text,
-    uint64,
+    invalid_param_error,
+    parse_address,
+    parse_block_id,
+    parse_data,
+    parse_hash32,
+    parse_quantity,
+    parse_text,
+    parse_uint64,
 )
-from pyevm_agents.rpc.replay import traced
+from pyevm_agents.rpc.replay import trace_transactions
 from pyevm_agents.state.proofs import prove
-from pyevm_agents.tracing import TouchedState
-from pyevm_agents.tracing.witness import execution_witness
+from pyevm_agents.tracing import TouchedStateTracer
+from pyevm_agents.tracing.witness import build_execution_witness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eth_typing import Address
 
-    from pyevm_agents.chain import Record
-    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.chain import BlockRecord
+    from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
-    from pyevm_agents.tracing import Place
+    from pyevm_agents.tracing import TransactionLocation
 
 
-METHODS = Table()
+METHODS = MethodTable()
 
 
-@METHODS.method("debug_codeByHash", hash32, optional(block, LATEST))
-def code_by_hash(rpc: Rpc, code_hash: bytes, block: BlockId) -> str:
+@METHODS.method("debug_codeByHash", parse_hash32, optional(parse_block_id, LATEST))
+def code_by_hash(rpc: RequestContext, code_hash: bytes, block: BlockId) -> str:
     """Return the bytes with that hash, a contract's code say; none where the node has none.
 
     Rows are never taken away, so the block decides nothing.
     """
-    header_of(rpc.node, block)
+    resolve_header(rpc.node, block)
     rows = rpc.node.chain.rows
     if not rows.exists(code_hash) or keccak(code := rows[code_hash]) != code_hash:
         return "0x"
-    return serializers.data(code)
+    return serializers.encode_data(code)
 
 
-def row_key(value: object, name: str) -> bytes:
+def parse_row_key(value: object, name: str) -> bytes:
     """Read a row's key: bytes in hexadecimal, or a text."""
-    told = text(value, name)
-    return data(told, name) if told.startswith("0x") else told.encode(errors="surrogatepass")
+    told = parse_text(value, name)
+    return parse_data(told, name) if told.startswith("0x") else told.encode(errors="surrogatepass")
 
 
-@METHODS.method("debug_dbGet", row_key)
-def db_get(rpc: Rpc, key: bytes) -> str:
+@METHODS.method("debug_dbGet", parse_row_key)
+def db_get(rpc: RequestContext, key: bytes) -> str:
     """Return a row of the node's database by its key, which is py-evm's or the node's own."""
     rows = rpc.node.chain.rows
     if not rows.exists(key):
-        raise RpcError(SERVER_ERROR, f"not found: no row has the key {serializers.data(key)}")
-    return serializers.data(rows[key])
+        raise RpcError(
+            SERVER_ERROR, f"not found: no row has the key {serializers.encode_data(key)}"
+        )
+    return serializers.encode_data(rows[key])
 
 
-@METHODS.method("debug_executionWitness", block)
-def debug_execution_witness(rpc: Rpc, number: BlockId) -> Json:
+@METHODS.method("debug_executionWitness", parse_block_id)
+def debug_execution_witness(rpc: RequestContext, number: BlockId) -> Json:
     """Return what a block's execution reads: trie nodes, codes, keys, and headers before it."""
-    record = record_of(rpc, number)
+    record = require_record(rpc, number)
     if record.block.number == 0:
         raise RpcError(SERVER_ERROR, "block 0 is the genesis block: nothing executes it")
-    witness = execution_witness(rpc.node.chain, record)
+    witness = build_execution_witness(rpc.node.chain, record)
     return {
-        "state": [serializers.data(node) for node in witness.nodes],
-        "codes": [serializers.data(code) for code in witness.codes],
-        "keys": [serializers.data(key) for key in witness.keys],
-        "headers": [serializers.data(header) for header in witness.headers],
+        "state": [serializers.encode_data(node) for node in witness.nodes],
+        "codes": [serializers.encode_data(code) for code in witness.codes],
+        "keys": [serializers.encode_data(key) for key in witness.keys],
+        "headers": [serializers.encode_data(header) for header in witness.headers],
     }
 
 
-def slot_limit(value: object, name: str) -> int:
+def parse_slot_limit(value: object, name: str) -> int:
     """Read how many slots are wanted."""
-    limit = quantity(value, name)
+    limit = parse_quantity(value, name)
     if not 1 <= limit <= MAX_SLOTS:
-        raise invalid(name, value, f"want 1 to {MAX_SLOTS} slots")
+        raise invalid_param_error(name, value, f"want 1 to {MAX_SLOTS} slots")
     return limit
 
 
-def start_key(value: object, name: str) -> bytes:
+def parse_start_key(value: object, name: str) -> bytes:
     """Read the hash that a range begins with: bytes, whose rest is zeros."""
-    key = data(value, name)
+    key = parse_data(value, name)
     if len(key) > len(keccak(b"")):
-        raise invalid(name, value, "want at most 32 bytes")
+        raise invalid_param_error(name, value, "want at most 32 bytes")
     return key.ljust(len(keccak(b"")), b"\0")
 
 
-@METHODS.method("debug_storageRangeAt", block, uint64, address, start_key, slot_limit)
+@METHODS.method(
+    "debug_storageRangeAt",
+    parse_block_id,
+    parse_uint64,
+    parse_address,
+    parse_start_key,
+    parse_slot_limit,
+)
 def debug_storage_range_at(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
-    rpc: Rpc,
+    rpc: RequestContext,
     block_hash: BlockId,
     transaction_index: int,
     account: Address,
@@ -127,7 +136,7 @@ def debug_storage_range_at(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
     max_result: int,
 ) -> Json:
     """Return slots of an account, by their hashes, as they are before a block's transaction."""
-    record = record_of(rpc, block_hash)
+    record = require_record(rpc, block_hash)
     count = len(record.block.transactions)
     if transaction_index > count:
         raise RpcError(
@@ -135,35 +144,40 @@ def debug_storage_range_at(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
             f"transaction index {transaction_index} out of range: block "
             f"{record.block.number} has {count}",
         )
-    slots, following = storage_range(rpc, record, transaction_index, account, key_start, max_result)
+    slots, following = read_storage_range(
+        rpc, record, transaction_index, account, key_start, max_result
+    )
     return {
         "storage": {
-            serializers.data(one.path): {
-                "key": None if one.slot is None else serializers.word(one.slot),
-                "value": serializers.word(one.value),
+            serializers.encode_data(one.path): {
+                "key": None if one.slot is None else serializers.encode_word(one.slot),
+                "value": serializers.encode_word(one.value),
             }
             for one in slots
         },
-        "nextKey": None if following is None else serializers.data(following),
+        "nextKey": None if following is None else serializers.encode_data(following),
     }
 
 
-@METHODS.method("debug_getRawBlock", block)
-def get_raw_block(rpc: Rpc, number: BlockId) -> str:
+@METHODS.method("debug_getRawBlock", parse_block_id)
+def get_raw_block(rpc: RequestContext, number: BlockId) -> str:
     """Return a block's RLP."""
-    return serializers.data(rlp.encode(record_of(rpc, number).block))
+    return serializers.encode_data(rlp.encode(require_record(rpc, number).block))
 
 
-@METHODS.method("debug_getRawHeader", block)
-def get_raw_header(rpc: Rpc, number: BlockId) -> str:
+@METHODS.method("debug_getRawHeader", parse_block_id)
+def get_raw_header(rpc: RequestContext, number: BlockId) -> str:
     """Return a header's RLP."""
-    return serializers.data(rlp.encode(record_of(rpc, number).block.header))
+    return serializers.encode_data(rlp.encode(require_record(rpc, number).block.header))
 
 
-@METHODS.method("debug_getRawReceipts", block)
-def get_raw_receipts(rpc: Rpc, number: BlockId) -> list[str]:
+@METHODS.method("debug_getRawReceipts", parse_block_id)
+def get_raw_receipts(rpc: RequestContext, number: BlockId) -> list[str]:
     """Return a block's receipts, each as the bytes that the receipt trie holds."""
-    return [serializers.data(receipt.encode()) for receipt in record_of(rpc, number).receipts]
+    return [
+        serializers.encode_data(receipt.encode())
+        for receipt in require_record(rpc, number).receipts
+    ]
 
 
 MAX_SLOTS = 1_024
@@ -188,16 +202,20 @@ class StoredSlot:
     value: int
 
 
-def storage_range(  # noqa: PLR0913, PLR0917 - as the method that asks for it
-    rpc: Rpc, record: Record, index: int, account: Address, start: bytes, limit: int
+def read_storage_range(  # noqa: PLR0913, PLR0917 - as the method that asks for it
+    rpc: RequestContext, record: BlockRecord, index: int, account: Address, start: bytes, limit: int
 ) -> tuple[list[StoredSlot], bytes | None]:
     """Return slots before a block's transaction of that place, and the hash of the one after them.
 
     What a block does before its first transaction is not in it.
     """
-    changed = _changed(rpc, record, index, account)
+    changed = _collect_changed_slots(rpc, record, index, account)
     found = heapq.merge(
-        (one for one in _kept(rpc, record, account, start) if one.path not in changed),
+        (
+            one
+            for one in _iter_initial_slots(rpc, record, account, start)
+            if one.path not in changed
+        ),
         (changed[path] for path in sorted(changed) if path >= start and changed[path].value),
         key=lambda one: one.path,
     )
@@ -206,24 +224,28 @@ def storage_range(  # noqa: PLR0913, PLR0917 - as the method that asks for it
     return slots[:limit], following
 
 
-def _changed(rpc: Rpc, record: Record, index: int, account: Address) -> dict[bytes, StoredSlot]:
+def _collect_changed_slots(
+    rpc: RequestContext, record: BlockRecord, index: int, account: Address
+) -> dict[bytes, StoredSlot]:
     """Return the slots that the block's first transactions touched, as those left them."""
     slots: dict[int, int] = {}
-    for touched in traced(rpc, record, _touched, range(index)):
+    for touched in trace_transactions(rpc, record, _touched_state_tracer, range(index)):
         if account in touched.after:
             slots |= touched.after[account].storage
     return {
-        _path(slot): StoredSlot(path=_path(slot), slot=slot, value=value)
+        _hash_slot(slot): StoredSlot(path=_hash_slot(slot), slot=slot, value=value)
         for slot, value in slots.items()
     }
 
 
-def _touched(at: Place, logs_before: int) -> TouchedState:
+def _touched_state_tracer(at: TransactionLocation, logs_before: int) -> TouchedStateTracer:
     del at, logs_before
-    return TouchedState()
+    return TouchedStateTracer()
 
 
-def _kept(rpc: Rpc, record: Record, account: Address, start: bytes) -> Iterator[StoredSlot]:
+def _iter_initial_slots(
+    rpc: RequestContext, record: BlockRecord, account: Address, start: bytes
+) -> Iterator[StoredSlot]:
     """Yield the slots that the block began with."""
     chain, header = rpc.node.chain, record.block.header
     root = chain.state_root_before(header) if header.block_number else header.state_root
@@ -231,17 +253,17 @@ def _kept(rpc: Rpc, record: Record, account: Address, start: bytes) -> Iterator[
     trie = HexaryTrie(chain.rows, storage_root)
     paths = NodeIterator(trie)
     path = start if start in trie else paths.next(start)
-    known = _first_slots()
+    known = _hash_first_slots()
     while path is not None:
         value = rlp.decode(trie[path], sedes=big_endian_int)
         yield StoredSlot(path=path, slot=known.get(path), value=value)
         path = paths.next(path)
 
 
-def _path(slot: int) -> bytes:
+def _hash_slot(slot: int) -> bytes:
     return bytes(keccak(slot.to_bytes(WORD_BYTES, "big")))
 
 
 @cache
-def _first_slots() -> dict[bytes, int]:
-    return {_path(slot): slot for slot in range(FIRST_SLOTS)}
+def _hash_first_slots() -> dict[bytes, int]:
+    return {_hash_slot(slot): slot for slot in range(FIRST_SLOTS)}

@@ -8,19 +8,30 @@ from typing import TYPE_CHECKING
 from eth.exceptions import HeaderNotFound
 from eth_utils import ValidationError
 
-from pyevm_agents.chain import Record
+from pyevm_agents.chain import BlockRecord
 from pyevm_agents.chain.block_rlp import decode_block
 from pyevm_agents.errors import BlockError
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.block_ids import BlockNotFoundError
-from pyevm_agents.rpc.block_views import view_of
+from pyevm_agents.rpc.block_views import resolve_view
 from pyevm_agents.rpc.errors import INVALID_PARAMS, SERVER_ERROR, RpcError
-from pyevm_agents.rpc.method_table import Table, optional
-from pyevm_agents.rpc.methods.eth_state import record_of
-from pyevm_agents.rpc.params import LATEST, BlockId, anything, block, data, hash32
-from pyevm_agents.rpc.replay import kept_logs, mined, traced, traced_at
-from pyevm_agents.rpc.transaction_params import asked, block_override, overrides
-from pyevm_agents.tracing import Place, traced_vm, tracer_from
+from pyevm_agents.rpc.method_table import MethodTable, optional
+from pyevm_agents.rpc.methods.eth_state import require_record
+from pyevm_agents.rpc.params import (
+    LATEST,
+    BlockId,
+    accept_any,
+    parse_block_id,
+    parse_data,
+    parse_hash32,
+)
+from pyevm_agents.rpc.replay import count_logs, find_mined, trace_at_index, trace_transactions
+from pyevm_agents.rpc.transaction_params import (
+    parse_block_override,
+    parse_state_overrides,
+    parse_transaction_request,
+)
+from pyevm_agents.tracing import TransactionLocation, create_tracer, make_traced_vm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,87 +39,98 @@ if TYPE_CHECKING:
     from eth.abc import BlockAPI
 
     from pyevm_agents.node.transaction_defaults import TransactionRequest
-    from pyevm_agents.rpc.context import Rpc
-    from pyevm_agents.rpc.replay import Make
+    from pyevm_agents.rpc.context import RequestContext
+    from pyevm_agents.rpc.replay import TracerFactory
     from pyevm_agents.rpc.serializers import Json
     from pyevm_agents.tracing import Tracer
 
-METHODS = Table()
+METHODS = MethodTable()
 
 
-@METHODS.method("debug_traceTransaction", hash32, optional(anything))
-def trace_transaction(rpc: Rpc, transaction_hash: bytes, options: object) -> object:
+@METHODS.method("debug_traceTransaction", parse_hash32, optional(accept_any))
+def trace_transaction(rpc: RequestContext, transaction_hash: bytes, options: object) -> object:
     """Return what a tracer tells of a mined transaction; struct logs where none is named."""
-    record, index = mined(rpc, transaction_hash)
-    return traced_at(rpc, record, index, _made_from(options)).result()
+    record, index = find_mined(rpc, transaction_hash)
+    return trace_at_index(rpc, record, index, _build_tracer_factory(options)).result()
 
 
-@METHODS.method("debug_traceBlockByNumber", block, optional(anything))
-def trace_block_by_number(rpc: Rpc, number: BlockId, options: object) -> list[Json]:
+@METHODS.method("debug_traceBlockByNumber", parse_block_id, optional(accept_any))
+def trace_block_by_number(rpc: RequestContext, number: BlockId, options: object) -> list[Json]:
     """Return what a tracer tells of each transaction of a block."""
-    record = record_of(rpc, number)
-    return _results(record, traced(rpc, record, _made_from(options)))
+    record = require_record(rpc, number)
+    return _collect_results(record, trace_transactions(rpc, record, _build_tracer_factory(options)))
 
 
-@METHODS.method("debug_traceBlockByHash", hash32, optional(anything))
-def trace_block_by_hash(rpc: Rpc, block_hash: bytes, options: object) -> list[Json]:
+@METHODS.method("debug_traceBlockByHash", parse_hash32, optional(accept_any))
+def trace_block_by_hash(rpc: RequestContext, block_hash: bytes, options: object) -> list[Json]:
     """Return what a tracer tells of each transaction of a block."""
     return trace_block_by_number(rpc, BlockId(hash=block_hash), options)
 
 
-@METHODS.method("debug_traceBlock", data, optional(anything))
-def trace_block(rpc: Rpc, encoded: bytes, options: object) -> list[Json]:
+@METHODS.method("debug_traceBlock", parse_data, optional(accept_any))
+def trace_block(rpc: RequestContext, encoded: bytes, options: object) -> list[Json]:
     """Return what a tracer tells of each transaction of a block given as RLP.
 
     The chain must have its parent; the block itself may be any.
     """
-    given = _given_block(rpc, encoded)
-    known = _known(rpc, given)
+    given = _parse_encoded_block(rpc, encoded)
+    known = _find_known_record(rpc, given)
     if known is not None:
-        return _results(known, traced(rpc, known, _made_from(options)))
-    record = Record(block=given, receipts=())
+        return _collect_results(
+            known, trace_transactions(rpc, known, _build_tracer_factory(options))
+        )
+    record = BlockRecord(block=given, receipts=())
     try:
-        counts = kept_logs(rpc, record)
+        counts = count_logs(rpc, record)
 
-        def make(at: Place, _: int) -> Tracer:
+        def make_tracer(at: TransactionLocation, _: int) -> Tracer:
             before = sum(counts[: at.transaction_index])
-            return tracer_from(options, place=at, first_log_index=before)
+            return create_tracer(options, place=at, first_log_index=before)
 
-        return _results(record, traced(rpc, record, make))
+        return _collect_results(record, trace_transactions(rpc, record, make_tracer))
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
 
 
-@METHODS.method("debug_traceCall", asked, optional(block, LATEST), optional(anything))
+@METHODS.method(
+    "debug_traceCall",
+    parse_transaction_request,
+    optional(parse_block_id, LATEST),
+    optional(accept_any),
+)
 def trace_call(
-    rpc: Rpc, transaction: TransactionRequest, block: BlockId, options: object
+    rpc: RequestContext, transaction: TransactionRequest, block: BlockId, options: object
 ) -> object:
     """Return what a tracer tells of a call, of which nothing is kept."""
     told = options if isinstance(options, dict) else {}
     accounts, told_block = told.get("stateOverrides"), told.get("blockOverrides")
-    tracer = tracer_from(options)
-    at = view_of(rpc, block)
+    tracer = create_tracer(options)
+    at = resolve_view(rpc, block)
     try:
         at.chain.call(
             transaction.to_call(),
             header=at.header,
-            overrides=None if accounts is None else overrides(accounts, "options.stateOverrides"),
+            overrides=None
+            if accounts is None
+            else parse_state_overrides(accounts, "options.stateOverrides"),
             block=None
             if told_block is None
-            else block_override(told_block, "options.blockOverrides"),
-            trace=partial(traced_vm, tracer=tracer),
+            else parse_block_override(told_block, "options.blockOverrides"),
+            trace=partial(make_traced_vm, tracer=tracer),
         )
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
     return tracer.result()
 
 
-def _given_block(rpc: Rpc, encoded: bytes) -> BlockAPI:
+def _parse_encoded_block(rpc: RequestContext, encoded: bytes) -> BlockAPI:
     """Read a block that can follow on one that the chain has."""
     chain = rpc.node.chain
     try:
-        given = decode_block(encoded, chain.vm_class_at(chain.head.block_number).get_block_class())
-        parent = chain.header_of(given.header.parent_hash)
+        given = decode_block(
+            encoded, chain.get_vm_class_at(chain.head.block_number).get_block_class()
+        )
+        parent = chain.header_by_hash(given.header.parent_hash)
     except BlockError as error:
         raise RpcError(INVALID_PARAMS, f"invalid params: encoded: {error}") from error
     except HeaderNotFound as error:
@@ -124,22 +146,22 @@ def _given_block(rpc: Rpc, encoded: bytes) -> BlockAPI:
     return given
 
 
-def _known(rpc: Rpc, given: BlockAPI) -> Record | None:
+def _find_known_record(rpc: RequestContext, given: BlockAPI) -> BlockRecord | None:
     """Return a block as the chain has or had it: with receipts, and senders that signed nothing."""
     try:
-        record = rpc.node.chain.record(rpc.node.chain.header_of(given.hash))
+        record = rpc.node.chain.block_with_receipts(rpc.node.chain.header_by_hash(given.hash))
     except HeaderNotFound:
         return None
     hashes = [[one.hash for one in block.transactions] for block in (record.block, given)]
     return record if hashes[0] == hashes[1] else None
 
 
-def _made_from(options: object) -> Make[Tracer]:
-    return lambda at, before: tracer_from(options, place=at, first_log_index=before)
+def _build_tracer_factory(options: object) -> TracerFactory[Tracer]:
+    return lambda at, before: create_tracer(options, place=at, first_log_index=before)
 
 
-def _results(record: Record, tracers: Sequence[Tracer]) -> list[Json]:
+def _collect_results(record: BlockRecord, tracers: Sequence[Tracer]) -> list[Json]:
     return [
-        {"txHash": serializers.data(transaction.hash), "result": tracer.result()}
+        {"txHash": serializers.encode_data(transaction.hash), "result": tracer.result()}
         for transaction, tracer in zip(record.block.transactions, tracers, strict=True)
     ]

@@ -14,16 +14,20 @@ from typing import TYPE_CHECKING
 from eth.exceptions import Revert
 from eth_utils import ValidationError, to_checksum_address
 
-from pyevm_agents.node.gas_estimator import balance_of_sender
 from pyevm_agents.node.gas_estimator import estimate_gas as estimate_gas_limit
+from pyevm_agents.node.gas_estimator import get_sender_balance
 from pyevm_agents.node.transaction_defaults import require_chain_id
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.block_views import next_view, view_of
-from pyevm_agents.rpc.errors import SERVER_ERROR, RpcError, WouldWaitError, execution_failed
-from pyevm_agents.rpc.method_table import Table, optional
-from pyevm_agents.rpc.params import LATEST, BlockId, block
-from pyevm_agents.rpc.transaction_params import asked, block_override, overrides
-from pyevm_agents.tracing import AccessListTracer, traced_vm
+from pyevm_agents.rpc.block_views import resolve_next_view, resolve_view
+from pyevm_agents.rpc.errors import SERVER_ERROR, RpcError, WouldBlockError, execution_error
+from pyevm_agents.rpc.method_table import MethodTable, optional
+from pyevm_agents.rpc.params import LATEST, BlockId, parse_block_id
+from pyevm_agents.rpc.transaction_params import (
+    parse_block_override,
+    parse_state_overrides,
+    parse_transaction_request,
+)
+from pyevm_agents.tracing import AccessListTracer, make_traced_vm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
     from pyevm_agents.chain.calls import AccountOverride, BlockOverride, Call, CallResult
     from pyevm_agents.node.state_view import StateView
     from pyevm_agents.node.transaction_defaults import TransactionRequest
-    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.context import RequestContext
 
     Overrides = Mapping[Address, AccountOverride]
     from eth.exceptions import VMError
@@ -42,19 +46,19 @@ if TYPE_CHECKING:
     from pyevm_agents.rpc.serializers import Json
 
 
-METHODS = Table()
+METHODS = MethodTable()
 
 
 @METHODS.method(
     "eth_call",
-    asked,
-    optional(block, LATEST),
-    optional(overrides),
-    optional(block_override),
+    parse_transaction_request,
+    optional(parse_block_id, LATEST),
+    optional(parse_state_overrides),
+    optional(parse_block_override),
     is_quick=True,
 )
 def call(
-    rpc: Rpc,
+    rpc: RequestContext,
     transaction: TransactionRequest,
     block: BlockId,
     state_overrides: Mapping[Address, AccountOverride] | None = None,
@@ -62,21 +66,21 @@ def call(
 ) -> str:
     """Execute a message in a block's context, and keep nothing; return its output."""
     require_chain_id(rpc.node, transaction)
-    at = view_of(rpc, block)
+    at = resolve_view(rpc, block)
     sent = transaction.to_call()
     require_funds(at, sent, state_overrides or {})
     try:
-        result = _executed(rpc, sent, at, state_overrides, block_override)
+        result = _execute_call(rpc, sent, at, state_overrides, block_override)
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
-    rpc.node.watchers.printed(result.computation)
+    rpc.node.listeners.on_console_log(result.computation)
     if result.error is not None:
-        raise execution_failed(result.error, result.output)
-    return serializers.data(result.output)
+        raise execution_error(result.error, result.output)
+    return serializers.encode_data(result.output)
 
 
-def _executed(
-    rpc: Rpc,
+def _execute_call(
+    rpc: RequestContext,
     call: Call,
     at: StateView,
     overrides: Mapping[Address, AccountOverride] | None,
@@ -88,30 +92,30 @@ def _executed(
     """
     if not rpc.may_wait:
         is_as_it_is = overrides is None and block is None
-        short = at.chain.call_if_short(call, header=at.header) if is_as_it_is else None
+        short = at.chain.call_if_cheap(call, header=at.header) if is_as_it_is else None
         if short is None:
-            raise WouldWaitError
+            raise WouldBlockError
         return short
-    with rpc.node.chain.steps.run("call"):
+    with rpc.node.chain.agent_events.run("call"):
         return at.chain.call(call, header=at.header, overrides=overrides, block=block)
 
 
 @METHODS.method(
     "eth_estimateGas",
-    asked,
-    optional(block),
-    optional(overrides),
-    optional(block_override),
+    parse_transaction_request,
+    optional(parse_block_id),
+    optional(parse_state_overrides),
+    optional(parse_block_override),
 )
 def estimate_gas(
-    rpc: Rpc,
+    rpc: RequestContext,
     transaction: TransactionRequest,
     block: BlockId | None,
     state_overrides: Mapping[Address, AccountOverride] | None = None,
     block_override: BlockOverride | None = None,
 ) -> str:
     """Return the least gas limit with which a transaction succeeds, exactly."""
-    at = next_view(rpc, block, transaction.sender, transaction.nonce)
+    at = resolve_next_view(rpc, block, transaction.sender, transaction.nonce)
     call = transaction.to_call()
     return hex(estimate_gas_limit(rpc.node, call, at, state_overrides, block_override))
 
@@ -124,7 +128,7 @@ def require_funds(at: StateView, call: Call, overrides: Overrides) -> None:
     """
     gas = int(at.header.gas_limit) if call.gas is None else call.gas
     want = gas * call.gas_price_wei + call.value_wei
-    have = balance_of_sender(call, at, overrides) if want else 0
+    have = get_sender_balance(call, at, overrides) if want else 0
     if have < want:
         raise RpcError(
             SERVER_ERROR,
@@ -138,15 +142,20 @@ MAX_ROUNDS = 100
 """Executions until the list stays the same. It grows each time, so it seldom takes three."""
 
 
-@METHODS.method("eth_createAccessList", asked, optional(block), optional(overrides))
+@METHODS.method(
+    "eth_createAccessList",
+    parse_transaction_request,
+    optional(parse_block_id),
+    optional(parse_state_overrides),
+)
 def create_access_list(
-    rpc: Rpc,
+    rpc: RequestContext,
     transaction: TransactionRequest,
     block: BlockId | None,
     state_overrides: Mapping[Address, AccountOverride] | None,
 ) -> Json:
     """Return the accounts and slots that a transaction touches, and its gas with that list."""
-    at = next_view(rpc, block, transaction.sender, transaction.nonce)
+    at = resolve_next_view(rpc, block, transaction.sender, transaction.nonce)
     call = transaction.to_call()
     for _ in range(MAX_ROUNDS):
         tracer = AccessListTracer(call.access_list)
@@ -155,18 +164,18 @@ def create_access_list(
                 call,
                 header=at.header,
                 overrides=state_overrides,
-                trace=partial(traced_vm, tracer=tracer),
+                trace=partial(make_traced_vm, tracer=tracer),
             )
         except ValidationError as error:
             raise RpcError(SERVER_ERROR, f"err: {error}") from error
-        if tracer.access_list() == call.access_list:
+        if tracer.to_access_list() == call.access_list:
             break
-        call = replace(call, access_list=tracer.access_list())
+        call = replace(call, access_list=tracer.to_access_list())
     form: Json = {"accessList": tracer.result(), "gasUsed": hex(result.gas_used)}
     if result.error is not None:
-        form["error"] = _words(result.error)
+        form["error"] = _describe_error(result.error)
     return form
 
 
-def _words(error: VMError) -> str:
+def _describe_error(error: VMError) -> str:
     return "execution reverted" if isinstance(error, Revert) else str(error)

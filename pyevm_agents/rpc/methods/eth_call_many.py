@@ -11,12 +11,23 @@ from typing import TYPE_CHECKING
 from eth_utils import ValidationError
 
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.block_views import view_of
-from pyevm_agents.rpc.call_sequence import Sequence
-from pyevm_agents.rpc.errors import execution_failed
-from pyevm_agents.rpc.method_table import Table, optional
-from pyevm_agents.rpc.params import LATEST, BlockId, block, invalid, listed, mapping
-from pyevm_agents.rpc.transaction_params import asked, block_override, overrides
+from pyevm_agents.rpc.block_views import resolve_view
+from pyevm_agents.rpc.call_sequence import CallSequence
+from pyevm_agents.rpc.errors import execution_error
+from pyevm_agents.rpc.method_table import MethodTable, optional
+from pyevm_agents.rpc.params import (
+    LATEST,
+    BlockId,
+    invalid_param_error,
+    parse_block_id,
+    parse_list,
+    parse_object,
+)
+from pyevm_agents.rpc.transaction_params import (
+    parse_block_override,
+    parse_state_overrides,
+    parse_transaction_request,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,10 +36,10 @@ if TYPE_CHECKING:
 
     from pyevm_agents.chain.calls import AccountOverride, BlockOverride
     from pyevm_agents.node.transaction_defaults import TransactionRequest
-    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
 
-METHODS = Table()
+METHODS = MethodTable()
 
 MAX_CALLS = 1_000
 """In all bundles together."""
@@ -37,70 +48,80 @@ WHOLE_BLOCK = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bundle:
+class CallBundle:
     """Calls in one block."""
 
     calls: tuple[TransactionRequest, ...]
     block: BlockOverride | None
 
 
-def bundles(value: object, name: str) -> list[Bundle]:
+def parse_bundles(value: object, name: str) -> list[CallBundle]:
     """Read bundles of calls."""
     read = []
-    for index, one in enumerate(listed(value, name)):
+    for index, one in enumerate(parse_list(value, name)):
         at = f"{name}[{index}]"
-        form = mapping(one, at)
+        form = parse_object(one, at)
         told = form.get("blockOverride")
-        calls = listed(form.get("transactions"), f"{at}.transactions")
+        calls = parse_list(form.get("transactions"), f"{at}.transactions")
         read.append(
-            Bundle(
+            CallBundle(
                 calls=tuple(
-                    asked(call, f"{at}.transactions[{place}]") for place, call in enumerate(calls)
+                    parse_transaction_request(call, f"{at}.transactions[{place}]")
+                    for place, call in enumerate(calls)
                 ),
-                block=None if told is None else block_override(told, f"{at}.blockOverride"),
+                block=None if told is None else parse_block_override(told, f"{at}.blockOverride"),
             )
         )
     if not read:
-        raise invalid(name, value, "bundles are empty; want at least one")
+        raise invalid_param_error(name, value, "bundles are empty; want at least one")
     if (count := sum(len(bundle.calls) for bundle in read)) > MAX_CALLS:
-        raise invalid(name, value, f"want at most {MAX_CALLS} calls, not {count}")
+        raise invalid_param_error(name, value, f"want at most {MAX_CALLS} calls, not {count}")
     return read
 
 
-def state_context(value: object, name: str) -> BlockId:
+def parse_state_context(value: object, name: str) -> BlockId:
     """Read after which block the calls are."""
-    form = mapping(value, name)
+    form = parse_object(value, name)
     index = form.get("transactionIndex")
     if index is not None and index != WHOLE_BLOCK:
-        raise invalid(
+        raise invalid_param_error(
             f"{name}.transactionIndex", index, "calls come after a whole block: want -1 or nothing"
         )
     told = form.get("blockNumber")
-    return LATEST if told is None else block(told, f"{name}.blockNumber")
+    return LATEST if told is None else parse_block_id(told, f"{name}.blockNumber")
 
 
-@METHODS.method("eth_callMany", bundles, optional(state_context, LATEST), optional(overrides))
+@METHODS.method(
+    "eth_callMany",
+    parse_bundles,
+    optional(parse_state_context, LATEST),
+    optional(parse_state_overrides),
+)
 def call_many(
-    rpc: Rpc,
-    bundles: list[Bundle],
+    rpc: RequestContext,
+    bundles: list[CallBundle],
     state_context: BlockId,
     state_overrides: Mapping[Address, AccountOverride] | None = None,
 ) -> list[list[Json]]:
     """Execute bundles of calls, each call on what those before it left; return their outputs."""
-    sequence = Sequence(view_of(rpc, state_context), state_overrides)
+    sequence = CallSequence(resolve_view(rpc, state_context), state_overrides)
     return [
-        [_tried(rpc, sequence, call, bundle.block) for call in bundle.calls] for bundle in bundles
+        [_try_call(rpc, sequence, call, bundle.block) for call in bundle.calls]
+        for bundle in bundles
     ]
 
 
-def _tried(
-    rpc: Rpc, sequence: Sequence, transaction: TransactionRequest, block: BlockOverride | None
+def _try_call(
+    rpc: RequestContext,
+    sequence: CallSequence,
+    transaction: TransactionRequest,
+    block: BlockOverride | None,
 ) -> Json:
     try:
         result = sequence.call(transaction.to_call(), block=block)
     except ValidationError as error:
         return {"error": f"err: {error}"}
-    rpc.node.watchers.printed(result.computation)
+    rpc.node.listeners.on_console_log(result.computation)
     if result.error is not None:
-        return {"error": execution_failed(result.error, result.output).message}
-    return {"value": serializers.data(result.output)}
+        return {"error": execution_error(result.error, result.output).message}
+    return {"value": serializers.encode_data(result.output)}

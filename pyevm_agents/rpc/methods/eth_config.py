@@ -9,13 +9,13 @@ from eth_typing import Address
 
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.method_table import Table
+from pyevm_agents.rpc.method_table import MethodTable
 
 if TYPE_CHECKING:
-    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
 
-METHODS = Table()
+METHODS = MethodTable()
 
 PRECOMPILES = {
     number.to_bytes(20, "big"): name
@@ -46,7 +46,7 @@ PRECOMPILES = {
 
 
 @METHODS.method("eth_config")
-def config(rpc: Rpc) -> Json:
+def config(rpc: RequestContext) -> Json:
     """Return the rules that hold now, which hold from genesis on: no fork is ahead."""
     chain, fork = rpc.node.chain, rpc.node.chain.fork
     state = chain.state()
@@ -62,9 +62,9 @@ def config(rpc: Rpc) -> Json:
             "chainId": hex(chain.config.chain_id),
             # With all forks at genesis, EIP-6122's hash is that of genesis alone.
             "forkId": f"0x{crc32(chain.header(0).hash):08x}",
-            "precompiles": {PRECOMPILES[one]: serializers.data(one) for one in addresses},
+            "precompiles": {PRECOMPILES[one]: serializers.encode_data(one) for one in addresses},
             "systemContracts": {
-                name: serializers.data(address)
+                name: serializers.encode_data(address)
                 for name, address in fork.system_contracts
                 if state.get_code(Address(address))
             },

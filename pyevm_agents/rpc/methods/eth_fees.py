@@ -8,20 +8,26 @@ from typing import TYPE_CHECKING
 from pyevm_agents.chain.transactions import BLOB_GAS, effective_gas_price
 from pyevm_agents.node.transaction_defaults import (
     DEFAULT_PRIORITY_FEE_WEI,
-    next_base_fee,
+    compute_next_base_fee,
     suggest_gas_price,
 )
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.block_ids import header_of
-from pyevm_agents.rpc.method_table import Table, optional
-from pyevm_agents.rpc.params import BlockId, block, invalid, list_of, seconds
+from pyevm_agents.rpc.block_ids import resolve_header
+from pyevm_agents.rpc.method_table import MethodTable, optional
+from pyevm_agents.rpc.params import (
+    BlockId,
+    invalid_param_error,
+    parse_block_id,
+    parse_list_of,
+    parse_seconds,
+)
 
 if TYPE_CHECKING:
-    from pyevm_agents.chain import Record
-    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.chain import BlockRecord
+    from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
 
-METHODS = Table()
+METHODS = MethodTable()
 
 MAX_HISTORY_BLOCKS = 1_024
 """Blocks that a fee history covers at most. Source: geth."""
@@ -30,59 +36,70 @@ MAX_PERCENTILES = 100
 
 
 @METHODS.method("eth_gasPrice")
-def gas_price(rpc: Rpc) -> str:
+def gas_price(rpc: RequestContext) -> str:
     """Return what a legacy transaction should offer for a gas, in wei."""
     return hex(suggest_gas_price(rpc.node))
 
 
 @METHODS.method("eth_maxPriorityFeePerGas", is_quick=True)
-def max_priority_fee_per_gas(rpc: Rpc) -> str:  # noqa: ARG001 - as all methods
+def max_priority_fee_per_gas(rpc: RequestContext) -> str:  # noqa: ARG001 - as all methods
     """Return what a transaction should offer the miner for a gas, in wei."""
     return hex(DEFAULT_PRIORITY_FEE_WEI)
 
 
 @METHODS.method("eth_baseFee")
-def base_fee(rpc: Rpc) -> str:
+def base_fee(rpc: RequestContext) -> str:
     """Return the next block's base fee, in wei a gas."""
-    return hex(next_base_fee(rpc.node))
+    return hex(compute_next_base_fee(rpc.node))
 
 
 @METHODS.method("eth_blobBaseFee")
-def blob_base_fee(rpc: Rpc) -> str:
+def blob_base_fee(rpc: RequestContext) -> str:
     """Return the next block's base fee for blobs, in wei a gas."""
-    return hex(_blob_base_fee(rpc, None))
+    return hex(_get_blob_base_fee(rpc, None))
 
 
-def percentile(value: object, name: str) -> float:
+def parse_percentile(value: object, name: str) -> float:
     """Read a percentile."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:  # noqa: PLR2004 - per cent
-        raise invalid(name, value, "want a percentile from 0 to 100")
+        raise invalid_param_error(name, value, "want a percentile from 0 to 100")
     return float(value)
 
 
-@METHODS.method("eth_feeHistory", seconds, block, optional(list_of(percentile)))
+@METHODS.method(
+    "eth_feeHistory", parse_seconds, parse_block_id, optional(parse_list_of(parse_percentile))
+)
 def fee_history(
-    rpc: Rpc, block_count: int, newest_block: BlockId, reward_percentiles: list[float] | None
+    rpc: RequestContext,
+    block_count: int,
+    newest_block: BlockId,
+    reward_percentiles: list[float] | None,
 ) -> Json:
     """Return base fees, how full blocks were, and what was paid on top of them."""
     percentiles = reward_percentiles or []
     if len(percentiles) > MAX_PERCENTILES or percentiles != sorted(percentiles):
-        raise invalid("rewardPercentiles", percentiles, f"want at most {MAX_PERCENTILES}, rising")
-    newest = header_of(rpc.node, newest_block)
+        raise invalid_param_error(
+            "rewardPercentiles", percentiles, f"want at most {MAX_PERCENTILES}, rising"
+        )
+    newest = resolve_header(rpc.node, newest_block)
     last = min(newest.block_number, rpc.node.chain.head.block_number)
     count = min(block_count, MAX_HISTORY_BLOCKS, last + 1)
     headers = [rpc.node.chain.header(number) for number in range(last + 1 - count, last + 1)]
-    records = [rpc.node.chain.record(header) for header in headers]
+    records = [rpc.node.chain.block_with_receipts(header) for header in headers]
     fees = [int(header.as_dict().get("base_fee_per_gas") or 0) for header in headers]
     most_blob_gas = rpc.node.chain.fork.max_blobs * BLOB_GAS
     form: Json = {
         "oldestBlock": hex(last + 1 - count),
-        "baseFeePerGas": [hex(fee) for fee in [*fees, _next_base_fee(rpc, last)]],
+        "baseFeePerGas": [hex(fee) for fee in [*fees, _get_next_base_fee(rpc, last)]],
         # A node may be told of blocks that have no gas.
         "gasUsedRatio": [header.gas_used / max(header.gas_limit, 1) for header in headers],
         "baseFeePerBlobGas": [
-            *(hex(_blob_base_fee(rpc, header.block_number)) for header in headers),
-            hex(_blob_base_fee(rpc, last + 1 if last < rpc.node.chain.head.block_number else None)),
+            *(hex(_get_blob_base_fee(rpc, header.block_number)) for header in headers),
+            hex(
+                _get_blob_base_fee(
+                    rpc, last + 1 if last < rpc.node.chain.head.block_number else None
+                )
+            ),
         ],
         "blobGasUsedRatio": [
             int(header.as_dict().get("blob_gas_used") or 0) / most_blob_gas for header in headers
@@ -90,26 +107,27 @@ def fee_history(
     }
     if reward_percentiles:
         form["reward"] = [
-            _rewards(record, fee, percentiles) for record, fee in zip(records, fees, strict=True)
+            _compute_rewards(record, fee, percentiles)
+            for record, fee in zip(records, fees, strict=True)
         ]
     return form
 
 
-def _next_base_fee(rpc: Rpc, last: int) -> int:
+def _get_next_base_fee(rpc: RequestContext, last: int) -> int:
     if last < rpc.node.chain.head.block_number:
         return int(rpc.node.chain.header(last + 1).base_fee_per_gas or 0)
-    return next_base_fee(rpc.node)
+    return compute_next_base_fee(rpc.node)
 
 
-def _blob_base_fee(rpc: Rpc, number: int | None) -> int:
+def _get_blob_base_fee(rpc: RequestContext, number: int | None) -> int:
     chain = rpc.node.chain
-    header = rpc.node.next_block.header() if number is None else chain.header(number)
+    header = rpc.node.next_block.build_header() if number is None else chain.header(number)
     if "excess_blob_gas" not in header.as_dict():
         return 0
     return int(chain.state(header).blob_base_fee)
 
 
-def _rewards(record: Record, base_fee: int, percentiles: list[float]) -> list[str]:
+def _compute_rewards(record: BlockRecord, base_fee: int, percentiles: list[float]) -> list[str]:
     """Return the tips at these percentiles of a block's gas, as geth counts them."""
     before, paid = 0, []
     for transaction, receipt in zip(record.block.transactions, record.receipts, strict=True):
@@ -117,12 +135,12 @@ def _rewards(record: Record, base_fee: int, percentiles: list[float]) -> list[st
         paid.append((tip, receipt.gas_used - before))
         before = receipt.gas_used
     if not paid:
-        return [serializers.quantity(0) for _ in percentiles]
+        return [serializers.encode_quantity(0) for _ in percentiles]
     paid.sort()
     rewards = []
     for wanted in percentiles:
         threshold = int(record.block.header.gas_used * wanted / 100)
         totals = itertools.accumulate(gas for _, gas in paid)
         tips = (tip for (tip, _), total in zip(paid, totals, strict=True) if total >= threshold)
-        rewards.append(serializers.quantity(next(tips)))
+        rewards.append(serializers.encode_quantity(next(tips)))
     return rewards

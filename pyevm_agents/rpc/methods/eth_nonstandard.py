@@ -5,10 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.block_ids import header_of
-from pyevm_agents.rpc.method_table import Table
+from pyevm_agents.rpc.block_ids import resolve_header
+from pyevm_agents.rpc.method_table import MethodTable
 from pyevm_agents.rpc.methods.eth_state import find_record, get_transaction_by_hash
-from pyevm_agents.rpc.params import BlockId, address, block, hash32, uint64
+from pyevm_agents.rpc.params import (
+    BlockId,
+    parse_address,
+    parse_block_id,
+    parse_hash32,
+    parse_uint64,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,55 +22,57 @@ if TYPE_CHECKING:
     from eth.abc import StateAPI
     from eth_typing import Address
 
-    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
 
-METHODS = Table()
+METHODS = MethodTable()
 
 
 @METHODS.method("eth_coinbase")
-def coinbase(rpc: Rpc) -> str:
+def coinbase(rpc: RequestContext) -> str:
     """Return who gets the fees of the next block."""
-    return serializers.data(rpc.node.next_block.header().coinbase)
+    return serializers.encode_data(rpc.node.next_block.build_header().coinbase)
 
 
 @METHODS.method("eth_hashrate", is_quick=True)
-def hashrate(rpc: Rpc) -> str:  # noqa: ARG001 - as all methods
+def hashrate(rpc: RequestContext) -> str:  # noqa: ARG001 - as all methods
     """Return 0: blocks need no work."""
     return "0x0"
 
 
 @METHODS.method("eth_mining", is_quick=True)
-def mining(rpc: Rpc) -> bool:
+def mining(rpc: RequestContext) -> bool:
     """Return whether blocks are made without being asked for."""
     return rpc.node.mining.is_automatic or rpc.node.mining.interval_seconds > 0
 
 
 @METHODS.method("eth_networkId", is_quick=True)
-def network_id(rpc: Rpc) -> int:
+def network_id(rpc: RequestContext) -> int:
     """Return the chain's id, as a number."""
     return rpc.node.chain.config.chain_id
 
 
 @METHODS.method("eth_pendingTransactions")
-def pending_transactions(rpc: Rpc) -> list[Json]:
+def pending_transactions(rpc: RequestContext) -> list[Json]:
     """Return all transactions that wait for a block."""
     waiting = rpc.node.pool.content(rpc.node.chain.nonce)
     return [
-        serializers.transaction_json(one.transaction)
+        serializers.serialize_transaction(one.transaction)
         for lines in waiting
         for line in lines.values()
         for one in line
     ]
 
 
-@METHODS.method("eth_getTransactionBySenderAndNonce", address, uint64)
-def get_transaction_by_sender_and_nonce(rpc: Rpc, account: Address, nonce: int) -> Json | None:
+@METHODS.method("eth_getTransactionBySenderAndNonce", parse_address, parse_uint64)
+def get_transaction_by_sender_and_nonce(
+    rpc: RequestContext, account: Address, nonce: int
+) -> Json | None:
     """Return an account's transaction by its nonce, mined or waiting, null where there is none."""
-    for waiting in rpc.node.pool.of(account):
+    for waiting in rpc.node.pool.list_by_sender(account):
         if waiting.transaction.nonce == nonce:
             return get_transaction_by_hash(rpc, waiting.transaction.hash)
-    number = first_block(rpc, lambda state: state.get_nonce(account) > nonce)
+    number = find_first_block(rpc, lambda state: state.get_nonce(account) > nonce)
     if number is None:
         return None
     for transaction in rpc.node.chain.block(number).transactions:
@@ -73,7 +81,7 @@ def get_transaction_by_sender_and_nonce(rpc: Rpc, account: Address, nonce: int) 
     return None
 
 
-def first_block(rpc: Rpc, is_so: Callable[[StateAPI], bool]) -> int | None:
+def find_first_block(rpc: RequestContext, is_so: Callable[[StateAPI], bool]) -> int | None:
     """Return the first block after which something is so, and stays so; None where it is not."""
     chain = rpc.node.chain
     low, high = 0, int(chain.head.block_number)
@@ -81,49 +89,53 @@ def first_block(rpc: Rpc, is_so: Callable[[StateAPI], bool]) -> int | None:
         return None
     while low < high:
         middle = (low + high) // 2
-        if is_so(chain.state(header_of(rpc.node, BlockId(number=middle)))):
+        if is_so(chain.state(resolve_header(rpc.node, BlockId(number=middle)))):
             high = middle
         else:
             low = middle + 1
     return low
 
 
-@METHODS.method("eth_getUncleByBlockNumberAndIndex", block, uint64)
-def get_uncle_by_number_and_index(rpc: Rpc, number: BlockId, index: int) -> Json | None:
+@METHODS.method("eth_getUncleByBlockNumberAndIndex", parse_block_id, parse_uint64)
+def get_uncle_by_number_and_index(rpc: RequestContext, number: BlockId, index: int) -> Json | None:
     """Return a block's uncle by its place, null where there is none."""
     record = find_record(rpc, number)
     if record is None or index >= len(record.block.uncles):
         return None
-    return serializers.header_json(record.block.uncles[index])
+    return serializers.serialize_header(record.block.uncles[index])
 
 
-@METHODS.method("eth_getUncleByBlockHashAndIndex", hash32, uint64)
-def get_uncle_by_hash_and_index(rpc: Rpc, block_hash: bytes, index: int) -> Json | None:
+@METHODS.method("eth_getUncleByBlockHashAndIndex", parse_hash32, parse_uint64)
+def get_uncle_by_hash_and_index(rpc: RequestContext, block_hash: bytes, index: int) -> Json | None:
     """Return a block's uncle by its place, null where there is none."""
     return get_uncle_by_number_and_index(rpc, BlockId(hash=block_hash), index)
 
 
-@METHODS.method("eth_getRawTransactionByHash", "debug_getRawTransaction", hash32)
-def get_raw_transaction_by_hash(rpc: Rpc, transaction_hash: bytes) -> str | None:
+@METHODS.method("eth_getRawTransactionByHash", "debug_getRawTransaction", parse_hash32)
+def get_raw_transaction_by_hash(rpc: RequestContext, transaction_hash: bytes) -> str | None:
     """Return a transaction's bytes, mined or waiting, null where there is none."""
     found = rpc.node.chain.find_transaction(transaction_hash)
     if found is not None:
         record, index = found
-        return serializers.data(record.block.transactions[index].encode())
+        return serializers.encode_data(record.block.transactions[index].encode())
     waiting = rpc.node.pool.get(transaction_hash)
-    return None if waiting is None else serializers.data(waiting.transaction.encode())
+    return None if waiting is None else serializers.encode_data(waiting.transaction.encode())
 
 
-@METHODS.method("eth_getRawTransactionByBlockNumberAndIndex", block, uint64)
-def get_raw_transaction_by_number_and_index(rpc: Rpc, number: BlockId, index: int) -> str | None:
+@METHODS.method("eth_getRawTransactionByBlockNumberAndIndex", parse_block_id, parse_uint64)
+def get_raw_transaction_by_number_and_index(
+    rpc: RequestContext, number: BlockId, index: int
+) -> str | None:
     """Return the bytes of a block's transaction by its place, null where there is none."""
     record = find_record(rpc, number)
     if record is None or index >= len(record.block.transactions):
         return None
-    return serializers.data(record.block.transactions[index].encode())
+    return serializers.encode_data(record.block.transactions[index].encode())
 
 
-@METHODS.method("eth_getRawTransactionByBlockHashAndIndex", hash32, uint64)
-def get_raw_transaction_by_hash_and_index(rpc: Rpc, block_hash: bytes, index: int) -> str | None:
+@METHODS.method("eth_getRawTransactionByBlockHashAndIndex", parse_hash32, parse_uint64)
+def get_raw_transaction_by_hash_and_index(
+    rpc: RequestContext, block_hash: bytes, index: int
+) -> str | None:
     """Return the bytes of a block's transaction by its place, null where there is none."""
     return get_raw_transaction_by_number_and_index(rpc, BlockId(hash=block_hash), index)

@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING
 from eth_utils import to_hex
 
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.block_views import made_view, view_of
+from pyevm_agents.rpc.block_views import resolve_sealed_view, resolve_view
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
-from pyevm_agents.rpc.method_table import Table, optional
-from pyevm_agents.rpc.params import LATEST, BlockId, address, block, invalid, listed, mapping, slot
+from pyevm_agents.rpc.method_table import MethodTable, optional
+from pyevm_agents.rpc.params import (
+    LATEST,
+    BlockId,
+    invalid_param_error,
+    parse_address,
+    parse_block_id,
+    parse_list,
+    parse_object,
+    parse_slot,
+)
 from pyevm_agents.state.proofs import prove
 
 if TYPE_CHECKING:
@@ -18,12 +27,12 @@ if TYPE_CHECKING:
 
     from eth_typing import Address
 
-    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
     from pyevm_agents.state.proofs import AccountProof
 
-METHODS = Table()
-AT = optional(block, LATEST)
+METHODS = MethodTable()
+AT = optional(parse_block_id, LATEST)
 
 MAX_SLOTS = 1_024
 """Slots that one request asks for at most. Source: geth."""
@@ -31,93 +40,93 @@ MAX_SLOTS = 1_024
 WORD_DIGITS = 64
 
 
-def slot_keys(value: object, name: str) -> list[tuple[str, int]]:
+def parse_slot_keys(value: object, name: str) -> list[tuple[str, int]]:
     """Read storage slots; each with how it is called in the answer, which is how it was asked."""
-    keys = listed(value, name)
+    keys = parse_list(value, name)
     if len(keys) > MAX_SLOTS:
         raise RpcError(INVALID_PARAMS, f"too many slots: {len(keys)}, at most {MAX_SLOTS}")
-    read = [(key, slot(key, f"{name}[{index}]")) for index, key in enumerate(keys)]
-    return [(_called(key, number), number) for key, number in read]
+    read = [(key, parse_slot(key, f"{name}[{index}]")) for index, key in enumerate(keys)]
+    return [(_format_slot_key(key, number), number) for key, number in read]
 
 
-def _called(key: object, number: int) -> str:
+def _format_slot_key(key: object, number: int) -> str:
     is_word = isinstance(key, str) and len(key) == len("0x") + WORD_DIGITS
-    return serializers.word(number) if is_word else hex(number)
+    return serializers.encode_word(number) if is_word else hex(number)
 
 
-@METHODS.method("eth_getProof", address, slot_keys, AT)
+@METHODS.method("eth_getProof", parse_address, parse_slot_keys, AT)
 def get_proof(
-    rpc: Rpc, account: Address, storage_keys: list[tuple[str, int]], block: BlockId
+    rpc: RequestContext, account: Address, storage_keys: list[tuple[str, int]], block: BlockId
 ) -> Json:
     """Return an account and slots of it, with Merkle proofs (EIP-1186)."""
     proof = _prove(rpc, account, [number for _, number in storage_keys], block)
     return {
-        "address": serializers.data(account),
-        "accountProof": [serializers.data(node) for node in proof.nodes],
+        "address": serializers.encode_data(account),
+        "accountProof": [serializers.encode_data(node) for node in proof.nodes],
         "balance": hex(proof.account.balance),
-        "codeHash": serializers.data(proof.account.code_hash),
+        "codeHash": serializers.encode_data(proof.account.code_hash),
         "nonce": hex(proof.account.nonce),
-        "storageHash": serializers.data(proof.account.storage_root),
+        "storageHash": serializers.encode_data(proof.account.storage_root),
         "storageProof": [
             {
                 "key": key,
                 "value": hex(one.value),
-                "proof": [serializers.data(node) for node in one.nodes],
+                "proof": [serializers.encode_data(node) for node in one.nodes],
             }
             for (key, _), one in zip(storage_keys, proof.storage, strict=True)
         ],
     }
 
 
-@METHODS.method("eth_getAccount", address, AT)
-def get_account(rpc: Rpc, account: Address, block: BlockId) -> Json:
+@METHODS.method("eth_getAccount", parse_address, AT)
+def get_account(rpc: RequestContext, account: Address, block: BlockId) -> Json:
     """Return an account as the state trie holds it."""
     found = _prove(rpc, account, [], block).account
     return {
         "balance": hex(found.balance),
-        "codeHash": serializers.data(found.code_hash),
+        "codeHash": serializers.encode_data(found.code_hash),
         "nonce": hex(found.nonce),
-        "storageRoot": serializers.data(found.storage_root),
+        "storageRoot": serializers.encode_data(found.storage_root),
     }
 
 
-@METHODS.method("eth_getAccountInfo", address, AT)
-def get_account_info(rpc: Rpc, account: Address, block: BlockId) -> Json:
+@METHODS.method("eth_getAccountInfo", parse_address, AT)
+def get_account_info(rpc: RequestContext, account: Address, block: BlockId) -> Json:
     """Return an account's balance, nonce and code."""
-    state = view_of(rpc, block).state
+    state = resolve_view(rpc, block).state
     return {
         "balance": hex(state.get_balance(account)),
         "nonce": hex(state.get_nonce(account)),
-        "code": serializers.data(state.get_code(account)),
+        "code": serializers.encode_data(state.get_code(account)),
     }
 
 
-def slots_by_account(value: object, name: str) -> dict[Address, list[int]]:
+def parse_slots_by_account(value: object, name: str) -> dict[Address, list[int]]:
     """Read which slots of which accounts are meant."""
-    form = mapping(value, name)
+    form = parse_object(value, name)
     read = {
-        address(key, name): [number for _, number in slot_keys(keys, f"{name}.{key}")]
+        parse_address(key, name): [number for _, number in parse_slot_keys(keys, f"{name}.{key}")]
         for key, keys in form.items()
     }
     if not any(read.values()):
-        raise invalid(name, dict(form), "want at least one slot")
+        raise invalid_param_error(name, dict(form), "want at least one slot")
     if sum(map(len, read.values())) > MAX_SLOTS:
         raise RpcError(INVALID_PARAMS, f"too many slots (max {MAX_SLOTS})")
     return read
 
 
-@METHODS.method("eth_getStorageValues", slots_by_account, AT)
+@METHODS.method("eth_getStorageValues", parse_slots_by_account, AT)
 def get_storage_values(
-    rpc: Rpc, requests: Mapping[Address, list[int]], block: BlockId
+    rpc: RequestContext, requests: Mapping[Address, list[int]], block: BlockId
 ) -> dict[str, list[str]]:
     """Return slots of several accounts, 32 bytes each."""
-    state = view_of(rpc, block).state
+    state = resolve_view(rpc, block).state
     return {
-        to_hex(account): [serializers.word(state.get_storage(account, one)) for one in slots]
+        to_hex(account): [serializers.encode_word(state.get_storage(account, one)) for one in slots]
         for account, slots in requests.items()
     }
 
 
-def _prove(rpc: Rpc, account: Address, slots: list[int], block: BlockId) -> AccountProof:
-    at = made_view(rpc, block)
+def _prove(rpc: RequestContext, account: Address, slots: list[int], block: BlockId) -> AccountProof:
+    at = resolve_sealed_view(rpc, block)
     return prove(at.chain.rows, at.chain.state_root(at.header), account, slots)

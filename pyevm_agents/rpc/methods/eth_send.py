@@ -16,7 +16,7 @@ from dataclasses import replace
 from time import monotonic  # noqa: TID251 - how long a client waits; no block depends on it
 from typing import TYPE_CHECKING, TypeVar
 
-from pyevm_agents.node.listeners import Watcher
+from pyevm_agents.node.listeners import NodeListener
 from pyevm_agents.node.transaction_defaults import (
     choose_gas_limit,
     prepare_transaction,
@@ -24,10 +24,10 @@ from pyevm_agents.node.transaction_defaults import (
 )
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.method_table import Table, optional
+from pyevm_agents.rpc.method_table import MethodTable, optional
 from pyevm_agents.rpc.methods.eth_state import get_transaction_receipt
-from pyevm_agents.rpc.params import data, seconds
-from pyevm_agents.rpc.transaction_params import asked, decode_transaction
+from pyevm_agents.rpc.params import parse_data, parse_seconds
+from pyevm_agents.rpc.transaction_params import decode_transaction, parse_transaction_request
 from pyevm_agents.vm.stack_depth import start_thread
 
 if TYPE_CHECKING:
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.node.transaction_defaults import TransactionFactory, TransactionRequest
-    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
 
 
-METHODS = Table()
+METHODS = MethodTable()
 
 
-@METHODS.method("eth_sendTransaction", asked)
-def send_transaction(rpc: Rpc, transaction: TransactionRequest) -> str:
+@METHODS.method("eth_sendTransaction", parse_transaction_request)
+def send_transaction(rpc: RequestContext, transaction: TransactionRequest) -> str:
     """Sign a transaction, or send it for an impersonated account; return its hash.
 
     Where it says no gas limit, it gets what it needs; a block's gas where it fails with all of
@@ -53,17 +53,19 @@ def send_transaction(rpc: Rpc, transaction: TransactionRequest) -> str:
     node = rpc.node
     sender = resolve_signer(node, transaction)
     if transaction.gas is None and node.chain.config.models:
-        gas = done_within(rpc.send_seconds, lambda: choose_gas_limit(node, transaction, sender))
-        gas = node.next_block.header().gas_limit if gas is None else gas
+        gas = run_with_timeout(
+            rpc.send_seconds, lambda: choose_gas_limit(node, transaction, sender)
+        )
+        gas = node.next_block.build_header().gas_limit if gas is None else gas
         transaction = replace(transaction, gas=gas)
-    return serializers.data(rpc.send(prepare_transaction(node, transaction, sender)))
+    return serializers.encode_data(rpc.send(prepare_transaction(node, transaction, sender)))
 
 
-@METHODS.method("eth_sendRawTransaction", data)
-def send_raw_transaction(rpc: Rpc, transaction: bytes) -> str:
+@METHODS.method("eth_sendRawTransaction", parse_data)
+def send_raw_transaction(rpc: RequestContext, transaction: bytes) -> str:
     """Send a transaction that was signed elsewhere; return its hash."""
     signed = decode_transaction(transaction, rpc.node.chain.transaction_builder)
-    return serializers.data(rpc.send(lambda: signed))
+    return serializers.encode_data(rpc.send(lambda: signed))
 
 
 DEFAULT_MILLISECONDS, MAX_MILLISECONDS = 20_000, 60_000
@@ -73,37 +75,37 @@ NO_RECEIPT_YET = 4
 """The transaction was taken, and is in no block so far."""
 
 
-@METHODS.method("eth_sendRawTransactionSync", data, optional(seconds))
+@METHODS.method("eth_sendRawTransactionSync", parse_data, optional(parse_seconds))
 def send_raw_transaction_sync(
-    rpc: Rpc, transaction: bytes, timeout_milliseconds: int | None
+    rpc: RequestContext, transaction: bytes, timeout_milliseconds: int | None
 ) -> Json:
     """Send a transaction that was signed elsewhere; return its receipt."""
     signed = decode_transaction(transaction, rpc.node.chain.transaction_builder)
-    return _receipt(rpc, lambda: signed, timeout_milliseconds)
+    return _await_receipt(rpc, lambda: signed, timeout_milliseconds)
 
 
-@METHODS.method("eth_sendTransactionSync", asked, optional(seconds))
+@METHODS.method("eth_sendTransactionSync", parse_transaction_request, optional(parse_seconds))
 def send_transaction_sync(
-    rpc: Rpc, transaction: TransactionRequest, timeout_milliseconds: int | None
+    rpc: RequestContext, transaction: TransactionRequest, timeout_milliseconds: int | None
 ) -> Json:
     """Sign a transaction, or send it for an impersonated account; return its receipt."""
     sender = resolve_signer(rpc.node, transaction)
     make = prepare_transaction(rpc.node, transaction, sender)
-    return _receipt(rpc, make, timeout_milliseconds)
+    return _await_receipt(rpc, make, timeout_milliseconds)
 
 
-def _receipt(rpc: Rpc, make: TransactionFactory, milliseconds: int | None) -> Json:
+def _await_receipt(rpc: RequestContext, make: TransactionFactory, milliseconds: int | None) -> Json:
     """Send a transaction, and wait for a block that holds it."""
     end = monotonic() + min(milliseconds or DEFAULT_MILLISECONDS, MAX_MILLISECONDS) / 1_000
     sent = rpc.node.send(make)
     transaction = sent.transaction
     is_mined = threading.Event()
 
-    def look(mined: MinedBlock) -> None:
+    def check_mined(mined: MinedBlock) -> None:
         if any(one.hash == transaction.hash for one in mined.block.transactions):
             is_mined.set()
 
-    forget = rpc.node.watchers.add(Watcher(mined=look))
+    forget = rpc.node.listeners.add(NodeListener(on_mined=check_mined))
     try:
         sent.wait(max(end - monotonic(), 0))
         # It may have been mined before somebody watched.
@@ -116,8 +118,8 @@ def _receipt(rpc: Rpc, make: TransactionFactory, milliseconds: int | None) -> Js
         raise RpcError(
             NO_RECEIPT_YET,
             "the transaction was taken and is in no block yet: ask eth_getTransactionReceipt for "
-            f"{serializers.data(transaction.hash)}",
-            serializers.data(transaction.hash),
+            f"{serializers.encode_data(transaction.hash)}",
+            serializers.encode_data(transaction.hash),
         )
     return receipt
 
@@ -128,7 +130,7 @@ STACK_BYTES = 256 * 2**20
 """As the server's threads have: see there."""
 
 
-def done_within(seconds: float, work: Callable[[], T]) -> T | None:
+def run_with_timeout(seconds: float, work: Callable[[], T]) -> T | None:
     """Return what work returns, or raise what it raises; None where it takes longer.
 
     It goes on then, and what the model says is remembered.

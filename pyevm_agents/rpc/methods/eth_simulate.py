@@ -7,25 +7,35 @@ from typing import TYPE_CHECKING, Any
 from eth.exceptions import InvalidInstruction, Revert
 from eth.vm.forks.shanghai.withdrawals import Withdrawal
 
-from pyevm_agents.chain import Record
+from pyevm_agents.chain import BlockRecord
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.block_views import made_view
-from pyevm_agents.rpc.errors import INVALID_PARAMS, SERVER_ERROR, RpcError, reason
-from pyevm_agents.rpc.method_table import Table, optional
+from pyevm_agents.rpc.block_views import resolve_sealed_view
+from pyevm_agents.rpc.errors import INVALID_PARAMS, SERVER_ERROR, RpcError, revert_reason
+from pyevm_agents.rpc.method_table import MethodTable, optional
 from pyevm_agents.rpc.params import (
     LATEST,
     BlockId,
-    address,
-    block,
-    boolean,
-    hash32,
-    listed,
-    mapping,
-    uint64,
+    parse_address,
+    parse_block_id,
+    parse_boolean,
+    parse_hash32,
+    parse_list,
+    parse_object,
+    parse_uint64,
 )
-from pyevm_agents.rpc.transaction_params import BLOCK_FIELDS, asked, block_fields, overrides
-from pyevm_agents.simulation import SimulatedCall, Simulation, SimulationError, ToldBlock
-from pyevm_agents.tracing.error_messages import words_of
+from pyevm_agents.rpc.transaction_params import (
+    BLOCK_FIELDS,
+    parse_block_fields,
+    parse_state_overrides,
+    parse_transaction_request,
+)
+from pyevm_agents.simulation import (
+    SimulatedBlockRequest,
+    SimulatedCall,
+    Simulation,
+    SimulationError,
+)
+from pyevm_agents.tracing.error_messages import describe_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,13 +44,13 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from pyevm_agents.node.transaction_defaults import TransactionRequest
-    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
     from pyevm_agents.simulation import LogEntry, SimulatedBlock, SimulatedComputation
 
     Read = Callable[[object, str], Any]
 
-METHODS = Table()
+METHODS = MethodTable()
 
 VM_ERROR = -32015
 """Code of a call that ended by an exception of the EVM. Source: geth, internal/ethapi/errors.go."""
@@ -49,74 +59,80 @@ MOVE = "movePrecompileToAddress"
 
 SIMULATED_FIELDS: Mapping[str, tuple[str, Read]] = {
     **BLOCK_FIELDS,
-    "beaconRoot": ("beacon_root", hash32),
+    "beaconRoot": ("beacon_root", parse_hash32),
 }
 """What a block can be told, besides withdrawals."""
 
 
-def simulation(value: object, name: str) -> Json:
+def parse_simulation(value: object, name: str) -> Json:
     """Read what is to be simulated: blocks, and how they are told."""
-    form = mapping(value, name)
-    told = listed(form.get("blockStateCalls") or [], f"{name}.blockStateCalls")
+    form = parse_object(value, name)
+    told = parse_list(form.get("blockStateCalls") or [], f"{name}.blockStateCalls")
     if not told:
         raise RpcError(INVALID_PARAMS, "empty input")
     read: Json = {
-        flag: form.get(flag) is not None and boolean(form[flag], f"{name}.{flag}")
+        flag: form.get(flag) is not None and parse_boolean(form[flag], f"{name}.{flag}")
         for flag in ("validation", "traceTransfers", "returnFullTransactions")
     }
     read["blocks"] = [
-        _told_block(one, f"{name}.blockStateCalls[{index}]") for index, one in enumerate(told)
+        _parse_block(one, f"{name}.blockStateCalls[{index}]") for index, one in enumerate(told)
     ]
     return read
 
 
-def _told_block(value: object, name: str) -> ToldBlock:
-    form = mapping(value, name)
+def _parse_block(value: object, name: str) -> SimulatedBlockRequest:
+    form = parse_object(value, name)
     at = f"{name}.blockOverrides"
-    header = mapping(form.get("blockOverrides") or {}, at)
+    header = parse_object(form.get("blockOverrides") or {}, at)
     told = {key: it for key, it in header.items() if key != "withdrawals"}
-    fields = block_fields(told, SIMULATED_FIELDS, at)
-    withdrawals = listed(header.get("withdrawals") or [], f"{at}.withdrawals")
-    accounts, moves = _accounts(form.get("stateOverrides") or {}, f"{name}.stateOverrides")
-    calls = listed(form.get("calls") or [], f"{name}.calls")
-    return ToldBlock(
+    fields = parse_block_fields(told, SIMULATED_FIELDS, at)
+    withdrawals = parse_list(header.get("withdrawals") or [], f"{at}.withdrawals")
+    accounts, moves = _split_precompile_moves(
+        form.get("stateOverrides") or {}, f"{name}.stateOverrides"
+    )
+    calls = parse_list(form.get("calls") or [], f"{name}.calls")
+    return SimulatedBlockRequest(
         **fields,
         withdrawals=tuple(
-            _withdrawal(one, f"{at}.withdrawals[{index}]") for index, one in enumerate(withdrawals)
+            _parse_withdrawal(one, f"{at}.withdrawals[{index}]")
+            for index, one in enumerate(withdrawals)
         ),
-        accounts=overrides(accounts, f"{name}.stateOverrides"),
+        accounts=parse_state_overrides(accounts, f"{name}.stateOverrides"),
         moved_precompiles=moves,
-        calls=tuple(_call(asked(one, f"{name}.calls[{index}]")) for index, one in enumerate(calls)),
+        calls=tuple(
+            _build_simulated_call(parse_transaction_request(one, f"{name}.calls[{index}]"))
+            for index, one in enumerate(calls)
+        ),
     )
 
 
-def _accounts(value: object, name: str) -> tuple[Json, dict[Address, Address]]:
+def _split_precompile_moves(value: object, name: str) -> tuple[Json, dict[Address, Address]]:
     """Return the overrides that every call knows, and where precompiles go."""
     rest: Json = {}
     moves = {}
-    for key, told in mapping(value, name).items():
+    for key, told in parse_object(value, name).items():
         # Names in geth have no case, and its tests write this one in both ways.
         form = {
             MOVE if field.lower() == MOVE.lower() else field: it
-            for field, it in mapping(told, f"{name}.{key}").items()
+            for field, it in parse_object(told, f"{name}.{key}").items()
         }
         if form.get(MOVE) is not None:
-            moves[address(key, name)] = address(form[MOVE], f"{name}.{key}.{MOVE}")
+            moves[parse_address(key, name)] = parse_address(form[MOVE], f"{name}.{key}.{MOVE}")
         rest[key] = {field: it for field, it in form.items() if field != MOVE}
     return rest, moves
 
 
-def _withdrawal(value: object, name: str) -> Withdrawal:
-    form = mapping(value, name)
+def _parse_withdrawal(value: object, name: str) -> Withdrawal:
+    form = parse_object(value, name)
     return Withdrawal(
-        index=uint64(form.get("index"), f"{name}.index"),
-        validator_index=uint64(form.get("validatorIndex"), f"{name}.validatorIndex"),
-        address=address(form.get("address"), f"{name}.address"),
-        amount=uint64(form.get("amount"), f"{name}.amount"),
+        index=parse_uint64(form.get("index"), f"{name}.index"),
+        validator_index=parse_uint64(form.get("validatorIndex"), f"{name}.validatorIndex"),
+        address=parse_address(form.get("address"), f"{name}.address"),
+        amount=parse_uint64(form.get("amount"), f"{name}.amount"),
     )
 
 
-def _call(asked: TransactionRequest) -> SimulatedCall:
+def _build_simulated_call(asked: TransactionRequest) -> SimulatedCall:
     return SimulatedCall(
         sender=asked.sender or bytes(20),  # type: ignore[arg-type]
         to=asked.to,
@@ -134,10 +150,10 @@ def _call(asked: TransactionRequest) -> SimulatedCall:
     )
 
 
-@METHODS.method("eth_simulateV1", simulation, optional(block, LATEST))
-def simulate(rpc: Rpc, options: Any, block: BlockId) -> list[Json]:  # noqa: ANN401 - as `simulation` reads it
+@METHODS.method("eth_simulateV1", parse_simulation, optional(parse_block_id, LATEST))
+def simulate(rpc: RequestContext, options: Any, block: BlockId) -> list[Json]:  # noqa: ANN401 - as `parse_simulation` reads it
     """Execute calls in blocks on top of one of the chain, and keep nothing; return the blocks."""
-    at = made_view(rpc, block)
+    at = resolve_sealed_view(rpc, block)
     made = Simulation(
         at.chain,
         at.header,
@@ -147,15 +163,17 @@ def simulate(rpc: Rpc, options: Any, block: BlockId) -> list[Json]:  # noqa: ANN
     )
     try:
         return [
-            _block_json(one, is_full=options["returnFullTransactions"])
+            _serialize_block(one, is_full=options["returnFullTransactions"])
             for one in made.run(options["blocks"])
         ]
     except SimulationError as error:
         raise RpcError(error.code, error.message) from error
 
 
-def _block_json(made: SimulatedBlock, *, is_full: bool) -> Json:
-    form = serializers.block_json(Record(block=made.block, receipts=made.receipts), is_full=is_full)
+def _serialize_block(made: SimulatedBlock, *, is_full: bool) -> Json:
+    form = serializers.serialize_block(
+        BlockRecord(block=made.block, receipts=made.receipts), is_full=is_full
+    )
     calls: list[Json] = []
     logs_before = gas_before = 0
     for index, (computation, receipt) in enumerate(
@@ -165,32 +183,32 @@ def _block_json(made: SimulatedBlock, *, is_full: bool) -> Json:
             {
                 "returnData": "0x"
                 if computation.is_error
-                else serializers.data(computation.output),
-                "logs": _logs_json(made, index, logs_before),
+                else serializers.encode_data(computation.output),
+                "logs": _serialize_logs(made, index, logs_before),
                 "gasUsed": hex(receipt.gas_used - gas_before),
                 "status": hex(computation.is_success),
             }
         )
         if computation.is_error:
-            calls[-1]["error"] = _error_json(computation)
+            calls[-1]["error"] = _serialize_error(computation)
         gas_before = receipt.gas_used
         # The number of the next log is how many there were, those that were undone counted in.
         logs_before += computation.transaction_context.get_next_log_counter()
     return form | {"calls": calls}
 
 
-def _logs_json(made: SimulatedBlock, index: int, before: int) -> list[Json]:
+def _serialize_logs(made: SimulatedBlock, index: int, before: int) -> list[Json]:
     header, transaction = made.block.header, made.block.transactions[index]
-    entries: list[LogEntry] = made.computations[index].noted_logs()
+    entries: list[LogEntry] = made.computations[index].collect_logs()
     return [
         {
-            "address": serializers.data(account),
-            "topics": [serializers.word(topic) for topic in topics],
-            "data": serializers.data(data),
-            "blockHash": serializers.data(header.hash),
+            "address": serializers.encode_data(account),
+            "topics": [serializers.encode_word(topic) for topic in topics],
+            "data": serializers.encode_data(data),
+            "blockHash": serializers.encode_data(header.hash),
             "blockNumber": hex(header.block_number),
             "blockTimestamp": hex(header.timestamp),
-            "transactionHash": serializers.data(transaction.hash),
+            "transactionHash": serializers.encode_data(transaction.hash),
             "transactionIndex": hex(index),
             "logIndex": hex(before + place),
             "removed": False,
@@ -199,13 +217,13 @@ def _logs_json(made: SimulatedBlock, index: int, before: int) -> list[Json]:
     ]
 
 
-def _error_json(computation: SimulatedComputation) -> Json:
+def _serialize_error(computation: SimulatedComputation) -> Json:
     error: VMError = computation.error
     if isinstance(error, Revert):
         output = bytes(computation.output)
-        told = f"execution reverted: {reason(output)}" if output else "execution reverted"
-        return {"code": SERVER_ERROR, "message": told, "data": serializers.data(output)}
+        told = f"execution reverted: {revert_reason(output)}" if output else "execution reverted"
+        return {"code": SERVER_ERROR, "message": told, "data": serializers.encode_data(output)}
     op = None
     if isinstance(error, InvalidInstruction):
         op = computation.msg.code[computation.code.program_counter - 1]
-    return {"code": VM_ERROR, "message": words_of(error, op)}
+    return {"code": VM_ERROR, "message": describe_error(error, op)}

@@ -7,36 +7,36 @@ from typing import TYPE_CHECKING
 
 from eth.exceptions import Revert
 
-from pyevm_agents.chain import Record
+from pyevm_agents.chain import BlockRecord
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.node import Mining
+from pyevm_agents.node import MiningMode
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.errors import reason
-from pyevm_agents.rpc.method_table import Table, optional
+from pyevm_agents.rpc.errors import revert_reason
+from pyevm_agents.rpc.method_table import MethodTable, optional
 from pyevm_agents.rpc.params import (
-    address,
-    anything,
-    boolean,
-    data,
-    hash32,
-    invalid,
-    mapping,
-    quantity,
-    seconds,
-    slot,
-    uint64,
+    accept_any,
+    invalid_param_error,
+    parse_address,
+    parse_boolean,
+    parse_data,
+    parse_hash32,
+    parse_object,
+    parse_quantity,
+    parse_seconds,
+    parse_slot,
+    parse_uint64,
 )
 
 if TYPE_CHECKING:
     from eth_typing import Address
 
     from pyevm_agents.chain import MinedBlock
-    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
 
-METHODS = Table()
+METHODS = MethodTable()
 
-QUICKLY_UNDONE_BLOCKS = 16
+MAX_INLINE_REVERT_BLOCKS = 16
 """Going back by more is no work for the server's loop: each undone block is read and told of."""
 
 MAX_MINED_BLOCKS = 100_000
@@ -44,170 +44,177 @@ MAX_MINED_BLOCKS = 100_000
 
 
 @METHODS.method("evm_snapshot", "anvil_snapshot", is_quick=True)
-def snapshot(rpc: Rpc) -> str:
+def snapshot(rpc: RequestContext) -> str:
     """Keep everything as it is; return an id for `evm_revert`, never given twice."""
-    return hex(rpc.change(rpc.node.history.snapshot))
+    return hex(rpc.run_exclusive(rpc.node.history.snapshot))
 
 
-@METHODS.method("evm_revert", "anvil_revert", quantity, is_quick=True)
-def revert(rpc: Rpc, snapshot_id: int) -> bool:
+@METHODS.method("evm_revert", "anvil_revert", parse_quantity, is_quick=True)
+def revert(rpc: RequestContext, snapshot_id: int) -> bool:
     """Go back to a snapshot; it and later ones are used up. False where there is none."""
-    if rpc.node.history.blocks_since(snapshot_id) > QUICKLY_UNDONE_BLOCKS:
-        rpc.require_patience()
+    if rpc.node.history.count_blocks_since(snapshot_id) > MAX_INLINE_REVERT_BLOCKS:
+        rpc.require_blocking_allowed()
     try:
-        rpc.change(lambda: rpc.node.history.revert(snapshot_id))
+        rpc.run_exclusive(lambda: rpc.node.history.revert(snapshot_id))
     except ConfigError:
         return False
     return True
 
 
-@METHODS.method("evm_mine", optional(anything))
-def mine(rpc: Rpc, options: object) -> str:
+@METHODS.method("evm_mine", optional(accept_any))
+def mine(rpc: RequestContext, options: object) -> str:
     """Make a block; of the time, or the options' `timestamp` and number of `blocks`."""
-    _mine_as_told(rpc, options)
+    _mine_with_options(rpc, options)
     return "0x0"
 
 
-@METHODS.method("evm_mine_detailed", "anvil_mine_detailed", optional(anything))
-def mine_detailed(rpc: Rpc, options: object) -> list[Json]:
+@METHODS.method("evm_mine_detailed", "anvil_mine_detailed", optional(accept_any))
+def mine_detailed(rpc: RequestContext, options: object) -> list[Json]:
     """Make blocks as `evm_mine` does; return them, with the output of each transaction."""
-    return [_detailed(mined) for mined in _mine_as_told(rpc, options)]
+    return [_serialize_detailed_block(mined) for mined in _mine_with_options(rpc, options)]
 
 
-def _mine_as_told(rpc: Rpc, options: object) -> list[MinedBlock]:
-    told = mapping(options, "options") if isinstance(options, dict) else {"timestamp": options}
+def _mine_with_options(rpc: RequestContext, options: object) -> list[MinedBlock]:
+    told = parse_object(options, "options") if isinstance(options, dict) else {"timestamp": options}
     timestamp = told.get("timestamp")
-    at = None if timestamp is None else seconds(timestamp, "timestamp")
+    at = None if timestamp is None else parse_seconds(timestamp, "timestamp")
     count = told.get("blocks")
-    more = 0 if count is None else few(count, "blocks") - 1
+    more = 0 if count is None else parse_block_count(count, "blocks") - 1
 
-    def work() -> list[MinedBlock]:
+    def mine_all() -> list[MinedBlock]:
         return [rpc.node.mine(at), *(rpc.node.mine() for _ in range(more))]
 
-    return rpc.node.do(work).result()
+    return rpc.node.submit_change(mine_all).result()
 
 
-def _detailed(mined: MinedBlock) -> Json:
-    record = Record(block=mined.block, receipts=mined.receipts)
-    form = serializers.block_json(record, is_full=True)
+def _serialize_detailed_block(mined: MinedBlock) -> Json:
+    record = BlockRecord(block=mined.block, receipts=mined.receipts)
+    form = serializers.serialize_block(record, is_full=True)
     transactions = form["transactions"]
     assert isinstance(transactions, list)  # noqa: S101 - as `formats` writes it
     for transaction, computation in zip(transactions, mined.computations, strict=True):
         output = bytes(computation.output)
-        transaction["output"] = serializers.data(output)
+        transaction["output"] = serializers.encode_data(output)
         if isinstance(computation.error if computation.is_error else None, Revert):
-            transaction["revertReason"] = reason(output)
+            transaction["revertReason"] = revert_reason(output)
     return form
 
 
-def few(value: object, name: str) -> int:
+def parse_block_count(value: object, name: str) -> int:
     """Read how many blocks to make."""
-    count = seconds(value, name)
+    count = parse_seconds(value, name)
     if count > MAX_MINED_BLOCKS:
-        raise invalid(name, value, f"want at most {MAX_MINED_BLOCKS} blocks at a time")
+        raise invalid_param_error(name, value, f"want at most {MAX_MINED_BLOCKS} blocks at a time")
     return count
 
 
-@METHODS.method("anvil_mine", "hardhat_mine", optional(few, 1), optional(seconds))
-def mine_blocks(rpc: Rpc, blocks: int, interval: int | None) -> None:
+@METHODS.method(
+    "anvil_mine", "hardhat_mine", optional(parse_block_count, 1), optional(parse_seconds)
+)
+def mine_blocks(rpc: RequestContext, blocks: int, interval: int | None) -> None:
     """Make so many blocks, each so many seconds after its parent where told."""
 
-    def work() -> None:
+    def mine_all() -> None:
         for index in range(blocks):
             at = None
             if interval is not None and index > 0:
                 at = rpc.node.chain.head.timestamp + max(interval, 1)
             rpc.node.mine(at)
 
-    rpc.node.do(work).result()
+    rpc.node.submit_change(mine_all).result()
 
 
-@METHODS.method("evm_setAutomine", "anvil_setAutomine", boolean)
-def set_automine(rpc: Rpc, enabled: bool) -> bool:  # noqa: FBT001 - JSON-RPC has places
+@METHODS.method("evm_setAutomine", "anvil_setAutomine", parse_boolean)
+def set_automine(rpc: RequestContext, enabled: bool) -> bool:  # noqa: FBT001 - JSON-RPC has places
     """Make a block for each transaction, or not."""
     node = rpc.node
 
-    def work() -> None:
+    def switch_automine() -> None:
         node.set_mining(replace(node.mining, is_automatic=enabled))
-        if enabled and node.pending.choose(node.next_block.header()):
+        if enabled and node.pending.select_transactions(node.next_block.build_header()):
             node.mine()
 
-    node.do(work).result()
+    node.submit_change(switch_automine).result()
     return True
 
 
 @METHODS.method("anvil_getAutomine", "hardhat_getAutomine", is_quick=True)
-def get_automine(rpc: Rpc) -> bool:
+def get_automine(rpc: RequestContext) -> bool:
     """Return whether each transaction gets a block."""
     return rpc.node.mining.is_automatic
 
 
-@METHODS.method("evm_setIntervalMining", "anvil_setIntervalMining", seconds)
-def set_interval_mining(rpc: Rpc, interval: int) -> bool:
+@METHODS.method("evm_setIntervalMining", "anvil_setIntervalMining", parse_seconds)
+def set_interval_mining(rpc: RequestContext, interval: int) -> bool:
     """Make a block so often, in seconds, 0 for never; and none for each transaction, as anvil."""
-    mining = Mining(is_automatic=False, interval_seconds=interval)
-    rpc.change(lambda: rpc.node.set_mining(mining))
+    mining = MiningMode(is_automatic=False, interval_seconds=interval)
+    rpc.run_exclusive(lambda: rpc.node.set_mining(mining))
     return True
 
 
-@METHODS.method("evm_increaseTime", "anvil_increaseTime", seconds, is_quick=True)
-def increase_time(rpc: Rpc, seconds: int) -> int:
+@METHODS.method("evm_increaseTime", "anvil_increaseTime", parse_seconds, is_quick=True)
+def increase_time(rpc: RequestContext, seconds: int) -> int:
     """Move the chain's time ahead; return by how much it is ahead of the world's, in seconds."""
-    return rpc.change(lambda: rpc.node.clock.increase(seconds))
+    return rpc.run_exclusive(lambda: rpc.node.clock.increase(seconds))
 
 
 @METHODS.method(
     "evm_setNextBlockTimestamp",
     "anvil_setNextBlockTimestamp",
     "hardhat_setNextBlockTimestamp",
-    seconds,
+    parse_seconds,
     is_quick=True,
 )
-def set_next_block_timestamp(rpc: Rpc, timestamp: int) -> None:
+def set_next_block_timestamp(rpc: RequestContext, timestamp: int) -> None:
     """Give the next block its time."""
     node = rpc.node
-    rpc.change(lambda: node.clock.set_next(timestamp, node.chain.head.timestamp))
+    rpc.run_exclusive(lambda: node.clock.set_next(timestamp, node.chain.head.timestamp))
 
 
-@METHODS.method("evm_setTime", "anvil_setTime", seconds, is_quick=True)
-def set_time(rpc: Rpc, timestamp: int) -> int:
+@METHODS.method("evm_setTime", "anvil_setTime", parse_seconds, is_quick=True)
+def set_time(rpc: RequestContext, timestamp: int) -> int:
     """Let it be that time now; return by how much the chain moved, in seconds."""
-    return rpc.change(lambda: rpc.node.clock.set_now(timestamp))
+    return rpc.run_exclusive(lambda: rpc.node.clock.set_now(timestamp))
 
 
-@METHODS.method("evm_setBlockGasLimit", "anvil_setBlockGasLimit", uint64, is_quick=True)
-def set_block_gas_limit(rpc: Rpc, gas_limit: int) -> bool:
+@METHODS.method("evm_setBlockGasLimit", "anvil_setBlockGasLimit", parse_uint64, is_quick=True)
+def set_block_gas_limit(rpc: RequestContext, gas_limit: int) -> bool:
     """Give every block from now on that gas limit."""
 
-    def work() -> None:
+    def override_gas_limit() -> None:
         rpc.node.next_block.fixed = replace(rpc.node.next_block.fixed, gas_limit=gas_limit)
 
-    rpc.change(work)
+    rpc.run_exclusive(override_gas_limit)
     return True
 
 
 @METHODS.method(
-    "anvil_setNextBlockBaseFeePerGas", "hardhat_setNextBlockBaseFeePerGas", quantity, is_quick=True
+    "anvil_setNextBlockBaseFeePerGas",
+    "hardhat_setNextBlockBaseFeePerGas",
+    parse_quantity,
+    is_quick=True,
 )
-def set_next_base_fee(rpc: Rpc, base_fee: int) -> None:
+def set_next_base_fee(rpc: RequestContext, base_fee: int) -> None:
     """Give the next block its base fee, in wei."""
-    rpc.change(lambda: rpc.node.next_block.tell(base_fee_wei=base_fee))
+    rpc.run_exclusive(lambda: rpc.node.next_block.override_next(base_fee_wei=base_fee))
 
 
-@METHODS.method("anvil_setCoinbase", "hardhat_setCoinbase", address, is_quick=True)
-def set_coinbase(rpc: Rpc, account: Address) -> None:
+@METHODS.method("anvil_setCoinbase", "hardhat_setCoinbase", parse_address, is_quick=True)
+def set_coinbase(rpc: RequestContext, account: Address) -> None:
     """Give every block from now on that fee recipient."""
 
-    def work() -> None:
+    def override_coinbase() -> None:
         rpc.node.next_block.fixed = replace(rpc.node.next_block.fixed, coinbase=account)
 
-    rpc.change(work)
+    rpc.run_exclusive(override_coinbase)
 
 
-@METHODS.method("hardhat_setPrevRandao", "anvil_setNextBlockPrevRandao", hash32, is_quick=True)
-def set_prev_randao(rpc: Rpc, prev_randao: bytes) -> bool:
+@METHODS.method(
+    "hardhat_setPrevRandao", "anvil_setNextBlockPrevRandao", parse_hash32, is_quick=True
+)
+def set_prev_randao(rpc: RequestContext, prev_randao: bytes) -> bool:
     """Give the next block what PREVRANDAO gives."""
-    rpc.change(lambda: rpc.node.next_block.tell(prev_randao=prev_randao))
+    rpc.run_exclusive(lambda: rpc.node.next_block.override_next(prev_randao=prev_randao))
     return True
 
 
@@ -219,62 +226,78 @@ def set_prev_randao(rpc: Rpc, prev_randao: bytes) -> bool:
     "hardhat_setBalance",
     "evm_setAccountBalance",
     "tenderly_setBalance",
-    address,
-    quantity,
+    parse_address,
+    parse_quantity,
 )
-def set_balance(rpc: Rpc, account: Address, balance: int) -> bool:
+def set_balance(rpc: RequestContext, account: Address, balance: int) -> bool:
     """Give an account its balance, in wei."""
-    rpc.change(lambda: rpc.node.modify(lambda state: state.set_balance(account, balance)))
+    rpc.run_exclusive(
+        lambda: rpc.node.patch_state(lambda state: state.set_balance(account, balance))
+    )
     return True
 
 
-@METHODS.method("anvil_setNonce", "hardhat_setNonce", "evm_setAccountNonce", address, uint64)
-def set_nonce(rpc: Rpc, account: Address, nonce: int) -> bool:
+@METHODS.method(
+    "anvil_setNonce", "hardhat_setNonce", "evm_setAccountNonce", parse_address, parse_uint64
+)
+def set_nonce(rpc: RequestContext, account: Address, nonce: int) -> bool:
     """Give an account its nonce."""
-    rpc.change(lambda: rpc.node.modify(lambda state: state.set_nonce(account, nonce)))
+    rpc.run_exclusive(lambda: rpc.node.patch_state(lambda state: state.set_nonce(account, nonce)))
     return True
 
 
-@METHODS.method("anvil_setCode", "hardhat_setCode", "evm_setAccountCode", address, data)
-def set_code(rpc: Rpc, account: Address, code: bytes) -> bool:
+@METHODS.method("anvil_setCode", "hardhat_setCode", "evm_setAccountCode", parse_address, parse_data)
+def set_code(rpc: RequestContext, account: Address, code: bytes) -> bool:
     """Give an account its code."""
-    rpc.change(lambda: rpc.node.modify(lambda state: state.set_code(account, code)))
+    rpc.run_exclusive(lambda: rpc.node.patch_state(lambda state: state.set_code(account, code)))
     return True
 
 
 @METHODS.method(
-    "anvil_setStorageAt", "hardhat_setStorageAt", "evm_setAccountStorageAt", address, slot, slot
+    "anvil_setStorageAt",
+    "hardhat_setStorageAt",
+    "evm_setAccountStorageAt",
+    parse_address,
+    parse_slot,
+    parse_slot,
 )
-def set_storage_at(rpc: Rpc, account: Address, position: int, value: int) -> bool:
+def set_storage_at(rpc: RequestContext, account: Address, position: int, value: int) -> bool:
     """Give a storage slot its value."""
-    rpc.change(lambda: rpc.node.modify(lambda state: state.set_storage(account, position, value)))
+    rpc.run_exclusive(
+        lambda: rpc.node.patch_state(lambda state: state.set_storage(account, position, value))
+    )
     return True
 
 
-@METHODS.method("anvil_impersonateAccount", "hardhat_impersonateAccount", address, is_quick=True)
-def impersonate_account(rpc: Rpc, account: Address) -> bool:
+@METHODS.method(
+    "anvil_impersonateAccount", "hardhat_impersonateAccount", parse_address, is_quick=True
+)
+def impersonate_account(rpc: RequestContext, account: Address) -> bool:
     """Send in an account's name from now on, without its key."""
-    rpc.change(lambda: rpc.node.keys.impersonate(account))
+    rpc.run_exclusive(lambda: rpc.node.keys.impersonate(account))
     return True
 
 
 @METHODS.method(
-    "anvil_stopImpersonatingAccount", "hardhat_stopImpersonatingAccount", address, is_quick=True
+    "anvil_stopImpersonatingAccount",
+    "hardhat_stopImpersonatingAccount",
+    parse_address,
+    is_quick=True,
 )
-def stop_impersonating_account(rpc: Rpc, account: Address) -> bool:
+def stop_impersonating_account(rpc: RequestContext, account: Address) -> bool:
     """Send in its name no longer."""
-    rpc.change(lambda: rpc.node.keys.stop_impersonating(account))
+    rpc.run_exclusive(lambda: rpc.node.keys.stop_impersonating(account))
     return True
 
 
 @METHODS.method(
-    "anvil_autoImpersonateAccount", "hardhat_autoImpersonateAccount", boolean, is_quick=True
+    "anvil_autoImpersonateAccount", "hardhat_autoImpersonateAccount", parse_boolean, is_quick=True
 )
-def auto_impersonate(rpc: Rpc, enabled: bool) -> bool:  # noqa: FBT001 - JSON-RPC has places
+def auto_impersonate_account(rpc: RequestContext, enabled: bool) -> bool:  # noqa: FBT001 - JSON-RPC has places
     """Send in anybody's name, or not."""
 
-    def work() -> None:
+    def switch_impersonation() -> None:
         rpc.node.keys.impersonates_all = enabled
 
-    rpc.change(work)
+    rpc.run_exclusive(switch_impersonation)
     return True

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.rpc.context import Rpc
-from pyevm_agents.rpc.filters import Events
-from pyevm_agents.rpc.method_table import Table
+from pyevm_agents.rpc.context import RequestContext
+from pyevm_agents.rpc.filters import EventSystem
+from pyevm_agents.rpc.method_table import MethodTable
 from pyevm_agents.rpc.methods import (
     agent,
     agent_subscribe,
@@ -31,24 +31,24 @@ from pyevm_agents.rpc.methods import (
     trace_mined,
 )
 from pyevm_agents.rpc.service import NodeService
-from pyevm_agents.rpc.unsupported import ABSENT
+from pyevm_agents.rpc.unsupported import UNSUPPORTED_METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pyevm_agents.node import Node
-    from pyevm_agents.rpc.method_table import Method
+    from pyevm_agents.rpc.method_table import RpcMethod
 
-METHODS = Table()
+METHODS = MethodTable()
 
 
 @METHODS.method("rpc_modules", is_quick=True)
-def rpc_modules(rpc: Rpc) -> dict[str, str]:  # noqa: ARG001 - as all methods
+def rpc_modules(rpc: RequestContext) -> dict[str, str]:  # noqa: ARG001 - as all methods
     """Return the namespaces that have methods, each with its version."""
-    return dict.fromkeys(sorted({name.partition("_")[0] for name in all_methods()}), "1.0")
+    return dict.fromkeys(sorted({name.partition("_")[0] for name in collect_methods()}), "1.0")
 
 
-TABLES: tuple[Table, ...] = (
+TABLES: tuple[MethodTable, ...] = (
     agent.METHODS,
     agent_subscribe.METHODS,
     eth_state.METHODS,
@@ -74,33 +74,35 @@ TABLES: tuple[Table, ...] = (
 )
 
 
-def merged(tables: Iterable[Table]) -> dict[str, Method]:
+def merge_tables(tables: Iterable[MethodTable]) -> dict[str, RpcMethod]:
     """Return the methods of several tables.
 
     Raises: TypeError: two tables have one name.
     """
-    methods: dict[str, Method] = {}
+    methods: dict[str, RpcMethod] = {}
     for table in tables:
         for name, method in table.methods.items():
             if name in methods:
                 raise TypeError(
-                    f"{name} is both {methods[name].answer.__module__}'s and "
-                    f"{method.answer.__module__}'s; enter it in one table"
+                    f"{name} is both {methods[name].handler.__module__}'s and "
+                    f"{method.handler.__module__}'s; enter it in one table"
                 )
             methods[name] = method
     return methods
 
 
-def all_methods() -> dict[str, Method]:
+def collect_methods() -> dict[str, RpcMethod]:
     """Return every method by name."""
-    return merged(TABLES)
+    return merge_tables(TABLES)
 
 
-def node_service(node: Node, *, send_seconds: float = 2.0) -> NodeService:
+def build_node_service(node: Node, *, send_seconds: float = 2.0) -> NodeService:
     """Return what answers requests about a node.
 
     Input: how long a send waits for its block before it answers with the hash.
     """
-    methods = all_methods()
-    rpc = Rpc(node=node, events=Events(node), send_seconds=send_seconds)
-    return NodeService(rpc, methods, {n: why for n, why in ABSENT.items() if n not in methods})
+    methods = collect_methods()
+    rpc = RequestContext(node=node, events=EventSystem(node), send_seconds=send_seconds)
+    return NodeService(
+        rpc, methods, {n: why for n, why in UNSUPPORTED_METHODS.items() if n not in methods}
+    )

@@ -16,27 +16,40 @@ from eth_utils import ValidationError
 from pyevm_agents.chain.calls import Call
 from pyevm_agents.chain.transactions import (
     BLOB_TYPE,
-    access_list_of,
-    authorizations_of,
     effective_gas_price,
-    type_of,
+    get_access_list,
+    get_authorizations,
+    get_transaction_type,
 )
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.block_views import next_view, view_of
-from pyevm_agents.rpc.call_sequence import Sequence
+from pyevm_agents.rpc.block_views import resolve_next_view, resolve_view
+from pyevm_agents.rpc.call_sequence import CallSequence
 from pyevm_agents.rpc.errors import SERVER_ERROR, RpcError
-from pyevm_agents.rpc.method_table import Table, optional
-from pyevm_agents.rpc.methods.eth_state import record_of
-from pyevm_agents.rpc.params import LATEST, BlockId, block, data, hash32, invalid, listed
-from pyevm_agents.rpc.replay import mined, traced, traced_at
-from pyevm_agents.rpc.transaction_params import asked, block_override, decode_transaction, overrides
+from pyevm_agents.rpc.method_table import MethodTable, optional
+from pyevm_agents.rpc.methods.eth_state import require_record
+from pyevm_agents.rpc.params import (
+    LATEST,
+    BlockId,
+    invalid_param_error,
+    parse_block_id,
+    parse_data,
+    parse_hash32,
+    parse_list,
+)
+from pyevm_agents.rpc.replay import find_mined, trace_at_index, trace_transactions
+from pyevm_agents.rpc.transaction_params import (
+    decode_transaction,
+    parse_block_override,
+    parse_state_overrides,
+    parse_transaction_request,
+)
 from pyevm_agents.tracing import (
     PARITY,
     FlatCallTracer,
     MuxTracer,
-    StateDifferenceTracer,
+    StateDiffTracer,
     VmTracer,
-    traced_vm,
+    make_traced_vm,
 )
 
 if TYPE_CHECKING:
@@ -47,11 +60,11 @@ if TYPE_CHECKING:
 
     from pyevm_agents.chain.calls import AccountOverride, BlockOverride
     from pyevm_agents.node.transaction_defaults import TransactionRequest
-    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
-    from pyevm_agents.tracing import Place, Tracer
+    from pyevm_agents.tracing import Tracer, TransactionLocation
 
-METHODS = Table()
+METHODS = MethodTable()
 
 TRACE, STATE_DIFFERENCE, VM_TRACE = "trace", "stateDiff", "vmTrace"
 TRACE_TYPES = (TRACE, STATE_DIFFERENCE, VM_TRACE)
@@ -68,7 +81,7 @@ class ReplayTracer(MuxTracer):
         self._types = types
         tracers: dict[str, Tracer] = {TRACE: self._calls}
         if STATE_DIFFERENCE in types:
-            tracers[STATE_DIFFERENCE] = StateDifferenceTracer()
+            tracers[STATE_DIFFERENCE] = StateDiffTracer()
         if VM_TRACE in types:
             tracers[VM_TRACE] = VmTracer()
         super().__init__(tracers)
@@ -81,44 +94,52 @@ class ReplayTracer(MuxTracer):
         if TRACE not in self._types:
             told[TRACE] = []
         root = self._calls.root
-        return {"output": serializers.data(b"" if root is None else root.frame.output), **told}
+        return {
+            "output": serializers.encode_data(b"" if root is None else root.frame.output),
+            **told,
+        }
 
 
-def trace_types(value: object, name: str) -> frozenset[str]:
+def parse_trace_types(value: object, name: str) -> frozenset[str]:
     """Read which types of trace are wanted."""
-    types = listed(value, name)
+    types = parse_list(value, name)
     for one in types:
         if one not in TRACE_TYPES:
-            raise invalid(name, one, f"want {', '.join(TRACE_TYPES)}")
+            raise invalid_param_error(name, one, f"want {', '.join(TRACE_TYPES)}")
     return frozenset(map(str, types))
 
 
-def traced_calls(value: object, name: str) -> list[tuple[TransactionRequest, frozenset[str]]]:
+def parse_traced_calls(value: object, name: str) -> list[tuple[TransactionRequest, frozenset[str]]]:
     """Read calls, each with the types of trace that are wanted of it."""
-    calls = listed(value, name)
+    calls = parse_list(value, name)
     if len(calls) > MAX_CALLS:
-        raise invalid(name, calls, f"want at most {MAX_CALLS} calls, not {len(calls)}")
+        raise invalid_param_error(name, calls, f"want at most {MAX_CALLS} calls, not {len(calls)}")
     read = []
     for index, one in enumerate(calls):
         at = f"{name}[{index}]"
-        match listed(one, at):
+        match parse_list(one, at):
             case [call, types]:
-                read.append((asked(call, f"{at}[0]"), trace_types(types, f"{at}[1]")))
+                read.append(
+                    (
+                        parse_transaction_request(call, f"{at}[0]"),
+                        parse_trace_types(types, f"{at}[1]"),
+                    )
+                )
             case other:
-                raise invalid(at, other, "want a call, and the types of trace")
+                raise invalid_param_error(at, other, "want a call, and the types of trace")
     return read
 
 
 @METHODS.method(
     "trace_call",
-    asked,
-    trace_types,
-    optional(block, LATEST),
-    optional(overrides),
-    optional(block_override),
+    parse_transaction_request,
+    parse_trace_types,
+    optional(parse_block_id, LATEST),
+    optional(parse_state_overrides),
+    optional(parse_block_override),
 )
 def trace_call(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
-    rpc: Rpc,
+    rpc: RequestContext,
     transaction: TransactionRequest,
     trace_types: frozenset[str],
     block: BlockId,
@@ -126,7 +147,7 @@ def trace_call(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
     block_override: BlockOverride | None = None,
 ) -> Json:
     """Try a call, and return its calls, its opcodes and what it would change, as asked for."""
-    at, call = view_of(rpc, block), transaction.to_call()
+    at, call = resolve_view(rpc, block), transaction.to_call()
     tracer = ReplayTracer(trace_types)
     try:
         at.chain.call(
@@ -134,19 +155,19 @@ def trace_call(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
             header=at.header,
             overrides=state_overrides,
             block=block_override,
-            trace=partial(traced_vm, tracer=tracer),
+            trace=partial(make_traced_vm, tracer=tracer),
         )
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
     return tracer.result()
 
 
-@METHODS.method("trace_callMany", traced_calls, optional(block, LATEST))
+@METHODS.method("trace_callMany", parse_traced_calls, optional(parse_block_id, LATEST))
 def trace_call_many(
-    rpc: Rpc, calls: list[tuple[TransactionRequest, frozenset[str]]], block: BlockId
+    rpc: RequestContext, calls: list[tuple[TransactionRequest, frozenset[str]]], block: BlockId
 ) -> list[Json]:
     """Try calls, each on what those before it left; return of each what was asked for."""
-    sequence = Sequence(view_of(rpc, block))
+    sequence = CallSequence(resolve_view(rpc, block))
     results = []
     for index, (transaction, types) in enumerate(calls):
         call = transaction.to_call()
@@ -159,55 +180,57 @@ def trace_call_many(
     return results
 
 
-@METHODS.method("trace_rawTransaction", data, trace_types)
-def trace_raw_transaction(rpc: Rpc, transaction: bytes, trace_types: frozenset[str]) -> Json:
+@METHODS.method("trace_rawTransaction", parse_data, parse_trace_types)
+def trace_raw_transaction(
+    rpc: RequestContext, transaction: bytes, trace_types: frozenset[str]
+) -> Json:
     """Try a signed transaction in the next block, and send it to nobody."""
     read = decode_transaction(transaction, rpc.node.chain.transaction_builder)
-    at = next_view(rpc, None, read.sender, read.nonce)
-    call = _call_of(read, int(at.header.base_fee_per_gas or 0))
+    at = resolve_next_view(rpc, None, read.sender, read.nonce)
+    call = _build_transaction_call(read, int(at.header.base_fee_per_gas or 0))
     tracer = ReplayTracer(trace_types)
     try:
-        at.chain.call(call, header=at.header, trace=partial(traced_vm, tracer=tracer))
+        at.chain.call(call, header=at.header, trace=partial(make_traced_vm, tracer=tracer))
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
     return tracer.result()
 
 
-@METHODS.method("trace_replayTransaction", hash32, trace_types)
+@METHODS.method("trace_replayTransaction", parse_hash32, parse_trace_types)
 def trace_replay_transaction(
-    rpc: Rpc, transaction_hash: bytes, trace_types: frozenset[str]
+    rpc: RequestContext, transaction_hash: bytes, trace_types: frozenset[str]
 ) -> Json:
     """Execute a mined transaction again, and return of it what was asked for."""
 
-    def make(place: Place, logs_before: int) -> ReplayTracer:
+    def make_tracer(place: TransactionLocation, logs_before: int) -> ReplayTracer:
         del place, logs_before
         return ReplayTracer(trace_types)
 
-    return traced_at(rpc, *mined(rpc, transaction_hash), make).result()
+    return trace_at_index(rpc, *find_mined(rpc, transaction_hash), make_tracer).result()
 
 
-@METHODS.method("trace_replayBlockTransactions", block, trace_types)
+@METHODS.method("trace_replayBlockTransactions", parse_block_id, parse_trace_types)
 def trace_replay_block_transactions(
-    rpc: Rpc, number: BlockId, trace_types: frozenset[str]
+    rpc: RequestContext, number: BlockId, trace_types: frozenset[str]
 ) -> list[Json]:
     """Execute a block's transactions again, and return of each what was asked for."""
 
-    def make(place: Place, logs_before: int) -> ReplayTracer:
+    def make_tracer(place: TransactionLocation, logs_before: int) -> ReplayTracer:
         del place, logs_before
         return ReplayTracer(trace_types)
 
-    record = record_of(rpc, number)
+    record = require_record(rpc, number)
     return [
-        tracer.result() | {"transactionHash": serializers.data(transaction.hash)}
+        tracer.result() | {"transactionHash": serializers.encode_data(transaction.hash)}
         for transaction, tracer in zip(
-            record.block.transactions, traced(rpc, record, make), strict=True
+            record.block.transactions, trace_transactions(rpc, record, make_tracer), strict=True
         )
     ]
 
 
-def _call_of(transaction: SignedTransactionAPI, base_fee_wei: int) -> Call:
+def _build_transaction_call(transaction: SignedTransactionAPI, base_fee_wei: int) -> Call:
     """Return a signed transaction as a call of its sender."""
-    is_blob = type_of(transaction) == BLOB_TYPE
+    is_blob = get_transaction_type(transaction) == BLOB_TYPE
     return Call(
         to=transaction.to or None,
         sender=transaction.sender,
@@ -215,7 +238,7 @@ def _call_of(transaction: SignedTransactionAPI, base_fee_wei: int) -> Call:
         value_wei=transaction.value,
         gas=transaction.gas,
         gas_price_wei=effective_gas_price(transaction, base_fee_wei),
-        access_list=tuple((one, tuple(slots)) for one, slots in access_list_of(transaction)),
-        authorizations=tuple(authorizations_of(transaction)),
+        access_list=tuple((one, tuple(slots)) for one, slots in get_access_list(transaction)),
+        authorizations=tuple(get_authorizations(transaction)),
         blob_hashes=tuple(transaction.blob_versioned_hashes) if is_blob else (),
     )

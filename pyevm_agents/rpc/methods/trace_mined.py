@@ -8,31 +8,37 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from pyevm_agents.rpc.block_ids import header_of
+from pyevm_agents.rpc.block_ids import resolve_header
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
-from pyevm_agents.rpc.method_table import Table
-from pyevm_agents.rpc.methods.eth_state import record_of
+from pyevm_agents.rpc.method_table import MethodTable
+from pyevm_agents.rpc.methods.eth_state import require_record
 from pyevm_agents.rpc.params import (
     LATEST,
     BlockId,
-    address,
-    block,
-    hash32,
-    invalid,
-    list_of,
-    listed,
-    mapping,
-    uint64,
+    invalid_param_error,
+    parse_address,
+    parse_block_id,
+    parse_hash32,
+    parse_list,
+    parse_list_of,
+    parse_object,
+    parse_uint64,
 )
-from pyevm_agents.rpc.replay import flat, mined, parity, traced, traced_at
+from pyevm_agents.rpc.replay import (
+    find_mined,
+    flatten_calls,
+    parity_tracer,
+    trace_at_index,
+    trace_transactions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyevm_agents.rpc.context import Rpc
+    from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
 
-METHODS = Table()
+METHODS = MethodTable()
 
 MAX_BLOCKS = 1_000
 """How many blocks a filter may reach over: each is executed again."""
@@ -41,26 +47,26 @@ MAX_ADDRESSES = 1_000
 MODES = ("union", "intersection")
 
 
-@METHODS.method("trace_transaction", hash32)
-def trace_transaction(rpc: Rpc, transaction_hash: bytes) -> list[Json]:
+@METHODS.method("trace_transaction", parse_hash32)
+def trace_transaction(rpc: RequestContext, transaction_hash: bytes) -> list[Json]:
     """Return the calls of a mined transaction in Parity's flat form."""
-    record, index = mined(rpc, transaction_hash)
-    return flat([traced_at(rpc, record, index, parity)])
+    record, index = find_mined(rpc, transaction_hash)
+    return flatten_calls([trace_at_index(rpc, record, index, parity_tracer)])
 
 
-@METHODS.method("trace_block", block)
-def trace_block(rpc: Rpc, number: BlockId) -> list[Json]:
+@METHODS.method("trace_block", parse_block_id)
+def trace_block(rpc: RequestContext, number: BlockId) -> list[Json]:
     """Return the calls of a block's transactions in Parity's flat form."""
-    return flat(traced(rpc, record_of(rpc, number), parity))
+    return flatten_calls(trace_transactions(rpc, require_record(rpc, number), parity_tracer))
 
 
-@METHODS.method("trace_get", hash32, list_of(uint64))
-def trace_get(rpc: Rpc, transaction_hash: bytes, path: list[int]) -> Json | None:
+@METHODS.method("trace_get", parse_hash32, parse_list_of(parse_uint64))
+def trace_get(rpc: RequestContext, transaction_hash: bytes, path: list[int]) -> Json | None:
     """Return one call of a mined transaction, by its `traceAddress`; null where there is none."""
     found = rpc.node.chain.find_transaction(transaction_hash)
     if found is None:
         return None
-    calls = flat([traced_at(rpc, *found, parity)])
+    calls = flatten_calls([trace_at_index(rpc, *found, parity_tracer)])
     return next((call for call in calls if call["traceAddress"] == path), None)
 
 
@@ -83,7 +89,7 @@ class CallCriteria:
 
     def matches(self, call: Json) -> bool:
         """Whether a call in Parity's form is meant."""
-        sender, receiver = parties(call)
+        sender, receiver = get_call_parties(call)
         checks = [
             party in wanted
             for party, wanted in ((sender, self.senders), (receiver, self.receivers))
@@ -94,65 +100,67 @@ class CallCriteria:
         return any(checks) if self.mode == "union" else all(checks)
 
 
-def parties(call: Json) -> tuple[object, object]:
+def get_call_parties(call: Json) -> tuple[object, object]:
     """Return who made a call in Parity's form, and to whom: null for a creation that failed."""
-    action, result = mapping(call["action"], "action"), call["result"]
+    action, result = parse_object(call["action"], "action"), call["result"]
     if call["type"] == "suicide":
         return action["address"], action["refundAddress"]
     if call["type"] == "create":
-        created = mapping(result, "result").get("address") if result is not None else None
+        created = parse_object(result, "result").get("address") if result is not None else None
         return action["from"], created
     return action["from"], action["to"]
 
 
-def call_criteria(value: object, name: str) -> CallCriteria:
+def parse_call_criteria(value: object, name: str) -> CallCriteria:
     """Read a filter of calls."""
-    form = mapping(value, name)
+    form = parse_object(value, name)
     known = {"fromBlock", "toBlock", "fromAddress", "toAddress", "after", "count", "mode"}
     if unknown := set(form) - known:
-        raise invalid(name, dict(form), f"no such criterion: {', '.join(sorted(unknown))}")
+        raise invalid_param_error(
+            name, dict(form), f"no such criterion: {', '.join(sorted(unknown))}"
+        )
     told = {key: it for key, it in form.items() if it is not None}
     mode = told.get("mode", "union")
     if mode not in MODES:
-        raise invalid(f"{name}.mode", mode, "want union or intersection")
+        raise invalid_param_error(f"{name}.mode", mode, "want union or intersection")
 
-    def number(key: str) -> int | None:
-        return uint64(told[key], f"{name}.{key}") if key in told else None
+    def parse_number(key: str) -> int | None:
+        return parse_uint64(told[key], f"{name}.{key}") if key in told else None
 
-    def at(key: str, default: BlockId) -> BlockId:
-        return block(told[key], f"{name}.{key}") if key in told else default
+    def parse_bound(key: str, default: BlockId) -> BlockId:
+        return parse_block_id(told[key], f"{name}.{key}") if key in told else default
 
     return CallCriteria(
-        first=at("fromBlock", BlockId(tag="earliest")),
-        last=at("toBlock", LATEST),
-        senders=_addresses(told.get("fromAddress"), f"{name}.fromAddress"),
-        receivers=_addresses(told.get("toAddress"), f"{name}.toAddress"),
+        first=parse_bound("fromBlock", BlockId(tag="earliest")),
+        last=parse_bound("toBlock", LATEST),
+        senders=_parse_addresses(told.get("fromAddress"), f"{name}.fromAddress"),
+        receivers=_parse_addresses(told.get("toAddress"), f"{name}.toAddress"),
         mode=mode,  # type: ignore[arg-type]
-        skipped=number("after") or 0,
-        count=number("count"),
+        skipped=parse_number("after") or 0,
+        count=parse_number("count"),
     )
 
 
-def _addresses(value: object, name: str) -> frozenset[str] | None:
+def _parse_addresses(value: object, name: str) -> frozenset[str] | None:
     if value is None or value == []:
         return None
-    many = listed(value, name) if isinstance(value, list) else [value]
+    many = parse_list(value, name) if isinstance(value, list) else [value]
     if len(many) > MAX_ADDRESSES:
         raise RpcError(
             INVALID_PARAMS, f"invalid params: {name}: {len(many)} values, at most {MAX_ADDRESSES}"
         )
-    read = (address(one, f"{name}[{index}]") for index, one in enumerate(many))
+    read = (parse_address(one, f"{name}[{index}]") for index, one in enumerate(many))
     return frozenset("0x" + one.hex() for one in read)
 
 
-@METHODS.method("trace_filter", call_criteria)
-def trace_filter(rpc: Rpc, criteria: CallCriteria) -> list[Json]:
+@METHODS.method("trace_filter", parse_call_criteria)
+def trace_filter(rpc: RequestContext, criteria: CallCriteria) -> list[Json]:
     """Return the calls in a range of blocks that match addresses, in Parity's flat form.
 
     `after` are skipped and `count` returned; the range has at most 1,000 blocks.
     """
     head = int(rpc.node.chain.head.block_number)
-    first, last = (_number(rpc, one) for one in (criteria.first, criteria.last))
+    first, last = (_resolve_number(rpc, one) for one in (criteria.first, criteria.last))
     if first > last:
         raise RpcError(
             INVALID_PARAMS, f"invalid block range params: fromBlock {first} > toBlock {last}"
@@ -166,7 +174,7 @@ def trace_filter(rpc: Rpc, criteria: CallCriteria) -> list[Json]:
         )
     end = None if criteria.count is None else criteria.skipped + criteria.count
     found: list[Json] = []
-    for call in _calls(rpc, range(first, last + 1)):
+    for call in _iter_calls(rpc, range(first, last + 1)):
         if end is not None and len(found) >= end:
             break
         if criteria.matches(call):
@@ -174,14 +182,16 @@ def trace_filter(rpc: Rpc, criteria: CallCriteria) -> list[Json]:
     return found[criteria.skipped :]
 
 
-def _calls(rpc: Rpc, numbers: range) -> Iterator[Json]:
+def _iter_calls(rpc: RequestContext, numbers: range) -> Iterator[Json]:
     for number in numbers:
-        header = header_of(rpc.node, BlockId(number=number))
-        yield from flat(traced(rpc, rpc.node.chain.record(header), parity))
+        header = resolve_header(rpc.node, BlockId(number=number))
+        yield from flatten_calls(
+            trace_transactions(rpc, rpc.node.chain.block_with_receipts(header), parity_tracer)
+        )
 
 
-def _number(rpc: Rpc, wanted: BlockId) -> int:
+def _resolve_number(rpc: RequestContext, wanted: BlockId) -> int:
     """Return a block's number, one beyond the chain's end too."""
     if wanted.number is not None:
         return wanted.number
-    return int(header_of(rpc.node, wanted).block_number)
+    return int(resolve_header(rpc.node, wanted).block_number)

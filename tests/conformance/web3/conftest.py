@@ -16,9 +16,9 @@ from eth_keys.datatypes import PrivateKey
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Mining, Node
-from pyevm_agents.node.keys import derived_keys
-from pyevm_agents.rpc.methods.registry import node_service
+from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, MiningMode, Node
+from pyevm_agents.node.keys import derive_keys
+from pyevm_agents.rpc.methods.registry import build_node_service
 from tests.conformance.web3.not_here import NOT_HERE
 
 if TYPE_CHECKING:
@@ -69,11 +69,11 @@ class World:
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    keys = Keys([*derived_keys(DEFAULT_MNEMONIC, 3), KEYFILE_KEY])
+    keys = Keys([*derive_keys(DEFAULT_MNEMONIC, 3), KEYFILE_KEY])
     accounts = {one: GenesisAccount(balance_wei=10_000 * ETHER) for one in keys.addresses}
     chain = Chain(ChainConfig(chain_id=CHAIN_ID, base_fee_wei=10**8), accounts=accounts)
     node = Node(chain, now=time.time, keys=keys)
-    service = node_service(node, send_seconds=60)
+    service = build_node_service(node, send_seconds=60)
     yield _filled(node, service)
     node.close()
 
@@ -95,7 +95,7 @@ def _filled(node: Node, service: NodeService) -> World:
         name: w3.eth.get_transaction_receipt(transactions[name])["blockHash"]
         for name in ("with_log", "mined")
     }
-    node.do(node.mine).result()
+    node.submit_change(node.mine).result()
     blocks["empty"] = w3.eth.get_block("latest")["hash"]
     return World(
         node=node, service=service, contracts=contracts, blocks=blocks, transactions=transactions
@@ -134,14 +134,14 @@ def _from_the_same_state(world: World, request: pytest.FixtureRequest) -> Iterat
     by_hand = any(part in name for part in MINED_BY_HAND)
     by_hand = by_hand and not any(part in name for part in MINED_AT_ONCE)
     node = world.node
-    snapshot = node.do(node.history.snapshot).result()
+    snapshot = node.submit_change(node.history.snapshot).result()
     # Who waits for new heads is to get some.
     seconds = 0.2 if request.path.stem == "test_persistent" else 0.0
-    mining = Mining(is_automatic=not by_hand, interval_seconds=seconds)
-    node.do(lambda: node.set_mining(mining)).result()
+    mining = MiningMode(is_automatic=not by_hand, interval_seconds=seconds)
+    node.submit_change(lambda: node.set_mining(mining)).result()
     yield
-    node.do(lambda: node.set_mining(Mining())).result()
-    node.do(lambda: node.history.revert(snapshot)).result()
+    node.submit_change(lambda: node.set_mining(MiningMode())).result()
+    node.submit_change(lambda: node.history.revert(snapshot)).result()
 
 
 # -- synchronous -- #

@@ -11,7 +11,7 @@ from eth_abi import encode
 from eth_utils import keccak, to_checksum_address
 
 from precompiles.spec import EXECUTOR_ADDRESS as EXECUTOR
-from pyevm_agents.agents.revert_reasons import explain, learn_errors, why_failed
+from pyevm_agents.agents.revert_reasons import decode_revert, explain_failure, register_errors
 
 if TYPE_CHECKING:
     from eth.abc import ComputationAPI
@@ -51,13 +51,13 @@ def error(signature: str, *arguments: object) -> bytes:
     ],
 )
 def test_explains(data: bytes, words: str | None) -> None:
-    assert explain(data) == (words or "0x" + data.hex())
+    assert decode_revert(data) == (words or "0x" + data.hex())
 
 
 def test_explains_the_reason_inside_a_reason() -> None:
     inner = error("UnknownSelector(bytes4)", b"\x01\x02\x03\x04")
     outer = error("ToolCallFailed(address,bytes)", b"\xaa" * 20, inner)
-    assert explain(outer) == (
+    assert decode_revert(outer) == (
         "ToolCallFailed(tool=0xaAaAaAaaAaAaAaaAaAAAAAAAAaaaAaAaAaaAaaAa, "
         "reason=UnknownSelector(selector=0x01020304))"
     )
@@ -65,24 +65,24 @@ def test_explains_the_reason_inside_a_reason() -> None:
 
 def test_explains_what_it_was_told_of() -> None:
     data = error("TooMuchOfThis(uint256,bool)", 51, True)  # noqa: FBT003 - a value
-    assert explain(data) == "0x" + data.hex()
+    assert decode_revert(data) == "0x" + data.hex()
     inputs: list[ABIComponent] = [
         {"name": "wanted", "type": "uint256"},
         {"name": "", "type": "bool"},
     ]
-    learn_errors(
+    register_errors(
         [
             {"type": "event", "name": "TooMuchOfThis", "inputs": []},
             {"type": "error", "name": "TooMuchOfThis", "inputs": inputs},
         ]
     )
-    told = explain(error("ToolCallFailed(address,bytes)", b"\xbb" * 20, data))
+    told = decode_revert(error("ToolCallFailed(address,bytes)", b"\xbb" * 20, data))
     assert told.endswith("reason=TooMuchOfThis(wanted=51, True))")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """What `why_failed` asks of a message."""
+    """What `explain_failure` asks of a message."""
 
     code_address: bytes = b"\xaa" * 20
     gas: int = 1_234
@@ -90,7 +90,7 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True)
 class Computation:
-    """What `why_failed` asks of a call."""
+    """What `explain_failure` asks of a call."""
 
     error: VMError | None
     output: bytes = b""
@@ -168,4 +168,4 @@ WRAPPED = error("ToolCallFailed(address,bytes)", TOOL, b"")
     ],
 )
 def test_says_why_a_call_failed(computation: Computation, words: str) -> None:
-    assert why_failed(cast("ComputationAPI", computation)) == words
+    assert explain_failure(cast("ComputationAPI", computation)) == words

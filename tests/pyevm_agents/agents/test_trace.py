@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pyevm_agents.agents.trace import agent_steps
+from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.recordings import Replay, read_fixture
 
 FIXTURES = Path(__file__).parents[3] / "chain_fixtures"
@@ -16,12 +16,12 @@ FIXTURES = Path(__file__).parents[3] / "chain_fixtures"
 @pytest.mark.parametrize("name", ["wallet", "nested", "rollback"])
 def test_evm_gas_of_steps_is_a_part_of_the_transactions(name: str) -> None:
     replay = Replay(read_fixture(FIXTURES / f"{name}.json"))
-    list(replay.blocks())
+    list(replay.execute_blocks())
     chain = replay.chain
     for number in range(1, chain.head.block_number + 1):
-        record = chain.record(chain.header(number))
+        record = chain.block_with_receipts(chain.header(number))
         _, computation = chain.replay(record, 0)
-        steps = agent_steps(computation)
+        steps = extract_agent_steps(computation)
         words = sum(one.inference.prompt_gas + one.inference.output_gas for one in steps)
         of_steps = [step.evm_gas or 0 for step in steps if step.depth == 0]
         assert all(gas > 10_000 for gas in of_steps)

@@ -6,27 +6,27 @@ import math
 from dataclasses import replace
 
 from pyevm_agents.bench.measurement import results
-from pyevm_agents.bench.measurement.intervals import interval, scaled
+from pyevm_agents.bench.measurement.intervals import estimate_median, scale_interval
 from pyevm_agents.bench.measurement.results import (
     Attack,
-    Cost,
     Growth,
     GrowthPoint,
     Interval,
     Machine,
-    Model,
+    MeasuredModel,
+    ModelSize,
     Noise,
     Point,
     Probe,
-    Published,
     Report,
     Run,
-    Size,
+    ScheduleAudit,
+    ScheduleCost,
     Term,
     Yardstick,
 )
 from pyevm_agents.bench.measurement.usage import Usage
-from pyevm_agents.bench.pricing.parity import prices
+from pyevm_agents.bench.pricing.parity import compute_prices
 
 OURS = "pyevm-agents"
 ANVIL = "anvil 1.5.0"
@@ -79,7 +79,7 @@ def yardstick(
         vm=vm,
         gas=gas,
         seconds=seconds,
-        ns_per_gas=scaled(interval(seconds), 1e9 / gas),
+        ns_per_gas=scale_interval(estimate_median(seconds), 1e9 / gas),
         is_worst_case=worst,
     )
 
@@ -108,7 +108,7 @@ def term(name: str, ns: float) -> Term:
     )
 
 
-def costs(usage: Usage, seconds: float, names: tuple[str, ...]) -> tuple[Cost, ...]:
+def costs(usage: Usage, seconds: float, names: tuple[str, ...]) -> tuple[ScheduleCost, ...]:
     """Return what schedules ask."""
     inference = (
         3_000 * usage.calls
@@ -130,7 +130,7 @@ def costs(usage: Usage, seconds: float, names: tuple[str, ...]) -> tuple[Cost, .
         "lux": usage.evm_gas + 100_000 * usage.calls + 10 * usage.output_tokens,
         "cortex": usage.evm_gas + 13_500 * (usage.cold_tokens + usage.output_tokens),
     }
-    return tuple(Cost(schedule=name, gas=told[name]) for name in names)
+    return tuple(ScheduleCost(schedule=name, gas=told[name]) for name in names)
 
 
 def run(name: str, title: str, usage: Usage, parts: tuple[float, float, float]) -> Run:
@@ -152,7 +152,7 @@ def run(name: str, title: str, usage: Usage, parts: tuple[float, float, float]) 
 def attack(name: str, title: str, words: tuple[str, str], usage: Usage, seconds: float) -> Attack:
     """Return an attack that took so long."""
     asked = costs(usage, seconds, SCHEDULES)
-    taken = interval(samples(seconds))
+    taken = estimate_median(samples(seconds))
     return Attack(
         name=name,
         title=title,
@@ -161,7 +161,9 @@ def attack(name: str, title: str, words: tuple[str, str], usage: Usage, seconds:
         usage=usage,
         seconds=samples(seconds),
         gas=asked,
-        seconds_per_30m_gas=tuple((it.schedule, scaled(taken, BLOCK_GAS / it.gas)) for it in asked),
+        seconds_per_30m_gas=tuple(
+            (it.schedule, scale_interval(taken, BLOCK_GAS / it.gas)) for it in asked
+        ),
     )
 
 
@@ -186,14 +188,14 @@ def growth(axis: str, sizes: tuple[int, ...]) -> Growth:
     return Growth(axis=axis, points=points, exponents=exponents)
 
 
-def size(name: str, parameters: int) -> Size:
+def size(name: str, parameters: int) -> ModelSize:
     """Return a model's size, its time by its parameters."""
     scale = parameters / 135e6
     ns = tuple(
         (each, around(TERM_NS[each] * scale**0.95, 0.04))
         for each in ("cold", "warm", "sampled", "forced")
     )
-    return Size(
+    return ModelSize(
         name=name,
         parameters=parameters,
         file_bytes=parameters * 6 // 10,
@@ -201,7 +203,7 @@ def size(name: str, parameters: int) -> Size:
         ns=ns,
         prompt_tokens=512,
         parity_gas=tuple(
-            (each, tuple((term_name, scaled(it, 1 / per_gas)) for term_name, it in ns))
+            (each, tuple((term_name, scale_interval(it, 1 / per_gas)) for term_name, it in ns))
             for each, per_gas in (("ecrecover", 32.0), ("erc20", 185.0), ("worst", 3_400.0))
         ),
     )
@@ -256,7 +258,7 @@ def report() -> Report:
             ),
         ),
         noise=Noise(beats_s=samples(0.0021, 0.04, 60), spread=0.035, load_average=0.4),
-        model=Model(
+        model=MeasuredModel(
             name="SmolLM2-135M-Instruct",
             digest="ab" * 32,
             parameters=134_515_008,
@@ -278,7 +280,7 @@ def report() -> Report:
             for x in PROMPTS
         ),
         terms=terms,
-        prices=prices(terms, yardsticks),
+        prices=compute_prices(terms, yardsticks),
         schedules=(
             ("default", "6,000 gas a cold token, 100 a warm one, 10,000 an output token"),
             ("parity-ecrecover", "gas as ecrecover has it"),
@@ -290,7 +292,7 @@ def report() -> Report:
             ("cortex", "operations / 20,000"),
         ),
         published=(
-            Published(
+            ScheduleAudit(
                 name="metis",
                 title="Metis",
                 formula="100 gas a token",
@@ -299,7 +301,7 @@ def report() -> Report:
                 worst_ns_per_gas=104_000.0,
                 seconds_per_30m_gas=3_120.0,
             ),
-            Published(
+            ScheduleAudit(
                 name="hanzo",
                 title="Hanzo",
                 formula="120,000 + 30 a prompt byte",
@@ -308,7 +310,7 @@ def report() -> Report:
                 worst_ns_per_gas=math.inf,
                 seconds_per_30m_gas=math.inf,
             ),
-            Published(
+            ScheduleAudit(
                 name="lux",
                 title="Lux",
                 formula="100,000 + 10 a token",
@@ -317,7 +319,7 @@ def report() -> Report:
                 worst_ns_per_gas=66_000.0,
                 seconds_per_30m_gas=1_980.0,
             ),
-            Published(
+            ScheduleAudit(
                 name="cortex",
                 title="Cortex",
                 formula="operations / 20,000",

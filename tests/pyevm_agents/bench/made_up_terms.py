@@ -40,7 +40,7 @@ class Truth:
 def made_up_probes(
     truth: Truth, *, longest: int = 4096, noise: float = 0.0, rounds: int = 5, seed: int = 0
 ) -> list[Probe]:
-    """Return probes as `runner.probes` makes them, each round off by relative noise."""
+    """Return probes as `measure_probes` makes them, each round off by relative noise."""
     chance = np.random.default_rng(seed)
 
     def probe(term: str, usage: Usage, seconds: float, detail: str = "") -> Probe:

@@ -10,10 +10,10 @@ class Counting:
         self.promised: list[tuple[str, int]] = []
         self.steps: list[str] = []
 
-    def part(self, title: str, steps: int) -> None:
+    def begin_part(self, title: str, steps: int) -> None:
         """Take note of a part."""
         self.promised.append((title, steps))
 
-    def step(self, detail: str) -> None:
+    def finish_step(self, detail: str) -> None:
         """Take note of a step."""
         self.steps.append(detail)

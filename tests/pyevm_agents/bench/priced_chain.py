@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from eth_abi import encode
 
-from precompiles.gas import Schedule
+from precompiles.gas import GasSchedule
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import artifact
-from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, Account
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DevelopmentAccount
 from tests.byte_model import PROFILE, ByteModel
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from precompiles.language_model import ModelProfile
-    from pyevm_agents.devnet.chain import Sent
+    from pyevm_agents.devnet.chain import ExecutedTransaction
 
-DEAR = Schedule(
+DEAR = GasSchedule(
     executor_base_gas=70_001,
     input_byte_gas=37,
     metadata_read_gas=2_000_000,
@@ -33,8 +33,8 @@ DEAR = Schedule(
 DEAR_PROFILE = replace(
     PROFILE, cold_prompt_token_gas=777, warm_prompt_token_gas=333, output_token_gas=1_234
 )
-CHEAP = Schedule(executor_base_gas=1, input_byte_gas=1, tool_gas=1, parameter_gas=1)
-PRICES = [(Schedule(), PROFILE), (DEAR, DEAR_PROFILE), (CHEAP, PROFILE)]
+CHEAP = GasSchedule(executor_base_gas=1, input_byte_gas=1, tool_gas=1, parameter_gas=1)
+PRICES = [(GasSchedule(), PROFILE), (DEAR, DEAR_PROFILE), (CHEAP, PROFILE)]
 """Schedules with prices of tokens."""
 
 
@@ -42,7 +42,7 @@ PRICES = [(Schedule(), PROFILE), (DEAR, DEAR_PROFILE), (CHEAP, PROFILE)]
 class PricedChain:
     """An agent with a counter as its tool, and another agent that has it as a tool."""
 
-    schedule: Schedule
+    schedule: GasSchedule
     profile: ModelProfile
     script: Sequence[str]
 
@@ -51,19 +51,19 @@ class PricedChain:
         accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=10**30)}
         self.model = ByteModel(list(self.script))
         self.chain = Chain(config, {self.profile.name: self.model}, accounts=accounts)
-        self.owner = Account(self.chain)
-        counter = self.owner.deploy(artifact("CounterTool").creation())
+        self.owner = DevelopmentAccount(self.chain)
+        counter = self.owner.deploy(load_artifact("CounterTool").encode_creation())
         self.agent = self._agent("inner", counter)
         self.outer = self._agent("outer", self.agent, counter)
 
     def _agent(self, name: str, *tools: Address) -> Address:
         texts = [f"{name} agent", f"Asks {name}", "what to do", f"You are {name}."]
-        creation = artifact("SimpleAgent").creation(
+        creation = load_artifact("SimpleAgent").encode_creation(
             EXECUTOR_ADDRESS, "bytes", *texts, list(tools), 5
         )
         return self.owner.deploy(creation)
 
-    def run(self, question: str = "Please count to 7") -> Sent:
+    def run(self, question: str = "Please count to 7") -> ExecutedTransaction:
         prompt = encode(["string"], [question])
-        data = artifact("SimpleAgent").call("run", ([(0, prompt)], prompt), bytes(20))
+        data = load_artifact("SimpleAgent").encode_call("run", ([(0, prompt)], prompt), bytes(20))
         return self.owner.send(self.outer, data)

@@ -11,10 +11,16 @@ from pyevm_agents.bench.attacks import runner as attacks
 from pyevm_agents.bench.evm import runner as evm
 from pyevm_agents.bench.inference import fits
 from pyevm_agents.bench.inference import runner as inference
-from pyevm_agents.bench.measurement.rounds import Setting
+from pyevm_agents.bench.measurement.rounds import BenchSettings
 from pyevm_agents.bench.runs import growth, model_sizes
 from pyevm_agents.bench.runs import runner as runs
-from pyevm_agents.bench.suite import NO_ANVIL, PARTS, Whole, parts_of, require_extras
+from pyevm_agents.bench.suite import (
+    NO_ANVIL,
+    PARTS,
+    BenchmarkSuite,
+    get_skip_reasons,
+    require_extras,
+)
 from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.models import LlamaModel
 from tests.pyevm_agents.bench import made_up
@@ -23,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pyevm_agents.bench.measurement.results import Run, Yardstick
-    from pyevm_agents.bench.pricing.schedules import Prices
+    from pyevm_agents.bench.pricing.schedules import NamedSchedule
 
 FULL = made_up.report()
 OWN = ("default", "parity-ecrecover", "parity-erc20", "parity-worst")
@@ -32,18 +38,18 @@ OWN = ("default", "parity-ecrecover", "parity-erc20", "parity-worst")
 class Silent:
     """An observer that says nothing."""
 
-    def part(self, title: str, steps: int) -> None:
+    def begin_part(self, title: str, steps: int) -> None:
         """Begin a part."""
 
-    def step(self, detail: str) -> None:
+    def finish_step(self, detail: str) -> None:
         """End a step."""
 
 
 @pytest.fixture(scope="module")
-def setting() -> Iterator[Setting]:
+def setting() -> Iterator[BenchSettings]:
     """Return what parts are given, with the default model."""
     with LlamaModel() as model:
-        yield Setting(model=model, observer=Silent(), is_quick=True)
+        yield BenchSettings(model=model, observer=Silent(), is_quick=True)
 
 
 class MadeUpEvm:
@@ -56,10 +62,10 @@ class MadeUpEvm:
     def measure(self) -> None:
         self._asked.append("evm")
 
-    def timings(self, names: Iterable[str]) -> dict[str, Callable[[], float]]:
+    def make_timers(self, names: Iterable[str]) -> dict[str, Callable[[], float]]:
         return {name: lambda: 1.0 for name in names}
 
-    def yardsticks(self) -> tuple[Yardstick, ...]:
+    def build_yardsticks(self) -> tuple[Yardstick, ...]:
         self._looks += 1
         own = (one for one in FULL.yardsticks if one.vm == made_up.OURS)
         return tuple(replace(one, seconds=(float(self._looks),)) for one in own)
@@ -70,10 +76,11 @@ def order(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Let every part return what is made up; return the order in which they were asked."""
     asked: list[str] = []
 
-    def priced(_: Setting, prices: Sequence[Prices]) -> tuple[Run, ...]:
+    def priced(_: BenchSettings, prices: Sequence[NamedSchedule]) -> tuple[Run, ...]:
         asked.append("runs")
         return tuple(
-            replace(run, costs=tuple(one.cost(run.usage) for one in prices)) for run in FULL.runs
+            replace(run, costs=tuple(one.compute_cost(run.usage) for one in prices))
+            for run in FULL.runs
         )
 
     def part(name: str, result: object) -> Callable[..., object]:
@@ -84,29 +91,31 @@ def order(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return told
 
     monkeypatch.setattr(evm, "EvmBench", lambda _: MadeUpEvm(asked))
-    monkeypatch.setattr(inference, "probes", part("probes", FULL.probes))
-    monkeypatch.setattr(fits, "terms", part("terms", FULL.terms))
-    monkeypatch.setattr(runs, "runs", priced)
-    monkeypatch.setattr(attacks, "attacks", part("attacks", FULL.attacks))
-    monkeypatch.setattr(growth, "growth", part("growth", FULL.growth))
-    monkeypatch.setattr(model_sizes, "sizes", part("sizes", FULL.sizes))
+    monkeypatch.setattr(inference, "measure_probes", part("probes", FULL.probes))
+    monkeypatch.setattr(fits, "fit_terms", part("terms", FULL.terms))
+    monkeypatch.setattr(runs, "measure_runs", priced)
+    monkeypatch.setattr(attacks, "measure_attacks", part("attacks", FULL.attacks))
+    monkeypatch.setattr(growth, "measure_growth", part("growth", FULL.growth))
+    monkeypatch.setattr(model_sizes, "measure_sizes", part("sizes", FULL.sizes))
     return asked
 
 
-def whole_of(setting: Setting, *only: str) -> Whole:
+def whole_of(setting: BenchSettings, *only: str) -> BenchmarkSuite:
     """Return a run of some parts."""
-    return Whole(
-        setting=setting, command="bench", reasons=parts_of(only=only, is_quick=setting.is_quick)
+    return BenchmarkSuite(
+        setting=setting,
+        command="bench",
+        reasons=get_skip_reasons(only=only, is_quick=setting.is_quick),
     )
 
 
-def test_parts_come_in_order_and_fit_together(setting: Setting, order: list[str]) -> None:
+def test_parts_come_in_order_and_fit_together(setting: BenchSettings, order: list[str]) -> None:
     whole = whole_of(setting, *PARTS)
     whole.measure()
     references = ["ecrecover", "erc20", "pairing"]
     assert order == ["evm", "probes", *references, "terms", "runs", "attacks", "growth", "sizes"]
-    assert whole.done == [*PARTS]
-    report = whole.report()
+    assert whole.finished_parts == [*PARTS]
+    report = whole.build_report()
     assert {one.seconds for one in report.yardsticks} == {(2.0,)}
     assert report.left_out == (("anvil", NO_ANVIL),)
     assert {one.term for one in report.prices} == {one.term for one in FULL.prices}
@@ -124,11 +133,11 @@ def test_parts_come_in_order_and_fit_together(setting: Setting, order: list[str]
     assert report.noise.beats_s
 
 
-def test_runs_alone_have_the_default_price(setting: Setting, order: list[str]) -> None:
+def test_runs_alone_have_the_default_price(setting: BenchSettings, order: list[str]) -> None:
     whole = whole_of(setting, "runs")
     whole.measure()
     assert order == ["runs"]
-    report = whole.report()
+    report = whole.build_report()
     assert report.runs[0].costs[0].schedule == "default"
     assert not any(cost.schedule.startswith("parity") for cost in report.runs[0].costs)
     assert report.runs[0].predicted_seconds is None
@@ -136,17 +145,17 @@ def test_runs_alone_have_the_default_price(setting: Setting, order: list[str]) -
 
 
 def test_an_end_keeps_what_was_finished(
-    setting: Setting, order: list[str], monkeypatch: pytest.MonkeyPatch
+    setting: BenchSettings, order: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fault(*_: object) -> None:
         raise EngineFault("the model died")
 
-    monkeypatch.setattr(runs, "runs", fault)
+    monkeypatch.setattr(runs, "measure_runs", fault)
     whole = whole_of(setting)
     with pytest.raises(EngineFault, match="the model died"):
         whole.measure()
     assert order == ["evm", "probes", "ecrecover", "erc20", "pairing", "terms"]
-    report = whole.report(why_ended="the model died")
+    report = whole.build_report(why_ended="the model died")
     assert report.terms == FULL.terms
     assert report.runs == ()
     assert dict(report.left_out) == {
@@ -160,6 +169,6 @@ def test_an_end_keeps_what_was_finished(
 
 def test_sizes_need_gguf(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pyevm_agents.bench.suite.find_spec", lambda _: None)
-    require_extras(parts_of(only=(), is_quick=True))
+    require_extras(get_skip_reasons(only=(), is_quick=True))
     with pytest.raises(ConfigError, match=r"pip install 'pyevm-agents\[bench\]'.*--only evm"):
-        require_extras(parts_of(only=(), is_quick=False))
+        require_extras(get_skip_reasons(only=(), is_quick=False))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.bench.inference.model_shapes import Shape
-from pyevm_agents.bench.runs.model_sizes import written
+from pyevm_agents.bench.inference.model_shapes import ModelShape
+from pyevm_agents.bench.runs.model_sizes import ensure_model_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-TINY = Shape(
+TINY = ModelShape(
     name="tiny-random",
     layers=2,
     width=256,
@@ -24,7 +24,7 @@ TINY = Shape(
 
 def tiny_model(folder: Path) -> Path:
     """Write the model into a folder, where it is not there yet."""
-    return written(TINY, folder)
+    return ensure_model_file(TINY, folder)
 
 
 class SilentObserver:
@@ -34,8 +34,8 @@ class SilentObserver:
         self.parts: list[tuple[str, int]] = []
         self.steps: list[str] = []
 
-    def part(self, title: str, steps: int) -> None:
+    def begin_part(self, title: str, steps: int) -> None:
         self.parts.append((title, steps))
 
-    def step(self, detail: str) -> None:
+    def finish_step(self, detail: str) -> None:
         self.steps.append(detail)

@@ -8,10 +8,10 @@ import ckzg
 import pytest
 import rlp
 
-from pyevm_agents.chain.blob_sidecar import BLOB_BYTES, without_blobs
+from pyevm_agents.chain.blob_sidecar import BLOB_BYTES, strip_blobs
 from pyevm_agents.chain.transactions import BLOB_TYPE
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.vm.kzg import CELLS, trusted_setup, versioned_hash
+from pyevm_agents.vm.kzg import CELLS, get_trusted_setup, kzg_to_versioned_hash
 from tests.pyevm_agents.node.senders_of_tests import transaction
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ POINT_AT_INFINITY = b"\xc0" + bytes(47)
 """Commitment and proofs of a blob of zeros."""
 
 BODY = transaction(
-    kind=BLOB_TYPE, max_blob_fee_wei=1, blob_hashes=(versioned_hash(POINT_AT_INFINITY),)
+    kind=BLOB_TYPE, max_blob_fee_wei=1, blob_hashes=(kzg_to_versioned_hash(POINT_AT_INFINITY),)
 )
 
 
@@ -40,39 +40,39 @@ def sent(
 
 @pytest.mark.parametrize("version", [False, True])
 def test_blobs_are_held_against_their_hashes_and_dropped(version: bool) -> None:
-    assert without_blobs(sent([POINT_AT_INFINITY], [BLOB], version=version)) == BODY.encode()
+    assert strip_blobs(sent([POINT_AT_INFINITY], [BLOB], version=version)) == BODY.encode()
     with pytest.raises(ConfigError, match="not those that its blobVersionedHashes name"):
-        without_blobs(sent([b"\x0d" * 48], [BLOB], version=version))
+        strip_blobs(sent([b"\x0d" * 48], [BLOB], version=version))
     with pytest.raises(ConfigError, match="with 0 blobs and 1 commitments"):
-        without_blobs(sent([POINT_AT_INFINITY], [], version=version))
+        strip_blobs(sent([POINT_AT_INFINITY], [], version=version))
     with pytest.raises(ConfigError, match="a blob has 131072 bytes"):
-        without_blobs(sent([POINT_AT_INFINITY], [bytes(5)], version=version))
+        strip_blobs(sent([POINT_AT_INFINITY], [bytes(5)], version=version))
 
 
 @pytest.mark.parametrize("version", [False, True])
 def test_blobs_are_held_against_their_proofs(version: bool) -> None:
     commitment = bytes(
-        ckzg.blob_to_kzg_commitment(bytes(31) + b"\x01" + BLOB[32:], trusted_setup())
+        ckzg.blob_to_kzg_commitment(bytes(31) + b"\x01" + BLOB[32:], get_trusted_setup())
     )
     assert commitment != POINT_AT_INFINITY
     other = bytes(31) + b"\x01" + BLOB[32:]
     with pytest.raises(ConfigError, match="proofs do not hold"):
-        without_blobs(sent([POINT_AT_INFINITY], [other], version=version))
+        strip_blobs(sent([POINT_AT_INFINITY], [other], version=version))
     with pytest.raises(ConfigError, match=rf"2 proofs for 1 blobs: {CELLS if version else 1} exp"):
-        without_blobs(sent([POINT_AT_INFINITY], [BLOB], version=version, proofs=[b"", b""]))
+        strip_blobs(sent([POINT_AT_INFINITY], [BLOB], version=version, proofs=[b"", b""]))
 
 
 @pytest.mark.parametrize(
     "raw", [b"", b"\x03", b"\x03\xff", b"\x03\xc0", b"\x03\x84abcd", b"\x03\xc4abcd", b"\x02\xc0"]
 )
 def test_what_is_none_is_left_to_whoever_decodes_it(raw: bytes) -> None:
-    assert without_blobs(raw) == raw
+    assert strip_blobs(raw) == raw
 
 
 def test_a_list_where_a_blob_should_be_is_left_to_whoever_decodes_it() -> None:
     raw = b"\x03" + bytes(rlp.encode([rlp.decode(BODY.encode()[1:]), [[]], [b""], [b""]]))
-    assert without_blobs(raw) == raw
+    assert strip_blobs(raw) == raw
 
 
 def test_a_transaction_without_its_blobs_is_left_as_it_is() -> None:
-    assert without_blobs(BODY.encode()) == BODY.encode()
+    assert strip_blobs(BODY.encode()) == BODY.encode()

@@ -17,7 +17,7 @@ from eth_utils import ValidationError
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.chain.database import MemoryRows
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import BlockError, ConfigError, EngineFault
 from tests.byte_model import PROFILE, ByteModel
 from tests.conftest import OWNER, OWNER_KEY, STRANGER
@@ -80,7 +80,7 @@ def test_a_call_keeps_nothing(bench: MakeBench) -> None:
     b = bench()
     counter = b.deploy("Counter")
     root = b.chain.head.state_root
-    result = b.chain.call(Call(to=counter, data=artifact("Counter").call("add", 5)))
+    result = b.chain.call(Call(to=counter, data=load_artifact("Counter").encode_call("add", 5)))
     assert result.error is None
     assert b.read("Counter", counter, "number") == 0
     assert b.chain.head.state_root == root
@@ -89,7 +89,7 @@ def test_a_call_keeps_nothing(bench: MakeBench) -> None:
 def test_a_call_uses_the_gas_a_transaction_uses(bench: MakeBench) -> None:
     b = bench()
     counter = b.deploy("Counter")
-    data = artifact("Counter").call("add", 5)
+    data = load_artifact("Counter").encode_call("add", 5)
     called = b.chain.call(Call(to=counter, sender=OWNER, data=data))
     receipt, _ = b.send(counter, data)
     assert called.gas_used == receipt.gas_used
@@ -99,7 +99,7 @@ def test_reverts_to_a_snapshot_and_mines_the_same_block_again(bench: MakeBench) 
     b = bench()
     counter = b.deploy("Counter")
     kept = b.chain.snapshot()
-    data = artifact("Counter").call("add", 5)
+    data = load_artifact("Counter").encode_call("add", 5)
     b.send(counter, data)
     mined = b.chain.head.hash
     b.chain.revert(kept)
@@ -198,7 +198,7 @@ def copy_of(b: Bench, answers: LanguageModel) -> Chain:
 def test_a_block_mined_here_is_imported_there(bench: MakeBench) -> None:
     b = bench()
     counter = b.deploy("Counter")
-    b.send(counter, artifact("Counter").call("add", 5))[1].raise_if_error()
+    b.send(counter, load_artifact("Counter").encode_call("add", 5))[1].raise_if_error()
     there = copy_of(b, ByteModel([]))
     watched: list[int] = []
     for number in (1, 2):
@@ -292,7 +292,7 @@ def test_what_a_block_does_beside_its_transactions_is_done_where_it_is_mined() -
 
 def test_a_transaction_that_was_signed_for_another_chain_is_refused(bench: MakeBench) -> None:
     chain = bench().chain
-    unsigned = chain.unsigned_transaction(Call(to=STRANGER, sender=OWNER, gas=21_000))
+    unsigned = chain.build_unsigned_transaction(Call(to=STRANGER, sender=OWNER, gas=21_000))
     for_another = unsigned.as_signed_transaction(OWNER_KEY, chain_id=chain.config.chain_id + 1)
     with pytest.raises(ValidationError, match="signed for chain 31338, this is chain 31337"):
         chain.mine([for_another])
@@ -300,7 +300,7 @@ def test_a_transaction_that_was_signed_for_another_chain_is_refused(bench: MakeB
     chain.mine([unsigned.as_signed_transaction(OWNER_KEY)])  # For any chain.
     chain.mine(
         [
-            chain.unsigned_transaction(
+            chain.build_unsigned_transaction(
                 Call(to=STRANGER, sender=OWNER, gas=21_000)
             ).as_signed_transaction(OWNER_KEY, chain_id=chain.config.chain_id)
         ]

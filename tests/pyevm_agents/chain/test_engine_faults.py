@@ -14,12 +14,12 @@ import pytest
 from eth_typing import Address
 
 from pyevm_agents.chain import Call
-from pyevm_agents.contracts import artifact
-from pyevm_agents.devnet.chain import DEVELOPMENT_KEY, development_chain
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.devnet.chain import DEVELOPMENT_KEY, create_development_chain
 from pyevm_agents.devnet.wallet_demo import WalletDemo
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.models import LlamaModel, Progress
-from pyevm_agents.models.engine_messages import Request
+from pyevm_agents.models.engine_messages import EngineRequest
 from pyevm_agents.models.llama import child_process
 
 if TYPE_CHECKING:
@@ -58,11 +58,11 @@ def wallet(model: Counting) -> WalletDemo:
     """A chain of its own, which remembers nothing yet."""
     model.listen = lambda _: None
     model.inferences = 0
-    return WalletDemo(development_chain(model, model.profile_facts))
+    return WalletDemo(create_development_chain(model, model.profile_facts))
 
 
 def instruct(wallet: WalletDemo) -> Call:
-    data = artifact("WalletAgent").call("instruct", INSTRUCTION)
+    data = load_artifact("WalletAgent").encode_call("instruct", INSTRUCTION)
     return Call(to=wallet.agent, sender=OWNER, data=data)
 
 
@@ -70,9 +70,9 @@ def instruct(wallet: WalletDemo) -> Call:
 def test_an_abort_in_a_transaction_is_a_fault_that_no_block_holds(
     model: Counting, wallet: WalletDemo
 ) -> None:
-    undisturbed = WalletDemo(development_chain(model, model.profile_facts))
+    undisturbed = WalletDemo(create_development_chain(model, model.profile_facts))
     expected = undisturbed.run(INSTRUCTION)
-    head, balances = wallet.chain.head, wallet.balances()
+    head, balances = wallet.chain.head, wallet.read_balances()
     killed: list[int] = []
 
     def abort_in_the_second_step(progress: Progress) -> None:
@@ -88,7 +88,7 @@ def test_an_abort_in_a_transaction_is_a_fault_that_no_block_holds(
         wallet.run(INSTRUCTION)
     assert killed
     assert wallet.chain.head == head
-    assert wallet.balances() == balances
+    assert wallet.read_balances() == balances
 
     model.listen = lambda _: None
     run = wallet.run(INSTRUCTION)
@@ -103,13 +103,13 @@ def test_an_assertion_of_llama_cpp_is_a_fault_and_the_next_call_works(
 ) -> None:
     monkeypatch.setattr(child_process, "WORKER_MODULE", "tests.asserting_worker")
     with LlamaModel(threads=1) as model:
-        expected = model.engine.ask(Request(operation="logits", tokens=[5, 6]))
+        expected = model.engine.ask(EngineRequest(operation="logits", tokens=[5, 6]))
         first = model.engine.process_id
         with pytest.raises(
             EngineFault, match=r"was ended by SIGABRT \(an assertion.*Its last words: .*GGML_ASSERT"
         ):
-            model.engine.ask(Request(operation="oversized"))
-        assert model.engine.ask(Request(operation="logits", tokens=[5, 6])) == expected
+            model.engine.ask(EngineRequest(operation="oversized"))
+        assert model.engine.ask(EngineRequest(operation="logits", tokens=[5, 6])) == expected
         assert model.engine.process_id != first
 
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.chain import Call, simulator
-from pyevm_agents.chain.gas_estimation import Trial, _to_pass_on, least_gas
+from pyevm_agents.chain.gas_estimation import GasTrial, _before_eip150, find_least_gas
 from tests.conftest import OWNER
 from tests.pyevm_agents.tracing.assembler import asm, calling
 
@@ -30,30 +30,30 @@ if TYPE_CHECKING:
 LEAST, MOST = 21, 400
 
 
-def trial(*, succeeds: bool, used: int, is_blind: bool = False) -> Trial:
+def trial(*, succeeds: bool, used: int, is_blind: bool = False) -> GasTrial:
     error = None if succeeds else OutOfGas("as made up")
-    return Trial(error=error, needed_gas=used, is_blind=is_blind)
+    return GasTrial(error=error, needed_gas=used, is_gas_independent=is_blind)
 
 
 @given(threshold=st.integers(LEAST, MOST), saved=st.integers(0, MOST))
 def test_finds_the_threshold_of_what_needs_more_than_it_uses(threshold: int, saved: int) -> None:
     """Callers hold back a part of their gas: less is used than is needed."""
 
-    def attempt(gas: int) -> Trial:
+    def attempt(gas: int) -> GasTrial:
         return trial(succeeds=gas >= threshold, used=max(threshold - saved, 0))
 
-    assert least_gas(attempt, LEAST, MOST) == threshold
+    assert find_least_gas(attempt, LEAST, MOST) == threshold
 
 
 @given(succeeding=st.sets(st.integers(LEAST, MOST)), used=st.integers(0, MOST))
 def test_finds_a_threshold_where_more_gas_may_harm(succeeding: set[int], used: int) -> None:
     succeeding |= {MOST}
 
-    def attempt(gas: int) -> Trial:
+    def attempt(gas: int) -> GasTrial:
         assert LEAST <= gas <= MOST
         return trial(succeeds=gas in succeeding, used=used)
 
-    found = least_gas(attempt, LEAST, MOST)
+    found = find_least_gas(attempt, LEAST, MOST)
     assert found in succeeding
     assert found - 1 not in succeeding or found == LEAST
 
@@ -63,18 +63,18 @@ def test_asks_once_where_nothing_sees_the_gas(used: int) -> None:
     needed = max(LEAST, used)
     asked = []
 
-    def attempt(gas: int) -> Trial:
+    def attempt(gas: int) -> GasTrial:
         asked.append(gas)
         return trial(succeeds=gas >= needed, used=used, is_blind=True)
 
-    assert least_gas(attempt, LEAST, MOST) == needed
+    assert find_least_gas(attempt, LEAST, MOST) == needed
     assert asked == [MOST]
 
 
 def test_tells_why_it_fails_with_all_the_gas_there_is() -> None:
     error = Revert(b"no")
     with pytest.raises(Revert) as caught:
-        least_gas(lambda _: Trial(error=error, needed_gas=1, is_blind=True), 1, 9)
+        find_least_gas(lambda _: GasTrial(error=error, needed_gas=1, is_gas_independent=True), 1, 9)
     assert caught.value is error
 
 
@@ -139,7 +139,7 @@ def test_is_exact_behind_calls(bench: MakeBench, name: str) -> None:
 def test_what_is_passed_on_is_63_of_64_parts(gas: int) -> None:
     """Source: EIP-150. The least that passes on so much does, and one less does not."""
     passed_on = gas - gas // 64
-    least = _to_pass_on(passed_on)
+    least = _before_eip150(passed_on)
     assert least - least // 64 == passed_on
     assert least - 1 - (least - 1) // 64 < passed_on
 
@@ -151,14 +151,14 @@ def test_three_runs_tell_what_is_needed_behind_calls(
     """Each call passes on all it may; a value comes with 2,300 gas of its own."""
     runs: list[int] = []
 
-    def counted(attempt: Callable[[int], Trial], least: int, most: int) -> int:
-        def count(gas: int) -> Trial:
+    def counted(attempt: Callable[[int], GasTrial], least: int, most: int) -> int:
+        def count(gas: int) -> GasTrial:
             runs.append(gas)
             return attempt(gas)
 
-        return least_gas(count, least, most)
+        return find_least_gas(count, least, most)
 
-    monkeypatch.setattr(simulator, "least_gas", counted)
+    monkeypatch.setattr(simulator, "find_least_gas", counted)
     store = " ".join(f"0x01 0x{slot:02x} SSTORE" for slot in range(8)) + " STOP"
     codes = {CALLEE: asm(store)}
     callers = [Address(bytes(18) + bytes((7, depth))) for depth in range(6)]
@@ -169,7 +169,7 @@ def test_three_runs_tell_what_is_needed_behind_calls(
         codes[caller] = called + asm(checked.format(end))
     chain = bench(codes=codes).chain
     for caller in callers:
-        chain.modify(methodcaller("set_balance", caller, 10))
+        chain.patch_state(methodcaller("set_balance", caller, 10))
     least_gas_is_exact(chain, Call(to=callers[-1], sender=OWNER))
     assert len(runs) == 3
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from precompiles.executor import NullObserver
 from precompiles.language_model import Generation, GenerationRequest, Margin
-from pyevm_agents.agents.trace import agent_steps
+from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.chain import Chain
-from pyevm_agents.chain.inference_log import SaidModel, read, said_in
+from pyevm_agents.chain.inference_log import ReplayModel, decode_generations, encode_generations
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.vm import AgentComputation, RecordingObserver
@@ -71,9 +71,9 @@ def test_what_was_said_is_said_again_in_order(
         computation.children = []
         RECORDING.on_generation(computation, asked(prompt_tokens), generation)
         computations.append(computation)
-    row = said_in(computations)
+    row = encode_generations(computations)
     assert row is not None
-    model = SaidModel(Silent([]), read(row))
+    model = ReplayModel(Silent([]), decode_generations(row))
     for prompt_tokens, generation in exchanges:
         assert model.generate(asked(prompt_tokens)) == generation
     with pytest.raises(EngineFault, match="keep a new chain"):
@@ -85,10 +85,10 @@ def test_to_another_prompt_nothing_is_said() -> None:
     computation.children = []
     said = Generation(text="a", tokens=(1,), forced_tokens=0, is_complete=True)
     RECORDING.on_generation(computation, asked((1, 2)), said)
-    row = said_in([computation])
+    row = encode_generations([computation])
     assert row is not None
     with pytest.raises(EngineFault, match="is kept for other prompts"):
-        SaidModel(Silent([]), read(row)).generate(asked((1, 3)))
+        ReplayModel(Silent([]), decode_generations(row)).generate(asked((1, 3)))
 
 
 def test_a_block_is_executed_again_as_it_was_after_it_was_undone_too(bench: MakeBench) -> None:
@@ -97,20 +97,20 @@ def test_a_block_is_executed_again_as_it_was_after_it_was_undone_too(bench: Make
     agent = Wallet(b).agent
     snapshot = b.chain.snapshot()
     _, first = b.send(agent, instruct("How much?"))
-    record = b.chain.record(b.chain.head)
-    assert [one.inference.text for one in agent_steps(first)] == texts[:2]
+    record = b.chain.block_with_receipts(b.chain.head)
+    assert [one.inference.text for one in extract_agent_steps(first)] == texts[:2]
     _, again = b.chain.replay(record, 0)
-    assert agent_steps(again) == agent_steps(first)
+    assert extract_agent_steps(again) == extract_agent_steps(first)
     b.chain.revert(snapshot)
     _, undone = b.chain.replay(record, 0)
-    assert agent_steps(undone) == agent_steps(first)
+    assert extract_agent_steps(undone) == extract_agent_steps(first)
     # It took nothing of what is still to be said.
     _, other = b.send(agent, instruct("How much?"))
-    assert [one.answer for one in agent_steps(other)] == ["Another."]
+    assert [one.answer for one in extract_agent_steps(other)] == ["Another."]
 
 
 def test_a_block_without_agents_keeps_nothing_of_it(bench: MakeBench) -> None:
     b = bench()
     _, computation = b.send(b.deploy("CounterTool"), keccak(b"nothing()")[:4])
-    assert said_in([computation]) is None
+    assert encode_generations([computation]) is None
     assert Chain(ChainConfig(models=(PROFILE,)), {"bytes": Silent([])}).mine().computations == ()

@@ -33,7 +33,7 @@ def chain_with(code: bytes) -> Chain:
 @pytest.mark.parametrize("code", [SEVEN, REFUSES, SLOT, b"", b"\x00", STORES + b"\x5f" * 3])
 def test_a_short_call_ends_as_a_call_does(code: bytes) -> None:
     chain, call = chain_with(code), Call(to=CONTRACT, sender=CALLER, value_wei=3)
-    short, whole = chain.call_if_short(call, header=chain.head), chain.call(call, header=chain.head)
+    short, whole = chain.call_if_cheap(call, header=chain.head), chain.call(call, header=chain.head)
     assert short is not None
     assert (short.output, short.gas_used) == (whole.output, whole.gas_used)
     assert type(short.error) is type(whole.error)
@@ -42,9 +42,9 @@ def test_a_short_call_ends_as_a_call_does(code: bytes) -> None:
 @pytest.mark.parametrize("code", [GAS, LOOP, CALLS, CREATES, b"\xfe", b"\x01"])
 def test_what_is_not_short_is_given_up_and_remembered(code: bytes) -> None:
     chain, call = chain_with(code), Call(to=CONTRACT, sender=CALLER)
-    assert chain.call_if_short(call, header=chain.head) is None
-    assert (CONTRACT, b"") in chain._not_short  # noqa: SLF001 - that it is not executed in vain
-    assert chain.call_if_short(call, header=chain.head) is None
+    assert chain.call_if_cheap(call, header=chain.head) is None
+    assert (CONTRACT, b"") in chain._slow_calls  # noqa: SLF001 - that it is not executed in vain
+    assert chain.call_if_cheap(call, header=chain.head) is None
 
 
 @pytest.mark.parametrize(
@@ -58,14 +58,14 @@ def test_what_is_not_short_is_given_up_and_remembered(code: bytes) -> None:
 )
 def test_creations_precompiles_and_long_calldata_are_not_short(call: Call) -> None:
     chain = chain_with(SEVEN)
-    assert chain.call_if_short(call, header=chain.head) is None
+    assert chain.call_if_cheap(call, header=chain.head) is None
 
 
 def test_gas_that_is_told_bounds_it() -> None:
     chain = chain_with(SEVEN)
     with pytest.raises(ValidationError):
-        chain.call_if_short(Call(to=CONTRACT, gas=20_999), header=chain.head)
-    assert chain.call_if_short(Call(to=CONTRACT, gas=21_001), header=chain.head) is None
+        chain.call_if_cheap(Call(to=CONTRACT, gas=20_999), header=chain.head)
+    assert chain.call_if_cheap(Call(to=CONTRACT, gas=21_001), header=chain.head) is None
 
 
 STEPS = [0x01, 0x10, 0x12, 0x14, 0x20, 0x30, 0x33, 0x35, 0x36, 0x41, 0x45, 0x47, 0x51, 0x52, 0x54,
@@ -91,9 +91,9 @@ def test_whatever_is_taken_for_short_is_what_the_call_gives(
         whole = chain.call(call, header=chain.head)
     except ValidationError as error:
         with pytest.raises(ValidationError, match=str(error)):
-            chain.call_if_short(call, header=chain.head)
+            chain.call_if_cheap(call, header=chain.head)
         return
-    short = chain.call_if_short(call, header=chain.head)
+    short = chain.call_if_cheap(call, header=chain.head)
     if short is not None:
         assert (short.output, short.gas_used) == (whole.output, whole.gas_used)
         assert (short.error is None) == (whole.error is None)

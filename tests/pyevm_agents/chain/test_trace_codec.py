@@ -11,7 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from precompiles.language_model import Margin
-from pyevm_agents.agents.trace import AgentTrace, InferenceUsage, TracedStep, Words, trace_agents
+from pyevm_agents.agents.trace import (
+    AgentTrace,
+    InferenceUsage,
+    StepDecision,
+    TracedStep,
+    trace_agents,
+)
 from pyevm_agents.chain.database import trace_key
 from pyevm_agents.chain.trace_codec import VERSION, decode_trace, encode_trace
 from pyevm_agents.errors import EngineFault
@@ -43,7 +49,7 @@ steps = st.builds(
     model=texts,
     prompt=st.sampled_from(["", "a", "ab", "abc", "b"]) | texts,
     words=st.builds(
-        Words,
+        StepDecision,
         thought=texts,
         action=st.none() | texts,
         action_input=st.none() | texts,
@@ -79,7 +85,7 @@ def step(prompt: str, depth: int = 0) -> TracedStep:
         depth=depth,
         model="m",
         prompt=prompt,
-        words=Words(thought="", answer="Ten."),
+        words=StepDecision(thought="", answer="Ten."),
         observation=None,
         usage=USAGE,
         margin=None,
@@ -149,7 +155,7 @@ def test_a_chain_stores_the_traces_of_its_blocks(bench: MakeBench) -> None:
     agent = Wallet(b).agent
     before = b.chain.snapshot()
     _, computation = b.send(agent, instruct("How much?"))
-    record = b.chain.record(b.chain.head)
+    record = b.chain.block_with_receipts(b.chain.head)
     transaction_hash = record.block.transactions[0].hash
     wanted = trace_agents(computation, record.receipts[0].gas_used, b.chain.models)
     assert [one.words.answer for one in wanted.steps] == [None, "Ten."]
@@ -163,7 +169,7 @@ def test_a_chain_stores_the_traces_of_its_blocks(bench: MakeBench) -> None:
 def test_a_transaction_without_agents_stores_no_trace(bench: MakeBench) -> None:
     b = bench()
     b.deploy("CounterTool")
-    transaction_hash = b.chain.record(b.chain.head).block.transactions[0].hash
+    transaction_hash = b.chain.block_with_receipts(b.chain.head).block.transactions[0].hash
     assert b.chain.stored_trace(transaction_hash) is None
     found = b.chain.agent_trace(transaction_hash)
     assert found is not None
@@ -177,7 +183,7 @@ def test_a_trace_is_recomputed_if_an_earlier_version_stored_it(
     b = bench([answer("Ten.")])
     agent = Wallet(b).agent
     b.send(agent, instruct("How much?"))
-    transaction_hash = b.chain.record(b.chain.head).block.transactions[0].hash
+    transaction_hash = b.chain.block_with_receipts(b.chain.head).block.transactions[0].hash
     wanted = b.chain.stored_trace(transaction_hash)
     del b.chain.rows[trace_key(transaction_hash)]
     b.chain.rows[key + transaction_hash] = b'{"transactionHash": "0x"}'

@@ -15,15 +15,15 @@ from pyevm_agents.chain.transactions import (
     ACCESS_LIST_TYPE,
     DYNAMIC_FEE_TYPE,
     LEGACY_TYPE,
-    Fields,
-    access_list_of,
-    authorizations_of,
-    blobs_of,
+    TransactionFields,
+    build_unsigned,
+    count_blobs,
     effective_gas_price,
+    get_access_list,
+    get_authorizations,
+    get_transaction_type,
     legacy_v,
     sign,
-    type_of,
-    unsigned,
 )
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import ConfigError
@@ -33,7 +33,7 @@ uint64 = st.integers(0, 2**64 - 2)
 wei = st.integers(0, 2**128)
 
 every_field = st.builds(
-    Fields,
+    TransactionFields,
     kind=st.sampled_from([LEGACY_TYPE, ACCESS_LIST_TYPE, DYNAMIC_FEE_TYPE]),
     nonce=uint64,
     gas=st.integers(21_000, 2**63),
@@ -47,7 +47,7 @@ every_field = st.builds(
 )
 
 
-def as_eth_account(fields: Fields, chain_id: int) -> dict[str, Any]:
+def as_eth_account(fields: TransactionFields, chain_id: int) -> dict[str, Any]:
     form: dict[str, Any] = {
         "nonce": fields.nonce,
         "gas": fields.gas,
@@ -75,17 +75,17 @@ def as_eth_account(fields: Fields, chain_id: int) -> dict[str, Any]:
 
 
 @given(fields=every_field, chain_id=st.integers(1, 2**53))
-def test_signs_as_eth_account_does(fields: Fields, chain_id: int) -> None:
+def test_signs_as_eth_account_does(fields: TransactionFields, chain_id: int) -> None:
     ours = sign(fields, OWNER_KEY, chain_id)
     theirs = Account.sign_transaction(as_eth_account(fields, chain_id), OWNER_KEY.to_bytes())
     assert ours.encode() == bytes(theirs.raw_transaction)
     assert ours.hash == bytes(theirs.hash)
-    assert type_of(ours) == fields.kind
+    assert get_transaction_type(ours) == fields.kind
 
 
 @given(fields=every_field)
-def test_what_is_not_signed_differs_in_its_signature_alone(fields: Fields) -> None:
-    made = unsigned(fields, STRANGER, 7)
+def test_what_is_not_signed_differs_in_its_signature_alone(fields: TransactionFields) -> None:
+    made = build_unsigned(fields, STRANGER, 7)
     assert made.sender == STRANGER
     assert (made.r, made.s) == (0, 0)
     assert (made.nonce, made.gas, made.value) == (fields.nonce, fields.gas, fields.value_wei)
@@ -94,8 +94,8 @@ def test_what_is_not_signed_differs_in_its_signature_alone(fields: Fields) -> No
 
 
 @given(fields=every_field, base_fee=wei)
-def test_the_price_of_a_gas(fields: Fields, base_fee: int) -> None:
-    made = unsigned(fields, STRANGER, 7)
+def test_the_price_of_a_gas(fields: TransactionFields, base_fee: int) -> None:
+    made = build_unsigned(fields, STRANGER, 7)
     if fields.kind == DYNAMIC_FEE_TYPE:
         most, tip = fields.max_fee_wei, fields.max_priority_fee_wei
         assert effective_gas_price(made, None) == most
@@ -106,13 +106,13 @@ def test_the_price_of_a_gas(fields: Fields, base_fee: int) -> None:
 
 
 def test_fields_that_a_type_has_not_are_empty() -> None:
-    made = sign(Fields(kind=LEGACY_TYPE, nonce=0, gas=21_000, to=STRANGER), OWNER_KEY, 5)
-    assert access_list_of(made) == ()
-    assert authorizations_of(made) == ()
-    assert blobs_of(made) == 0
+    made = sign(TransactionFields(kind=LEGACY_TYPE, nonce=0, gas=21_000, to=STRANGER), OWNER_KEY, 5)
+    assert get_access_list(made) == ()
+    assert get_authorizations(made) == ()
+    assert count_blobs(made) == 0
     assert legacy_v(made) in {45, 46}
 
 
 def test_a_type_that_is_none_is_refused() -> None:
     with pytest.raises(ConfigError, match="transaction type 5: there are 0 to 4"):
-        sign(Fields(kind=5, nonce=0, gas=21_000, to=STRANGER), OWNER_KEY, 5)
+        sign(TransactionFields(kind=5, nonce=0, gas=21_000, to=STRANGER), OWNER_KEY, 5)

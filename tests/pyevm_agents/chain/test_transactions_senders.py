@@ -14,11 +14,11 @@ from pyevm_agents.chain.transactions import (
     BLOB_TYPE,
     DYNAMIC_FEE_TYPE,
     LEGACY_TYPE,
-    Fields,
+    TransactionFields,
+    build_impersonated,
     is_impersonated,
-    send_as,
+    set_known_sender,
     sign,
-    vouch,
 )
 from pyevm_agents.config import ChainConfig
 from tests.conftest import OWNER, OWNER_KEY, STRANGER
@@ -27,8 +27,8 @@ CHAIN_ID = ChainConfig().chain_id
 KINDS = [LEGACY_TYPE, ACCESS_LIST_TYPE, DYNAMIC_FEE_TYPE, BLOB_TYPE]
 
 
-def fields(kind: int) -> Fields:
-    return Fields(
+def fields(kind: int) -> TransactionFields:
+    return TransactionFields(
         kind=kind,
         nonce=0,
         gas=30_000,
@@ -55,7 +55,7 @@ def test_a_known_sender_is_the_one_who_signed(kind: int) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_signature_of_no_meaning_passes_only_where_the_sender_is_vouched_for(kind: int) -> None:
-    made = send_as(fields(kind), STRANGER, CHAIN_ID)
+    made = build_impersonated(fields(kind), STRANGER, CHAIN_ID)
     assert is_impersonated(made)
     assert made.sender == STRANGER
     made.validate()
@@ -63,13 +63,15 @@ def test_a_signature_of_no_meaning_passes_only_where_the_sender_is_vouched_for(k
     assert elsewhere.hash == made.hash
     with suppress(BadSignature):
         assert elsewhere.sender != STRANGER
-    assert vouch(elsewhere, OWNER).sender == OWNER
+    assert set_known_sender(elsewhere, OWNER).sender == OWNER
     elsewhere.validate()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_two_senders_have_two_hashes(kind: int) -> None:
-    one, other = (send_as(fields(kind), sender, CHAIN_ID) for sender in (OWNER, STRANGER))
+    one, other = (
+        build_impersonated(fields(kind), sender, CHAIN_ID) for sender in (OWNER, STRANGER)
+    )
     assert one.hash != other.hash
 
 
@@ -77,13 +79,13 @@ def test_two_senders_have_two_hashes(kind: int) -> None:
 def test_a_block_that_holds_an_impersonated_transaction_is_read_again(kind: int) -> None:
     accounts = {OWNER: GenesisAccount(balance_wei=10**18)}
     chain = Chain(ChainConfig(), accounts=accounts)
-    made = send_as(fields(kind), OWNER, CHAIN_ID)
+    made = build_impersonated(fields(kind), OWNER, CHAIN_ID)
     header = chain.mine([made]).block.header
-    (mined,) = chain.record(header).block.transactions
+    (mined,) = chain.block_with_receipts(header).block.transactions
     assert mined.sender == OWNER
     assert is_impersonated(mined)
     chain._records.clear()  # noqa: SLF001 - as after a restart
-    (again,) = chain.record(header).block.transactions
+    (again,) = chain.block_with_receipts(header).block.transactions
     assert again.sender == OWNER
     assert is_impersonated(again)
     assert chain.balance(STRANGER) == 5

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI, DEVELOPMENT_KEY
 from pyevm_agents.devnet.wallet_demo import WalletDemo
-from pyevm_agents.models import SwitchedModel
+from pyevm_agents.models import SwappableModel
 from pyevm_agents.node import Keys, Node
-from pyevm_agents.rpc.methods.registry import node_service
+from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
 from pyevm_agents.server import Server, ServerOptions
 from tests.byte_model import PROFILE, ByteModel
@@ -44,19 +44,19 @@ class AgentNode:
         self, model: LanguageModel | None = None, config: ChainConfig | None = None
     ) -> None:
         config = config or ChainConfig(models=(PROFILE,))
-        switched = SwitchedModel(model or ByteModel(deposit_then_done))
+        switched = SwappableModel(model or ByteModel(deposit_then_done))
         accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
         chain = Chain(config, {config.models[0].name: switched}, accounts=accounts)
         self.wallet = WalletDemo(chain)
         self.node = Node(chain, now=lambda: 2e9, keys=Keys([DEVELOPMENT_KEY]))
-        self.service = node_service(self.node, send_seconds=60)
+        self.service = build_node_service(self.node, send_seconds=60)
         self._session = Session("test")
 
     def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - whatever it answers
         return self.service.call(method, list(params), self._session)
 
     def instruction(self, text: str = "Deposit 10 USDC") -> dict[str, str]:
-        data = artifact("WalletAgent").call("instruct", text)
+        data = load_artifact("WalletAgent").encode_call("instruct", text)
         form = {"from": FIRST, "to": "0x" + self.wallet.agent.hex(), "data": "0x" + data.hex()}
         return form | {"gas": hex(29_000_000)}
 
@@ -70,7 +70,7 @@ class AgentNode:
             async with Server(self.service, ServerOptions(port=0)) as server:
                 told.extend((server, asyncio.get_running_loop()))
                 started.set()
-                await server.stopped()
+                await server.wait_stopped()
 
         thread = threading.Thread(target=lambda: asyncio.run(serve()))
         thread.start()

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from precompiles.gas import Schedule
+from precompiles.gas import GasSchedule
 from pyevm_agents.cli import agents as agents_module
 from pyevm_agents.cli.app import main
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.devnet.chain import model_profile
+from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.models import ScriptedModel, answer, use
 from tests.pyevm_agents.cli.agent_node import AgentNode
 
@@ -48,9 +48,9 @@ class Commands:
 def commands(vocabulary: Vocabulary) -> Iterator[Commands]:
     facts = vocabulary.profile_facts
     config = ChainConfig(
-        models=(model_profile(facts),),
+        models=(build_model_profile(facts),),
         profile_fingerprint=facts.fingerprint,
-        schedule=Schedule(tool_gas=7_777),
+        schedule=GasSchedule(tool_gas=7_777),
     )
     model = ScriptedModel([DEPOSIT, DONE], vocabulary=vocabulary)
     node = AgentNode(model, config)
@@ -114,7 +114,7 @@ def test_a_nested_agents_steps_hang_below(monkeypatch: pytest.MonkeyPatch) -> No
         "closest": 2,
         "steps": [step(1, 0, step(2, 1, step(3, 2)), step(4, 1))],
     }
-    monkeypatch.setattr("pyevm_agents.cli.rpc_client.Remote.ask", lambda *_: told)
+    monkeypatch.setattr("pyevm_agents.cli.rpc_client.RpcClient.call", lambda *_: told)
     lines = CliRunner().invoke(main, ["trace", HASH]).stdout.splitlines()
     titles = [line.split(" 0x")[0].rstrip() for line in lines if "Step" in line]
     assert titles == ["└─ Step 1", "   ├─ Step 2", "   │  └─ Step 3", "   └─ Step 4"]

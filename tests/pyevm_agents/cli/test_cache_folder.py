@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from pyevm_agents.cli.cache_folder import cache_folder, facts_folder
+from pyevm_agents.cli.cache_folder import get_cache_folder, get_facts_folder
 
 
 def test_the_environment_names_the_folder_of_caches(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert facts_folder() == tmp_path / "pyevm-agents" / "facts"
+    assert get_facts_folder() == tmp_path / "pyevm-agents" / "facts"
 
 
 @pytest.mark.parametrize("named", ["", "relative/path"])
 def test_else_it_is_at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, named: str) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", named)
     monkeypatch.setenv("HOME", str(tmp_path))
-    folder = cache_folder()
+    folder = get_cache_folder()
     assert folder is not None
     assert tmp_path in folder.parents
 
@@ -31,4 +31,4 @@ def test_who_has_no_home_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setenv("XDG_CACHE_HOME", "")
     monkeypatch.setattr(Path, "home", no_home)
-    assert facts_folder() is None
+    assert get_facts_folder() is None

@@ -267,8 +267,8 @@ NAMED = """
         field = Interrupting()
 """
 IN_A_COMMAND = """
-from pyevm_agents.cli.errors import told_failures
-with told_failures():
+from pyevm_agents.cli.errors import report_errors
+with report_errors():
 """
 BEFORE_A_COMMAND = """
 from unittest.mock import patch

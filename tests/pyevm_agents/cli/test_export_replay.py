@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from pyevm_agents.cli.app import main
-from pyevm_agents.models import SwitchedModel
+from pyevm_agents.models import SwappableModel
 from tests.byte_model import ByteModel
 from tests.pyevm_agents.cli.agent_node import AgentNode
 
@@ -132,12 +132,12 @@ def test_a_file_of_json_may_have_any_name(commands: Commands, tmp_path: Path) ->
 def test_what_was_mined_is_exported_whatever_answers_now(commands: Commands) -> None:
     before = commands.said(commands.sent)
     (model,) = commands.node.node.chain.models.values()
-    assert isinstance(model, SwitchedModel)
-    model.switch(ByteModel(lambda _: " Now.\nFinal Answer: Another."))
+    assert isinstance(model, SwappableModel)
+    model.swap(ByteModel(lambda _: " Now.\nFinal Answer: Another."))
     try:
         assert commands.said(commands.sent) == before
     finally:
-        model.switch(None)
+        model.swap(None)
 
 
 def test_a_transaction_without_agents_has_nothing_to_export(commands: Commands) -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pyevm_agents.cli import output
-from pyevm_agents.cli.output import Watch, print_table
+from pyevm_agents.cli.output import StatusLine, print_table
 from pyevm_agents.models import Progress
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ class Screen:
         )
         monkeypatch.setattr(output, "err", console)
         monkeypatch.setattr(time, "monotonic", lambda: self.seconds)
-        self.watch = Watch()
+        self.watch = StatusLine()
 
     def report(self, phase: Phase, done: int, total: int, text: str = "") -> None:
-        self.watch.progress(Progress(phase=phase, done=done, total=total, text=text))
+        self.watch.on_progress(Progress(phase=phase, done=done, total=total, text=text))
 
     @property
     def lines(self) -> list[str]:
@@ -102,9 +102,9 @@ def test_a_terminal_has_one_live_line(
 ) -> None:
     page = Screen(monkeypatch, is_terminal=True)
     with page.watch:
-        page.watch.progress(progress)
+        page.watch.on_progress(progress)
         # What a spinner draws is a matter of time; what it would say is not.
-        assert words in page.watch._line(progress)  # noqa: SLF001
+        assert words in page.watch._format_line(progress)  # noqa: SLF001
     assert "\x1b[2K" in page.text.getvalue()
     assert "\x1b[?25h" in page.text.getvalue(), "the cursor is back"
 

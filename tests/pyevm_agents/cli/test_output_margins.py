@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from precompiles.language_model import Margin
-from pyevm_agents.cli.output import closest_decision
+from pyevm_agents.cli.output import format_margin
 
 
 @pytest.mark.parametrize(
@@ -13,4 +13,4 @@ from pyevm_agents.cli.output import closest_decision
 )
 def test_a_gap_is_shown_with_what_tells_it_from_others(gap: float, shown: str) -> None:
     margin = Margin(gap=gap, token_index=3, chosen="a", other='"')
-    assert closest_decision(margin) == f'{shown} at token 3: "a" over "\\""'
+    assert format_margin(margin) == f'{shown} at token 3: "a" over "\\""'

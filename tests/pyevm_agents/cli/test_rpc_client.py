@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from pyevm_agents.cli.app import main
-from pyevm_agents.cli.rpc_client import Remote
+from pyevm_agents.cli.rpc_client import RpcClient
 from pyevm_agents.errors import AgentsError
 
 if TYPE_CHECKING:
@@ -59,19 +59,19 @@ def answering(status: int, body: bytes) -> Iterator[str]:
 )
 def test_what_is_no_answer_is_told(status: int, body: bytes, message: str) -> None:
     with answering(status, body) as url, pytest.raises(AgentsError, match=message):
-        Remote(url).ask("agent_models")
+        RpcClient(url).call("agent_models")
 
 
 def test_a_result_may_be_anything() -> None:
     with answering(200, b'{"result": null}') as url:
-        assert Remote(url).ask("agent_models") is None
+        assert RpcClient(url).call("agent_models") is None
 
 
 def test_no_proxy_is_asked_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     monkeypatch.delenv("no_proxy", raising=False)
     with answering(200, b'{"result": 5}') as url:
-        assert Remote(url).ask("agent_models") == 5
+        assert RpcClient(url).call("agent_models") == 5
 
 
 def test_an_unreachable_node_is_told_with_what_to_do() -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from precompiles.gas import Schedule
-from pyevm_agents.cli.shared_options import chosen_schedule
+from precompiles.gas import GasSchedule
+from pyevm_agents.cli.shared_options import parse_schedule
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.config.schedule_file import SHORT_NAMES, ScheduleFile
 from tests.byte_model import PROFILE
@@ -26,20 +26,20 @@ NUMBERS = st.integers(1, MAX_NUMBER)
 def test_what_is_told_in_words_is_what_is_read(told: dict[str, int]) -> None:
     text = ",".join(f"{name}={value:_}" for name, value in told.items())
     prices = {SHORT_NAMES[name]: value for name, value in told.items()}
-    assert chosen_schedule(text) == ScheduleFile(models={"*": prices})
+    assert parse_schedule(text) == ScheduleFile(models={"*": prices})
 
 
 def test_every_short_name_is_known() -> None:
     for name, price in SHORT_NAMES.items():
-        assert chosen_schedule(f" {name} = 7 ") == ScheduleFile(models={"*": {price: 7}})
+        assert parse_schedule(f" {name} = 7 ") == ScheduleFile(models={"*": {price: 7}})
 
 
 @pytest.mark.parametrize("name", ["schedule.json", "a=b.json"])
 def test_a_file_says_more(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_text('{"schedule": {"tool_gas": 8}, "models": {"bytes": {"output_token_gas": 7}}}')
-    config = chosen_schedule(str(path)).applied_to(ChainConfig(models=(PROFILE,)))
-    assert config.schedule == Schedule(tool_gas=8)
+    config = parse_schedule(str(path)).apply_to(ChainConfig(models=(PROFILE,)))
+    assert config.schedule == GasSchedule(tool_gas=8)
     assert config.models[0].output_token_gas == 7
     assert config.models[0].warm_prompt_token_gas == PROFILE.warm_prompt_token_gas
 
@@ -68,7 +68,7 @@ def test_a_file_says_more(tmp_path: Path, name: str) -> None:
 )
 def test_what_is_no_price_is_named(text: str, message: str) -> None:
     with pytest.raises(click.BadParameter, match=message):
-        chosen_schedule(text)
+        parse_schedule(text)
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"cold": 0}', '{"schedule": {"tool_gas": 0}}'])
@@ -76,4 +76,4 @@ def test_a_bad_file_is_named(tmp_path: Path, content: str) -> None:
     path = tmp_path / "prices.json"
     path.write_text(content)
     with pytest.raises(click.BadParameter, match=r"schedule in .*prices\.json: "):
-        chosen_schedule(str(path))
+        parse_schedule(str(path))

@@ -16,10 +16,10 @@ from click.testing import CliRunner
 
 from precompiles.language_model import GenerationRequest, Segment
 from pyevm_agents.cli.app import main
-from pyevm_agents.cli.cache_folder import generations_file
-from pyevm_agents.models import LlamaModel, RememberingModel, Store
+from pyevm_agents.cli.cache_folder import get_generations_path
+from pyevm_agents.models import CachingModel, LlamaModel, Store
 from pyevm_agents.models.store.rows import encode
-from pyevm_agents.models.store.statistics import entry
+from pyevm_agents.models.store.statistics import read_generation
 from tests.stored_generations import generation, question
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def path(tmp_path: Path) -> Path:
         for number, length in ((1, None), (2, None), (3, 4)):
             store.put(question(number), generation(number, length=length))
             store.count("misses")
-        store.used(question(1).key())
+        store.record_use(question(1).compute_key())
     return path
 
 
@@ -50,9 +50,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("real") / "store.sqlite3"
     with Store(path) as store, LlamaModel(threads=1) as llama:
         facts = llama.profile_facts
-        model = RememberingModel(
-            llama, digest=facts.digest, fingerprint=facts.fingerprint, store=store
-        )
+        model = CachingModel(llama, digest=facts.digest, fingerprint=facts.fingerprint, store=store)
         for text, limit in (("The sky", 30), ("A dog", 30), ("One, two", 2)):
             segments = (Segment(text=text),)
             model.generate(
@@ -73,9 +71,9 @@ def test_the_default_path_is_in_the_cache_folder(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("HOME", "/home/somebody")
     for value, folder in (("/cache", "/cache"), ("", "/home/somebody/.cache")):
         monkeypatch.setenv("XDG_CACHE_HOME", value)
-        assert generations_file() == Path(folder, "pyevm-agents/generations.sqlite3")
+        assert get_generations_path() == Path(folder, "pyevm-agents/generations.sqlite3")
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    assert generations_file() == Path("/home/somebody/.cache/pyevm-agents/generations.sqlite3")
+    assert get_generations_path() == Path("/home/somebody/.cache/pyevm-agents/generations.sqlite3")
 
 
 def test_info_tells_size_contents_and_hit_rate(path: Path) -> None:
@@ -169,7 +167,7 @@ def test_a_person_is_asked(
     path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, left: int
 ) -> None:
     module = import_module("pyevm_agents.cli.store")  # As an attribute, it is the command.
-    monkeypatch.setattr(module, "is_person_there", lambda: True)
+    monkeypatch.setattr(module, "is_interactive", lambda: True)
     result = CliRunner().invoke(main, ["store", "clear", "--store", str(path)], input=answer)
     assert result.exit_code == (0 if left == 0 else 1)
     assert "Remove 3 generations from" in result.stdout
@@ -201,7 +199,7 @@ def lie(path: Path) -> tuple[bytes, int]:
             "SELECT min(key) FROM generations JOIN profiles ON profiles.id = profile "
             "WHERE fingerprint LIKE '%engine%'"
         ).fetchone()
-        found = entry(store, key)
+        found = read_generation(store, key)
         assert found is not None
         first, old, *rest = found.generation.tokens
         wrong = replace(found.generation, tokens=(first, old + 1, *rest))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from precompiles.gas import Schedule
+from precompiles.gas import GasSchedule
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import ConfigError
 from tests.byte_model import PROFILE
@@ -57,7 +57,7 @@ def test_the_digest_changes_with_every_part() -> None:
         replace(config, models=(replace(PROFILE, output_token_gas=9_999),)),
         replace(config, models=(replace(PROFILE, chat_suffix="x"),)),
         replace(config, models=(replace(PROFILE, digest=bytes(32)),)),
-        *(replace(config, schedule=Schedule(**{price: 7})) for price in PRICES),
+        *(replace(config, schedule=GasSchedule(**{price: 7})) for price in PRICES),
     ]
     digests = {config.digest, *(other.digest for other in others)}
     assert len(digests) == 1 + len(others)
@@ -78,17 +78,17 @@ def test_the_digest_changes_with_every_part() -> None:
         pytest.param({"profile_fingerprint": 5}, "fingerprint is 5: must be a text", id="number"),
         pytest.param({"block_gas_limit": 4_999}, "gas limit 4999: at least", id="gas limit"),
         pytest.param(
-            {"schedule": Schedule(tool_gas=1.5)},  # type: ignore[arg-type]
+            {"schedule": GasSchedule(tool_gas=1.5)},  # type: ignore[arg-type]
             "tool_gas is 1.5: must be a whole number",
             id="half a gas a tool",
         ),
         pytest.param(
             {"schedule": {"tool_gas": 7}},
-            "schedule is a dict: must be a `precompiles.gas.Schedule`",
+            "schedule is a dict: must be a `precompiles.gas.GasSchedule`",
             id="no schedule",
         ),
         pytest.param(
-            {"schedule": Schedule(tool_gas=True)},
+            {"schedule": GasSchedule(tool_gas=True)},
             "tool_gas is True: must be a whole number",
             id="a truth for a price",
         ),
@@ -103,13 +103,13 @@ def test_refuses_what_no_chain_can_be(fields: dict[str, object], message: str) -
 @pytest.mark.parametrize("gas", [-1, 0, 2**63])
 def test_refuses_what_no_price_can_be(price: str, gas: int) -> None:
     with pytest.raises(ConfigError, match=f"schedule: {price} is {gas}; choose from 1 to 2"):
-        ChainConfig(schedule=Schedule(**{price: gas}))
+        ChainConfig(schedule=GasSchedule(**{price: gas}))
 
 
 @pytest.mark.parametrize("price", PRICES)
 @pytest.mark.parametrize("gas", [1, 2**63 - 1])
 def test_takes_the_least_and_the_dearest_price(price: str, gas: int) -> None:
-    config = ChainConfig(models=(PROFILE,), schedule=Schedule(**{price: gas}))
+    config = ChainConfig(models=(PROFILE,), schedule=GasSchedule(**{price: gas}))
     assert ChainConfig.from_json(config.to_json()) == config
 
 
@@ -142,11 +142,11 @@ GAS = st.integers(1, 2**63 - 1)
 
 
 @given(
-    schedule=st.builds(Schedule, **dict.fromkeys(PRICES, GAS)),
+    schedule=st.builds(GasSchedule, **dict.fromkeys(PRICES, GAS)),
     tokens=st.tuples(GAS, GAS, GAS).filter(lambda prices: prices[1] <= prices[0]),
 )
 def test_a_configuration_of_any_prices_is_read_from_its_own_form(
-    schedule: Schedule, tokens: tuple[int, int, int]
+    schedule: GasSchedule, tokens: tuple[int, int, int]
 ) -> None:
     cold, warm, output = tokens
     model = replace(

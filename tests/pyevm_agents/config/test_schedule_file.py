@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from precompiles.gas import DEFAULT_SCHEDULE, Schedule
+from precompiles.gas import DEFAULT_SCHEDULE, GasSchedule
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.config.schedule_file import (
     EXECUTOR_PRICES,
@@ -64,22 +64,22 @@ def test_what_is_written_is_what_is_read(schedule: ScheduleFile) -> None:
 
 
 @given(
-    schedule=st.builds(Schedule, **dict.fromkeys(EXECUTOR_PRICES, GAS)),
+    schedule=st.builds(GasSchedule, **dict.fromkeys(EXECUTOR_PRICES, GAS)),
     tokens=st.fixed_dictionaries(dict.fromkeys(MODEL_PRICES[:3], GAS)).filter(is_warm_at_most_cold),
 )
 def test_all_prices_of_a_chain_make_another_one_the_same(
-    schedule: Schedule, tokens: dict[str, int]
+    schedule: GasSchedule, tokens: dict[str, int]
 ) -> None:
     config = replace(CONFIG, schedule=schedule, models=(PROFILE, replace(OTHER, **tokens)))  # type: ignore[arg-type]
-    file = parse_schedule(ScheduleFile.of(config).to_json())
-    assert file.applied_to(CONFIG) == config
-    assert ScheduleFile.of(CONFIG).applied_to(config) == CONFIG
+    file = parse_schedule(ScheduleFile.from_config(config).to_json())
+    assert file.apply_to(CONFIG) == config
+    assert ScheduleFile.from_config(CONFIG).apply_to(config) == CONFIG
 
 
 def test_what_a_file_does_not_say_stays() -> None:
-    assert ScheduleFile().applied_to(CONFIG) == CONFIG
+    assert ScheduleFile().apply_to(CONFIG) == CONFIG
     changed = replace(CONFIG, schedule=replace(DEFAULT_SCHEDULE, tool_gas=7))
-    config = ScheduleFile(schedule={"parameter_gas": 9}).applied_to(changed)
+    config = ScheduleFile(schedule={"parameter_gas": 9}).apply_to(changed)
     assert config == replace(
         CONFIG, schedule=replace(DEFAULT_SCHEDULE, tool_gas=7, parameter_gas=9)
     )
@@ -88,20 +88,20 @@ def test_what_a_file_does_not_say_stays() -> None:
 @pytest.mark.parametrize("name", ["other", "default", DIGEST, DIGEST.upper().replace("X", "x")])
 def test_a_model_is_named_as_contracts_name_it(name: str) -> None:
     file = ScheduleFile(models={name: {"output_token_gas": 7}})
-    assert file.applied_to(CONFIG).models == (PROFILE, replace(OTHER, output_token_gas=7))
+    assert file.apply_to(CONFIG).models == (PROFILE, replace(OTHER, output_token_gas=7))
 
 
 def test_what_is_said_of_one_model_outdoes_what_is_said_of_all() -> None:
     all_of_them = {"cold_prompt_token_gas": 500, "output_token_gas": 600}
     file = ScheduleFile(models={"other": {"output_token_gas": 7}, "*": all_of_them})
-    one, other = file.applied_to(CONFIG).models
+    one, other = file.apply_to(CONFIG).models
     assert one == replace(PROFILE, cold_prompt_token_gas=500, output_token_gas=600)
     assert other == replace(OTHER, cold_prompt_token_gas=500, output_token_gas=7)
 
 
 def test_a_chain_without_models_takes_prices_of_all_of_them() -> None:
     file = ScheduleFile(schedule={"tool_gas": 7}, models={"*": {"output_token_gas": 7}})
-    assert file.applied_to(ChainConfig()).schedule == Schedule(tool_gas=7)
+    assert file.apply_to(ChainConfig()).schedule == GasSchedule(tool_gas=7)
 
 
 @pytest.mark.parametrize(
@@ -128,12 +128,12 @@ def test_a_chain_without_models_takes_prices_of_all_of_them() -> None:
 )
 def test_what_does_not_fit_a_chain_is_named(models: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        ScheduleFile(models=models).applied_to(CONFIG)
+        ScheduleFile(models=models).apply_to(CONFIG)
 
 
 def test_a_plain_chain_has_none_to_name() -> None:
     with pytest.raises(ConfigError, match="no such model; it has none"):
-        ScheduleFile(models={"gpt": {}}).applied_to(ChainConfig())
+        ScheduleFile(models={"gpt": {}}).apply_to(ChainConfig())
 
 
 def test_any_text_can_be_written_and_read(tmp_path: Path) -> None:

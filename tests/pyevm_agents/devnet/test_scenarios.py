@@ -16,10 +16,10 @@ from pyevm_agents.devnet.scenarios import SCENARIOS, record_scenario
 from pyevm_agents.errors import ConfigError, FixtureError
 from pyevm_agents.models import ScriptedModel, answer
 from pyevm_agents.models.gguf.files import (
-    adapted_digest,
-    default_adapter_path,
-    default_model_path,
-    digest,
+    combine_digests,
+    find_default_adapter,
+    find_default_model,
+    hash_file,
 )
 from pyevm_agents.recordings import Replay, open_chain, read_fixture
 
@@ -44,9 +44,9 @@ def test_a_shipped_chain_replays_without_a_model(name: str) -> None:
     fixture = shipped(name)
     assert fixture.name == name
     assert fixture.config.models[0].name == DEFAULT_MODEL_NAME
-    adapter = default_adapter_path()
+    adapter = find_default_adapter()
     assert adapter is not None
-    wanted = adapted_digest(digest(default_model_path()), digest(adapter, role="adapter"))
+    wanted = combine_digests(hash_file(find_default_model()), hash_file(adapter, role="adapter"))
     assert fixture.config.models[0].digest == wanted
     chain = open_chain(fixture)
     assert chain.head.hash == fixture.blocks[-1].block.hash
@@ -62,7 +62,7 @@ def test_a_shipped_chain_replays_without_a_model(name: str) -> None:
 )
 def test_a_shipped_chain_is_computed_again_byte_for_byte(name: str, llama: LlamaModel) -> None:
     fixture = shipped(name)
-    blocks = list(Replay(fixture, {DEFAULT_MODEL_NAME: llama}).blocks())
+    blocks = list(Replay(fixture, {DEFAULT_MODEL_NAME: llama}).execute_blocks())
     assert sum(block.steps for block in blocks) == len(fixture.steps) > 0
 
 
@@ -122,7 +122,7 @@ def test_a_scenario_is_recorded_under_a_schedule(vocabulary: Vocabulary) -> None
         record_scenario("wallet", model, facts, source="Scripted.", schedule=one)
         for one in (None, schedule)
     )
-    assert priced.config == schedule.applied_to(plain.config)
+    assert priced.config == schedule.apply_to(plain.config)
     used = [one.blocks[0].block.header.gas_used for one in (plain, priced)]
     assert used[1] < used[0]
     Replay(priced).finish()

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from pyevm_agents.bench.measurement.usage import tokens_of
+from pyevm_agents.bench.measurement.usage import count_usage
 from pyevm_agents.cli.app import main
 from pyevm_agents.config.schedule_file import ScheduleFile
 from pyevm_agents.devnet import wallet_demo as demo_module
-from pyevm_agents.devnet.chain import DEFAULT_MODEL_NAME, development_chain
-from pyevm_agents.devnet.wallet_demo import WalletDemo, atomic_run, run_as_json
+from pyevm_agents.devnet.chain import DEFAULT_MODEL_NAME, create_development_chain
+from pyevm_agents.devnet.wallet_demo import WalletDemo, run_atomic_demo, serialize_run
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import ScriptedModel, answer, use
 
@@ -33,7 +33,7 @@ def wallet(
     block_gas_limit: int = 30_000_000,
 ) -> WalletDemo:
     model = ScriptedModel(list(steps), vocabulary=vocabulary)
-    chain = development_chain(
+    chain = create_development_chain(
         model, vocabulary.profile_facts, schedule=schedule, block_gas_limit=block_gas_limit
     )
     return WalletDemo(chain)
@@ -44,7 +44,7 @@ def test_starts_with_a_thousand_of_each_and_half_as_many_in_the_pool(
 ) -> None:
     demo = wallet(vocabulary)
     assert demo.unit == {"USDC": 10**6, "DAI": 10**18}
-    assert demo.balances() == {
+    assert demo.read_balances() == {
         "wallet": {"USDC": 1_000 * 10**6, "DAI": 1_000 * 10**18},
         "pool": {"USDC": 500 * 10**6, "DAI": 500 * 10**18},
     }
@@ -58,7 +58,7 @@ def test_a_deposit_moves_whole_tokens(vocabulary: Vocabulary) -> None:
     assert run.before["wallet"]["DAI"] - run.after["wallet"]["DAI"] == 7 * 10**18
     assert run.answer == "Done."
     assert run.gas_used == run.evm_gas + run.prompt_gas + run.output_gas
-    tokens = run.tokens()
+    tokens = run.count_tokens()
     assert run.prompt_gas == 6_000 * tokens["cold"] + 100 * tokens["warm"]
     assert run.output_gas == 10_000 * tokens["output"]
 
@@ -87,17 +87,19 @@ def test_a_run_does_the_same_under_another_schedule_and_costs_what_that_says(
 ) -> None:
     steps = use("DeployTool", asset="DAI", amount=7), answer("Done.")
     dear, cheap = wallet(vocabulary, *steps), wallet(vocabulary, *steps, schedule=CHEAP)
-    assert cheap.chain.config == CHEAP.applied_to(dear.chain.config)
+    assert cheap.chain.config == CHEAP.apply_to(dear.chain.config)
     runs = [one.run("Deposit 7 DAI") for one in (dear, cheap)]
     assert runs[0].is_success
     assert runs[1].is_success
     assert runs[0].after == runs[1].after
-    assert runs[0].tokens() == runs[1].tokens()
-    tokens = runs[1].tokens()
+    assert runs[0].count_tokens() == runs[1].count_tokens()
+    tokens = runs[1].count_tokens()
     assert runs[1].prompt_gas == 23 * tokens["cold"] + 3 * tokens["warm"]
     assert runs[1].output_gas == 29 * tokens["output"]
     # Before refunds, of which there are none in excess.
-    used = [tokens_of(_computation(one, run)) for one, run in zip((dear, cheap), runs, strict=True)]
+    used = [
+        count_usage(_computation(one, run)) for one, run in zip((dear, cheap), runs, strict=True)
+    ]
     assert used[0] == used[1]
     calls, size_bytes = used[0].calls, used[0].input_bytes
     assert calls == 2
@@ -151,7 +153,7 @@ def test_placeholders_stand_for_addresses(vocabulary: Vocabulary) -> None:
 def test_json_says_what_the_run_was(vocabulary: Vocabulary) -> None:
     demo = wallet(vocabulary, use("DeployTool", asset="USDC", amount=3), answer("Done."))
     run = demo.run("Deposit 3 USDC")
-    made = run_as_json(run, demo, model={"name": "m", "sha256": "ab"}, seconds=1.23456)
+    made = serialize_run(run, demo, model={"name": "m", "sha256": "ab"}, seconds=1.23456)
     form = json.loads(json.dumps(made))
     assert form == made
     step, last = form["steps"]
@@ -172,7 +174,7 @@ def test_json_says_what_the_run_was(vocabulary: Vocabulary) -> None:
 
 
 def test_the_run_that_fails_moves_nothing_and_says_why(vocabulary: Vocabulary) -> None:
-    _, run = atomic_run(vocabulary)
+    _, run = run_atomic_demo(vocabulary)
     assert not run.is_success
     assert run.before == run.after
     assert [step.observation is None for step in run.steps] == [False, True]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from precompiles.language_model import GenerationRequest, Segment
-from pyevm_agents.models.decoding.guided import Guide
-from pyevm_agents.models.decoding.tokenizer import SpecialCutter
-from pyevm_agents.models.gguf.files import default_model_path
+from pyevm_agents.models.decoding.guided import GuidedDecoder
+from pyevm_agents.models.decoding.tokenizer import SpecialTokenSplitter
+from pyevm_agents.models.gguf.files import find_default_model
 
 if TYPE_CHECKING:
     from pyevm_agents.models import Vocabulary
@@ -41,12 +41,12 @@ class MakeRequest(Protocol):
 
 
 @pytest.fixture(scope="session")
-def guide() -> Guide:
+def guide() -> GuidedDecoder:
     """The default model's vocabulary in this process, for tests that supply the logits."""
     from pyevm_agents.models.llama.bindings import Llama  # noqa: PLC0415 - loads llama.cpp, as few tests do
 
-    loaded = Llama(str(default_model_path()), vocabulary_only=True)
-    return Guide(loaded, SpecialCutter(loaded.special_spellings()))
+    loaded = Llama(str(find_default_model()), vocabulary_only=True)
+    return GuidedDecoder(loaded, SpecialTokenSplitter(loaded.special_spellings()))
 
 
 @pytest.fixture(scope="session")

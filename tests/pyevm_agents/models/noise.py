@@ -11,7 +11,7 @@ import numpy as np
 from eth_typing import Address
 
 from precompiles.abi import ParamDescription, ParamType
-from precompiles.grammar import agent_grammar
+from precompiles.grammar import build_grammar
 from precompiles.tool_metadata import Tool
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def tool(name: str, *parameters: tuple[str, ParamType]) -> Tool:
 
 
 GRAMMARS = {
-    "wallet": agent_grammar(
+    "wallet": build_grammar(
         [
             tool("DeployTool", ("asset", ParamType.ADDRESS), ("amount", ParamType.UINT)),
             tool("WithdrawTool", ("asset", ParamType.ADDRESS), ("amount", ParamType.UINT)),
@@ -88,7 +88,7 @@ GRAMMARS = {
         ],
         ["USDC", "DAI", "addr1"],
     ),
-    "every type": agent_grammar(
+    "every type": build_grammar(
         [
             tool("Note", ("text", ParamType.STRING), ("xs", ParamType.INT_ARRAY)),
             tool("Swap_v2", ("to", ParamType.ADDRESS), ("bs", ParamType.BOOL_ARRAY)),
@@ -97,8 +97,8 @@ GRAMMARS = {
         ],
         ["USDC", "addr1", "addr2", "vault.eth"],
     ),
-    "answers": agent_grammar([], []),
-    "other scripts": agent_grammar(
+    "answers": build_grammar([], []),
+    "other scripts": build_grammar(
         [tool("量子", ("été", ParamType.STRING)), tool("emoji😀", ("数", ParamType.UINT))], []
     ),
 }

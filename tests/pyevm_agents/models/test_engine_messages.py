@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.models.engine_messages import (
-    Reply,
-    Request,
+    EngineReply,
+    EngineRequest,
     read_reply,
     read_request,
     write_message,
@@ -21,7 +21,7 @@ from pyevm_agents.models.engine_messages import (
 @pytest.mark.parametrize("buffering", [0, -1])
 @given(text=st.text(), tokens=st.lists(st.integers(0, 2**31 - 1)), gap=st.floats(0, 1e9))
 def test_messages_come_back(buffering: int, text: str, tokens: list[int], gap: float) -> None:
-    reply = Reply(
+    reply = EngineReply(
         text=text,
         tokens=tokens,
         margin={"gap": gap, "token_index": 3, "chosen": text, "other": "b"},
@@ -29,13 +29,13 @@ def test_messages_come_back(buffering: int, text: str, tokens: list[int], gap: f
     reading, writing = os.pipe()
     with open(reading, "rb", buffering) as replies, open(writing, "wb", buffering) as stream:  # noqa: PTH123 - no paths
         write_message(stream, reply)
-        write_message(stream, Reply(text="next"))
+        write_message(stream, EngineReply(text="next"))
         assert read_reply(replies) == reply
         assert read_reply(replies) == {"text": "next"}
 
 
 def test_a_message_larger_than_a_pipe_comes_in_pieces() -> None:
-    request = Request(operation="text", tokens=list(range(200_000)))
+    request = EngineRequest(operation="text", tokens=list(range(200_000)))
     reading, writing = os.pipe()
     with open(reading, "rb", 0) as requests, open(writing, "wb", 0) as stream:  # noqa: PTH123 - no paths
         sender = threading.Thread(target=write_message, args=(stream, request))

@@ -55,7 +55,7 @@ def test_data_never_becomes_a_control_token(
     assert len(control) == 1
     tokens = model.tokenize((Segment(text=f"a {special}b{special}{special}"),))
     assert not set(control) & set(tokens)
-    assert vocabulary.text_of(tokens) == f"a {special}b{special}{special}"
+    assert vocabulary.detokenize(tokens) == f"a {special}b{special}{special}"
 
 
 def test_segments_are_tokenised_each_by_itself(model: Model) -> None:
@@ -103,7 +103,7 @@ def test_the_text_is_that_of_the_tokens(
     model: Model, vocabulary: Vocabulary, make_request: MakeRequest
 ) -> None:
     whole = model.generate(make_request("Say hello."))
-    assert vocabulary.text_of(whole.tokens).removesuffix("<|im_end|>") == whole.text
+    assert vocabulary.detokenize(whole.tokens).removesuffix("<|im_end|>") == whole.text
     assert whole.text.startswith(" ")
 
 
@@ -145,7 +145,7 @@ def test_any_text_comes_back_from_its_tokens(
     model: Model, vocabulary: Vocabulary, text: str
 ) -> None:
     tokens = model.tokenize((Segment(text=text),))
-    assert vocabulary.text_of(tokens) == text
+    assert vocabulary.detokenize(tokens) == text
     assert all(token > 16 for token in tokens), (
         "the vocabulary's first 17 entries are control tokens"
     )
@@ -154,4 +154,4 @@ def test_any_text_comes_back_from_its_tokens(
 def test_what_the_vocabulary_can_not_spell_is_left_out(
     model: Model, vocabulary: Vocabulary
 ) -> None:
-    assert vocabulary.text_of(model.tokenize((Segment(text="a\x04b"),))) == "ab"
+    assert vocabulary.detokenize(model.tokenize((Segment(text="a\x04b"),))) == "ab"

@@ -8,7 +8,7 @@ import pytest
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.node import Keys, Mining, Node
+from pyevm_agents.node import Keys, MiningMode, Node
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, KEYS, START
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def make() -> Iterator[MakeNode]:
         chain = Chain(
             config, accounts={one: GenesisAccount(balance_wei=10**20) for one in ADDRESSES}
         )
-        node = Node(chain, now=lambda: START + 100.0, keys=Keys(KEYS), mining=Mining(**mining))
+        node = Node(chain, now=lambda: START + 100.0, keys=Keys(KEYS), mining=MiningMode(**mining))
         nodes.append(node)
         return node
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from eth_keys.datatypes import PrivateKey
 from eth_typing import Address
 
-from pyevm_agents.chain.transactions import DYNAMIC_FEE_TYPE, Fields, sign
+from pyevm_agents.chain.transactions import DYNAMIC_FEE_TYPE, TransactionFields, sign
 from pyevm_agents.config import ChainConfig
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ def transaction(sender: int = 0, nonce: int = 0, **fields: object) -> SignedTran
         "gas_price_wei": 3 * GWEI,
         "max_priority_fee_wei": GWEI,
     }
-    return sign(Fields(**(told | fields)), KEYS[sender], CHAIN_ID)  # type: ignore[arg-type]
+    return sign(TransactionFields(**(told | fields)), KEYS[sender], CHAIN_ID)  # type: ignore[arg-type]
 
 
 def mined(node: Node, one: Any) -> MinedBlock | None:  # noqa: ANN401
     """Submit a transaction; return its block where it was mined."""
-    return node.do(lambda: node.submit(one)).result()
+    return node.submit_change(lambda: node.submit(one)).result()
 
 
 def hashes(block: MinedBlock | None) -> list[bytes]:

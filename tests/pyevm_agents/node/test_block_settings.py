@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 def test_what_a_block_is_told_holds_once_or_always(make: MakeNode) -> None:
     node = make(is_automatic=False)
     node.next_block.fixed = BlockSettings(coinbase=NOBODY)
-    node.do(lambda: node.next_block.tell(base_fee_wei=77, prev_randao=b"\x07" * 32)).result()
-    first = node.do(node.mine).result().block.header
-    second = node.do(node.mine).result().block.header
+    node.submit_change(
+        lambda: node.next_block.override_next(base_fee_wei=77, prev_randao=b"\x07" * 32)
+    ).result()
+    first = node.submit_change(node.mine).result().block.header
+    second = node.submit_change(node.mine).result().block.header
     assert (first.coinbase, first.base_fee_per_gas, first.mix_hash) == (NOBODY, 77, b"\x07" * 32)
     assert second.coinbase == NOBODY
     assert second.mix_hash != b"\x07" * 32
@@ -30,13 +32,13 @@ def test_the_next_header_is_one_whatever_is_mined_meanwhile(make: MakeNode) -> N
 
     def mine() -> None:
         while not end.is_set():
-            node.do(node.mine).result()
+            node.submit_change(node.mine).result()
 
     thread = threading.Thread(target=mine)
     thread.start()
     try:
         for _ in range(1_000):
-            header = node.next_block.header()
+            header = node.next_block.build_header()
             parent = node.chain.header(header.block_number - 1)
             assert header.parent_hash == parent.hash
             assert header.state_root == parent.state_root
@@ -48,12 +50,12 @@ def test_the_next_header_is_one_whatever_is_mined_meanwhile(make: MakeNode) -> N
 def test_what_was_told_is_kept_and_told_again(make: MakeNode) -> None:
     told = make().next_block
     told.fixed = BlockSettings(coinbase=NOBODY)
-    told.tell(base_fee_wei=77)
-    restore = told.keep()
+    told.override_next(base_fee_wei=77)
+    restore = told.checkpoint()
     told.reset()
-    assert told.settings() == BlockSettings(timestamp_seconds=START + 100)
+    assert told.build_settings() == BlockSettings(timestamp_seconds=START + 100)
     restore()
     wanted = BlockSettings(coinbase=NOBODY, base_fee_wei=77, timestamp_seconds=START + 100)
-    assert told.settings() == wanted
-    told.mined()
-    assert told.settings() == BlockSettings(coinbase=NOBODY, timestamp_seconds=START + 100)
+    assert told.build_settings() == wanted
+    told.on_mined()
+    assert told.build_settings() == BlockSettings(coinbase=NOBODY, timestamp_seconds=START + 100)

@@ -31,9 +31,9 @@ def clock(world: World) -> Clock:
 
 
 def test_a_block_has_the_worlds_time_and_comes_after_its_parent(clock: Clock) -> None:
-    assert clock.time_of_next(900) == 1_000
-    assert clock.time_of_next(1_000) == 1_001
-    assert clock.time_of_next(5_000) == 5_001
+    assert clock.compute_next_timestamp(900) == 1_000
+    assert clock.compute_next_timestamp(1_000) == 1_001
+    assert clock.compute_next_timestamp(5_000) == 5_001
 
 
 def test_increases_add_up(clock: Clock, world: World) -> None:
@@ -41,21 +41,21 @@ def test_increases_add_up(clock: Clock, world: World) -> None:
     assert clock.increase(50) == 150
     assert clock.now_seconds() == 1_150
     world.seconds += 10
-    assert clock.time_of_next(0) == 1_160
+    assert clock.compute_next_timestamp(0) == 1_160
 
 
 def test_the_next_blocks_time_holds_once_and_time_goes_on_from_it(
     clock: Clock, world: World
 ) -> None:
     clock.set_next(9_000, 900)
-    assert clock.time_of_next(900) == 9_000
-    clock.mined(9_000)
+    assert clock.compute_next_timestamp(900) == 9_000
+    clock.on_mined(9_000)
     world.seconds += 7
-    assert clock.time_of_next(9_000) == 9_007
+    assert clock.compute_next_timestamp(9_000) == 9_007
 
 
 def test_a_block_that_was_not_told_its_time_moves_nothing(clock: Clock) -> None:
-    clock.mined(5_000)
+    clock.on_mined(5_000)
     assert clock.now_seconds() == 1_000
 
 
@@ -68,13 +68,16 @@ def test_set_now_says_how_far_it_moved(clock: Clock) -> None:
 
 def test_an_interval_counts_from_the_parent_until_it_is_taken_back(clock: Clock) -> None:
     clock.set_interval(12)
-    assert clock.time_of_next(70) == 82
+    assert clock.compute_next_timestamp(70) == 82
     clock.set_next(90, 70)
-    assert clock.time_of_next(70) == 90
-    clock.mined(90)
-    assert clock.time_of_next(90) == 102
+    assert clock.compute_next_timestamp(70) == 90
+    clock.on_mined(90)
+    assert clock.compute_next_timestamp(90) == 102
     clock.set_interval(None)
-    assert clock.time_of_next(90) == 90 + int(1_000.5) - 1_000 or clock.time_of_next(90) > 90
+    assert (
+        clock.compute_next_timestamp(90) == 90 + int(1_000.5) - 1_000
+        or clock.compute_next_timestamp(90) > 90
+    )
 
 
 @pytest.mark.parametrize("seconds", [-1, MAX_TIMESTAMP_SECONDS + 1])
@@ -104,4 +107,4 @@ def test_a_block_always_comes_after_its_parent(changes: list[tuple[str, int]], p
             clock.set_now(seconds)
         else:
             clock.set_interval(seconds)
-        assert clock.time_of_next(parent) > parent
+        assert clock.compute_next_timestamp(parent) > parent

@@ -14,8 +14,8 @@ from pyevm_agents.node.errors import (
     InvalidRequestError,
     OutOfGasError,
 )
-from pyevm_agents.node.gas_estimator import balance_of_sender, cap_gas, estimate_gas
-from pyevm_agents.node.state_view import next_transaction_view
+from pyevm_agents.node.gas_estimator import cap_gas, estimate_gas, get_sender_balance
+from pyevm_agents.node.state_view import build_next_view
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, NOBODY
 from tests.pyevm_agents.tracing.assembler import asm, reverting
 
@@ -27,7 +27,7 @@ BALANCE_WEI = 10**20
 
 
 def estimate(node: Node, call: Call) -> int:
-    return estimate_gas(node, call, next_transaction_view(node))
+    return estimate_gas(node, call, build_next_view(node))
 
 
 def test_a_transfer_takes_21000(make: MakeNode) -> None:
@@ -55,7 +55,7 @@ def test_what_no_block_may_hold_is_invalid(make: MakeNode) -> None:
 
 def test_gas_is_capped_by_the_balance(make: MakeNode) -> None:
     node = make()
-    view = next_transaction_view(node)
+    view = build_next_view(node)
     free = Call(sender=ADDRESSES[0], to=NOBODY)
     assert cap_gas(free, view, {}) is free
     dear = Call(sender=ADDRESSES[0], to=NOBODY, gas_price_wei=BALANCE_WEI // 50_000)
@@ -81,8 +81,8 @@ def test_what_cannot_be_paid_for_is_refused(
 
 
 def test_an_overridden_balance_counts(make: MakeNode) -> None:
-    view = next_transaction_view(make())
+    view = build_next_view(make())
     call = Call(sender=ADDRESSES[0], to=NOBODY)
-    assert balance_of_sender(call, view, {}) == BALANCE_WEI
+    assert get_sender_balance(call, view, {}) == BALANCE_WEI
     for override, wanted in ((AccountOverride(balance_wei=3), 3), (AccountOverride(), BALANCE_WEI)):
-        assert balance_of_sender(call, view, {ADDRESSES[0]: override}) == wanted
+        assert get_sender_balance(call, view, {ADDRESSES[0]: override}) == wanted

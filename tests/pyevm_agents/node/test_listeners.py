@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.node.listeners import Watcher
+from pyevm_agents.node.listeners import NodeListener
 from tests.pyevm_agents.node.senders_of_tests import mined, transaction
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ def test_each_is_told_what_it_asks_for_until_it_asks_no_more(make: MakeNode) -> 
     def has_undone(headers: list[BlockHeaderAPI]) -> None:
         told.append(f"second: undone {[one.block_number for one in headers]}")
 
-    end_first = node.watchers.add(Watcher(mined=has_mined))
-    end_second = node.watchers.add(
-        Watcher(
-            mined=lambda _: told.append("second: a block"),
-            waits=lambda _: told.append("second: waits"),
-            undone=has_undone,
+    end_first = node.listeners.add(NodeListener(on_mined=has_mined))
+    end_second = node.listeners.add(
+        NodeListener(
+            on_mined=lambda _: told.append("second: a block"),
+            on_pending=lambda _: told.append("second: waits"),
+            on_reorg=has_undone,
         )
     )
     mined(node, transaction(0, 0))
@@ -37,9 +37,9 @@ def test_each_is_told_what_it_asks_for_until_it_asks_no_more(make: MakeNode) -> 
     end_first()
     mined(node, transaction(0, 1))
     told.clear()
-    node.do(lambda: node.history.rollback(0)).result()
+    node.submit_change(lambda: node.history.rollback(0)).result()
     assert told == []  # No block was undone.
-    node.do(lambda: node.history.rollback(2)).result()
+    node.submit_change(lambda: node.history.rollback(2)).result()
     assert told == ["second: undone [2, 1]"]
     end_second()
     mined(node, transaction(0, 0))
@@ -54,8 +54,8 @@ def test_one_may_end_while_it_is_told(make: MakeNode) -> None:
         told.append("once")
         end()
 
-    end = node.watchers.add(Watcher(mined=once))
-    node.watchers.add(Watcher(mined=lambda _: told.append("always")))
+    end = node.listeners.add(NodeListener(on_mined=once))
+    node.listeners.add(NodeListener(on_mined=lambda _: told.append("always")))
     for nonce in range(2):
         mined(node, transaction(0, nonce))
     assert told == ["once", "always", "always"]

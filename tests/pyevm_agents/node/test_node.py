@@ -12,8 +12,8 @@ import pytest
 
 from pyevm_agents.chain.transactions import BLOB_TYPE
 from pyevm_agents.errors import EngineFault
-from pyevm_agents.node import Mining, PoolError
-from pyevm_agents.node.listeners import Watcher
+from pyevm_agents.node import MiningMode, PoolError
+from pyevm_agents.node.listeners import NodeListener
 from tests.pyevm_agents.node.senders_of_tests import (
     ADDRESSES,
     GWEI,
@@ -55,9 +55,12 @@ def test_manual_mining_waits_and_takes_the_best_tips_first(make: MakeNode) -> No
     for one in (low, high):
         assert mined(node, one) is None
     assert node.next_nonce(ADDRESSES[0]) == 1
-    assert [one.hash for one in node.pending.block().block.transactions] == [high.hash, low.hash]
+    assert [one.hash for one in node.pending.build_block().block.transactions] == [
+        high.hash,
+        low.hash,
+    ]
     assert node.chain.head.block_number == 0
-    assert hashes(node.do(node.mine).result()) == [high.hash, low.hash]
+    assert hashes(node.submit_change(node.mine).result()) == [high.hash, low.hash]
 
 
 def test_what_does_not_fit_waits_for_the_next_block_in_the_order_of_nonces(
@@ -68,9 +71,9 @@ def test_what_does_not_fit_waits_for_the_next_block_in_the_order_of_nonces(
     other = transaction(1, 0, max_priority_fee_wei=2 * GWEI)
     for one in (big, after, other):
         mined(node, one)
-    assert hashes(node.do(node.mine).result()) == [other.hash]
-    assert hashes(node.do(node.mine).result()) == [big.hash]
-    assert hashes(node.do(node.mine).result()) == [after.hash]
+    assert hashes(node.submit_change(node.mine).result()) == [other.hash]
+    assert hashes(node.submit_change(node.mine).result()) == [big.hash]
+    assert hashes(node.submit_change(node.mine).result()) == [after.hash]
 
 
 def test_a_block_holds_nine_blobs_at_most(make: MakeNode) -> None:
@@ -79,8 +82,8 @@ def test_a_block_holds_nine_blobs_at_most(make: MakeNode) -> None:
         blobs = (b"\x01" * 32,) * 6
         one = transaction(sender, kind=BLOB_TYPE, max_blob_fee_wei=GWEI, blob_hashes=blobs)
         mined(node, one)
-    assert len(hashes(node.do(node.mine).result())) == 1
-    assert len(hashes(node.do(node.mine).result())) == 1
+    assert len(hashes(node.submit_change(node.mine).result())) == 1
+    assert len(hashes(node.submit_change(node.mine).result())) == 1
 
 
 def test_a_transaction_that_became_invalid_is_dropped_and_the_others_are_mined(
@@ -92,7 +95,7 @@ def test_a_transaction_that_became_invalid_is_dropped_and_the_others_are_mined(
     other = transaction(1)
     for one in (spends_all, too_much, other):
         mined(node, one)
-    assert set(hashes(node.do(node.mine).result())) == {spends_all.hash, other.hash}
+    assert set(hashes(node.submit_change(node.mine).result())) == {spends_all.hash, other.hash}
     assert too_much.hash not in node.pool
     assert len(node.pool) == 0
 
@@ -104,11 +107,11 @@ def test_a_fee_below_the_next_blocks_is_refused_where_that_would_wait_for_ever(
     low = transaction(max_fee_wei=1, max_priority_fee_wei=0)
     with pytest.raises(PoolError, match="max fee per gas less than block base fee"):
         mined(node, low)
-    node.do(lambda: node.set_mining(Mining(is_automatic=False))).result()
+    node.submit_change(lambda: node.set_mining(MiningMode(is_automatic=False))).result()
     assert mined(node, low) is None
-    assert hashes(node.do(node.mine).result()) == []
-    node.do(lambda: node.next_block.tell(base_fee_wei=0)).result()
-    assert hashes(node.do(node.mine).result()) == [low.hash]
+    assert hashes(node.submit_change(node.mine).result()) == []
+    node.submit_change(lambda: node.next_block.override_next(base_fee_wei=0)).result()
+    assert hashes(node.submit_change(node.mine).result()) == [low.hash]
 
 
 def test_a_fault_takes_away_what_it_failed_on(
@@ -130,7 +133,7 @@ def test_a_fault_takes_away_what_it_failed_on(
 def test_blocks_are_made_from_time_to_time(make: MakeNode) -> None:
     node = make(is_automatic=False, interval_seconds=0.01)
     told = threading.Semaphore(0)
-    node.watchers.add(Watcher(mined=lambda _: told.release()))
+    node.listeners.add(NodeListener(on_mined=lambda _: told.release()))
     for _ in range(3):
         assert told.acquire(timeout=10)
 
@@ -145,8 +148,8 @@ def test_reading_never_sees_half_of_a_block(make: MakeNode) -> None:
             if end.is_set():
                 return
             give = methodcaller("set_balance", NOBODY, number)
-            node.do(partial(node.modify, give)).result()
-            node.do(node.mine).result()
+            node.submit_change(partial(node.patch_state, give)).result()
+            node.submit_change(node.mine).result()
 
     thread = threading.Thread(target=work)
     thread.start()
@@ -170,7 +173,7 @@ def test_closing_waits_for_the_block_that_is_being_made(make: MakeNode) -> None:
         go_on.wait(10)
         return int(node.mine().block.number)
 
-    future = node.do(work)
+    future = node.submit_change(work)
     begun.wait(10)
     threading.Timer(0.05, go_on.set).start()
     node.close()

@@ -6,14 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyevm_agents.chain import Chain
-from pyevm_agents.chain.transactions import BLOB_TYPE, DYNAMIC_FEE_TYPE, blobs_of
+from pyevm_agents.chain.transactions import BLOB_TYPE, DYNAMIC_FEE_TYPE, count_blobs
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.node.clock import Settings
-from pyevm_agents.node.pending_block import Upcoming
-from pyevm_agents.node.txpool import Waiting
+from pyevm_agents.node.clock import ClockSettings
+from pyevm_agents.node.pending_block import PendingTransactions
+from pyevm_agents.node.txpool import PoolTransaction
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, transaction
 
-HEADER = Chain(ChainConfig()).next_header()
+HEADER = Chain(ChainConfig()).build_next_header()
 GAS_LIMIT, MAX_BLOBS = 200_000, 3
 
 ready = st.lists(
@@ -26,17 +26,21 @@ ready = st.lists(
 )
 
 
-def upcoming(told: list[tuple[int, int, int]]) -> Upcoming:
+def upcoming(told: list[tuple[int, int, int]]) -> PendingTransactions:
     nonces = dict.fromkeys(range(len(ADDRESSES)), 0)
-    waiting: list[Waiting] = []
+    waiting: list[PoolTransaction] = []
     for sender, gas, count in told:
         blobs = {"blob_hashes": (b"\x01" * 32,) * count, "max_blob_fee_wei": GWEI} if count else {}
         kind = BLOB_TYPE if count else DYNAMIC_FEE_TYPE
         one = transaction(sender, nonces[sender], gas=gas, kind=kind, **blobs)
         nonces[sender] += 1
-        waiting.append(Waiting(transaction=one, sender=ADDRESSES[sender], arrival=len(waiting)))
+        waiting.append(
+            PoolTransaction(transaction=one, sender=ADDRESSES[sender], arrival=len(waiting))
+        )
     header = HEADER.copy(gas_limit=GAS_LIMIT)
-    return Upcoming(header=header, max_blobs=MAX_BLOBS, clock=Settings(), ready=tuple(waiting))
+    return PendingTransactions(
+        header=header, max_blobs=MAX_BLOBS, clock=ClockSettings(), ready=tuple(waiting)
+    )
 
 
 @settings(max_examples=30)
@@ -47,12 +51,12 @@ def test_what_fits_is_in_order_and_within_the_limits(
     block = upcoming(told)
     hashes = [one.transaction.hash for one in block.ready]
     without = data.draw(st.sets(st.sampled_from(hashes))) if hashes else set()
-    fitting = block.fitting(without)
+    fitting = block.select_fitting(without)
     chosen = [one.hash for one in fitting]
     assert chosen == [one for one in hashes if one in chosen]
     assert not without.intersection(chosen)
     assert sum(one.gas for one in fitting) <= GAS_LIMIT
-    assert sum(map(blobs_of, fitting)) <= MAX_BLOBS
+    assert sum(map(count_blobs, fitting)) <= MAX_BLOBS
     for sender in ADDRESSES:
         nonces = [one.nonce for one in fitting if one.sender == sender]
         assert nonces == [*range(len(nonces))]
@@ -65,10 +69,10 @@ def test_what_is_left_out_does_not_fit(told: list[tuple[int, int, int]]) -> None
     gas, count = GAS_LIMIT, MAX_BLOBS
     out: set[bytes] = set()
     for one in block.ready:
-        wants = one.transaction.gas <= gas and blobs_of(one.transaction) <= count
+        wants = one.transaction.gas <= gas and count_blobs(one.transaction) <= count
         is_in = wants and one.sender not in out
-        assert (one.transaction in block.fitting()) == is_in
+        assert (one.transaction in block.select_fitting()) == is_in
         if is_in:
-            gas, count = gas - one.transaction.gas, count - blobs_of(one.transaction)
+            gas, count = gas - one.transaction.gas, count - count_blobs(one.transaction)
         else:
             out.add(one.sender)

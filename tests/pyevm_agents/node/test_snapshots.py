@@ -11,8 +11,8 @@ import pytest
 from pyevm_agents.chain import BlockSettings
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.node import snapshots
-from pyevm_agents.node.clock import Settings
-from pyevm_agents.node.listeners import Watcher
+from pyevm_agents.node.clock import ClockSettings
+from pyevm_agents.node.listeners import NodeListener
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, NOBODY, mined, transaction
 
 if TYPE_CHECKING:
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 def test_a_snapshot_keeps_chain_pool_and_clock(make: MakeNode) -> None:
     node = make(is_automatic=False)
     mined(node, transaction(0, 0))
-    number = node.do(node.history.snapshot).result()
+    number = node.submit_change(node.history.snapshot).result()
     undone: list[int] = []
-    node.watchers.add(
-        Watcher(undone=lambda headers: undone.extend(h.block_number for h in headers))
+    node.listeners.add(
+        NodeListener(on_reorg=lambda headers: undone.extend(h.block_number for h in headers))
     )
     node.clock.increase(1_000)
-    node.do(node.mine).result()
+    node.submit_change(node.mine).result()
     mined(node, transaction(1, 0))
-    node.do(node.mine).result()
-    node.do(lambda: node.history.revert(number)).result()
+    node.submit_change(node.mine).result()
+    node.submit_change(lambda: node.history.revert(number)).result()
     assert undone == [2, 1]
     assert node.chain.head.block_number == 0
     assert node.clock.settings.offset_seconds == 0
-    assert [one.transaction.hash for one in node.pool.ready(node.chain.nonce, 0)] == [
+    assert [one.transaction.hash for one in node.pool.iter_ready(node.chain.nonce, 0)] == [
         transaction(0, 0).hash
     ]
     with pytest.raises(ConfigError, match=f"snapshot {number} is not one of those kept"):
-        node.do(lambda: node.history.revert(number)).result()
-    assert node.do(node.history.snapshot).result() == number + 1
+        node.submit_change(lambda: node.history.revert(number)).result()
+    assert node.submit_change(node.history.snapshot).result() == number + 1
 
 
 def test_the_oldest_of_too_many_snapshots_goes(
@@ -53,12 +53,12 @@ def test_the_oldest_of_too_many_snapshots_goes(
     node = make()
     numbers = []
     for nonce in range(5):
-        numbers.append(node.do(node.history.snapshot).result())
+        numbers.append(node.submit_change(node.history.snapshot).result())
         mined(node, transaction(0, nonce))
     assert [*node.history.snapshots] == numbers[2:]
     with pytest.raises(ConfigError, match=f"snapshot {numbers[1]} is not one of those kept"):
-        node.do(lambda: node.history.revert(numbers[1])).result()
-    node.do(lambda: node.history.revert(numbers[2])).result()
+        node.submit_change(lambda: node.history.revert(numbers[1])).result()
+    node.submit_change(lambda: node.history.revert(numbers[2])).result()
     assert node.chain.head.block_number == 2
 
 
@@ -66,14 +66,16 @@ def test_a_block_has_what_was_set_after_it_also_when_another_follows(make: MakeN
     node = make(is_automatic=False)
     headers, told = [], {}
     for number in range(3):
-        node.do(partial(node.modify, methodcaller("set_balance", NOBODY, number + 1))).result()
+        node.submit_change(
+            partial(node.patch_state, methodcaller("set_balance", NOBODY, number + 1))
+        ).result()
         head = node.chain.head
         headers.append(head)
         told[head.hash] = node.chain.state_root(head)
-        node.do(node.mine).result()
+        node.submit_change(node.mine).result()
     assert [node.chain.state(one).get_balance(NOBODY) for one in headers] == [1, 2, 3]
     assert [node.chain.state_root(one) for one in headers] == [told[one.hash] for one in headers]
-    node.do(lambda: node.history.rollback(2)).result()
+    node.submit_change(lambda: node.history.rollback(2)).result()
     assert node.chain.head == headers[1]
     assert node.chain.balance(NOBODY) == 1  # What was set after it was undone with the next one.
     assert node.chain.state(headers[2]).get_balance(NOBODY) == 2  # It is on the chain no more.
@@ -82,13 +84,13 @@ def test_a_block_has_what_was_set_after_it_also_when_another_follows(make: MakeN
 def changed(node: Node) -> None:
     """Change all that goes back to what it was."""
     mined(node, transaction(0, 0))
-    node.do(node.mine).result()
+    node.submit_change(node.mine).result()
     mined(node, transaction(0, 1))
     node.clock.increase(1_000)
     node.next_block.fixed = BlockSettings(coinbase=NOBODY)
     node.next_block.once = BlockSettings(base_fee_wei=77)
     node.keys.impersonated, node.keys.impersonates_all = frozenset(ADDRESSES[:1]), True
-    node.do(node.history.snapshot).result()
+    node.submit_change(node.history.snapshot).result()
 
 
 def state_of(node: Node) -> tuple[object, ...]:
@@ -108,7 +110,7 @@ def state_of(node: Node) -> tuple[object, ...]:
 NEW: tuple[object, ...] = (
     0,
     0,
-    Settings(),
+    ClockSettings(),
     BlockSettings(),
     BlockSettings(),
     [],
@@ -121,7 +123,7 @@ def test_nothing_is_left_of_what_was_before_a_reset(make: MakeNode) -> None:
     node = make(is_automatic=False)
     before = node.instance_id
     changed(node)
-    node.do(node.reset).result()
+    node.submit_change(node.reset).result()
     assert state_of(node) == NEW
     assert node.instance_id != before
 
@@ -130,7 +132,7 @@ def test_nothing_is_left_of_what_was_before_a_reset(make: MakeNode) -> None:
 def test_who_watches_is_told_when_all_is_as_it_was(make: MakeNode, go_back: str) -> None:
     """So a client that looks again finds what it will find; and one that fails stops nothing."""
     node = make(is_automatic=False)
-    number = node.do(node.history.snapshot).result()
+    number = node.submit_change(node.history.snapshot).result()
     changed(node)
     seen: list[tuple[object, ...]] = []
 
@@ -138,14 +140,14 @@ def test_who_watches_is_told_when_all_is_as_it_was(make: MakeNode, go_back: str)
         seen.append(state_of(node))
         raise RuntimeError("a watcher")
 
-    node.watchers.add(Watcher(undone=look))
+    node.listeners.add(NodeListener(on_reorg=look))
     if go_back == "reset":
         with pytest.raises(RuntimeError, match="a watcher"):
-            node.do(node.reset).result()
+            node.submit_change(node.reset).result()
         assert seen == [NEW]
     else:
         with pytest.raises(RuntimeError, match="a watcher"):
-            node.do(lambda: node.history.revert(number)).result()
+            node.submit_change(lambda: node.history.revert(number)).result()
         assert [one[:6] for one in seen] == [NEW[:6]]  # Who is impersonated stays so.
     assert state_of(node) == seen[0]
 
@@ -153,13 +155,13 @@ def test_who_watches_is_told_when_all_is_as_it_was(make: MakeNode, go_back: str)
 def test_a_chain_goes_back_by_no_more_than_it_has(make: MakeNode) -> None:
     node = make()
     mined(node, transaction(0, 0))
-    number = node.do(node.history.snapshot).result()
+    number = node.submit_change(node.history.snapshot).result()
     mined(node, transaction(0, 1))
-    assert node.history.blocks_since(number) == 1
-    assert node.history.blocks_since(number + 1) == 0
+    assert node.history.count_blocks_since(number) == 1
+    assert node.history.count_blocks_since(number + 1) == 0
     with pytest.raises(ConfigError, match="current height 2, depth 3"):
-        node.do(lambda: node.history.rollback(3)).result()
-    node.do(lambda: node.history.rollback(2)).result()
+        node.submit_change(lambda: node.history.rollback(3)).result()
+    node.submit_change(lambda: node.history.rollback(2)).result()
     assert node.chain.head.block_number == 0
 
 
@@ -167,12 +169,14 @@ def test_blocks_that_took_anothers_place_are_undone_as_well(make: MakeNode) -> N
     node = make()
     for nonce in range(3):
         mined(node, transaction(0, nonce))
-    number = node.do(node.history.snapshot).result()
+    number = node.submit_change(node.history.snapshot).result()
     told: list[list[bytes]] = []
-    node.watchers.add(Watcher(undone=lambda headers: told.append([one.hash for one in headers])))
+    node.listeners.add(
+        NodeListener(on_reorg=lambda headers: told.append([one.hash for one in headers]))
+    )
     before = [node.chain.header(number).hash for number in (3, 2)]
-    node.do(lambda: node.reorganize([[], []])).result()
+    node.submit_change(lambda: node.reorganize([[], []])).result()
     between = [node.chain.header(number).hash for number in (3, 2)]
-    node.do(lambda: node.history.revert(number)).result()
+    node.submit_change(lambda: node.history.revert(number)).result()
     assert told == [before, between]
     assert [node.chain.header(number).hash for number in (3, 2)] == before

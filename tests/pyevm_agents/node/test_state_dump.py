@@ -52,7 +52,7 @@ def node() -> Iterator[Node]:
 
 
 def test_a_dump_is_loaded_into_another_node(node: Node) -> None:
-    node.modify(lambda state: state.set_balance(NOBODY, 5))
+    node.patch_state(lambda state: state.set_balance(NOBODY, 5))
     node.mine(START + 1_000)
     form = json.loads(json.dumps(dump(node)))
     other = Node(Chain(ChainConfig()), now=lambda: START + 9.0)

@@ -22,10 +22,10 @@ from pyevm_agents.node.transaction_defaults import (
     DEFAULT_PRIORITY_FEE_WEI,
     TransactionRequest,
     choose_gas_limit,
+    compute_next_base_fee,
     fill_fields,
     fill_transaction,
     fill_unsigned_transaction,
-    next_base_fee,
     prepare_transaction,
     resolve_sender,
     resolve_signer,
@@ -78,7 +78,7 @@ def test_fees_follow_the_base_fee(
     make: MakeNode, told: dict[str, Any], base_fees: int | None, tip: int
 ) -> None:
     node = make()
-    base_fee = next_base_fee(node)
+    base_fee = compute_next_base_fee(node)
     fields = fill_fields(node, replace(TRANSFER, gas=21_000, **told), ADDRESSES[0])
     wanted = told["max_fee_wei"] if base_fees is None else base_fees * base_fee + tip
     assert (fields.max_fee_wei, fields.max_priority_fee_wei) == (wanted, tip)
@@ -88,7 +88,7 @@ def test_fees_follow_the_base_fee(
 
 def test_blobs_are_paid_at_twice_their_base_fee(make: MakeNode) -> None:
     node = make()
-    base_fee = node.chain.fork.blob_base_fee(node.next_block.header())
+    base_fee = node.chain.fork.blob_base_fee(node.next_block.build_header())
     request = replace(TRANSFER, gas=21_000, blob_hashes=(b"\x01" * 32,))
     assert fill_fields(node, request, ADDRESSES[0]).max_blob_fee_wei == 2 * base_fee
     assert fill_fields(node, replace(request, blob_hashes=()), ADDRESSES[0]).max_blob_fee_wei == 0
@@ -110,7 +110,7 @@ def test_gas_is_what_it_takes_or_a_blocks_where_it_fails(make: MakeNode) -> None
     node = make()
     assert choose_gas_limit(node, TRANSFER, ADDRESSES[0]) == 21_000
     assert choose_gas_limit(node, replace(TRANSFER, gas=5), ADDRESSES[0]) == 5
-    limit = node.next_block.header().gas_limit
+    limit = node.next_block.build_header().gas_limit
     assert choose_gas_limit(node, REVERTING, ADDRESSES[0]) == limit
     with pytest.raises(ExecutionFailedError):
         fill_fields(node, REVERTING, ADDRESSES[0])

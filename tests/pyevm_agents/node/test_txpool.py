@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from pyevm_agents.node import txpool as pool_module
-from pyevm_agents.node.txpool import Pool, PoolError
+from pyevm_agents.node.txpool import PoolError, TxPool
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, transaction
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class PoolMachine(RuleBasedStateMachine):
 
     @initialize(nonces=st.tuples(*[st.integers(0, 2)] * len(ADDRESSES)))
     def begin(self, nonces: tuple[int, ...]) -> None:
-        self.pool = Pool()
+        self.pool = TxPool()
         self.nonces = dict(zip(ADDRESSES, nonces, strict=True))
         self.waiting: list[SignedTransactionAPI] = []
         self.kept: tuple[Callable[[], None], list[SignedTransactionAPI]] | None = None
@@ -71,13 +71,13 @@ class PoolMachine(RuleBasedStateMachine):
 
     @rule(sender=senders)
     def remove_of(self, sender: int) -> None:
-        removed = {it.transaction.hash for it in self.pool.remove_of(ADDRESSES[sender])}
+        removed = {it.transaction.hash for it in self.pool.remove_by_sender(ADDRESSES[sender])}
         assert removed == {it.hash for it in self.waiting if it.sender == ADDRESSES[sender]}
         self.waiting = [it for it in self.waiting if it.sender != ADDRESSES[sender]]
 
     @rule()
     def keep(self) -> None:
-        self.kept = (self.pool.keep(), [*self.waiting])
+        self.kept = (self.pool.checkpoint(), [*self.waiting])
 
     @precondition(lambda self: self.kept)
     @rule()
@@ -104,7 +104,7 @@ class PoolMachine(RuleBasedStateMachine):
 
     @invariant()
     def what_is_ready_comes_in_the_order_of_nonces_and_tips(self) -> None:
-        ready = [*self.pool.ready(lambda address: self.nonces[address], BASE_FEE)]
+        ready = [*self.pool.iter_ready(lambda address: self.nonces[address], BASE_FEE)]
         nonces = dict(self.nonces)
         for one in ready:
             assert one.transaction.nonce == nonces[one.sender]
@@ -127,10 +127,10 @@ TestPool = PoolMachine.TestCase
 
 
 def test_of_equal_tips_the_first_comes_first() -> None:
-    pool = Pool()
+    pool = TxPool()
     for sender in (2, 0, 1):
         pool.add(transaction(sender))
-    assert [one.sender for one in pool.ready(lambda _: 0, GWEI)] == [
+    assert [one.sender for one in pool.iter_ready(lambda _: 0, GWEI)] == [
         ADDRESSES[2],
         ADDRESSES[0],
         ADDRESSES[1],
@@ -139,7 +139,7 @@ def test_of_equal_tips_the_first_comes_first() -> None:
 
 def test_a_full_pool_takes_replacements_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_module, "MAX_WAITING", 2)
-    pool = Pool()
+    pool = TxPool()
     pool.add(transaction(0))
     pool.add(transaction(1))
     with pytest.raises(PoolError, match="txpool is full: 2 transactions wait"):
@@ -152,13 +152,13 @@ def test_a_full_pool_takes_replacements_only(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_data_that_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_module, "MAX_DATA_BYTES", 100)
-    pool = Pool()
+    pool = TxPool()
     first = transaction(0, 0, data=bytes(60), gas=100_000)
     pool.add(first)
     with pytest.raises(PoolError, match="60 bytes of data, of at most 100; mine some"):
         pool.add(transaction(0, 1, data=bytes(41), gas=100_000))
     pool.add(transaction(0, 1, data=bytes(40), gas=100_000))
-    restore = pool.keep()
+    restore = pool.checkpoint()
     pool.remove(first.hash)
     pool.add(transaction(1, 0, data=bytes(60), gas=100_000))
     restore()
@@ -167,14 +167,14 @@ def test_data_that_waits_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_pool_holds_what_is_left_where_threads_add_and_remove() -> None:
-    pool = Pool()
+    pool = TxPool()
     made = [transaction(sender, nonce) for sender in range(4) for nonce in range(25)]
 
     def work(part: list[SignedTransactionAPI]) -> None:
         for one in part:
             pool.add(one)
             pool.content(lambda _: 0)
-            [*pool.ready(lambda _: 0, 0)]
+            [*pool.iter_ready(lambda _: 0, 0)]
         for one in part[::2]:
             pool.remove(one.hash)
 

@@ -9,10 +9,16 @@ import pytest
 from eth.vm.forks.prague.transactions import Authorization
 
 from pyevm_agents.chain import Chain, GenesisAccount
-from pyevm_agents.chain.transactions import BLOB_TYPE, LEGACY_TYPE, SET_CODE_TYPE, Fields, send_as
+from pyevm_agents.chain.transactions import (
+    BLOB_TYPE,
+    LEGACY_TYPE,
+    SET_CODE_TYPE,
+    TransactionFields,
+    build_impersonated,
+)
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.node.txpool import PoolError
-from pyevm_agents.node.validation import Terms, require_admissible
+from pyevm_agents.node.validation import ValidationContext, require_admissible
 from pyevm_agents.vm import PRAGUE
 from tests.pyevm_agents.node.senders_of_tests import (
     ADDRESSES,
@@ -25,7 +31,7 @@ from tests.pyevm_agents.node.senders_of_tests import (
 if TYPE_CHECKING:
     from eth.abc import SignedTransactionAPI
 
-TERMS = Terms(
+TERMS = ValidationContext(
     chain_id=CHAIN_ID,
     fork=PRAGUE,
     gas_limit=30_000_000,
@@ -49,13 +55,13 @@ def chain() -> Chain:
     return Chain(ChainConfig(), accounts=ACCOUNTS)
 
 
-def refused(chain: Chain, one: SignedTransactionAPI, terms: Terms = TERMS) -> str:
+def refused(chain: Chain, one: SignedTransactionAPI, terms: ValidationContext = TERMS) -> str:
     with pytest.raises(PoolError) as caught:
         require_admissible(one, chain.state(), terms)
     return str(caught.value)
 
 
-def admitted(chain: Chain, one: SignedTransactionAPI, terms: Terms = TERMS) -> None:
+def admitted(chain: Chain, one: SignedTransactionAPI, terms: ValidationContext = TERMS) -> None:
     require_admissible(one, chain.state(), terms)
 
 
@@ -123,8 +129,10 @@ def test_a_transaction_of_another_chain(chain: Chain) -> None:
 
 def test_a_sender_with_code_signs_nothing_unless_it_delegates(chain: Chain) -> None:
     assert refused(chain, transaction(2)).startswith("sender not an eoa: address 0x")
-    fields = Fields(kind=LEGACY_TYPE, nonce=0, gas=21_000, to=NOBODY, gas_price_wei=2 * GWEI)
-    admitted(chain, send_as(fields, CONTRACT, CHAIN_ID))
+    fields = TransactionFields(
+        kind=LEGACY_TYPE, nonce=0, gas=21_000, to=NOBODY, gas_price_wei=2 * GWEI
+    )
+    admitted(chain, build_impersonated(fields, CONTRACT, CHAIN_ID))
 
 
 def blob(**told: object) -> SignedTransactionAPI:

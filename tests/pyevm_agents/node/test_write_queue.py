@@ -8,81 +8,81 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pyevm_agents.node.write_queue import BusyError, Turns
-from pyevm_agents.vm.stack_depth import stacks_of
+from pyevm_agents.node.write_queue import BusyError, WriteQueue
+from pyevm_agents.vm.stack_depth import thread_stack_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 @pytest.fixture
-def turns() -> Iterator[Turns]:
-    turns = Turns()
+def turns() -> Iterator[WriteQueue]:
+    turns = WriteQueue()
     yield turns
     turns.close()
 
 
-def test_what_is_asked_for_is_done_in_order_in_one_thread(turns: Turns) -> None:
+def test_what_is_asked_for_is_done_in_order_in_one_thread(turns: WriteQueue) -> None:
     done: list[int] = []
-    futures = [turns.do(lambda i=i: done.append(i) or threading.get_ident()) for i in range(50)]  # type: ignore[misc,func-returns-value]
+    futures = [turns.submit(lambda i=i: done.append(i) or threading.get_ident()) for i in range(50)]  # type: ignore[misc,func-returns-value]
     assert len({future.result(60) for future in futures}) == 1
     assert done == [*range(50)]
 
 
-def test_at_once_is_in_the_thread_that_asks(turns: Turns) -> None:
-    assert turns.do_at_once(threading.get_ident) == threading.get_ident()
+def test_at_once_is_in_the_thread_that_asks(turns: WriteQueue) -> None:
+    assert turns.run_now(threading.get_ident) == threading.get_ident()
 
 
-def test_at_once_is_refused_while_something_is_under_way(turns: Turns) -> None:
+def test_at_once_is_refused_while_something_is_under_way(turns: WriteQueue) -> None:
     begun, may_end = threading.Event(), threading.Event()
 
     def long() -> None:
         begun.set()
         assert may_end.wait(60)
 
-    ends = turns.do(long)
+    ends = turns.submit(long)
     assert begun.wait(60)
     with pytest.raises(BusyError):
-        turns.do_at_once(int)
+        turns.run_now(int)
     may_end.set()
     ends.result(60)
-    turns.do(int).result(60)
+    turns.submit(int).result(60)
     while True:  # The last one's turn ends a moment after its result is there.
         try:
-            assert turns.do_at_once(int) == 0
+            assert turns.run_now(int) == 0
         except BusyError:
             continue
         break
 
 
-def test_at_once_is_refused_to_what_it_does_itself(turns: Turns) -> None:
+def test_at_once_is_refused_to_what_it_does_itself(turns: WriteQueue) -> None:
     def nested() -> None:
-        turns.do_at_once(int)
+        turns.run_now(int)
 
     with pytest.raises(BusyError):
-        turns.do_at_once(nested)
+        turns.run_now(nested)
 
 
-def test_what_fails_gives_the_turn_back(turns: Turns) -> None:
+def test_what_fails_gives_the_turn_back(turns: WriteQueue) -> None:
     def fail() -> None:
         raise ValueError("no")
 
     for _ in range(3):
         with pytest.raises(ValueError, match="no"):
-            turns.do_at_once(fail)
+            turns.run_now(fail)
         with pytest.raises(ValueError, match="no"):
-            turns.do(fail).result(60)
+            turns.submit(fail).result(60)
 
 
-def test_nothing_is_done_after_the_end(turns: Turns) -> None:
+def test_nothing_is_done_after_the_end(turns: WriteQueue) -> None:
     turns.close()
     with pytest.raises(BusyError):
-        turns.do_at_once(int)
+        turns.run_now(int)
     with pytest.raises(RuntimeError):
-        turns.do(int)
+        turns.submit(int)
 
 
-def test_no_two_things_happen_at_a_time(turns: Turns) -> None:
+def test_no_two_things_happen_at_a_time(turns: WriteQueue) -> None:
     inside, seen = 0, 0
 
     def work() -> None:
@@ -96,9 +96,9 @@ def test_no_two_things_happen_at_a_time(turns: Turns) -> None:
     def ask(_: int) -> None:
         for _ in range(100):
             try:
-                turns.do_at_once(work)
+                turns.run_now(work)
             except BusyError:
-                turns.do(work).result(60)
+                turns.submit(work).result(60)
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(ask, range(4)))
@@ -106,9 +106,9 @@ def test_no_two_things_happen_at_a_time(turns: Turns) -> None:
 
 
 def test_its_thread_starts_when_no_other_one_with_a_stack_of_its_own_does() -> None:
-    made: list[Turns] = []
-    maker = threading.Thread(target=lambda: made.append(Turns()))
-    with stacks_of(64 * 2**20):
+    made: list[WriteQueue] = []
+    maker = threading.Thread(target=lambda: made.append(WriteQueue()))
+    with thread_stack_size(64 * 2**20):
         maker.start()
         maker.join(0.2)
         assert not made

@@ -182,7 +182,7 @@ def test_another_model_is_told_with_both_digests(suite: Run) -> None:
     suite(TEST, "--record").assert_outcomes(passed=1)
     other = re.sub(r'("digest": "0x)\w{8}', r"\g<1>00000000", Path(FILE).read_text())
     digests = json.loads(other)
-    digests["digests"]["models"] = canonical_json.digest_of(digests["models"])
+    digests["digests"]["models"] = canonical_json.compute_digest(digests["models"])
     Path(FILE).write_text(json.dumps(digests))
     result = suite(TEST)
     result.assert_outcomes(failed=1)

@@ -137,7 +137,7 @@ def test_its_options_fixtures_and_markers_are_shown(
         assert name in told
     told = suite(PLAIN, "--fixtures").stdout.str()
     for name in ("agent_chain", "w3", "accounts", "deploy", "model", "as_account"):
-        assert re.search(rf"^{name} -- .*pytest_plugin.py", told, re.MULTILINE), name
+        assert re.search(rf"^{name} -- .*plugin.py", told, re.MULTILINE), name
     told = suite(PLAIN, "--markers").stdout.str()
     for name in ("agent_model(name)", "agent_schedule(file)", "agent_fork(name)"):
         assert f"@pytest.mark.{name}" in told

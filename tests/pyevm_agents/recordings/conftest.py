@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 from eth_abi import encode
 
-from precompiles.gas import DEFAULT_SCHEDULE, Schedule
+from precompiles.gas import DEFAULT_SCHEDULE, GasSchedule
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_FORK, ChainConfig
-from pyevm_agents.contracts import artifact
-from pyevm_agents.models import RememberingModel
+from pyevm_agents.contracts import load_artifact
+from pyevm_agents.models import CachingModel
 from pyevm_agents.recordings import Fixture, record_chain
 from tests.byte_model import PROFILE, ByteModel
 from tests.conftest import OWNER, OWNER_KEY, STRANGER, Bench
@@ -31,15 +31,15 @@ SCRIPT = [
 
 def run_call(prompt: str) -> bytes:
     data = encode(["string"], [prompt])
-    return artifact("SimpleAgent").call("run", ([(0, data)], data), bytes(20))
+    return load_artifact("SimpleAgent").encode_call("run", ([(0, data)], data), bytes(20))
 
 
 def make_chain(
-    schedule: Schedule = DEFAULT_SCHEDULE, *, fork: str = DEFAULT_FORK
+    schedule: GasSchedule = DEFAULT_SCHEDULE, *, fork: str = DEFAULT_FORK
 ) -> tuple[Chain, Address, Address]:
     """Deploy a counter and its agent; in one block, run it twice and once without enough gas."""
     config = ChainConfig(models=(PROFILE,), schedule=schedule, fork=fork)
-    model = RememberingModel(ByteModel(SCRIPT), digest=PROFILE.digest, fingerprint="")
+    model = CachingModel(ByteModel(SCRIPT), digest=PROFILE.digest, fingerprint="")
     accounts = {
         OWNER: GenesisAccount(balance_wei=10**30),
         STRANGER: GenesisAccount(balance_wei=1, storage={3: 4}, nonce=1),
@@ -50,7 +50,9 @@ def make_chain(
     counting = agent(bench, "count", counter)
     nonce = chain.nonce(OWNER)
     signed = [
-        chain.unsigned_transaction(Call(to=counting, sender=OWNER, data=run_call(text), gas=gas))
+        chain.build_unsigned_transaction(
+            Call(to=counting, sender=OWNER, data=run_call(text), gas=gas)
+        )
         .copy(nonce=nonce + index)
         .as_signed_transaction(OWNER_KEY, chain_id=config.chain_id)
         for index, (text, gas) in enumerate(

@@ -9,7 +9,7 @@ import pytest
 
 from precompiles.language_model import Margin
 from pyevm_agents.chain import Call, Chain
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import ConfigError, EngineFault, FixtureError
 from pyevm_agents.models.fakes.recorded import RecordingModel
 from pyevm_agents.recordings import mine_again, open_chain, record_chain, record_state
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 
 def counted(chain: Chain, counter: Address) -> int:
-    output = chain.call(Call(to=counter, data=artifact("Counter").call("number"))).output
+    output = chain.call(
+        Call(to=counter, data=load_artifact("Counter").encode_call("number"))
+    ).output
     return int.from_bytes(output, "big")
 
 
@@ -81,7 +83,7 @@ def test_a_model_goes_on_where_the_record_ends(small: Fixture) -> None:
     assert counted(chain, counter) == 8
     call = Call(to=counting, sender=OWNER, data=run_call("Add nothing"))
     result = chain.call(call)
-    assert artifact("SimpleAgent").result("run", result.output) == (-1, "As you like.")
+    assert load_artifact("SimpleAgent").decode_result("run", result.output) == (-1, "As you like.")
 
 
 def test_a_model_under_a_name_that_the_chain_lacks_is_refused(small: Fixture) -> None:
@@ -149,7 +151,7 @@ def test_what_is_recorded_of_a_cut_generation_is_the_same_whoever_cut_it() -> No
     call = Call(to=counting, sender=OWNER, data=run_call("Add 7"))
     gas = chain.estimate_gas(call)
     for least in (gas, gas - 1):
-        unsigned = chain.unsigned_transaction(replace(call, gas=least))
+        unsigned = chain.build_unsigned_transaction(replace(call, gas=least))
         chain.mine([unsigned.as_signed_transaction(OWNER_KEY, chain_id=building.config.chain_id)])
     steps = record_chain(chain, name="cut", comment="Gas that is enough, and a gas too few.").steps
     said = [step.exchange.generation for step in steps]

@@ -8,27 +8,31 @@ from pathlib import Path
 import pytest
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.recordings.bundled import shipped_fixture, shipped_fixtures
+from pyevm_agents.recordings.bundled import list_bundled_fixtures, load_bundled_fixture
 
 FOLDER = Path(__file__).parents[3] / "chain_fixtures"
 
 
 def test_each_file_has_a_name_and_is_found_by_it() -> None:
     names = {file.stem.replace("-", "_") for file in FOLDER.glob("*.json")}
-    assert set(shipped_fixtures()) == names | {"wallet_agent"}
-    assert shipped_fixture("wallet_agent").name == "wallet"
-    assert shipped_fixture("out_of_gas").name == shipped_fixture("out-of-gas").name == "out-of-gas"
+    assert set(list_bundled_fixtures()) == names | {"wallet_agent"}
+    assert load_bundled_fixture("wallet_agent").name == "wallet"
+    assert (
+        load_bundled_fixture("out_of_gas").name
+        == load_bundled_fixture("out-of-gas").name
+        == "out-of-gas"
+    )
 
 
 def test_a_file_is_found_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(FOLDER / "nested.json", tmp_path / "mine.json")
-    assert shipped_fixture(str(tmp_path / "mine.json")).name == "nested"
+    assert load_bundled_fixture(str(tmp_path / "mine.json")).name == "nested"
     monkeypatch.chdir(tmp_path)
-    assert shipped_fixture("mine.json").name == "nested"
+    assert load_bundled_fixture("mine.json").name == "nested"
     with pytest.raises(ConfigError, match="name one of nested, out_of_gas, rollback, wallet"):
-        shipped_fixture("mine")
+        load_bundled_fixture("mine")
     with pytest.raises(ConfigError, match=r"no chain '\.\./nested'"):
-        shipped_fixture("../nested")
+        load_bundled_fixture("../nested")
 
 
 def test_an_installed_wheel_has_them_inside(
@@ -37,5 +41,5 @@ def test_an_installed_wheel_has_them_inside(
     shutil.copytree(FOLDER, tmp_path / "chain_fixtures")
     monkeypatch.setattr("importlib.resources.files", lambda _: tmp_path)
     (tmp_path / "chain_fixtures" / "wallet.json").rename(tmp_path / "chain_fixtures" / "a-b.json")
-    assert "a_b" in shipped_fixtures()
-    assert "wallet_agent" not in shipped_fixtures()
+    assert "a_b" in list_bundled_fixtures()
+    assert "wallet_agent" not in list_bundled_fixtures()

@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.errors import ConfigError, FixtureError
-from pyevm_agents.recordings.canonical_json import compact, differences, digest_of, parse, serialise
+from pyevm_agents.recordings.canonical_json import (
+    compute_digest,
+    encode_canonical,
+    iter_differences,
+    parse,
+    serialize,
+)
 
 if TYPE_CHECKING:
     from pyevm_agents.recordings.canonical_json import Json
@@ -33,7 +39,7 @@ SECTIONS: dict[str, Json] = {
     "empty": {},
     "hash": "0xab",
 }
-FILE = serialise("name", SECTIONS).encode()
+FILE = serialize("name", SECTIONS).encode()
 
 
 @given(
@@ -48,7 +54,7 @@ FILE = serialise("name", SECTIONS).encode()
 )
 def test_what_is_written_is_what_is_read(name: str, sections: dict[str, Json]) -> None:
     whole: dict[str, Json] = {**sections, "_info": {"version": 1, "name": name}}
-    assert parse(serialise(name, whole).encode(), 1) == (name, whole)
+    assert parse(serialize(name, whole).encode(), 1) == (name, whole)
 
 
 def test_a_file_is_ascii_with_a_field_on_each_line() -> None:
@@ -91,8 +97,8 @@ def resealed(old: str, new: str) -> bytes:
         ('"empty": {}', '"empty": []', r"altered: digests\.empty is not the digest of its item"),
         ('{\n "name"', '{\n "nama"', r"altered: the name 'nama' is not _info\.name"),
         (
-            digest_of("0x01"),
-            digest_of("0x02"),
+            compute_digest("0x01"),
+            compute_digest("0x02"),
             r"digests\.blocks\[1\]\.rlp is not the digest of its item",
         ),
         ('"digests": {', '"digest5": {', r"altered: digests is missing"),
@@ -140,17 +146,17 @@ def test_another_version_is_no_alteration() -> None:
 def test_differences_have_their_places() -> None:
     left: Json = {"a": [1, 2, {"b": 3}], "c": 1}
     right: Json = {"a": [1, True, {"b": 4}, 5], "d": 1}
-    assert sorted(differences(left, right)) == [
+    assert sorted(iter_differences(left, right)) == [
         ("a[1]", "different"),
         ("a[2].b", "different"),
         ("a[3]", "unknown"),
         ("c", "missing"),
         ("d", "unknown"),
     ]
-    assert list(differences(1, 1)) == []
-    assert list(differences({"a": 1}, {"a": True})) == [("a", "different")]
+    assert list(iter_differences(1, 1)) == []
+    assert list(iter_differences({"a": 1}, {"a": True})) == [("a", "different")]
 
 
 @given(JSON)
 def test_compact_json_is_what_python_reads_back(value: Json) -> None:
-    assert json.loads(compact(value)) == value
+    assert json.loads(encode_canonical(value)) == value

@@ -16,8 +16,8 @@ from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.errors import ConfigError, FixtureError
 from pyevm_agents.models.fakes.recorded import Exchange
 from pyevm_agents.recordings import Fixture, RecordedStep, read_fixture, write_fixture
-from pyevm_agents.recordings.canonical_json import serialise
-from pyevm_agents.recordings.codec import decode, encode, sections
+from pyevm_agents.recordings.canonical_json import serialize
+from pyevm_agents.recordings.codec import build_sections, decode, encode
 from tests.conftest import STRANGER
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def test_a_file_is_written_and_read(small: Fixture, tmp_path: Path) -> None:
 
 
 def test_header_names_are_those_of_ethereum_tests(small: Fixture) -> None:
-    form: Any = sections(small)
+    form: Any = build_sections(small)
     header = form["blocks"][2]["blockHeader"]
     block = small.blocks[2].block
     assert header["hash"] == "0x" + block.hash.hex()
@@ -115,12 +115,12 @@ def test_every_altered_byte_of_a_chain_is_found(small: Fixture, data: st.DataObj
 
 def resealed(fixture: Fixture, path: list[str | int], value: object) -> bytes:
     """Return a fixture's bytes with one value altered, and digests that fit it."""
-    form: Any = json.loads(json.dumps(sections(fixture)))
+    form: Any = json.loads(json.dumps(build_sections(fixture)))
     place = form
     for key in path[:-1]:
         place = place[key]
     place[path[-1]] = value
-    return serialise(fixture.name, form).encode()
+    return serialize(fixture.name, form).encode()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from eth_utils import to_checksum_address
 from precompiles.abi import ParamType
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.recordings import canonical_json
-from pyevm_agents.recordings.export import VERSION, Replay, json_form, recorded_steps
+from pyevm_agents.recordings.export import VERSION, ReplayExport, extract_replay_steps, render_json
 from tests.pyevm_agents.cli.agent_node import AgentNode
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def trace(node: AgentNode, sent: str) -> dict[str, Any]:
 def test_a_step_is_what_was_asked_and_what_was_said(
     node: AgentNode, sent: str, frame: dict[str, Any], trace: dict[str, Any]
 ) -> None:
-    first, last = recorded_steps(frame, trace)
+    first, last = extract_replay_steps(frame, trace)
     usdc = to_checksum_address(node.wallet.tokens["USDC"])
     spoken = (
         f'Thought: Deposit.\nAction: DeployTool\nAction Input: {{"asset": "{usdc}", "amount": 10}}'
@@ -71,19 +71,19 @@ def test_a_step_is_what_was_asked_and_what_was_said(
 def test_the_gas_beside_the_steps_is_that_of_their_tokens(
     frame: dict[str, Any], trace: dict[str, Any]
 ) -> None:
-    steps = recorded_steps(frame, trace)
-    replay = Replay(name="one", source="", steps=steps)
+    steps = extract_replay_steps(frame, trace)
+    replay = ReplayExport(name="one", source="", steps=steps)
     assert replay.inference_gas == trace["gas"]["prompt"] + trace["gas"]["output"]
     assert steps[0].prompt_gas == 6_000 * steps[0].tokens["cold"]
     assert steps[1].output_gas == 10_000 * steps[1].tokens["output"]
 
 
 def test_calls_that_failed_are_no_steps(frame: dict[str, Any], trace: dict[str, Any]) -> None:
-    expected = recorded_steps(frame, trace)
+    expected = extract_replay_steps(frame, trace)
     failed = {**frame["calls"][0], "error": "execution reverted"}
-    assert recorded_steps({**frame, "calls": [failed, *frame["calls"]]}, trace) == expected
+    assert extract_replay_steps({**frame, "calls": [failed, *frame["calls"]]}, trace) == expected
     creation = {"type": "CREATE", "input": "0x", "calls": frame["calls"]}
-    assert recorded_steps(creation, trace) == expected
+    assert extract_replay_steps(creation, trace) == expected
 
 
 def test_traces_of_two_transactions_are_refused(
@@ -92,12 +92,12 @@ def test_traces_of_two_transactions_are_refused(
     other = copy.deepcopy(trace)
     other["steps"].pop()
     with pytest.raises(AgentsError, match=f"{sent} has 2 finished calls.* and 1 steps"):
-        recorded_steps(frame, other)
+        extract_replay_steps(frame, other)
 
 
 def test_the_json_is_a_form_with_digests(frame: dict[str, Any], trace: dict[str, Any]) -> None:
-    steps = recorded_steps(frame, trace)
-    text = json_form(Replay(name="one", source="Here.", steps=steps))
+    steps = extract_replay_steps(frame, trace)
+    text = render_json(ReplayExport(name="one", source="Here.", steps=steps))
     name, sections = canonical_json.parse(text.encode(), VERSION)
     assert name == "one"
     assert sections["inferenceGas"] == sum(one.prompt_gas + one.output_gas for one in steps)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from precompiles.abi import ParamDescription, ParamType
-from pyevm_agents.recordings.export import Replay, ReplayStep, ReplayTool
-from pyevm_agents.recordings.export_solidity import quoted, solidity_form
+from pyevm_agents.recordings.export import ReplayExport, ReplayStep, ReplayTool
+from pyevm_agents.recordings.export_solidity import quote_solidity, render_solidity
 
 ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 LITERAL = re.compile(r"""(unicode)?"((?:[^"\\\n\r]|\\["\\nrt]|\\u[0-9a-f]{4}|\\x[0-9a-f]{2})*)\"""")
@@ -72,7 +72,7 @@ ANSWER = replace(
 
 
 def written(*steps: ReplayStep) -> str:
-    return solidity_form(Replay(name="PayReplay", source="Recorded\nhere.", steps=steps))
+    return render_solidity(ReplayExport(name="PayReplay", source="Recorded\nhere.", steps=steps))
 
 
 def solidity_text(literal: str) -> str:
@@ -99,7 +99,7 @@ def solidity_text(literal: str) -> str:
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_a_literal_means_the_text(text: str) -> None:
-    assert solidity_text(quoted(text)) == text
+    assert solidity_text(quote_solidity(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_literal_means_the_text(text: str) -> None:
     ],
 )
 def test_what_does_not_print_is_escaped(text: str, literal: str) -> None:
-    assert quoted(text) == literal
+    assert quote_solidity(text) == literal
 
 
 def test_a_step_is_a_function_that_can_be_read() -> None:
@@ -143,7 +143,7 @@ def test_a_step_is_a_function_that_can_be_read() -> None:
 
 def test_what_comes_again_stands_there_once() -> None:
     text = written(STEP, ANSWER)
-    assert text.count(quoted(STEP.reasoning)) == 1
+    assert text.count(quote_solidity(STEP.reasoning)) == 1
     assert text.count("Be kind.") == 1
     assert text.count("function tools1()") == 1
     assert "function tools2()" not in text

@@ -9,8 +9,12 @@ from hypothesis import strategies as st
 
 from precompiles.language_model import Generation, Margin, Segment
 from pyevm_agents.models.fakes.recorded import Exchange
-from pyevm_agents.recordings.generation_codec import exchange_form, read_exchange, settled
-from pyevm_agents.recordings.json_reader import Node
+from pyevm_agents.recordings.generation_codec import (
+    encode_exchange,
+    normalize_exchange,
+    read_exchange,
+)
+from pyevm_agents.recordings.json_reader import JsonReader
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 TOKENS = st.lists(st.integers(0, 2**32 - 1), max_size=8).map(tuple)
@@ -43,14 +47,14 @@ EXCHANGES = st.builds(
 
 @given(EXCHANGES)
 def test_what_is_written_is_read(exchange: Exchange) -> None:
-    assert read_exchange(Node(exchange_form(exchange), "steps[0]")) == exchange
+    assert read_exchange(JsonReader(encode_exchange(exchange), "steps[0]")) == exchange
 
 
 @given(EXCHANGES)
 def test_only_what_a_limit_cut_is_settled(exchange: Exchange) -> None:
     generation = exchange.generation
     if generation is None or generation.is_complete:
-        assert settled(exchange) == exchange
+        assert normalize_exchange(exchange) == exchange
     else:
         expected = replace(generation, forced_tokens=0, margin=None)
-        assert settled(exchange) == replace(exchange, generation=expected)
+        assert normalize_exchange(exchange) == replace(exchange, generation=expected)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from precompiles.gas import DEFAULT_SCHEDULE, Schedule
+from precompiles.gas import DEFAULT_SCHEDULE, GasSchedule
 from precompiles.spec import EXECUTOR_ADDRESS, EXECUTOR_CODE
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.errors import AgentsError, ConfigError, FixtureError
@@ -105,7 +105,7 @@ def with_price(fixture: Fixture) -> Fixture:
 
 
 def test_every_block_is_as_recorded(small: Fixture) -> None:
-    blocks = list(Replay(small).blocks())
+    blocks = list(Replay(small).execute_blocks())
     assert [block.number for block in blocks] == [1, 2, 3, 4]
     assert [block.transactions for block in blocks] == [1, 1, 3, 0]
     assert [block.steps for block in blocks] == [0, 0, len(small.steps), 0]
@@ -289,7 +289,7 @@ def test_accounts_that_nobody_read_do_not_pass(small: Fixture) -> None:
 def test_a_chain_of_another_schedule_is_replayed_under_its_own(
     small: Fixture, tmp_path: Path
 ) -> None:
-    schedule = Schedule(executor_base_gas=31, input_byte_gas=37, tool_gas=41, parameter_gas=43)
+    schedule = GasSchedule(executor_base_gas=31, input_byte_gas=37, tool_gas=41, parameter_gas=43)
     chain, _, _ = make_chain(schedule)
     path = tmp_path / "other.json"
     write_fixture(record_chain(chain, name="other", comment="Under other prices."), path)

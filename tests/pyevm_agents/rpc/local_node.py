@@ -10,10 +10,10 @@ from eth_utils import to_canonical_address
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.node import DEFAULT_MNEMONIC, Keys, Node
-from pyevm_agents.node.keys import derived_keys
-from pyevm_agents.rpc.methods.registry import node_service
+from pyevm_agents.node.keys import derive_keys
+from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
 
 if TYPE_CHECKING:
@@ -62,7 +62,11 @@ class LocalNode:
         """Deploy a contract of ours; return its address."""
         made = self.ask(
             "eth_sendTransaction",
-            {"from": FIRST, "data": "0x" + artifact(name).creation().hex(), "gas": hex(5_000_000)},
+            {
+                "from": FIRST,
+                "data": "0x" + load_artifact(name).encode_creation().hex(),
+                "gas": hex(5_000_000),
+            },
         )
         return str(self.ask("eth_getTransactionReceipt", made)["contractAddress"])
 
@@ -74,11 +78,11 @@ class LocalNode:
 
 @contextmanager
 def local_node() -> Iterator[LocalNode]:
-    keys = Keys(derived_keys(DEFAULT_MNEMONIC, 3))
+    keys = Keys(derive_keys(DEFAULT_MNEMONIC, 3))
     accounts = {one: GenesisAccount(balance_wei=10_000 * ETHER) for one in keys.addresses}
     seconds = itertools.count(START_SECONDS)
     node = Node(Chain(ChainConfig(), accounts=accounts), now=lambda: next(seconds), keys=keys)
-    yield LocalNode(node, node_service(node, send_seconds=60))
+    yield LocalNode(node, build_node_service(node, send_seconds=60))
     node.close()
 
 

@@ -9,9 +9,9 @@ import orjson
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_FORK, ChainConfig
-from pyevm_agents.node import Keys, Mining, Node
-from pyevm_agents.rpc.dispatcher import Dispatcher, Work
-from pyevm_agents.rpc.methods.registry import node_service
+from pyevm_agents.node import Keys, MiningMode, Node
+from pyevm_agents.rpc.dispatcher import DeferredResponse, Dispatcher
+from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, KEYS
 
@@ -49,17 +49,17 @@ class Served:
             Chain(ChainConfig(fork=self.fork), accounts=accounts),
             now=self.now,
             keys=Keys(KEYS),
-            mining=Mining(is_automatic=self.is_automatic),
+            mining=MiningMode(is_automatic=self.is_automatic),
         )
-        self.service = node_service(self.node, send_seconds=60)
+        self.service = build_node_service(self.node, send_seconds=60)
         self.dispatcher = Dispatcher(self.service)
         self.told: list[Mapping[str, Any]] = []
         self.session = Session("test", self.told.append)
 
     def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
         request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        answer = self.dispatcher.begin(orjson.dumps(request), self.session)
-        if isinstance(answer, Work):
+        answer = self.dispatcher.handle(orjson.dumps(request), self.session)
+        if isinstance(answer, DeferredResponse):
             answer = answer()
         assert answer is not None
         read = orjson.loads(answer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyevm_agents.rpc.address_index import Appearances
+from pyevm_agents.rpc.address_index import AddressIndex
 from pyevm_agents.tracing import CallTree
 from tests.conftest import OWNER
 from tests.pyevm_agents.tracing.scenario import CONTRACT
@@ -18,8 +18,8 @@ def tree(name: str) -> CallTree:
 
 
 def test_who_takes_part_is_found_once_and_then_known() -> None:
-    appearances = Appearances()
-    assert appearances.known(BLOCK) is None
+    appearances = AddressIndex()
+    assert appearances.get(BLOCK) is None
     executions: list[int] = []
 
     def execute() -> list[CallTree]:
@@ -30,5 +30,5 @@ def test_who_takes_part_is_found_once_and_then_known() -> None:
     assert found[0] == {OWNER, NOBODY}
     assert found[1] == {OWNER, CREATED}
     assert {OWNER, CONTRACT} <= found[2]
-    assert appearances.known(BLOCK) == found
+    assert appearances.get(BLOCK) == found
     assert executions == [1]

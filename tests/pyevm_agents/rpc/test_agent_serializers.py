@@ -10,10 +10,10 @@ import pytest
 from eth_typing import Address
 
 from precompiles.language_model import Margin
-from pyevm_agents.agents.trace import AgentTrace, InferenceUsage, TracedStep, Words
+from pyevm_agents.agents.trace import AgentTrace, InferenceUsage, StepDecision, TracedStep
 from pyevm_agents.chain.database import trace_key
 from pyevm_agents.recordings import Replay, read_fixture
-from pyevm_agents.rpc.agent_serializers import trace_json
+from pyevm_agents.rpc.agent_serializers import serialize_trace
 from tests.pyevm_agents.rpc.methods.test_agent import Bench, bench
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def usage(tokens: int) -> InferenceUsage:
     )
 
 
-def step(depth: int, words: Words, gap: float | None = None) -> TracedStep:
+def step(depth: int, words: StepDecision, gap: float | None = None) -> TracedStep:
     return TracedStep(
         agent=Address(b"\x11" * 20),
         depth=depth,
@@ -59,8 +59,8 @@ PLACE = '"agent": "0x1111111111111111111111111111111111111111", "model": "m", "p
 
 
 def test_a_trace_is_written_as_a_tree() -> None:
-    use = Words(thought="I", action="Tool", action_input="{}")
-    answer = Words(thought="I", answer="é")
+    use = StepDecision(thought="I", action="Tool", action_input="{}")
+    answer = StepDecision(thought="I", answer="é")
     steps = (step(0, use, 0.5), step(1, answer, 0.25), step(0, answer))
     trace = AgentTrace(failure="Undone()", gas_used=10_000, usage=usage(3), steps=steps)
     margin = '"margin": {{"gap": {}, "token": 7, "chosen": "a", "other": "b"}}, "seconds": 0.1235'
@@ -77,7 +77,7 @@ def test_a_trace_is_written_as_a_tree() -> None:
         f'"observation": null, "answer": "\\u00e9", {COST}"margin": null, "seconds": null, '
         '"steps": []}'
     )
-    assert json.dumps(trace_json(b"\x22" * 32, trace)) == (
+    assert json.dumps(serialize_trace(b"\x22" * 32, trace)) == (
         f'{{"transactionHash": "0x{"22" * 32}", "isSuccess": false, "reason": "Undone()", '
         '"gas": {"used": 10000, "evm": 6700, "prompt": 1500, "output": 1800}, '
         '"tokens": {"cold": 3, "warm": 6, "output": 9, "forced": 12}, "closest": 2, '
@@ -101,7 +101,7 @@ def transactions(chain: Chain) -> Iterator[bytes]:
 @pytest.mark.parametrize("name", ["wallet", "nested", "rollback", "out-of-gas"])
 def test_a_stored_trace_is_written_as_a_recomputed_one(name: str) -> None:
     replay = Replay(read_fixture(FIXTURES / f"{name}.json"))
-    list(replay.blocks())
+    list(replay.execute_blocks())
     chain = replay.chain
     stored = 0
     for transaction_hash in transactions(chain):
@@ -111,8 +111,8 @@ def test_a_stored_trace_is_written_as_a_recomputed_one(name: str) -> None:
         stored += 1
         again = recomputed(chain, transaction_hash)
         assert again is not None
-        assert json.dumps(trace_json(transaction_hash, trace)) == json.dumps(
-            trace_json(transaction_hash, again)
+        assert json.dumps(serialize_trace(transaction_hash, trace)) == json.dumps(
+            serialize_trace(transaction_hash, again)
         )
     assert stored
 

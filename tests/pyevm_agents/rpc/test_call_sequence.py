@@ -15,8 +15,8 @@ from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.chain.calls import AccountOverride, BlockOverride, Call
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.node.state_view import StateView
-from pyevm_agents.rpc.call_sequence import Sequence
-from pyevm_agents.tracing import StateDifferenceTracer, traced_vm
+from pyevm_agents.rpc.call_sequence import CallSequence
+from pyevm_agents.tracing import StateDiffTracer, make_traced_vm
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, NOBODY, transaction
 from tests.pyevm_agents.rpc.contracts_to_trace import (
     CALLER_ADDRESS,
@@ -80,18 +80,20 @@ def test_each_call_changes_what_its_transaction_would(
 ) -> None:
     chain = new_chain()
     sender = ADDRESSES[0]
-    sequence = Sequence(StateView(chain, chain.head))
+    sequence = CallSequence(StateView(chain, chain.head))
     tried: list[Any] = []
     for (to, data), value, price in calls:
-        tracer = StateDifferenceTracer()
+        tracer = StateDiffTracer()
         call = Call(to=to, sender=sender, data=data, value_wei=value, gas=GAS, gas_price_wei=price)
         sequence.call(call, tracer=tracer)
         tried.append(tracer.result())
     assert chain.state().get_nonce(sender) == 0
     for nonce, ((to, data), value, _) in enumerate(calls):
         mined = chain.mine([transaction(nonce=nonce, to=to, data=data, value_wei=value, gas=GAS)])
-        tracer = StateDifferenceTracer()
-        chain.replay(chain.record(mined.block.header), 0, partial(traced_vm, tracer=tracer))
+        tracer = StateDiffTracer()
+        chain.replay(
+            chain.block_with_receipts(mined.block.header), 0, partial(make_traced_vm, tracer=tracer)
+        )
         told: Any = tracer.result()
         paid = {"0x" + one.hex() for one in (sender, chain.head.coinbase)}
         assert {one: it for one, it in tried[nonce].items() if one not in paid} == {
@@ -102,17 +104,17 @@ def test_each_call_changes_what_its_transaction_would(
 def test_what_is_said_of_accounts_holds_until_a_call_changes_it() -> None:
     chain = new_chain()
     told = {WRITER: AccountOverride(storage={2: 9}), NOBODY: AccountOverride(balance_wei=77)}
-    sequence = Sequence(StateView(chain, chain.head), told)
+    sequence = CallSequence(StateView(chain, chain.head), told)
     read = Call(to=COUNTER_ADDRESS, sender=ADDRESSES[0], gas=GAS)
     write = Call(to=WRITER, sender=ADDRESSES[0], data=word(3) + word(8), gas=GAS)
-    tracer = StateDifferenceTracer()
+    tracer = StateDiffTracer()
     sequence.call(read)
     sequence.call(write, tracer=tracer)
     changes: Any = tracer.result()
     slots = changes["0x" + WRITER.hex()]["storage"]
     assert slots == {"0x" + word(3).hex(): {"*": {"from": "0x" + "00" * 32, "to": f"0x{8:064x}"}}}
     emptied = Call(to=WRITER, sender=ADDRESSES[0], data=word(2) + word(0), gas=GAS)
-    tracer = StateDifferenceTracer()
+    tracer = StateDiffTracer()
     sequence.call(emptied, tracer=tracer)
     changes = tracer.result()
     slots = changes["0x" + WRITER.hex()]["storage"]
@@ -121,7 +123,7 @@ def test_what_is_said_of_accounts_holds_until_a_call_changes_it() -> None:
 
 def test_a_call_that_can_not_be_changes_nothing() -> None:
     chain = new_chain()
-    sequence = Sequence(StateView(chain, chain.head))
+    sequence = CallSequence(StateView(chain, chain.head))
     count = Call(to=COUNTER_ADDRESS, sender=ADDRESSES[0], gas=GAS)
     sequence.call(count)
     with pytest.raises(ValidationError):
@@ -131,7 +133,7 @@ def test_a_call_that_can_not_be_changes_nothing() -> None:
 
 def test_each_call_may_have_a_block_of_its_own() -> None:
     chain = new_chain()
-    sequence = Sequence(
+    sequence = CallSequence(
         StateView(chain, chain.head),
         {NOBODY: AccountOverride(code=asm("NUMBER PUSH0 MSTORE 0x20 PUSH0 RETURN"))},
     )

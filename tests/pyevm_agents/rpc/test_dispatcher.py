@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.rpc.codec import Limits
-from pyevm_agents.rpc.dispatcher import INLINE_BYTES, INLINE_REQUESTS, Answered, Dispatcher, Work
+from pyevm_agents.rpc.dispatcher import (
+    INLINE_BYTES,
+    INLINE_REQUESTS,
+    DeferredResponse,
+    Dispatcher,
+    RequestLogEntry,
+)
 from pyevm_agents.rpc.errors import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -37,17 +43,17 @@ class Peer:
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.service = EchoService()
-        self.answered: list[Answered] = []
+        self.answered: list[RequestLogEntry] = []
         self.dispatcher = Dispatcher(self.service, limits=limits, watch=self.answered.append)
         self.session = Session("test")
 
-    def begin(self, message: object) -> bytes | Work | None:
+    def begin(self, message: object) -> bytes | DeferredResponse | None:
         body = message if isinstance(message, bytes) else json.dumps(message).encode()
-        return self.dispatcher.begin(body, self.session)
+        return self.dispatcher.handle(body, self.session)
 
     def ask(self, message: object) -> Any:  # noqa: ANN401
         answer = self.begin(message)
-        if isinstance(answer, Work):
+        if isinstance(answer, DeferredResponse):
             answer = answer()
         return None if answer is None else json.loads(answer)
 
@@ -70,7 +76,7 @@ def test_quick_methods_are_answered_at_once() -> None:
 def test_other_methods_are_work() -> None:
     peer = Peer()
     work = peer.begin(request("slow_echo", 1))
-    assert isinstance(work, Work)
+    assert isinstance(work, DeferredResponse)
     assert (work.method, work.is_batch, peer.service.calls) == ("slow_echo", False, 0)
     answer = work()
     assert answer is not None
@@ -132,7 +138,7 @@ def test_a_service_that_does_not_know_what_is_quick(caplog: pytest.LogCaptureFix
     peer = Peer()
     peer.dispatcher = Dispatcher(Service())
     work = peer.begin(request("echo", 1))
-    assert isinstance(work, Work)
+    assert isinstance(work, DeferredResponse)
     assert json.loads(work() or b"")["result"] == [1]
     assert "is_quick('echo') failed" in caplog.text
 
@@ -161,7 +167,7 @@ def test_data_of_an_error_that_is_no_json_is_a_bug(caplog: pytest.LogCaptureFixt
 def test_deep_and_large_results() -> None:
     assert Peer().ask(request("integer", 300))["result"] == 2**300
     answer = Peer().begin(request("deep", 3_000))
-    assert isinstance(answer, Work)
+    assert isinstance(answer, DeferredResponse)
     assert answer() == b'{"jsonrpc":"2.0","id":1,"result":%b0%b}' % (b"[" * 3_000, b"]" * 3_000)
 
 
@@ -193,14 +199,14 @@ def test_a_batch_is_answered_in_order() -> None:
 
 def test_a_batch_is_work_for_its_first_method_that_is_not_quick() -> None:
     work = Peer().begin([request("echo"), request("slow_echo"), request("wait", 1)])
-    assert isinstance(work, Work)
+    assert isinstance(work, DeferredResponse)
     assert (work.method, work.is_batch) == ("slow_echo", True)
 
 
 def test_what_would_wait_is_work() -> None:
     peer = Peer()
     work = peer.begin(request("shy", 5))
-    assert isinstance(work, Work)
+    assert isinstance(work, DeferredResponse)
     assert (work.method, work.is_batch, peer.service.calls) == ("shy", False, 0)
     assert json.loads(work() or b"")["result"] == [5]
     assert [one.method for one in peer.answered] == ["shy"]
@@ -210,14 +216,14 @@ def test_a_batch_goes_on_where_it_would_have_waited() -> None:
     peer = Peer()
     batch = [request("count", request_id=0), request("shy", request_id=1)]
     work = peer.begin([*batch, request("count", request_id=2)])
-    assert isinstance(work, Work)
+    assert isinstance(work, DeferredResponse)
     assert (work.method, work.is_batch) == ("shy", True)
     assert [one["result"] for one in json.loads(work() or b"")] == [1, [], 3]
 
 
 def test_what_was_answered_before_a_wait_stays_when_the_rest_is_refused() -> None:
     work = Peer().begin([request("echo", 1), request("shy"), notification("shy")])
-    assert isinstance(work, Work)
+    assert isinstance(work, DeferredResponse)
     first, second = json.loads(work.refuse(RpcError(LIMIT_EXCEEDED, "busy")) or b"")
     assert first["result"] == [1]
     assert second["error"] == {"code": LIMIT_EXCEEDED, "message": "busy"}
@@ -225,12 +231,12 @@ def test_what_was_answered_before_a_wait_stays_when_the_rest_is_refused() -> Non
 
 def test_a_long_batch_is_work_though_it_is_quick() -> None:
     assert isinstance(Peer().begin([request("echo")] * INLINE_REQUESTS), bytes)
-    assert isinstance(Peer().begin([request("echo")] * (INLINE_REQUESTS + 1)), Work)
+    assert isinstance(Peer().begin([request("echo")] * (INLINE_REQUESTS + 1)), DeferredResponse)
 
 
 def test_a_long_message_is_parsed_as_work() -> None:
     work = Peer().begin(request("echo", "x" * INLINE_BYTES))
-    assert isinstance(work, Work)
+    assert isinstance(work, DeferredResponse)
     assert (work.method, work.is_batch) == ("", False)
     answer = work()
     assert answer is not None
@@ -261,10 +267,10 @@ def test_work_can_be_refused() -> None:
     batch = peer.begin([request("slow_echo"), notification("slow_echo"), request("echo"), 5])
     silent = peer.begin(notification("slow_echo"))
     long = peer.begin(b" " * INLINE_BYTES + b"5")
-    assert isinstance(single, Work)
-    assert isinstance(batch, Work)
-    assert isinstance(silent, Work)
-    assert isinstance(long, Work)
+    assert isinstance(single, DeferredResponse)
+    assert isinstance(batch, DeferredResponse)
+    assert isinstance(silent, DeferredResponse)
+    assert isinstance(long, DeferredResponse)
     assert json.loads(single.refuse(busy) or b"")["error"]["message"] == "busy"
     refused = json.loads(batch.refuse(busy) or b"")
     assert [(answer["id"], answer["error"]["message"]) for answer in refused] == [

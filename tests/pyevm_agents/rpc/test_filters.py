@@ -10,7 +10,7 @@ from eth_utils import to_hex
 
 from pyevm_agents.rpc import filters as events_module
 from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.filters import IDLE_SECONDS, Events
+from pyevm_agents.rpc.filters import IDLE_SECONDS, EventSystem
 from pyevm_agents.rpc.session import Session
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, NOBODY
 from tests.pyevm_agents.rpc.served import RefusedError
@@ -181,46 +181,46 @@ def test_what_can_not_be_subscribed_to(served: Served) -> None:
 
 
 @pytest.fixture
-def clocked(served: Served) -> tuple[Events, list[float]]:
+def clocked(served: Served) -> tuple[EventSystem, list[float]]:
     """Filters that a test's own clock lets go."""
     now = [0.0]
-    return Events(served.node, now=lambda: now[0]), now
+    return EventSystem(served.node, now=lambda: now[0]), now
 
 
-def test_a_filter_that_nobody_polls_goes(clocked: tuple[Events, list[float]]) -> None:
+def test_a_filter_that_nobody_polls_goes(clocked: tuple[EventSystem, list[float]]) -> None:
     events, now = clocked
-    polled, left = events.new_filter("blocks"), events.new_filter("blocks")
+    polled, left = events.open_filter("blocks"), events.open_filter("blocks")
     for _ in range(3):
         now[0] += IDLE_SECONDS - 1
-        assert events.changes(polled) == []
+        assert events.poll_changes(polled) == []
     with pytest.raises(RpcError, match=f"filter not found: {left}"):
-        events.changes(left)
+        events.poll_changes(left)
 
 
 def test_what_filters_keep_is_bounded_together(
-    served: Served, clocked: tuple[Events, list[float]], monkeypatch: pytest.MonkeyPatch
+    served: Served, clocked: tuple[EventSystem, list[float]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(events_module, "MAX_QUEUED", 10)
     events, _ = clocked
-    first, second = events.new_filter("blocks"), events.new_filter("blocks")
+    first, second = events.open_filter("blocks"), events.open_filter("blocks")
     for _ in range(5):
         served.ask("evm_mine")
-    assert len(events.changes(first)) == 5
+    assert len(events.poll_changes(first)) == 5
     for _ in range(5):
         served.ask("evm_mine")
     # Together 15: the one that was not polled for longest goes.
-    assert len(events.changes(first)) == 5
+    assert len(events.poll_changes(first)) == 5
     with pytest.raises(RpcError, match=f"filter not found: {second}"):
-        events.changes(second)
+        events.poll_changes(second)
 
 
 def test_there_are_so_many_filters_at_most(
-    clocked: tuple[Events, list[float]], monkeypatch: pytest.MonkeyPatch
+    clocked: tuple[EventSystem, list[float]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(events_module, "MAX_FILTERS", 3)
     events, _ = clocked
-    names = [events.new_filter("blocks") for _ in range(4)]
+    names = [events.open_filter("blocks") for _ in range(4)]
     with pytest.raises(RpcError, match=f"filter not found: {names[0]}"):
-        events.filter(names[0])
+        events.get_filter(names[0])
     assert events.close_filter(names[1])
     assert not events.close_filter(names[1])

@@ -12,9 +12,9 @@ from eth_utils import to_hex
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.chain.block_rlp import decode_block
-from pyevm_agents.chain.transactions import SET_CODE_TYPE, Fields, sign
+from pyevm_agents.chain.transactions import SET_CODE_TYPE, TransactionFields, sign
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.rpc.transaction_params import authorizations
+from pyevm_agents.rpc.transaction_params import parse_authorizations
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, KEYS
 from tests.pyevm_agents.rpc.contracts_to_trace import CODES, COUNTER, OTHER, SENDER, send
 from tests.pyevm_agents.rpc.served import RefusedError, Served
@@ -99,13 +99,13 @@ def test_set_code_is_not_there_yet(served: Served) -> None:
         with pytest.raises(RefusedError, match=wanted) as refused:
             served.ask(method, *params)
         assert refused.value.code in {-32000, -32602}, method
-    fields = Fields(
+    fields = TransactionFields(
         kind=SET_CODE_TYPE,
         nonce=0,
         gas=100_000,
         to=ADDRESSES[1],
         max_fee_wei=10**10,
-        authorizations=authorizations([authorization()], "authorizationList"),
+        authorizations=parse_authorizations([authorization()], "authorizationList"),
     )
     raw = sign(fields, KEYS[0], 31_337).encode()
     with pytest.raises(RefusedError, match="failed to decode signed transaction"):

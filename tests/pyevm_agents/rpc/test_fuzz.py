@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pyevm_agents.node import Mining, state_dump
-from pyevm_agents.rpc.dispatcher import Dispatcher, Work
+from pyevm_agents.node import MiningMode, state_dump
+from pyevm_agents.rpc.dispatcher import DeferredResponse, Dispatcher
 from pyevm_agents.rpc.errors import INTERNAL_ERROR
 from pyevm_agents.rpc.methods import eth_send, evm
-from pyevm_agents.rpc.methods.registry import all_methods
+from pyevm_agents.rpc.methods.registry import collect_methods
 from pyevm_agents.rpc.session import Session
 from tests.thinking_node import ThinkingNode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-METHODS = all_methods()
+METHODS = collect_methods()
 TURNS_OF_A_NODE = 500
 
 ODD: list[object] = [
@@ -59,7 +59,7 @@ class Fuzz:
     def begin(self) -> None:
         """Start a node anew."""
         by_hand = self.chance.random() < 0.5
-        self.it = ThinkingNode(mining=Mining(is_automatic=not by_hand))
+        self.it = ThinkingNode(mining=MiningMode(is_automatic=not by_hand))
         self._dispatcher = Dispatcher(self.it.service)
         self._session = Session("test", lambda _: None)
         it = self.it
@@ -207,8 +207,8 @@ class Fuzz:
     def turn(self) -> None:
         request = self.request()
         body = json.dumps(request).encode()
-        answer = self._dispatcher.begin(body, self._session)
-        if isinstance(answer, Work):
+        answer = self._dispatcher.handle(body, self._session)
+        if isinstance(answer, DeferredResponse):
             answer = answer()
         read: dict[str, Any] = json.loads(answer or b"{}")
         error = read.get("error", {})

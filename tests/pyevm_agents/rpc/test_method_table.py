@@ -5,14 +5,16 @@ from __future__ import annotations
 import pytest
 
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
-from pyevm_agents.rpc.method_table import Table, optional
-from pyevm_agents.rpc.methods.registry import all_methods
-from pyevm_agents.rpc.params import quantity, text
+from pyevm_agents.rpc.method_table import MethodTable, optional
+from pyevm_agents.rpc.methods.registry import collect_methods
+from pyevm_agents.rpc.params import parse_quantity, parse_text
 
-TABLE = Table()
+TABLE = MethodTable()
 
 
-@TABLE.method("test_one", "test_alias", quantity, optional(text, "nothing"), optional(text))
+@TABLE.method(
+    "test_one", "test_alias", parse_quantity, optional(parse_text, "nothing"), optional(parse_text)
+)
 def one(rpc: object, first_number: int, some_text: str, last: str | None) -> object:
     """Return what came.
 
@@ -25,7 +27,7 @@ METHOD = TABLE.methods["test_one"]
 
 
 def test_a_method_has_names_and_a_description() -> None:
-    assert TABLE.methods["test_alias"].answer is METHOD.answer
+    assert TABLE.methods["test_alias"].handler is METHOD.handler
     assert METHOD.names == ("firstNumber", "someText", "last")
     assert METHOD.description == "Return what came."
     assert not METHOD.is_quick
@@ -41,7 +43,7 @@ def test_a_method_has_names_and_a_description() -> None:
     ],
 )
 def test_parameters_come_by_place_or_by_name(params: object, arguments: list[object]) -> None:
-    assert METHOD.arguments(params) == arguments  # type: ignore[arg-type]
+    assert METHOD.parse_arguments(params) == arguments  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -56,18 +58,18 @@ def test_parameters_come_by_place_or_by_name(params: object, arguments: list[obj
 )
 def test_errors_name_the_parameter(params: object, told: str) -> None:
     with pytest.raises(RpcError) as caught:
-        METHOD.arguments(params)  # type: ignore[arg-type]
+        METHOD.parse_arguments(params)  # type: ignore[arg-type]
     assert caught.value.code == INVALID_PARAMS
     assert caught.value.message.startswith(told)
 
 
 def test_readers_and_parameters_are_as_many() -> None:
     with pytest.raises(TypeError, match="test_two: 2 readers for"):
-        TABLE.method("test_two", quantity, quantity)(one)
+        TABLE.method("test_two", parse_quantity, parse_quantity)(one)
 
 
 def test_every_method_says_what_it_does() -> None:
-    for name, method in all_methods().items():
+    for name, method in collect_methods().items():
         assert method.name == name
         assert method.description.endswith("."), name
         assert "_" in name

@@ -11,36 +11,40 @@ from hypothesis import strategies as st
 
 from pyevm_agents.rpc import params
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
-from pyevm_agents.rpc.logs import log_criteria
-from pyevm_agents.rpc.methods.eth_proof import slot_keys, slots_by_account
-from pyevm_agents.rpc.methods.eth_simulate import simulation
+from pyevm_agents.rpc.logs import parse_log_criteria
+from pyevm_agents.rpc.methods.eth_proof import parse_slot_keys, parse_slots_by_account
+from pyevm_agents.rpc.methods.eth_simulate import parse_simulation
 from pyevm_agents.rpc.params import TAGS, UINT256, BlockId
-from pyevm_agents.rpc.transaction_params import access_list, asked, overrides
+from pyevm_agents.rpc.transaction_params import (
+    parse_access_list,
+    parse_state_overrides,
+    parse_transaction_request,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 READERS: list[Callable[[object, str], Any]] = [
-    params.quantity,
-    params.uint64,
-    params.seconds,
-    params.data,
-    params.hash32,
-    params.slot,
-    params.address,
-    params.boolean,
-    params.text,
-    params.mapping,
-    params.listed,
-    params.list_of(params.address),
-    params.block,
-    asked,
-    access_list,
-    overrides,
-    log_criteria,
-    slot_keys,
-    slots_by_account,
-    simulation,
+    params.parse_quantity,
+    params.parse_uint64,
+    params.parse_seconds,
+    params.parse_data,
+    params.parse_hash32,
+    params.parse_slot,
+    params.parse_address,
+    params.parse_boolean,
+    params.parse_text,
+    params.parse_object,
+    params.parse_list,
+    params.parse_list_of(params.parse_address),
+    params.parse_block_id,
+    parse_transaction_request,
+    parse_access_list,
+    parse_state_overrides,
+    parse_log_criteria,
+    parse_slot_keys,
+    parse_slots_by_account,
+    parse_simulation,
 ]
 
 KEYS = [
@@ -85,12 +89,12 @@ def refusal(read: Callable[..., Any], value: object) -> RpcError | None:
 
 @given(number=st.integers(0, UINT256))
 def test_quantities(number: int) -> None:
-    assert params.quantity(hex(number), "it") == number
-    assert params.quantity(number, "it") == number
-    assert params.slot(f"0x{number:064x}", "it") == number
+    assert params.parse_quantity(hex(number), "it") == number
+    assert params.parse_quantity(number, "it") == number
+    assert params.parse_slot(f"0x{number:064x}", "it") == number
     if number >= 2**64:
         with pytest.raises(RpcError, match="want a quantity from 0 to 0xffffffffffffffff"):
-            params.uint64(hex(number), "it")
+            params.parse_uint64(hex(number), "it")
 
 
 @pytest.mark.parametrize(
@@ -98,41 +102,41 @@ def test_quantities(number: int) -> None:
 )
 def test_what_is_no_quantity(value: object) -> None:
     with pytest.raises(RpcError, match="invalid params: it: "):
-        params.quantity(value, "it")
+        params.parse_quantity(value, "it")
 
 
 @pytest.mark.parametrize(
     ("value", "seconds"), [("13", 13), ("0xc", 12), (11, 11), (12.0, 12), ("0", 0)]
 )
 def test_seconds_come_in_any_spelling(value: object, seconds: int) -> None:
-    assert params.seconds(value, "it") == seconds
+    assert params.parse_seconds(value, "it") == seconds
 
 
 @pytest.mark.parametrize("value", [12.5, "-1", "0x", float("nan"), float("inf"), "1e3", "\uff11x"])
 def test_what_is_no_time(value: object) -> None:
     with pytest.raises(RpcError, match="invalid params: it: "):
-        params.seconds(value, "it")
+        params.parse_seconds(value, "it")
 
 
 @given(address=st.binary(min_size=20, max_size=20))
 def test_addresses_in_mixed_case_have_their_checksum(address: bytes) -> None:
     told = to_checksum_address(address)
     for spelling in (told, told.lower(), "0x" + told[2:].upper()):
-        assert params.address(spelling, "it") == address
+        assert params.parse_address(spelling, "it") == address
     wrong = "0x" + told[2:].swapcase()
     if wrong[2:] not in {told[2:], told[2:].lower(), told[2:].upper()}:
         with pytest.raises(RpcError, match="bad checksum: it would be 0x"):
-            params.address(wrong, "it")
+            params.parse_address(wrong, "it")
 
 
 def test_blocks() -> None:
     a_hash = "0x" + "ab" * 32
     for tag in TAGS:
-        assert params.block(tag, "it") == BlockId(tag=tag)
-    assert params.block("0x10", "it") == BlockId(number=16)
-    assert params.block(a_hash, "it") == BlockId(hash=b"\xab" * 32)
-    assert params.block({"blockNumber": "latest"}, "it") == BlockId(tag="latest")
-    assert params.block({"blockHash": a_hash, "requireCanonical": True}, "it") == BlockId(
+        assert params.parse_block_id(tag, "it") == BlockId(tag=tag)
+    assert params.parse_block_id("0x10", "it") == BlockId(number=16)
+    assert params.parse_block_id(a_hash, "it") == BlockId(hash=b"\xab" * 32)
+    assert params.parse_block_id({"blockNumber": "latest"}, "it") == BlockId(tag="latest")
+    assert params.parse_block_id({"blockHash": a_hash, "requireCanonical": True}, "it") == BlockId(
         hash=b"\xab" * 32, requires_canonical=True
     )
 
@@ -142,11 +146,11 @@ def test_blocks() -> None:
 )
 def test_what_is_no_block(value: object) -> None:
     with pytest.raises(RpcError, match="invalid params: it"):
-        params.block(value, "it")
+        params.parse_block_id(value, "it")
 
 
 def test_a_long_value_is_shown_in_part() -> None:
     with pytest.raises(RpcError) as caught:
-        params.address("0x" + "ab" * 5_000, "it")
+        params.parse_address("0x" + "ab" * 5_000, "it")
     assert "(10004 characters)" in caught.value.message
     assert len(caught.value.message) < 250

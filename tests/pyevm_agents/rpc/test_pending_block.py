@@ -11,10 +11,14 @@ from eth_utils import to_hex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyevm_agents.chain import Draft
-from pyevm_agents.node import Mining
-from pyevm_agents.node.pending_block import GAS_OF_A_SECOND, Drafts, Upcoming
-from pyevm_agents.rpc.errors import WouldWaitError
+from pyevm_agents.chain import DraftBlock
+from pyevm_agents.node import MiningMode
+from pyevm_agents.node.pending_block import (
+    GAS_OF_A_SECOND,
+    PendingBlockBuilder,
+    PendingTransactions,
+)
+from pyevm_agents.rpc.errors import WouldBlockError
 from pyevm_agents.rpc.session import Session
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, NOBODY
 from tests.pyevm_agents.rpc.contracts_to_trace import (
@@ -196,13 +200,13 @@ def test_going_back_and_mining_leave_nothing_behind(served: Served) -> None:
 def executed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """Return the hashes of what drafts execute, as they do."""
     executed: list[bytes] = []
-    add = Draft.add
+    add = DraftBlock.add
 
-    def counted(draft: Draft, transaction: SignedTransactionAPI) -> None:
+    def counted(draft: DraftBlock, transaction: SignedTransactionAPI) -> None:
         executed.append(transaction.hash)
         add(draft, transaction)
 
-    monkeypatch.setattr(Draft, "add", counted)
+    monkeypatch.setattr(DraftBlock, "add", counted)
     return executed
 
 
@@ -263,7 +267,7 @@ def test_a_servers_loop_executes_nothing_of_what_waits(served: Served) -> None:
         ("eth_getBalance", SENDER, "pending"),
         ("eth_call", OUTPUT, "pending"),
     ]:
-        with pytest.raises(WouldWaitError):
+        with pytest.raises(WouldBlockError):
             ask(method, *params)
     assert ask("eth_getBalance", SENDER, "latest") == hex(10**20)
 
@@ -281,7 +285,7 @@ def test_a_call_at_pending_is_told_that_it_reverts_or_can_not_be_paid_for(served
 
 
 def test_no_model_is_asked_and_what_stands_before_an_agent_counts() -> None:
-    with closing(ThinkingNode(mining=Mining(is_automatic=False))) as it:
+    with closing(ThinkingNode(mining=MiningMode(is_automatic=False))) as it:
         before = int(it.ask("eth_getBalance", it.second, "latest"), 16)
 
         def got(block: str) -> int:
@@ -388,7 +392,7 @@ def test_no_draft_stands_on_one_block_and_leaves_out_what_the_next_has(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send(served, COUNTER)
-    ready = served.node.pool.ready
+    ready = served.node.pool.iter_ready
     mined: list[int] = []
 
     def late(*told: Any) -> Any:  # noqa: ANN401 - Pool.ready's own
@@ -397,7 +401,7 @@ def test_no_draft_stands_on_one_block_and_leaves_out_what_the_next_has(
             served.ask("evm_mine")
         return ready(*told)
 
-    monkeypatch.setattr(served.node.pool, "ready", late)
+    monkeypatch.setattr(served.node.pool, "iter_ready", late)
     assert served.ask("eth_getStorageAt", COUNTER, "0x0", "pending") == word(1)
 
 
@@ -407,28 +411,28 @@ def test_whoever_looked_at_the_clock_before_is_served_by_a_later_draft(
     begun = []
     begin = served.node.chain.begin_draft
 
-    def counted(header: BlockHeaderAPI) -> Draft:
+    def counted(header: BlockHeaderAPI) -> DraftBlock:
         begun.append(header.timestamp)
         return begin(header)
 
     monkeypatch.setattr(served.node.chain, "begin_draft", counted)
     send(served, COUNTER)
-    drafts = Drafts(served.node.chain)
+    drafts = PendingBlockBuilder(served.node.chain)
     for late in (0, 1, 0, 1, 0):
-        header = served.node.next_block.header()
-        ready = tuple(served.node.pool.ready(served.node.chain.nonce, 0))
-        upcoming = Upcoming(
+        header = served.node.next_block.build_header()
+        ready = tuple(served.node.pool.iter_ready(served.node.chain.nonce, 0))
+        upcoming = PendingTransactions(
             header=header.copy(timestamp=header.timestamp + late),
             max_blobs=6,
             clock=served.node.clock.settings,
             ready=ready,
         )
-        drafts.behind(upcoming)
+        drafts.get_simulator(upcoming)
     assert len(begun) == 2
 
 
 def test_what_traces_the_pending_block_asks_no_model() -> None:
-    with closing(ThinkingNode(mining=Mining(is_automatic=False))) as it:
+    with closing(ThinkingNode(mining=MiningMode(is_automatic=False))) as it:
         first = it.ask("eth_sendTransaction", it.transfer())
         it.ask("eth_sendTransaction", it.run)
         options = {"tracer": "callTracer"}
@@ -501,7 +505,7 @@ def test_an_undone_block_keeps_who_sent_without_a_key(serve: Serve) -> None:
 def test_a_pending_block_is_traced_on_what_it_began_with_whatever_happens(served: Served) -> None:
     served.ask("anvil_setStorageAt", COUNTER, word(0), word(0x50))
     send(served, COUNTER)
-    record = served.node.pending.block()
+    record = served.node.pending.build_block()
     for change in (
         lambda: None,
         lambda: served.ask("evm_mine"),
@@ -557,14 +561,14 @@ def test_no_draft_has_a_time_that_was_set_otherwise_meanwhile(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send(served, COUNTER)
-    ready, late = served.node.pool.ready, [hex(int(START) + 500)]
+    ready, late = served.node.pool.iter_ready, [hex(int(START) + 500)]
 
     def interrupted(*told: Any) -> Any:  # noqa: ANN401 - Pool.ready's own
         if late:
             served.ask("evm_setNextBlockTimestamp", late.pop())
         return ready(*told)
 
-    monkeypatch.setattr(served.node.pool, "ready", interrupted)
+    monkeypatch.setattr(served.node.pool, "iter_ready", interrupted)
     for _ in range(2):
         header = served.ask("eth_getHeaderByNumber", "pending")
         assert int(header["timestamp"], 16) == START + 500

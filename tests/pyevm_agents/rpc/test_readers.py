@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.methods.debug_state import row_key, slot_limit, start_key
-from pyevm_agents.rpc.methods.eth_call_many import bundles, state_context
-from pyevm_agents.rpc.methods.ots import page_size
-from pyevm_agents.rpc.methods.trace_execute import trace_types, traced_calls
-from pyevm_agents.rpc.methods.trace_mined import call_criteria
+from pyevm_agents.rpc.methods.debug_state import parse_row_key, parse_slot_limit, parse_start_key
+from pyevm_agents.rpc.methods.eth_call_many import parse_bundles, parse_state_context
+from pyevm_agents.rpc.methods.ots import parse_page_size
+from pyevm_agents.rpc.methods.trace_execute import parse_trace_types, parse_traced_calls
+from pyevm_agents.rpc.methods.trace_mined import parse_call_criteria
 from tests.pyevm_agents.rpc.contracts_to_trace import COUNTER, SENDER
 
 if TYPE_CHECKING:
@@ -61,15 +61,15 @@ JSON = st.recursive(
 @pytest.mark.parametrize(
     "read",
     [
-        bundles,
-        call_criteria,
-        page_size,
-        row_key,
-        slot_limit,
-        start_key,
-        state_context,
-        trace_types,
-        traced_calls,
+        parse_bundles,
+        parse_call_criteria,
+        parse_page_size,
+        parse_row_key,
+        parse_slot_limit,
+        parse_start_key,
+        parse_state_context,
+        parse_trace_types,
+        parse_traced_calls,
     ],
 )
 @given(value=JSON)

@@ -7,18 +7,25 @@ from typing import TYPE_CHECKING
 import pytest
 from eth_utils import to_hex
 
-from pyevm_agents.chain import Record
-from pyevm_agents.rpc.context import Rpc
+from pyevm_agents.chain import BlockRecord
+from pyevm_agents.rpc.context import RequestContext
 from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.filters import Events
-from pyevm_agents.rpc.replay import kept_logs, mined, parity, place, traced, traced_at
+from pyevm_agents.rpc.filters import EventSystem
+from pyevm_agents.rpc.replay import (
+    count_logs,
+    find_mined,
+    locate_transaction,
+    parity_tracer,
+    trace_at_index,
+    trace_transactions,
+)
 from tests.pyevm_agents.rpc.contracts_to_trace import CODES, COUNTER, send
 from tests.pyevm_agents.tracing.assembler import asm, calling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pyevm_agents.tracing import FlatCallTracer, Place
+    from pyevm_agents.tracing import FlatCallTracer, TransactionLocation
     from tests.pyevm_agents.rpc.served import Served
 
     Serve = Callable[..., Served]
@@ -42,37 +49,37 @@ def served(serve: Serve) -> Served:
     return served
 
 
-def rpc_and_record(served: Served) -> tuple[Rpc, Record]:
-    rpc = Rpc(node=served.node, events=Events(served.node))
-    return rpc, rpc.node.chain.record(rpc.node.chain.head)
+def rpc_and_record(served: Served) -> tuple[RequestContext, BlockRecord]:
+    rpc = RequestContext(node=served.node, events=EventSystem(served.node))
+    return rpc, rpc.node.chain.block_with_receipts(rpc.node.chain.head)
 
 
 def test_tracers_know_where_they_are_and_how_many_logs_come_before(served: Served) -> None:
     rpc, record = rpc_and_record(served)
-    made: list[tuple[Place, int]] = []
+    made: list[tuple[TransactionLocation, int]] = []
 
-    def make(at: Place, logs_before: int) -> FlatCallTracer:
+    def make(at: TransactionLocation, logs_before: int) -> FlatCallTracer:
         made.append((at, logs_before))
-        return parity(at, logs_before)
+        return parity_tracer(at, logs_before)
 
-    tracers = traced(rpc, record, make)
-    assert [at for at, _ in made] == [place(record, index) for index in range(4)]
+    tracers = trace_transactions(rpc, record, make)
+    assert [at for at, _ in made] == [locate_transaction(record, index) for index in range(4)]
     assert [before for _, before in made] == [0, 2, 2, 2]
     for index, tracer in enumerate(tracers):
-        assert traced_at(rpc, record, index, parity).result() == tracer.result()
-    chosen = traced(rpc, record, parity, [3, 1, 3])
+        assert trace_at_index(rpc, record, index, parity_tracer).result() == tracer.result()
+    chosen = trace_transactions(rpc, record, parity_tracer, [3, 1, 3])
     assert [one.result() for one in chosen] == [tracers[1].result(), tracers[3].result()]
-    assert traced(rpc, record, parity, []) == []
+    assert trace_transactions(rpc, record, parity_tracer, []) == []
 
 
 def test_logs_that_were_not_undone_are_counted_without_receipts(served: Served) -> None:
     rpc, record = rpc_and_record(served)
     assert [len(receipt.logs) for receipt in record.receipts] == [2, 0, 0, 2]
-    assert kept_logs(rpc, Record(block=record.block, receipts=())) == [2, 0, 0, 2]
+    assert count_logs(rpc, BlockRecord(block=record.block, receipts=())) == [2, 0, 0, 2]
 
 
 def test_a_transaction_is_found_where_it_is(served: Served) -> None:
     rpc, record = rpc_and_record(served)
-    assert mined(rpc, record.block.transactions[2].hash) == (record, 2)
+    assert find_mined(rpc, record.block.transactions[2].hash) == (record, 2)
     with pytest.raises(RpcError, match="transaction not found"):
-        mined(rpc, b"\x11" * 32)
+        find_mined(rpc, b"\x11" * 32)

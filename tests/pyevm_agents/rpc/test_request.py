@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pyevm_agents.rpc.errors import INVALID_PARAMS, INVALID_REQUEST, RpcError
-from pyevm_agents.rpc.request import failure, read_request, success
+from pyevm_agents.rpc.request import encode_error, encode_result, read_request
 
 
 @pytest.mark.parametrize("request_id", [1, 0, -1, 1.5, 2**70, "", "a", None])
@@ -67,15 +67,15 @@ def test_parameters_are_structured(params: object, *, has_id: bool) -> None:
 
 
 def test_answers() -> None:
-    assert json.loads(success("a", {"x": None})) == {
+    assert json.loads(encode_result("a", {"x": None})) == {
         "jsonrpc": "2.0",
         "id": "a",
         "result": {"x": None},
     }
-    assert json.loads(success(2**70, None)) == {"jsonrpc": "2.0", "id": 2**70, "result": None}
-    assert json.loads(failure(None, RpcError(3, "no", "0x"))) == {
+    assert json.loads(encode_result(2**70, None)) == {"jsonrpc": "2.0", "id": 2**70, "result": None}
+    assert json.loads(encode_error(None, RpcError(3, "no", "0x"))) == {
         "jsonrpc": "2.0",
         "id": None,
         "error": {"code": 3, "message": "no", "data": "0x"},
     }
-    assert json.loads(failure(1, RpcError(3, "no")))["error"] == {"code": 3, "message": "no"}
+    assert json.loads(encode_error(1, RpcError(3, "no")))["error"] == {"code": 3, "message": "no"}

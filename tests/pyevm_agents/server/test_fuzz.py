@@ -160,7 +160,7 @@ def target() -> Iterator[Target]:
         async with Server(EchoService(), OPTIONS) as server:
             running.append((Target(port=server.port), server, asyncio.get_running_loop()))
             ready.set()
-            await server.stopped()
+            await server.wait_stopped()
 
     thread = threading.Thread(target=asyncio.run, args=(run(),))
     thread.start()

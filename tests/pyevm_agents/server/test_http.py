@@ -17,7 +17,7 @@ from tests.echo_service import EchoService
 from tests.serving import Served, message, serve, until
 
 if TYPE_CHECKING:
-    from pyevm_agents.rpc.dispatcher import Answered
+    from pyevm_agents.rpc.dispatcher import RequestLogEntry
 
 
 def test_requests_are_answered() -> None:
@@ -354,7 +354,7 @@ def test_what_is_no_http_is_answered_400_or_not_at_all() -> None:
 
 
 def test_each_request_is_told() -> None:
-    told: list[Answered] = []
+    told: list[RequestLogEntry] = []
 
     async def talk(served: Served) -> None:
         await served.ask("echo")
@@ -386,7 +386,7 @@ def test_who_is_told_delays_nobody() -> None:
 def test_who_never_waits_is_told_before_the_client_is() -> None:
     told: list[tuple[str, int]] = []
 
-    def watch(answered: Answered) -> None:
+    def watch(answered: RequestLogEntry) -> None:
         told.append((answered.method, threading.get_ident()))
 
     async def talk() -> None:

@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyevm_agents.server.origin_checks import Access
+from pyevm_agents.server.origin_checks import AccessPolicy
 
-LOCAL = Access(bound_host="127.0.0.1")
-OPEN = Access(bound_host="0.0.0.0")  # noqa: S104 - nothing is bound
-NAMED = Access(
+LOCAL = AccessPolicy(bound_host="127.0.0.1")
+OPEN = AccessPolicy(bound_host="0.0.0.0")  # noqa: S104 - nothing is bound
+NAMED = AccessPolicy(
     bound_host="Node.Example.",
     allowed_hosts=frozenset({"Dev.Example:8545", "fe80::1"}),
     allowed_origins=frozenset({"https://App.example/", "http://10.0.0.1:3000"}),
 )
-ANY = Access(
+ANY = AccessPolicy(
     bound_host="127.0.0.1", allowed_hosts=frozenset({"*"}), allowed_origins=frozenset({"*"})
 )
 
@@ -26,35 +26,35 @@ STRANGE = ["", ":", "[", "]", "[::1", "evil.example", "127.0.0.1.evil.example", 
 
 @pytest.mark.parametrize("access", [LOCAL, OPEN, NAMED, ANY])
 @pytest.mark.parametrize("host", LOOPBACK)
-def test_this_machine_is_answered(access: Access, host: str) -> None:
-    assert access.refusal(host, None) is None
+def test_this_machine_is_answered(access: AccessPolicy, host: str) -> None:
+    assert access.explain_refusal(host, None) is None
 
 
 @pytest.mark.parametrize("access", [LOCAL, OPEN, NAMED])
 @pytest.mark.parametrize("host", [host for host in STRANGE if host != "[::1"])
-def test_other_names_are_refused(access: Access, host: str) -> None:
-    reason = access.refusal(host, None)
+def test_other_names_are_refused(access: AccessPolicy, host: str) -> None:
+    reason = access.explain_refusal(host, None)
     assert reason is not None
     assert reason.startswith(f"Host {host!r} is not this server's. If you trust it, allow the host")
-    assert ANY.refusal(host, None) is None
+    assert ANY.explain_refusal(host, None) is None
 
 
 @pytest.mark.parametrize("host", ["192.0.2.7", "192.0.2.7:8545", "[2001:db8::1]:8545"])
 def test_numbers_are_answered_where_the_network_may_ask(host: str) -> None:
-    assert LOCAL.refusal(host, None) is not None
-    assert OPEN.refusal(host, None) is None
-    assert NAMED.refusal(host, None) is None
+    assert LOCAL.explain_refusal(host, None) is not None
+    assert OPEN.explain_refusal(host, None) is None
+    assert NAMED.explain_refusal(host, None) is None
 
 
 @pytest.mark.parametrize("host", ["node.example", "NODE.example.:1", "dev.example", "[fe80::1]:80"])
 def test_names_that_were_allowed(host: str) -> None:
-    assert NAMED.refusal(host, None) is None
-    assert LOCAL.refusal(host, None) is not None
+    assert NAMED.explain_refusal(host, None) is None
+    assert LOCAL.explain_refusal(host, None) is not None
 
 
 def test_no_host_is_refused() -> None:
-    assert LOCAL.refusal(None, None) is not None
-    assert ANY.refusal(None, None) is None
+    assert LOCAL.explain_refusal(None, None) is not None
+    assert ANY.explain_refusal(None, None) is None
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,8 @@ def test_no_host_is_refused() -> None:
     ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:1", "chrome-extension://abc"],
 )
 def test_own_pages_and_wallets_may_ask(origin: str) -> None:
-    assert LOCAL.refusal("localhost", origin) is None
-    assert not LOCAL.shares_with(origin)
+    assert LOCAL.explain_refusal("localhost", origin) is None
+    assert not LOCAL.is_cors_allowed(origin)
 
 
 @pytest.mark.parametrize(
@@ -74,29 +74,29 @@ def test_own_pages_and_wallets_may_ask(origin: str) -> None:
     ],
 )
 def test_other_pages_may_not(origin: str) -> None:
-    assert LOCAL.refusal("localhost", origin) is not None
-    assert not LOCAL.shares_with(origin)
-    assert ANY.refusal("localhost", origin) is None
-    assert ANY.shares_with(origin)
+    assert LOCAL.explain_refusal("localhost", origin) is not None
+    assert not LOCAL.is_cors_allowed(origin)
+    assert ANY.explain_refusal("localhost", origin) is None
+    assert ANY.is_cors_allowed(origin)
 
 
 def test_what_no_header_can_repeat_is_refused() -> None:
-    assert ANY.refusal("localhost", "https://\udc99") is not None
-    assert not ANY.shares_with("https://ü")
+    assert ANY.explain_refusal("localhost", "https://\udc99") is not None
+    assert not ANY.is_cors_allowed("https://ü")
 
 
 def test_pages_that_were_allowed() -> None:
     for origin in ("https://app.example", "HTTPS://APP.example", "http://10.0.0.1:3000"):
-        assert NAMED.refusal("localhost", origin) is None
-        assert NAMED.shares_with(origin)
+        assert NAMED.explain_refusal("localhost", origin) is None
+        assert NAMED.is_cors_allowed(origin)
     for origin in ("http://app.example", "https://app.example:444", "http://10.0.0.1"):
-        assert NAMED.refusal("localhost", origin) is not None
-    assert NAMED.refusal("localhost", "http://node.example:3000") is None
-    assert not NAMED.shares_with(None)
+        assert NAMED.explain_refusal("localhost", origin) is not None
+    assert NAMED.explain_refusal("localhost", "http://node.example:3000") is None
+    assert not NAMED.is_cors_allowed(None)
 
 
 @given(st.none() | st.text(), st.none() | st.text())
 def test_any_header_is_judged(host: str | None, origin: str | None) -> None:
     for access in (LOCAL, OPEN, NAMED):
-        access.refusal(host, origin)
-        assert not (access.shares_with(origin) and access.refusal("localhost", origin))
+        access.explain_refusal(host, origin)
+        assert not (access.is_cors_allowed(origin) and access.explain_refusal("localhost", origin))

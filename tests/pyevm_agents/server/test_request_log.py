@@ -5,20 +5,20 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from pyevm_agents.rpc.dispatcher import Answered
-from pyevm_agents.server.request_log import MAX_WAITING, WatchThread
+from pyevm_agents.rpc.dispatcher import RequestLogEntry
+from pyevm_agents.server.request_log import MAX_WAITING, RequestLogThread
 
 if TYPE_CHECKING:
     import pytest
 
 
-def answered(number: int) -> Answered:
-    return Answered(method=str(number), milliseconds=1.0, error_code=None, transport="test")
+def answered(number: int) -> RequestLogEntry:
+    return RequestLogEntry(method=str(number), milliseconds=1.0, error_code=None, transport="test")
 
 
 def test_everything_is_told_in_order_before_the_end() -> None:
     told: list[str] = []
-    watch = WatchThread(lambda each: told.append(each.method))
+    watch = RequestLogThread(lambda each: told.append(each.method))
     for number in range(1_000):
         watch(answered(number))
     watch.close()
@@ -28,12 +28,12 @@ def test_everything_is_told_in_order_before_the_end() -> None:
 def test_a_listener_that_fails_is_told_the_next_one(caplog: pytest.LogCaptureFixture) -> None:
     told: list[str] = []
 
-    def fail_once(each: Answered) -> None:
+    def fail_once(each: RequestLogEntry) -> None:
         told.append(each.method)
         if each.method == "0":
             raise ValueError("no")
 
-    watch = WatchThread(fail_once)
+    watch = RequestLogThread(fail_once)
     for number in range(3):
         watch(answered(number))
     watch.close()
@@ -45,11 +45,11 @@ def test_a_listener_that_hangs_is_left_behind(caplog: pytest.LogCaptureFixture) 
     gate = threading.Event()
     told: list[str] = []
 
-    def hang(each: Answered) -> None:
+    def hang(each: RequestLogEntry) -> None:
         gate.wait(20)
         told.append(each.method)
 
-    watch = WatchThread(hang)
+    watch = RequestLogThread(hang)
     for number in range(MAX_WAITING + 100):
         watch(answered(number))
     gate.set()

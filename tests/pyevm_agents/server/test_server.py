@@ -73,7 +73,7 @@ def test_stop_ends_it() -> None:
     async def run() -> None:
         async with Server(EchoService(), QUICK_END) as server:
             asyncio.get_running_loop().call_later(0.05, server.stop)
-            await asyncio.wait_for(server.stopped(), 10)
+            await asyncio.wait_for(server.wait_stopped(), 10)
             url = server.url
         async with aiohttp.ClientSession() as session:
             with pytest.raises(aiohttp.ClientConnectorError):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import pytest
 
-from pyevm_agents.node import Mining
+from pyevm_agents.node import MiningMode
 from pyevm_agents.server import Server, ServerOptions
 from tests.serving import TEST_SECONDS, until, websocket
 from tests.thinking_node import ThinkingNode
@@ -50,7 +50,7 @@ class Client:
 
 
 @asynccontextmanager
-async def serving(*, mining: Mining | None = None) -> AsyncIterator[Client]:
+async def serving(*, mining: MiningMode | None = None) -> AsyncIterator[Client]:
     it = ThinkingNode(send_seconds=0.05, mining=mining)
     try:
         async with (
@@ -133,7 +133,7 @@ def test_every_read_is_answered_while_an_agent_thinks() -> None:
 
 def test_the_pending_block_lists_what_an_agent_would_have_to_think_about() -> None:
     async def talk() -> None:
-        async with serving(mining=Mining(is_automatic=False)) as client:
+        async with serving(mining=MiningMode(is_automatic=False)) as client:
             plain = await client.ask("eth_sendTransaction", client.it.transfer())
             pending = await client.ask("eth_getBlockByNumber", "pending", False)  # noqa: FBT003 - JSON-RPC has places
             assert (pending["transactions"], pending["gasUsed"]) == ([plain], hex(21_000))
@@ -253,7 +253,7 @@ def test_many_are_told_of_every_block_and_those_who_do_not_read_stall_nobody(cli
 
 def test_the_answer_of_who_subscribes_comes_before_what_is_told() -> None:
     async def talk() -> None:
-        async with serving(mining=Mining(interval_seconds=0.01)) as client:
+        async with serving(mining=MiningMode(interval_seconds=0.01)) as client:
             for _ in range(30):
                 async with client.session.ws_connect(client.server.url) as socket:
                     body = {"jsonrpc": "2.0", "id": 7, "method": "eth_subscribe"}

@@ -12,7 +12,7 @@ from eth_typing import Address
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.rpc.errors import LIMIT_EXCEEDED, RpcError
-from pyevm_agents.server.thread_pool import CallThreads
+from pyevm_agents.server.thread_pool import CallThreadPool
 from tests.serving import until
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def own_name() -> bytes:
 
 def test_calls_run_in_threads_of_their_own() -> None:
     async def run() -> None:
-        pool = CallThreads(threads=8, waiting=10)
+        pool = CallThreadPool(threads=8, waiting=10)
         assert await pool.submit("a", lambda: None) is None
         names = set()
         for _ in range(5):
@@ -56,7 +56,7 @@ def test_calls_run_in_threads_of_their_own() -> None:
 
 def test_exceptions_come_back() -> None:
     async def run() -> None:
-        pool = CallThreads(threads=8, waiting=10)
+        pool = CallThreadPool(threads=8, waiting=10)
         with pytest.raises(ZeroDivisionError):
             await pool.submit("a", lambda: bytes(1 // 0))
         assert await pool.submit("a", lambda: b"x") == b"x"
@@ -67,7 +67,7 @@ def test_exceptions_come_back() -> None:
 
 def test_a_method_leaves_as_many_threads_as_it_takes() -> None:
     async def run() -> None:
-        pool = CallThreads(threads=8, waiting=100)
+        pool = CallThreadPool(threads=8, waiting=100)
         held = {method: [Held() for _ in range(8)] for method in "abcde"}
         futures = [pool.submit(method, call) for method in held for call in held[method]]
 
@@ -92,7 +92,7 @@ def test_a_method_leaves_as_many_threads_as_it_takes() -> None:
 
 def test_a_flood_of_long_calls_leaves_room_for_short_ones() -> None:
     async def run() -> None:
-        pool = CallThreads(threads=64, waiting=1_000)
+        pool = CallThreadPool(threads=64, waiting=1_000)
         held = [Held() for _ in range(500)]
         futures = [pool.submit("eth_call", call) for call in held]
         loop = asyncio.get_running_loop()
@@ -111,7 +111,7 @@ def test_a_flood_of_long_calls_leaves_room_for_short_ones() -> None:
 
 def test_too_many_in_the_line() -> None:
     async def run() -> None:
-        pool = CallThreads(threads=2, waiting=2)
+        pool = CallThreadPool(threads=2, waiting=2)
         held = [Held() for _ in range(3)]
         futures = [pool.submit("a", call) for call in held]
         with pytest.raises(RpcError, match="2 requests wait already") as caught:
@@ -128,7 +128,7 @@ def test_too_many_in_the_line() -> None:
 
 def test_what_was_cancelled_in_the_line_does_not_run() -> None:
     async def run() -> None:
-        pool = CallThreads(threads=2, waiting=10)
+        pool = CallThreadPool(threads=2, waiting=10)
         first, second, third = Held(), Held(), Held(b"third")
         futures = [pool.submit("a", call) for call in (first, second, third)]
         futures[1].cancel()
@@ -143,7 +143,7 @@ def test_what_was_cancelled_in_the_line_does_not_run() -> None:
 
 def test_what_was_cancelled_at_work_goes_to_its_end() -> None:
     async def run() -> None:
-        pool = CallThreads(threads=2, waiting=10)
+        pool = CallThreadPool(threads=2, waiting=10)
         held = Held()
         future = pool.submit("a", held)
         assert await held.has_begun()
@@ -158,7 +158,7 @@ def test_what_was_cancelled_at_work_goes_to_its_end() -> None:
 
 def test_the_end_cancels_the_line_and_counts_the_rest() -> None:
     async def run() -> None:
-        pool = CallThreads(threads=2, waiting=10)
+        pool = CallThreadPool(threads=2, waiting=10)
         held = [Held() for _ in range(3)]
         futures = [pool.submit("a", call) for call in held]
         assert await held[0].has_begun()
@@ -175,7 +175,7 @@ def test_a_system_without_threads_is_said(monkeypatch: pytest.MonkeyPatch) -> No
         raise RuntimeError("can't start new thread")
 
     async def run() -> None:
-        pool = CallThreads(threads=8, waiting=10)
+        pool = CallThreadPool(threads=8, waiting=10)
         with monkeypatch.context() as patch:
             patch.setattr(threading.Thread, "start", refuse)
             with pytest.raises(RpcError, match="can't start new thread"):
@@ -221,7 +221,7 @@ def test_stacks_hold_the_deepest_calls_of_the_evm(call: Call) -> None:
         return str(levels).encode()
 
     async def run() -> None:
-        pool = CallThreads(threads=2, waiting=10)
+        pool = CallThreadPool(threads=2, waiting=10)
         assert await pool.submit("eth_call", depth) == b"1024"
         pool.close()
 
@@ -234,7 +234,7 @@ def test_endless_recursion_is_an_exception() -> None:
         return b"".join(sorted([b"", b"x"], key=lambda _: through_c(0)))
 
     async def run() -> None:
-        pool = CallThreads(threads=2, waiting=10)
+        pool = CallThreadPool(threads=2, waiting=10)
         with pytest.raises(RecursionError):
             await pool.submit("a", lambda: through_c(0))
         pool.close()

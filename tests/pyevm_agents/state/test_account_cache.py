@@ -10,8 +10,8 @@ from pyevm_agents.state.trie_nodes import Leaf
 
 def test_paths_are_hashes() -> None:
     cache = StateCache()
-    assert cache.path(b"key") == keccak(b"key").hex()
-    assert cache.path(b"key") is cache.path(b"key")
+    assert cache.get_path(b"key") == keccak(b"key").hex()
+    assert cache.get_path(b"key") is cache.get_path(b"key")
 
 
 def test_what_was_not_asked_for_longest_goes() -> None:

@@ -6,23 +6,23 @@ from eth.constants import BLANK_ROOT_HASH
 from eth.db.atomic import AtomicDB
 
 from pyevm_agents.state import StateCache
-from pyevm_agents.state.storage import Storage
+from pyevm_agents.state.storage import AccountStorage
 
 
 def test_a_slot_that_is_as_before_changes_nothing() -> None:
     db, cache = AtomicDB(), StateCache()
-    storage = Storage(db, BLANK_ROOT_HASH, cache)
+    storage = AccountStorage(db, BLANK_ROOT_HASH, cache)
     storage.changed[1] = 5
     written: dict[bytes, bytes] = {}
-    root = storage.hashed(written)
+    root = storage.compute_root(written)
     for node_hash, node in written.items():
         db[node_hash] = node
-    again = Storage(db, root, cache)
+    again = AccountStorage(db, root, cache)
     assert again.get(1) == 5
     assert again.get(2) == 0
     again.changed |= {1: 5, 2: 0}
     written = {}
-    assert again.hashed(written) == root
+    assert again.compute_root(written) == root
     assert written == {}
     again.changed[1] = 0
-    assert again.hashed(written) == BLANK_ROOT_HASH
+    assert again.compute_root(written) == BLANK_ROOT_HASH

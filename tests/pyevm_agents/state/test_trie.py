@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trie.hexary import HexaryTrie
 
-from pyevm_agents.state import StateCache, list_root
+from pyevm_agents.state import StateCache, compute_list_root
 from pyevm_agents.state.trie import MissingNodeError, Trie
 
 keys = st.binary(min_size=3, max_size=3).map(lambda key: bytes(byte & 0x31 for byte in key))
@@ -39,9 +39,9 @@ def test_roots_are_the_librarys(*, rounds: list[dict[bytes, bytes]], is_remember
                 theirs[key] = b""
             assert trie.get(key.hex()) == (value or None)
         written: dict[bytes, bytes] = {}
-        root = trie.hashed(written)
+        root = trie.compute_root(written)
         assert root == theirs.root_hash
-        assert trie.hashed({}) == root
+        assert trie.compute_root({}) == root
         for node_hash, node in written.items():
             db[node_hash] = node
     fresh = Trie(db, root, StateCache())
@@ -58,13 +58,13 @@ def test_only_what_changed_is_written() -> None:
     for number in range(256):
         trie.set(f"{number:02x}" * 4, b"x" * 40)
     written: dict[bytes, bytes] = {}
-    root = trie.hashed(written)
+    root = trie.compute_root(written)
     for node_hash, node in written.items():
         db[node_hash] = node
     again: dict[bytes, bytes] = {}
     trie = Trie(db, root, cache)
     trie.set("00000000", b"y" * 40)
-    trie.hashed(again)
+    trie.compute_root(again)
     assert len(again) == 3  # The root, the branch below, and the leaf.
 
 
@@ -92,5 +92,5 @@ def test_a_lists_root_is_py_evms(contents: list[bytes]) -> None:
     written: dict[bytes, bytes] = {}
     items: Any = [Item(content) for content in contents]
     root, nodes = make_trie_root_and_nodes(items)
-    assert list_root(contents, written) == root
+    assert compute_list_root(contents, written) == root
     assert written == nodes

@@ -12,12 +12,12 @@ from pyevm_agents.state.trie_nodes import (
     Branch,
     Extension,
     Leaf,
-    decode,
-    encode,
+    decode_node,
     encode_list,
+    encode_node,
     encode_string,
-    items,
-    span,
+    locate_content,
+    split_list,
 )
 
 contents = st.binary(max_size=300) | st.binary(min_size=55, max_size=57)
@@ -28,7 +28,7 @@ paths = st.text("0123456789abcdef", max_size=64)
 def test_strings_are_rlp(content: bytes) -> None:
     encoded = encode_string(content)
     assert encoded == rlp.encode(content)
-    begin, end = span(encoded, 0)
+    begin, end = locate_content(encoded, 0)
     assert encoded[begin:end] == content
 
 
@@ -37,19 +37,19 @@ def test_lists_are_rlp(content: list[bytes]) -> None:
     parts = [encode_string(one) for one in content]
     encoded = encode_list(b"".join(parts))
     assert encoded == rlp.encode(content)
-    assert items(encoded) == parts
+    assert split_list(encoded) == parts
 
 
 @given(paths, contents)
 def test_leaves_return(path: str, value: bytes) -> None:
-    read = decode(encode(Leaf(path, value)))
+    read = decode_node(encode_node(Leaf(path, value)))
     assert isinstance(read, Leaf)
     assert (read.path, read.value) == (path, value)
 
 
 @given(paths, st.binary(min_size=32, max_size=32))
 def test_extensions_return(path: str, node_hash: bytes) -> None:
-    read = decode(encode(Extension(path, HASH_PREFIX + node_hash)))
+    read = decode_node(encode_node(Extension(path, HASH_PREFIX + node_hash)))
     assert isinstance(read, Extension)
     assert (read.path, read.child) == (path, HASH_PREFIX + node_hash)
 
@@ -62,6 +62,6 @@ def test_extensions_return(path: str, node_hash: bytes) -> None:
     )
 )
 def test_branches_return(children: list[bytes]) -> None:
-    read = decode(encode(Branch([*children])))
+    read = decode_node(encode_node(Branch([*children])))
     assert isinstance(read, Branch)
     assert read.children == children

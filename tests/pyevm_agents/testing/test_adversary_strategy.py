@@ -13,7 +13,13 @@ from hypothesis.errors import Unsatisfiable, UnsatisfiedAssumption
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import answer, use
-from pyevm_agents.testing import Adversary, AgentChain, adversary, adversary_settings, saying
+from pyevm_agents.testing import (
+    Adversary,
+    AgentChain,
+    adversary,
+    adversary_settings,
+    following_script,
+)
 from tests.pyevm_agents.testing.agents import clerk
 
 if TYPE_CHECKING:
@@ -21,7 +27,7 @@ if TYPE_CHECKING:
 
     from web3.contract import Contract
 
-    from pyevm_agents.models.fakes.adversary import Decide, Situation
+    from pyevm_agents.models.fakes.adversary import DecisionContext, StepDecider
     from pyevm_agents.models.fakes.script_steps import Step
 
 
@@ -91,7 +97,7 @@ def test_a_script_runs_again_word_for_word(agent_chain: AgentChain, agent: Contr
 
 
 def test_addresses_have_the_names_of_the_test(agent_chain: AgentChain, agent: Contract) -> None:
-    told = saying(answer(f"{agent.address} or {agent_chain.accounts[3]}"))
+    told = following_script(answer(f"{agent.address} or {agent_chain.accounts[3]}"))
     with told.on(agent_chain, clerk=agent):
         told.ask(agent, f"Is it {agent.address} or {agent_chain.accounts[3]}?")
         script = told.to_script()
@@ -108,8 +114,8 @@ def test_examples_of_ones_own_are_tried_first(
     numbers = []
 
     @adversary_settings(max_examples=1)
-    @example(saying(use("CounterTool", amount=5), use("CounterTool", amount=6)))
-    @example(adversary=saying(answer("no")))
+    @example(following_script(use("CounterTool", amount=5), use("CounterTool", amount=6)))
+    @example(adversary=following_script(answer("no")))
     @given(adversary=adversary())
     def test_it(adversary: Adversary) -> None:
         with adversary.on(agent_chain):
@@ -124,7 +130,7 @@ def test_examples_of_ones_own_are_tried_first(
 
 def test_a_revert_is_an_outcome(agent_chain: AgentChain, counter: Contract) -> None:
     impatient = clerk(agent_chain, counter, steps=1)
-    told = saying(use("CounterTool", amount=5))
+    told = following_script(use("CounterTool", amount=5))
     with told.on(agent_chain):
         assert told.ask(impatient, "Add 7.")["status"] == 0
         add = counter.functions.add(3)
@@ -135,7 +141,7 @@ def test_a_revert_is_an_outcome(agent_chain: AgentChain, counter: Contract) -> N
 def test_where_a_list_would_not_say_the_same_it_is_an_adversary(
     agent_chain: AgentChain, counter: Contract, agent: Contract
 ) -> None:
-    told = saying(use("CounterTool", amount=5), answer("5"), answer("10"))
+    told = following_script(use("CounterTool", amount=5), answer("5"), answer("10"))
     for _ in range(2):
         with told.on(agent_chain):
             told.ask(agent, "Add 5.")
@@ -143,15 +149,19 @@ def test_where_a_list_would_not_say_the_same_it_is_an_adversary(
             assert counter.functions.number().call() == 10
             script = told.to_script()
         assert script == (
-            'adversary = saying(use("CounterTool", amount=5), answer("5"), answer("10"))'
+            'adversary = following_script(use("CounterTool", amount=5), answer("5"), answer("10"))'
         )
-        pasted: dict[str, Any] = {"saying": saying, "use": use, "answer": answer}
+        pasted: dict[str, Any] = {
+            "following_script": following_script,
+            "use": use,
+            "answer": answer,
+        }
         exec(script, pasted)  # noqa: S102 - that is what pasting is
         told = pasted["adversary"]
 
 
 def test_it_answers_on_a_chain_alone(agent: Contract) -> None:
-    told = saying(answer("no"))
+    told = following_script(answer("no"))
     assert told.steps == ()
     assert told.to_script() == "model.script()"
     with pytest.raises(ConfigError, match=r"with adversary\.on"):
@@ -165,10 +175,10 @@ class StopNow(BaseException):
 def stopped_by(end: Callable[[], object]) -> Adversary:
     """Return an adversary who uses the tool, then can't decide."""
 
-    def begin() -> Decide:
+    def begin() -> StepDecider:
         left: list[Step] = [use("CounterTool", amount=5)]
 
-        def decide(_: Situation) -> Step:
+        def decide(_: DecisionContext) -> Step:
             if not left:
                 end()
             return left.pop()

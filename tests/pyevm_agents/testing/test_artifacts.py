@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.testing.artifacts import Artifacts
+from pyevm_agents.testing.artifacts import ArtifactFinder
 
 
 def write(file: Path, code: str = "0x6001") -> Path:
@@ -33,7 +33,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_foundry_and_hardhat_are_found_upwards(project: Path) -> None:
-    artifacts = Artifacts(root=project / "test" / "agents")
+    artifacts = ArtifactFinder(root=project / "test" / "agents")
     assert artifacts.find("Token").file == project / "out" / "Token.sol" / "Token.json"
     pool = project / "artifacts" / "contracts" / "pools" / "Pool.sol" / "Pool.json"
     assert artifacts.find("Pool").file == pool
@@ -42,24 +42,24 @@ def test_foundry_and_hardhat_are_found_upwards(project: Path) -> None:
 
 def test_nothing_is_looked_for_above_the_repository(project: Path) -> None:
     (project / "test" / ".git").mkdir()
-    assert Artifacts(root=project / "test" / "agents").folders == ()
+    assert ArtifactFinder(root=project / "test" / "agents").folders == ()
 
 
 def test_foundrys_own_folder_is_asked_for(project: Path) -> None:
     (project / "foundry.toml").write_text('[profile.default]\nout = "built"\n')
     write(project / "built" / "Vault.sol" / "Vault.json")
-    artifacts = Artifacts(root=project)
+    artifacts = ArtifactFinder(root=project)
     assert artifacts.folders == (project / "built", project / "artifacts")
     assert artifacts.find("Vault").file == project / "built" / "Vault.sol" / "Vault.json"
 
 
 def test_an_unreadable_foundry_file_is_no_obstacle(project: Path) -> None:
     (project / "foundry.toml").write_text("[")
-    assert Artifacts(root=project).folders[0] == project / "out"
+    assert ArtifactFinder(root=project).folders[0] == project / "out"
 
 
 def test_two_of_a_name_are_refused_with_both(project: Path) -> None:
-    artifacts = Artifacts(root=project)
+    artifacts = ArtifactFinder(root=project)
     with pytest.raises(ConfigError, match="2 contracts are called 'Minter'") as raised:
         artifacts.find("Minter")
     assert "\n  Old.sol:Minter  (" in str(raised.value)
@@ -71,12 +71,12 @@ def test_two_of_a_name_are_refused_with_both(project: Path) -> None:
 
 def test_an_interface_of_a_name_is_in_nobodys_way(project: Path) -> None:
     write(project / "out" / "IToken.sol" / "Token.json", code="0x")
-    assert Artifacts(root=project).find("Token").file == project / "out/Token.sol/Token.json"
+    assert ArtifactFinder(root=project).find("Token").file == project / "out/Token.sol/Token.json"
 
 
 def test_two_compilers_are_told_apart_by_path(project: Path) -> None:
     other = write(project / "out" / "Token.sol" / "Token.0.8.20.json")
-    artifacts = Artifacts(root=project)
+    artifacts = ArtifactFinder(root=project)
     with pytest.raises(ConfigError, match=r"Token\.0\.8\.20\.json"):
         artifacts.find("Token")
     assert artifacts.find(other).file == other
@@ -86,7 +86,7 @@ def test_two_compilers_are_told_apart_by_path(project: Path) -> None:
 def test_folders_that_are_named_are_the_only_ones(project: Path, tmp_path: Path) -> None:
     first = write(tmp_path / "one" / "Vault.json")
     second = write(tmp_path / "two" / "deep" / "Safe.json")
-    artifacts = Artifacts([tmp_path / "one", tmp_path / "two"], root=project)
+    artifacts = ArtifactFinder([tmp_path / "one", tmp_path / "two"], root=project)
     assert artifacts.find("Vault").file == first
     assert artifacts.find("Safe").file == second
     with pytest.raises(ConfigError, match="no contract 'Token'"):
@@ -95,15 +95,15 @@ def test_folders_that_are_named_are_the_only_ones(project: Path, tmp_path: Path)
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"the folder of artifacts .*gone is not there"):
-        Artifacts([tmp_path / "gone"]).find("Token")
+        ArtifactFinder([tmp_path / "gone"]).find("Token")
 
 
 def test_contracts_of_ours_are_found_last(project: Path) -> None:
-    artifacts = Artifacts(root=project)
-    ours = artifact("Counter").bytecode.hex()
+    artifacts = ArtifactFinder(root=project)
+    ours = load_artifact("Counter").bytecode.hex()
     assert artifacts.find("Counter").code == ours
     write(project / "out" / "Counter.sol" / "Counter.json")
-    again = Artifacts(root=project)
+    again = ArtifactFinder(root=project)
     assert again.find("Counter").code == "6001"
     assert again.find("pyevm_agents:Counter").code == ours
     with pytest.raises(ConfigError, match="no contract 'Nobody'; there are"):
@@ -112,7 +112,7 @@ def test_contracts_of_ours_are_found_last(project: Path) -> None:
 
 def test_a_name_that_is_nearly_one_is_told(project: Path) -> None:
     with pytest.raises(ConfigError, match=r"no contract 'tokn'; near are .*Token") as raised:
-        Artifacts(root=project).find("tokn")
+        ArtifactFinder(root=project).find("tokn")
     assert str(project / "out") in str(raised.value)
     assert "agent_artifacts" in str(raised.value)
 
@@ -120,11 +120,11 @@ def test_a_name_that_is_nearly_one_is_told(project: Path) -> None:
 def test_where_nothing_is_compiled_it_is_told(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     with pytest.raises(ConfigError, match=r"Looked in no folder: .*neither Foundry's out/ nor"):
-        Artifacts(root=tmp_path).find("Tokenomics")
+        ArtifactFinder(root=tmp_path).find("Tokenomics")
 
 
 def test_a_path_is_checked(tmp_path: Path) -> None:
-    artifacts = Artifacts(root=tmp_path)
+    artifacts = ArtifactFinder(root=tmp_path)
     with pytest.raises(ConfigError, match=r"there is no artifact .*Token.json"):
         artifacts.find("Token.json")
     (tmp_path / "Token.json").write_text("[]")

@@ -17,7 +17,7 @@ from tests.pyevm_agents.testing.sample_runs import ASSET, INNER, NESTED, OUTER, 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pyevm_agents.testing.assertions import Sentence
+    from pyevm_agents.testing.assertions import AgentAssertion
 
 AGENT = assert_agent(RUN)
 
@@ -28,7 +28,7 @@ class Contract:
     address = ASSET
 
 
-HOLDS: dict[str, Callable[[], Sentence]] = {
+HOLDS: dict[str, Callable[[], AgentAssertion]] = {
     "used": lambda: AGENT.used("Deploy").with_args(amount=5),
     "used later": lambda: AGENT.used("Deploy").with_args(amount=10).tool_reverted(),
     "the first step": lambda: AGENT.then_used("View").with_args(asset=ASSET.lower()),
@@ -59,7 +59,7 @@ HOLDS: dict[str, Callable[[], Sentence]] = {
     "no answer": lambda: assert_agent(NESTED[:3]).did_not_answer(),
 }
 
-FAILS: dict[str, tuple[Callable[[], Sentence], str]] = {
+FAILS: dict[str, tuple[Callable[[], AgentAssertion], str]] = {
     "never used": (
         lambda: AGENT.used("Withdraw"),
         r"\.used\('Withdraw'\) does not hold:\nWithdraw was not used; what was used: View, Deploy",
@@ -130,7 +130,7 @@ FAILS: dict[str, tuple[Callable[[], Sentence], str]] = {
     "failed": (AGENT.failed, "it succeeded$"),
 }
 
-MISUSED: dict[str, tuple[Callable[[], Sentence], str]] = {
+MISUSED: dict[str, tuple[Callable[[], AgentAssertion], str]] = {
     "arguments of nothing": (lambda: AGENT.with_args(amount=1), r"with_args\(…\) is about the use"),
     "arguments of an answer": (lambda: AGENT.answered().with_args(a=1), "say used"),
     "observed by nobody": (lambda: AGENT.observed("x"), "say used"),
@@ -191,7 +191,7 @@ def test_a_run_without_steps_has_nothing_to_be_said_of() -> None:
 def test_of_a_run_that_failed_before_its_first_step_it_is_said_that_it_did() -> None:
     failed = assert_agent(AgentRun(steps=(), failure="Undone()"))
     failed.failed("Undone()").did_not_answer().did_not_use("Deploy").in_steps(0)
-    cases: dict[Callable[[], Sentence], str] = {
+    cases: dict[Callable[[], AgentAssertion], str] = {
         failed.succeeded: "it reverted: Undone",
         failed.answered: "it gave no final answer",
         failed.then_answered: "no agent took a step",
@@ -229,7 +229,7 @@ ANY: Any = AGENT
         (lambda: ANY.in_steps(-1), r"in_steps\(-1\): want a whole number, 0 to"),
     ],
 )
-def test_what_can_not_be_so_is_refused(say: Callable[[], Sentence], message: str) -> None:
+def test_what_can_not_be_so_is_refused(say: Callable[[], AgentAssertion], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         say()
 

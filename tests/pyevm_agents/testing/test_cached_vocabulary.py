@@ -12,7 +12,7 @@ from precompiles.language_model import GenerationRequest, Segment
 from pyevm_agents.errors import ScriptError
 from pyevm_agents.models import Vocabulary
 from pyevm_agents.testing import cached_vocabulary
-from pyevm_agents.testing.cached_vocabulary import RememberingVocabulary
+from pyevm_agents.testing.cached_vocabulary import CachingVocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +23,8 @@ TEXT = " it is all the same\n"
 
 
 @pytest.fixture(scope="module")
-def vocabulary() -> Iterator[RememberingVocabulary]:
-    with RememberingVocabulary() as opened:
+def vocabulary() -> Iterator[CachingVocabulary]:
+    with CachingVocabulary() as opened:
         yield opened
 
 
@@ -35,7 +35,7 @@ def plain() -> Iterator[Vocabulary]:
 
 
 @pytest.fixture
-def asked(vocabulary: RememberingVocabulary, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def asked(vocabulary: CachingVocabulary, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the process is asked."""
     operations: list[str] = []
     ask = vocabulary.engine.ask
@@ -46,7 +46,7 @@ def asked(vocabulary: RememberingVocabulary, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(vocabulary.engine, "ask", noted)
     vocabulary._tokens.clear()  # noqa: SLF001 - each test begins with nothing remembered
-    vocabulary._followed.clear()  # noqa: SLF001 - as above
+    vocabulary._generations.clear()  # noqa: SLF001 - as above
     return operations
 
 
@@ -57,7 +57,7 @@ def request(max_tokens: int = 100, grammar: str = GRAMMAR) -> GenerationRequest:
 
 
 def test_tokens_are_asked_for_once(
-    vocabulary: RememberingVocabulary, plain: Vocabulary, asked: list[str]
+    vocabulary: CachingVocabulary, plain: Vocabulary, asked: list[str]
 ) -> None:
     wanted = plain.tokenize(SEGMENTS)
     assert [vocabulary.tokenize(SEGMENTS) for _ in range(3)] == [wanted] * 3
@@ -65,7 +65,7 @@ def test_tokens_are_asked_for_once(
 
 
 def test_a_prompt_that_goes_on_asks_for_its_end(
-    vocabulary: RememberingVocabulary, plain: Vocabulary, asked: list[str]
+    vocabulary: CachingVocabulary, plain: Vocabulary, asked: list[str]
 ) -> None:
     longer = (*SEGMENTS, Segment(text=" and all"), Segment(text="\nObservation: 5"))
     vocabulary.tokenize(SEGMENTS)
@@ -97,7 +97,7 @@ def test_prompts_have_the_tokens_of_the_vocabulary(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Vocabulary, "tokenize", tokenize)
-        vocabulary = RememberingVocabulary()
+        vocabulary = CachingVocabulary()
         for prompt in prompts:
             for end in range(len(prompt) + 1):
                 segments = tuple(prompt[:end])
@@ -105,36 +105,38 @@ def test_prompts_have_the_tokens_of_the_vocabulary(
 
 
 def test_a_text_is_followed_once(
-    vocabulary: RememberingVocabulary, plain: Vocabulary, asked: list[str]
+    vocabulary: CachingVocabulary, plain: Vocabulary, asked: list[str]
 ) -> None:
-    wanted = plain.follow(TEXT, request())
+    wanted = plain.encode_given_text(TEXT, request())
     assert wanted.is_complete
-    assert vocabulary.follow(TEXT, request()) == wanted
-    assert vocabulary.follow(TEXT, request(len(wanted.tokens))) == wanted
+    assert vocabulary.encode_given_text(TEXT, request()) == wanted
+    assert vocabulary.encode_given_text(TEXT, request(len(wanted.tokens))) == wanted
     assert asked == ["follow"]
 
 
 def test_a_limit_cuts_as_the_vocabulary_itself_does(
-    vocabulary: RememberingVocabulary, plain: Vocabulary, asked: list[str]
+    vocabulary: CachingVocabulary, plain: Vocabulary, asked: list[str]
 ) -> None:
     for limit in (2, 100, 2, 3):
-        assert vocabulary.follow(TEXT, request(limit)) == plain.follow(TEXT, request(limit))
+        assert vocabulary.encode_given_text(TEXT, request(limit)) == plain.encode_given_text(
+            TEXT, request(limit)
+        )
     assert asked == ["follow"] * 4
 
 
 def test_another_grammar_is_another_question(
-    vocabulary: RememberingVocabulary, asked: list[str]
+    vocabulary: CachingVocabulary, asked: list[str]
 ) -> None:
-    vocabulary.follow(TEXT, request())
+    vocabulary.encode_given_text(TEXT, request())
     with pytest.raises(ScriptError):
-        vocabulary.follow(TEXT, request(grammar='start: " no\\n"'))
+        vocabulary.encode_given_text(TEXT, request(grammar='start: " no\\n"'))
     assert asked == ["follow"] * 2
 
 
 def test_the_oldest_answer_goes(
-    vocabulary: RememberingVocabulary, asked: list[str], monkeypatch: pytest.MonkeyPatch
+    vocabulary: CachingVocabulary, asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cached_vocabulary, "MAX_REMEMBERED", 2)
+    monkeypatch.setattr(cached_vocabulary, "MAX_CACHED", 2)
     for text in ("a", "b", "c", "b", "a"):
         vocabulary.tokenize((Segment(text=text),))
     assert asked == ["tokenize"] * 4

@@ -12,7 +12,12 @@ from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.models.fakes.recorded import Exchange
 from pyevm_agents.models.llama.engine import Engine
 from pyevm_agents.testing.cassette_file import read_cassette
-from pyevm_agents.testing.cassettes import CassetteError, CassettePlayer, cassette, distinct
+from pyevm_agents.testing.cassettes import (
+    CassetteError,
+    CassettePlayer,
+    cassette,
+    deduplicate_exchanges,
+)
 from pyevm_agents.testing.chain import AgentChain
 from tests.byte_model import ByteModel
 from tests.pyevm_agents.testing.agents import clerk
@@ -184,7 +189,7 @@ def test_each_prompt_is_kept_once_with_the_longest_words() -> None:
     cut = asked("a", "on", 2, is_complete=False)
     whole = asked("a", "one", 9)
     log = [asked("r"), cut, asked("b"), asked("a", None, 5), whole, asked("b", "two", 9), cut]
-    assert distinct(log) == (asked("r"), whole, asked("b", "two", 9))
-    (settled,) = distinct([cut, cut])
+    assert deduplicate_exchanges(log) == (asked("r"), whole, asked("b", "two", 9))
+    (settled,) = deduplicate_exchanges([cut, cut])
     assert settled.generation is not None
     assert settled.generation.forced_tokens == 0

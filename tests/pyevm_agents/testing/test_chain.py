@@ -17,8 +17,8 @@ from pyevm_agents.config.schedule_file import ScheduleFile
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import answer, use
 from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.testing.chain import AgentChain, live_chains
-from pyevm_agents.testing.genesis_template import Prepared
+from pyevm_agents.testing.chain import AgentChain, list_open_chains
+from pyevm_agents.testing.genesis_template import GenesisTemplate
 from tests.pyevm_agents.testing.agents import clerk
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def test_the_same_test_makes_the_same_blocks() -> None:
 
 
 def test_a_plain_chain_starts_no_vocabulary(tmp_path: Path) -> None:
-    Prepared(kept_facts=tmp_path).config  # noqa: B018 - learns and keeps the facts
-    beginning = Prepared(kept_facts=tmp_path)
+    GenesisTemplate(kept_facts=tmp_path).config  # noqa: B018 - learns and keeps the facts
+    beginning = GenesisTemplate(kept_facts=tmp_path)
     with AgentChain(beginning) as chain:
         chain.deploy("CounterTool").functions.add(3).transact()
     assert beginning.vocabulary.engine.process_id is None
@@ -100,11 +100,11 @@ def test_it_may_have_a_schedule_of_its_own(tmp_path: Path) -> None:
 def test_closing_ends_its_thread_and_forgets_it() -> None:
     before = threading.active_count()
     chain = AgentChain()
-    assert chain in live_chains()
+    assert chain in list_open_chains()
     assert threading.active_count() == before + 1
     chain.close()
     chain.close()
-    assert chain not in live_chains()
+    assert chain not in list_open_chains()
     assert threading.active_count() == before
 
 
@@ -113,7 +113,7 @@ def test_a_chain_that_is_dropped_is_live_no_more() -> None:
     chain.node.close()
     del chain
     gc.collect()
-    assert all(one.node.chain.head for one in live_chains())
+    assert all(one.node.chain.head for one in list_open_chains())
 
 
 # -- agents -- #

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.testing.compiled_contract import CompiledContract, read_contract
 
@@ -44,24 +44,27 @@ FORMS: dict[str, Any] = {
 def test_libraries_are_linked(tmp_path: Path, kind: str, name: str) -> None:
     contract = read(tmp_path, FORMS[kind])
     assert contract.name == "Vault"
-    assert contract.creation((), {}, {name: LIBRARY}) == LINKED
+    assert contract.build_creation_data((), {}, {name: LIBRARY}) == LINKED
 
 
 @pytest.mark.parametrize("kind", FORMS)
 def test_a_library_that_is_not_linked_is_named(tmp_path: Path, kind: str) -> None:
     contract = read(tmp_path, FORMS[kind])
     with pytest.raises(ConfigError, match=r"Vault needs the library Maths of src/Maths.sol"):
-        contract.creation((), {}, {})
+        contract.build_creation_data((), {}, {})
     with pytest.raises(ConfigError, match=r"Vault is not linked to Math; its libraries: Maths"):
-        contract.creation((), {}, {"Math": LIBRARY})
+        contract.build_creation_data((), {}, {"Math": LIBRARY})
 
 
 def test_a_contract_of_ours_is_read() -> None:
-    from pyevm_agents.testing.artifacts import Artifacts  # noqa: PLC0415 - finds it
+    from pyevm_agents.testing.artifacts import ArtifactFinder  # noqa: PLC0415 - finds it
 
-    found = Artifacts().find("pyevm_agents:DemoToken")
-    wanted = artifact("DemoToken").creation("Dollar", "USD", 6, 10)
-    assert found.creation(("Dollar", "USD"), {"decimals": 6, "totalSupply": 10}, {}) == wanted
+    found = ArtifactFinder().find("pyevm_agents:DemoToken")
+    wanted = load_artifact("DemoToken").encode_creation("Dollar", "USD", 6, 10)
+    assert (
+        found.build_creation_data(("Dollar", "USD"), {"decimals": 6, "totalSupply": 10}, {})
+        == wanted
+    )
 
 
 @pytest.mark.parametrize("form", [[], {}, {"abi": {}}, {"id": "1", "output": {}}, "abi"])
@@ -83,4 +86,4 @@ def test_an_interface_is_not_deployed(tmp_path: Path, code: str) -> None:
     contract = read(tmp_path, {"abi": [], "bytecode": {"object": code}})
     assert not contract.is_deployable
     with pytest.raises(ConfigError, match="Vault can't be deployed: it has no code"):
-        contract.creation((), {}, {})
+        contract.build_creation_data((), {}, {})

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.testing.compiled_contract import bound
+from pyevm_agents.testing.compiled_contract import encode_arguments
 
 TOKEN = [
     {"name": "owner_", "type": "address", "internalType": "contract Owner"},
@@ -40,7 +40,7 @@ class Contract:
 def test_they_are_given_by_position_or_name(
     arguments: tuple[object, ...], named: dict[str, object]
 ) -> None:
-    assert bound("Token", TOKEN, arguments, named) == WANTED
+    assert encode_arguments("Token", TOKEN, arguments, named) == WANTED
 
 
 @pytest.mark.parametrize(
@@ -62,16 +62,16 @@ def test_what_does_not_fit_is_told_with_the_signature(
     arguments: tuple[object, ...], named: dict[str, object], told: str
 ) -> None:
     with pytest.raises(ConfigError, match=told) as raised:
-        bound("Token", TOKEN, arguments, named)
+        encode_arguments("Token", TOKEN, arguments, named)
     signature = "Token(contract Owner owner_, uint256 _supply, string symbol)"
     assert str(raised.value).startswith(signature)
 
 
 def test_a_name_without_underscores_must_be_one() -> None:
     both = [{"name": "_a", "type": "uint8"}, {"name": "a_", "type": "uint8"}]
-    assert bound("C", both, (), {"_a": 1, "a_": 2}) == encode(["uint8", "uint8"], [1, 2])
+    assert encode_arguments("C", both, (), {"_a": 1, "a_": 2}) == encode(["uint8", "uint8"], [1, 2])
     with pytest.raises(ConfigError, match="has no argument 'a'"):
-        bound("C", both, (), {"a": 1})
+        encode_arguments("C", both, (), {"a": 1})
 
 
 STRUCT = {
@@ -86,7 +86,7 @@ STRUCT = {
     "given_limit", [(OWNER, b"\x01"), [Contract(OWNER), "0x01"], {"who": OWNER, "data": "01"}]
 )
 def test_structs_are_given_in_order_or_by_name(given_limit: object) -> None:
-    encoded = bound("C", [STRUCT], ([given_limit],), {})
+    encoded = encode_arguments("C", [STRUCT], ([given_limit],), {})
     assert decode(["(address,bytes)[]"], encoded) == (((OWNER, b"\x01"),),)
 
 
@@ -102,11 +102,11 @@ def test_structs_are_given_in_order_or_by_name(given_limit: object) -> None:
 )
 def test_structs_that_do_not_fit_are_told(wrong: object, told: str) -> None:
     with pytest.raises(ConfigError, match=told):
-        bound("C", [STRUCT], (wrong,), {})
+        encode_arguments("C", [STRUCT], (wrong,), {})
 
 
 @given(st.lists(st.lists(st.integers(0, 2**64 - 1), max_size=4), max_size=4))
 def test_lists_of_lists_are_encoded(rows: list[list[int]]) -> None:
     parameter: Any = {"name": "rows", "type": "uint64[][]"}
-    decoded = decode(["uint64[][]"], bound("C", [parameter], (), {"rows": rows}))
+    decoded = decode(["uint64[][]"], encode_arguments("C", [parameter], (), {"rows": rows}))
     assert decoded == (tuple(tuple(row) for row in rows),)

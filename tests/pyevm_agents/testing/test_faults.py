@@ -11,9 +11,9 @@ from precompiles.language_model import GenerationRequest, Segment
 from precompiles.spec import MAX_TEXT_CHARACTERS, MAX_THOUGHT_CHARACTERS
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import answer, use
-from pyevm_agents.models.fakes.script_steps import render
+from pyevm_agents.models.fakes.script_steps import render_step
 from pyevm_agents.testing import faults
-from pyevm_agents.testing.hostile_tool import Kind
+from pyevm_agents.testing.hostile_tool import FaultKind
 
 if TYPE_CHECKING:
     from pyevm_agents.testing.chain import AgentChain
@@ -38,7 +38,7 @@ ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
     ],
 )
 def test_a_revert_holds_its_reason(fault: faults.Fault, data: bytes | str | None) -> None:
-    assert fault.kind is Kind.REVERT
+    assert fault.kind is FaultKind.REVERT
     if data is None:
         wanted = encode(["(uint256,bool)[]", "address"], [[(1, True)], ADDRESS])
         assert fault.payload[4:] == wanted
@@ -79,7 +79,7 @@ def test_the_longest_thought_and_answer_are_said_in_the_most_tokens(
     assert len(step.thought) == MAX_THOUGHT_CHARACTERS
     assert len(step.answer) == MAX_TEXT_CHARACTERS
     vocabulary = agent_chain.model.vocabulary
-    tokens = vocabulary.tokenize((Segment(text=render(step)),))
+    tokens = vocabulary.tokenize((Segment(text=render_step(step)),))
     assert len(tokens) > 3 * (len(step.thought) + len(step.answer))
 
 

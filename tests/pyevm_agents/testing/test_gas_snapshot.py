@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.testing.gas_snapshot import (
-    NOTHING,
-    Cost,
-    compare,
+    ZERO_COST,
+    AgentCost,
+    compare_costs,
+    format_comparison,
     read_snapshot,
-    table,
     write_snapshot,
 )
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-COST = Cost(
+COST = AgentCost(
     gas=1_000,
     evm=500,
     prompt=300,
@@ -33,16 +33,18 @@ COST = Cost(
 )
 
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1)
-COSTS = st.builds(Cost, **dict.fromkeys(Cost.__slots__, st.integers(0, 10**30)))
+COSTS = st.builds(AgentCost, **dict.fromkeys(AgentCost.__slots__, st.integers(0, 10**30)))
 
 
-def other(**fields: int) -> Cost:
-    return Cost(**{name: fields.get(name, getattr(COST, name)) for name in Cost.__slots__})
+def other(**fields: int) -> AgentCost:
+    return AgentCost(
+        **{name: fields.get(name, getattr(COST, name)) for name in AgentCost.__slots__}
+    )
 
 
 @given(costs=st.dictionaries(NAMES, COSTS))
 def test_what_is_written_is_read(
-    tmp_path_factory: pytest.TempPathFactory, costs: dict[str, Cost]
+    tmp_path_factory: pytest.TempPathFactory, costs: dict[str, AgentCost]
 ) -> None:
     path = tmp_path_factory.mktemp("snapshot") / "file"
     write_snapshot(costs, path)
@@ -52,7 +54,7 @@ def test_what_is_written_is_read(
 
 def test_a_line_is_as_forge_has_it(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    write_snapshot({"b.py::test[x (gas: 1)]": COST, "a.py::test": NOTHING}, path)
+    write_snapshot({"b.py::test[x (gas: 1)]": COST, "a.py::test": ZERO_COST}, path)
     assert path.read_text() == (
         "a.py::test (gas: 0, evm: 0, prompt: 0, output: 0, steps: 0, cold_tokens: 0, "
         "warm_tokens: 0, output_tokens: 0)\n"
@@ -92,14 +94,14 @@ def test_a_test_that_stands_there_twice_is_told(tmp_path: Path) -> None:
 def test_changes_beyond_the_tolerance_are_told() -> None:
     snapshot = {"a": COST, "b": COST, "gone": COST, "elsewhere": COST}
     costs = {"a": other(gas=1_010, warm_tokens=5), "b": COST, "new": COST}
-    comparison = compare(snapshot, costs, gone=["gone", "never"])
-    assert [*table(comparison, costs)] == [
+    comparison = compare_costs(snapshot, costs, gone=["gone", "never"])
+    assert [*format_comparison(comparison, costs)] == [
         "test                 was     is  change",
         "a     gas          1,000  1,010  +1.00%",
         "a     warm_tokens      0      5     new",
         "new: new, 1,000 gas",
         "gone: gone",
     ]
-    within = compare(snapshot, {"a": other(gas=1_010)}, tolerance=0.01)
+    within = compare_costs(snapshot, {"a": other(gas=1_010)}, tolerance=0.01)
     assert (within.changes, within.new, within.gone) == ((), (), ())
-    assert compare(snapshot, {"a": other(gas=989)}, tolerance=0.01).changes[0].now == 989
+    assert compare_costs(snapshot, {"a": other(gas=989)}, tolerance=0.01).changes[0].now == 989

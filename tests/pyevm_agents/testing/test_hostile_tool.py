@@ -9,11 +9,11 @@ from eth_typing import Address
 from eth_utils import keccak, to_canonical_address, to_checksum_address
 from web3.exceptions import ContractCustomError
 
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import answer, use
 from pyevm_agents.testing import faults
-from pyevm_agents.testing.hostile_tool import USES_SLOT, Kind, tool_address
+from pyevm_agents.testing.hostile_tool import USES_SLOT, FaultKind, resolve_tool_address
 from tests.contracts.artifact_files import CONTRACTS
 from tests.pyevm_agents.testing.agents import EXECUTOR
 
@@ -37,7 +37,7 @@ def test_kinds_and_slot_are_the_contracts() -> None:
     assert f"USES = 0x{USES_SLOT:064x};" in SOURCE
     body = SOURCE.partition("enum Fault {")[2].partition("}")[0]
     names = [line.split()[0].rstrip(",") for line in body.strip().splitlines()]
-    assert [kind.name for kind in Kind] == names
+    assert [kind.name for kind in FaultKind] == names
 
 
 @pytest.mark.parametrize("fault", [faults.reverts(), faults.changes(name="Other")])
@@ -126,9 +126,9 @@ def test_a_tool_is_known_by_contract_address_or_name(
     address = Address(to_canonical_address(counter.address))
     forms: tuple[object, ...] = (counter, counter.address, counter.address.lower(), bytes(address))
     for tool in forms:
-        assert tool_address(agent_chain, tool, None) == address
-    assert tool_address(agent_chain, "CounterTool", agent) == address
-    assert tool_address(agent_chain, "CounterTool", agent.address) == address
+        assert resolve_tool_address(agent_chain, tool, None) == address
+    assert resolve_tool_address(agent_chain, "CounterTool", agent) == address
+    assert resolve_tool_address(agent_chain, "CounterTool", agent.address) == address
 
 
 def test_a_tool_that_is_not_there_is_refused(agent_chain: AgentChain, agent: Contract) -> None:
@@ -153,8 +153,8 @@ def test_a_tool_of_one_agent_keeps_its_agent(agent_chain: AgentChain) -> None:
     agent_chain.model.script(use("DeployTool", amount=1, asset=token), answer("done"))
     wallet.functions.instruct("Deposit one").transact()
     # Whom it turned away before, it still does: NotAgent(caller).
-    tool = to_checksum_address(tool_address(agent_chain, "DeployTool", wallet))
-    data = "0x" + artifact("IERCAgentTool").call("run", ([], b""), EXECUTOR).hex()
+    tool = to_checksum_address(resolve_tool_address(agent_chain, "DeployTool", wallet))
+    data = "0x" + load_artifact("IERCAgentTool").encode_call("run", ([], b""), EXECUTOR).hex()
     faults.tool(agent_chain, "DeployTool", faults.changes(name="Other"), of=wallet)
     with pytest.raises(ContractCustomError, match="0x52f49c95"):
         agent_chain.w3.eth.call({"to": tool, "data": data})

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.testing.inputs import canonical
+from pyevm_agents.testing.inputs import parse_address
 
 
 @dataclass
@@ -22,8 +22,8 @@ class Contract:
 def test_every_form_is_the_same_address(address: bytes) -> None:
     text = "0x" + address.hex()
     forms = (address, text, text.upper().replace("0X", "0x"), to_checksum_address(text))
-    assert {canonical(form) for form in forms} == {address}
-    assert canonical(Contract(to_checksum_address(text))) == address
+    assert {parse_address(form) for form in forms} == {address}
+    assert parse_address(Contract(to_checksum_address(text))) == address
 
 
 @pytest.mark.parametrize(
@@ -32,9 +32,9 @@ def test_every_form_is_the_same_address(address: bytes) -> None:
 )
 def test_what_is_none_is_refused(wrong: object) -> None:
     with pytest.raises(ConfigError, match="is no address: give 0x and 40"):
-        canonical(wrong)
+        parse_address(wrong)
 
 
 def test_a_failing_checksum_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"checksum of 0xF39F.* does not fit"):
-        canonical("0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266")
+        parse_address("0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266")

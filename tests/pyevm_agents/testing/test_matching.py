@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyevm_agents.testing.matching import address_of, is_text, is_value, told
+from pyevm_agents.testing.matching import format_expected, is_text, is_value, normalize_address
 
 ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 
@@ -59,15 +59,15 @@ def test_texts_are_whole_or_found_or_judged() -> None:
 
 def test_what_is_no_address_has_none() -> None:
     nothing: tuple[object, ...] = ("0x12", b"x", 5, [ADDRESS], re.compile("x"), None, ADDRESS + "0")
-    assert [address_of(one) for one in nothing] == [None] * len(nothing)
+    assert [normalize_address(one) for one in nothing] == [None] * len(nothing)
 
 
 def test_expectations_are_told_as_they_are_written() -> None:
     def is_large(value: int) -> bool:
         return value > 1
 
-    assert told([1, "a", re.compile("b"), is_large, lambda: 1]) == (
+    assert format_expected([1, "a", re.compile("b"), is_large, lambda: 1]) == (
         "[1, 'a', re.compile('b'), is_large(…), a function]"
     )
-    assert told(bytes(20)) == "0x" + "0" * 40
-    assert told(ADDRESS) == repr(ADDRESS)
+    assert format_expected(bytes(20)) == "0x" + "0" * 40
+    assert format_expected(ADDRESS) == repr(ADDRESS)

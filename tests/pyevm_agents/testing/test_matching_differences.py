@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pyevm_agents.testing.matching import at_each, did, difference, differences
+from pyevm_agents.testing.matching import (
+    describe_action,
+    describe_argument_differences,
+    describe_text_difference,
+    format_marks,
+)
 from tests.pyevm_agents.testing.sample_runs import ASSET, answered, used
 
 if TYPE_CHECKING:
@@ -29,24 +34,30 @@ STEP = used("Deploy", asset=ASSET, amount=5, tags=["a"], isFast=True)
     ],
 )
 def test_arguments(wanted: Mapping[str, object], told: str | None) -> None:
-    found = differences(wanted, STEP)
+    found = describe_argument_differences(wanted, STEP)
     assert found is None if told is None else found is not None and found.startswith(told)
 
 
 def test_a_tool_without_arguments_has_none() -> None:
-    assert differences({"a": 1}, used("View")) == "there is no argument a, only none at all"
+    assert (
+        describe_argument_differences({"a": 1}, used("View"))
+        == "there is no argument a, only none at all"
+    )
 
 
 def test_texts() -> None:
-    assert difference("it said", "yes", "yes") is None
-    assert difference("it said", re.compile("e"), "yes") is None
-    assert difference("it said", "no", "yes") == "it said 'yes', not 'no'"
-    assert difference("it said", "y", None) == "it said nothing: the tool reverted"
-    part = difference("it said", "ye", "yes")
+    assert describe_text_difference("it said", "yes", "yes") is None
+    assert describe_text_difference("it said", re.compile("e"), "yes") is None
+    assert describe_text_difference("it said", "no", "yes") == "it said 'yes', not 'no'"
+    assert describe_text_difference("it said", "y", None) == "it said nothing: the tool reverted"
+    part = describe_text_difference("it said", "ye", "yes")
     assert part is not None
     assert part.endswith("(a part of it: re.compile('ye') looks for parts)")
 
 
 def test_what_was_done_and_where() -> None:
-    assert (did(STEP), did(answered("x"))) == ("used Deploy", "gave its final answer")
-    assert at_each({0: "a", 2: "b\nc"}) == "at step 1 a; at step 3 b and c"
+    assert (describe_action(STEP), describe_action(answered("x"))) == (
+        "used Deploy",
+        "gave its final answer",
+    )
+    assert format_marks({0: "a", 2: "b\nc"}) == "at step 1 a; at step 3 b and c"

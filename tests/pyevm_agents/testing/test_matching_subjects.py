@@ -8,7 +8,7 @@ import pytest
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.testing.chain import AgentChain
-from pyevm_agents.testing.matching import run_about
+from pyevm_agents.testing.matching import find_run
 from tests.pyevm_agents.testing.agents import clerk
 from tests.pyevm_agents.testing.byte_answers import five
 from tests.pyevm_agents.testing.sample_runs import NESTED, RUN
@@ -30,8 +30,8 @@ def test_a_transaction_is_found_by_all_that_names_it(chain: AgentChain) -> None:
     subjects = (receipt, dict(receipt), wanted, bytes(wanted), wanted.hex(), "0x" + wanted.hex())
     with AgentChain():
         for subject in subjects:
-            run = run_about(subject)
-            assert run == run_about(subject, chain)
+            run = find_run(subject)
+            assert run == find_run(subject, chain)
             assert (run.transaction_hash, run.gas_used) == (bytes(wanted), receipt["gasUsed"])
             assert len(run.steps) == 2
 
@@ -45,22 +45,22 @@ def test_the_gas_of_one_of_several_transactions_is_its_own(chain: AgentChain) ->
     chain.mine()
     receipts = [chain.w3.eth.get_transaction_receipt(one) for one in hashes]
     assert [one["transactionIndex"] for one in receipts] == [0, 1]
-    assert [run_about(one).gas_used for one in receipts] == [one["gasUsed"] for one in receipts]
+    assert [find_run(one).gas_used for one in receipts] == [one["gasUsed"] for one in receipts]
 
 
 def test_steps_and_runs_are_themselves() -> None:
-    assert run_about(NESTED).steps == run_about([*NESTED]).steps == NESTED
-    assert run_about(RUN) is RUN
+    assert find_run(NESTED).steps == find_run([*NESTED]).steps == NESTED
+    assert find_run(RUN) is RUN
 
 
 @pytest.mark.parametrize("subject", [5, None, (), ["a"], {"hash": "0x"}, "0x12zz"], ids=str)
 def test_what_is_no_transaction_is_refused(subject: Any) -> None:  # noqa: ANN401 - all kinds
     with pytest.raises(ConfigError, match=r"is no (transaction|hash)"):
-        run_about(subject)
+        find_run(subject)
 
 
 def test_a_transaction_that_nobody_has_is_told(chain: AgentChain) -> None:
     with pytest.raises(ConfigError, match="no block of any of 1 open chain has a transaction 0x00"):
-        run_about(bytes(32))
+        find_run(bytes(32))
     with pytest.raises(ConfigError, match="no block of the chain has"):
-        run_about(bytes(32), chain)
+        find_run(bytes(32), chain)

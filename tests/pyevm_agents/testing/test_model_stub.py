@@ -18,13 +18,13 @@ from web3.exceptions import ContractCustomError, Web3RPCError
 from pyevm_agents.chain import Chain
 from pyevm_agents.errors import ConfigError, EngineFault, RecordError, ScriptError
 from pyevm_agents.models import again, answer, unchecked, use
-from pyevm_agents.models.fakes.parsed_request import asked
+from pyevm_agents.models.fakes.parsed_request import parse_prompt
 from pyevm_agents.models.fakes.recorded import RecordingModel
-from pyevm_agents.recordings.bundled import shipped_fixture
+from pyevm_agents.recordings.bundled import load_bundled_fixture
 from pyevm_agents.rpc.web3_provider import AgentProvider
-from pyevm_agents.testing.genesis_template import prepared
+from pyevm_agents.testing.genesis_template import get_genesis_template
 from pyevm_agents.testing.inputs import agent_input
-from pyevm_agents.testing.model_stub import ModelOfTest
+from pyevm_agents.testing.model_stub import ModelStub
 from tests.pyevm_agents.testing.agents import EXECUTOR, clerk
 
 if TYPE_CHECKING:
@@ -330,7 +330,7 @@ class TestFunctionsAndModels:
         self, agent_chain: AgentChain, agent: Contract, counter: Contract
     ) -> None:
         def respond(request: GenerationRequest) -> Step:
-            told = asked(request)
+            told = parse_prompt(request)
             return answer(f"{told.question}: {told.observation}") if told.step > 2 else ADD
 
         agent_chain.model.respond(respond)
@@ -342,7 +342,7 @@ class TestFunctionsAndModels:
         self, agent_chain: AgentChain, agent: Contract, caplog: pytest.LogCaptureFixture
     ) -> None:
         def respond(request: GenerationRequest) -> Step:
-            assert asked(request).question == "another"
+            assert parse_prompt(request).question == "another"
             raise NotImplementedError
 
         agent_chain.model.respond(respond)
@@ -364,7 +364,7 @@ class TestFunctionsAndModels:
 
     def test_another_model_answers(self, agent_chain: AgentChain, agent: Contract) -> None:
         vocabulary = agent_chain.model.vocabulary
-        model = ModelOfTest(lambda: vocabulary)
+        model = ModelStub(lambda: vocabulary)
         model.script(answer("by another"))
         agent_chain.model.use_model(model)
         assert answers_of(agent_chain, agent_chain.ask(agent, "Go")) == ["by another"]
@@ -383,7 +383,7 @@ class TestFunctionsAndModels:
                 raise NotImplementedError
 
             def generate(self, request: GenerationRequest) -> Generation:
-                assert asked(request).question == "Go"
+                assert parse_prompt(request).question == "Go"
                 raise fault
 
         agent_chain.model.use_model(Failing())
@@ -402,7 +402,7 @@ def test_a_client_may_set_a_script_of_its_own(agent_chain: AgentChain, agent: Co
 
 
 class TestForAWhile:
-    """`model.for_a_while`, and a chain's `isolated`."""
+    """`model.script_scope`, and a chain's `isolated`."""
 
     def test_what_stood_before_answers_during_and_after(
         self, agent_chain: AgentChain, agent: Contract
@@ -428,14 +428,14 @@ class TestForAWhile:
         model.when("never", answer("outside"), is_optional=True)
         with (
             pytest.raises(ScriptError, match=r'Left:\n  1. answer\("inside"\)'),
-            model.for_a_while(),
+            model.script_scope(),
         ):
             model.script(answer("inside"))
-        with pytest.raises(ScriptError, match=r"when\('never'\)"), model.for_a_while():
+        with pytest.raises(ScriptError, match=r"when\('never'\)"), model.script_scope():
             model.when("never", answer("inside"))
 
         def ask_for_more() -> None:
-            with model.for_a_while():
+            with model.script_scope():
                 model.script()
                 with suppress(ScriptError):
                     agent_chain.ask(agent, "More")
@@ -447,7 +447,7 @@ class TestForAWhile:
 
     def test_a_failure_meanwhile_is_all_that_is_told(self, agent_chain: AgentChain) -> None:
         def fail() -> None:
-            with agent_chain.model.for_a_while():
+            with agent_chain.model.script_scope():
                 agent_chain.model.script(answer("never"))
                 raise ZeroDivisionError
 
@@ -491,9 +491,9 @@ def test_a_reverting_run_is_no_failure_of_the_models(agent_chain: AgentChain) ->
 @pytest.mark.parametrize("name", ["wallet", "nested", "rollback"])
 def test_a_script_costs_what_the_real_model_cost_that_said_the_same(name: str) -> None:
     """Blocks that the real model's words are in come out alike, to the last byte of their hash."""
-    fixture = shipped_fixture(name)
+    fixture = load_bundled_fixture(name)
     exchanges = [step.exchange for step in fixture.steps]
-    model = ModelOfTest(lambda: prepared().vocabulary)
+    model = ModelStub(lambda: get_genesis_template().vocabulary)
     model.script([step_of(exchange) for exchange in exchanges])
     log: list[Exchange] = []
     models = {

@@ -7,13 +7,13 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyevm_agents.testing.reports import coloured, run_text, runs_text
+from pyevm_agents.testing.reports import colour_report, format_run, format_runs
 from pyevm_agents.testing.run_log import AgentRun
 from tests.pyevm_agents.testing.sample_runs import NESTED, RUN, answered, used
 
 
 def test_a_run_is_told_step_by_step() -> None:
-    text = run_text(replace(RUN, steps=NESTED[2:6], failure="Undone()"), {3: "look\nhere"})
+    text = format_run(replace(RUN, steps=NESTED[2:6], failure="Undone()"), {3: "look\nhere"})
     assert (
         text
         == """\
@@ -57,7 +57,7 @@ def test_what_has_no_end_has_no_gas() -> None:
     run = AgentRun(
         steps=(replace(NESTED[0], evm_gas=None),), purpose="estimate", fault="a script ended\n+ x"
     )
-    lines = run_text(run).split("\n")
+    lines = format_run(run).split("\n")
     assert lines[0] == "gas estimate"
     assert lines[-2:] == [
         "    Gas          603,200 prompt, 200,000 output",
@@ -67,7 +67,7 @@ def test_what_has_no_end_has_no_gas() -> None:
 
 def test_a_long_run_shows_its_ends_and_its_marks() -> None:
     steps = tuple(used(f"Tool{number}") for number in range(1, 101))
-    text = run_text(AgentRun(steps=steps), {49: "here"})
+    text = format_run(AgentRun(steps=steps), {49: "here"})
     shown = [line.split()[1] for line in text.split("\n") if " Action " in line]
     assert len(shown) == 25
     assert "Tool50" in text
@@ -77,7 +77,7 @@ def test_a_long_run_shows_its_ends_and_its_marks() -> None:
 
 
 def test_only_the_latest_runs_are_told() -> None:
-    text = runs_text([AgentRun(steps=NESTED[:1], purpose="call")] * 9, 20)
+    text = format_runs([AgentRun(steps=NESTED[:1], purpose="call")] * 9, 20)
     assert text.startswith("(12 earlier transactions of agents not shown)\n\ncall\n")
     assert text.count("\n\ncall") == 8
 
@@ -85,7 +85,7 @@ def test_only_the_latest_runs_are_told() -> None:
 @given(st.text("\x1b\u202e\n\r a[0x", max_size=2_000))
 def test_a_strangers_text_makes_no_line_and_steers_nothing(text: str) -> None:
     step = replace(used("Tool", text), thought=text, action_input=text)
-    plain = run_text(AgentRun(steps=(step, answered(text))))
+    plain = format_run(AgentRun(steps=(step, answered(text))))
     assert len(plain.split("\n")) == 14
     assert "\x1b" not in plain
     assert "\u202e" not in plain
@@ -96,8 +96,8 @@ def test_colours_change_nothing_else() -> None:
     def markup(text: str, **styles: bool) -> str:
         return f"<{'+'.join(styles)}>{text}</>"
 
-    text = run_text(replace(RUN, failure="Undone()"), {0: "here"})
-    told = coloured(text, markup)
+    text = format_run(replace(RUN, failure="Undone()"), {0: "here"})
+    told = colour_report(text, markup)
     lines = told.split("\n")
     assert lines[0].startswith("<bold>transaction 0x")
     assert "<red>>   ^ here</>" in lines

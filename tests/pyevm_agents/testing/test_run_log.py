@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from web3.exceptions import ContractLogicError
 
-from pyevm_agents.agents.trace import agent_steps
+from pyevm_agents.agents.trace import extract_agent_steps
 from pyevm_agents.testing.chain import AgentChain
-from pyevm_agents.testing.run_log import KEPT_RUNS, AgentRun, RunLog, keep_runs, log
+from pyevm_agents.testing.run_log import KEPT_RUNS, AgentRun, RunLog, log, record_runs
 from tests.byte_model import ByteModel
 from tests.pyevm_agents.testing.agents import clerk
 from tests.pyevm_agents.testing.byte_answers import USE, counting, five
@@ -35,11 +35,11 @@ def test_a_transaction_is_kept_with_its_cost(chain: AgentChain) -> None:
     (run,) = log.runs
     assert run.transaction_hash == bytes(receipt["transactionHash"])
     assert run.gas_used == receipt["gasUsed"]
-    assert run.steps == agent_steps(chain.computation(receipt["transactionHash"]))
+    assert run.steps == extract_agent_steps(chain.computation(receipt["transactionHash"]))
     assert (run.failure, run.fault, run.purpose) == (None, None, "block")
     assert log.cost == run.cost
     assert log.cost.evm + log.cost.prompt + log.cost.output == receipt["gasUsed"]
-    log.begin_cost()
+    log.reset_cost()
     assert (log.cost.steps, log.count) == (0, 1)
 
 
@@ -102,7 +102,7 @@ def test_only_the_latest_are_kept_and_all_are_counted() -> None:
 
 def test_a_log_of_ones_own_sees_one_chain(chain: AgentChain) -> None:
     own = RunLog()
-    keep_runs(chain.node, own)
+    record_runs(chain.node, own)
     with AgentChain() as other:
         for one in (chain, other):
             one.model.use_model(five())
@@ -114,9 +114,9 @@ def test_of_examples_the_latest_is_kept() -> None:
     kept = RunLog()
     kept.add(RUN)
     for number in range(3):
-        with suppress(ValueError), kept.example():
+        with suppress(ValueError), kept.track_example():
             kept.add(AgentRun(steps=NESTED, failure=f"{number}"))
-            with kept.example():
+            with kept.track_example():
                 kept.add(AgentRun(steps=NESTED, failure=f"{number}, inside"))
             raise ValueError("fails")
     assert [one.failure for one in kept.runs] == [None, "2", "2, inside"]
@@ -126,7 +126,7 @@ def test_of_examples_the_latest_is_kept() -> None:
 def test_what_was_done_after_an_example_stays_with_it() -> None:
     kept = RunLog()
     for _ in range(2):
-        with kept.example():
+        with kept.track_example():
             kept.add(RUN)
         kept.add(RUN)
     assert (len(kept.runs), kept.count) == (4, 4)

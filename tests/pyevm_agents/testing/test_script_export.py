@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.models import answer, use
-from pyevm_agents.testing.script_export import script_code
+from pyevm_agents.testing.script_export import format_script
 
 if TYPE_CHECKING:
     from pyevm_agents.models.fakes.script_steps import Step
@@ -65,14 +65,14 @@ def pasted(code: str) -> list[Step]:
     ],
 )
 def test_a_step_is_written_as_one_would(step: Step, code: str) -> None:
-    written = script_code("model.script", [step], NAMES)
+    written = format_script("model.script", [step], NAMES)
     assert written in {f"model.script({code})", f"model.script(\n    {code},\n)"}
     (meant,) = pasted(written)
     assert str(meant).lower() == str(step).lower()
 
 
 def test_a_long_script_has_a_line_for_each_step() -> None:
-    code = script_code("model.script", [use("Pay", to=OTHER, amount=1), answer("Done")], {})
+    code = format_script("model.script", [use("Pay", to=OTHER, amount=1), answer("Done")], {})
     assert code == (
         f'model.script(\n    use("Pay", to="{OTHER}", amount=1),\n    answer("Done"),\n)'
     )
@@ -92,4 +92,4 @@ VALUES = TEXTS | st.integers() | st.booleans() | st.lists(TEXTS) | st.lists(st.i
     )
 )
 def test_whatever_is_said_can_be_pasted(steps: list[Step]) -> None:
-    assert pasted(script_code("model.script", steps, NAMES)) == steps
+    assert pasted(format_script("model.script", steps, NAMES)) == steps

@@ -11,13 +11,13 @@ from hypothesis.errors import NoSuchExample
 
 from precompiles.abi import FinalAnswer, ParamDescription, ParamType
 from precompiles.address_handles import AddressBook
-from precompiles.grammar import agent_grammar
+from precompiles.grammar import build_grammar
 from precompiles.language_model import GenerationRequest, Segment
 from precompiles.react import parse
 from precompiles.tool_metadata import Tool
 from pyevm_agents.models import AnswerStep, ScriptedModel, ToolStep, Vocabulary, answer, use
-from pyevm_agents.models.fakes.adversary import Situation
-from pyevm_agents.testing.strategies import Steps
+from pyevm_agents.models.fakes.adversary import DecisionContext
+from pyevm_agents.testing.strategies import StepStrategy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,7 +44,7 @@ TOOLS = (WAIT, EVERYTHING)
 
 def situation(
     *tools: Tool, base_prompt: str = BASE_PROMPT, observation: str = ""
-) -> tuple[Situation, AddressBook]:
+) -> tuple[DecisionContext, AddressBook]:
     book = AddressBook(base_prompt, [QUESTION])
     segments = [Segment(text="<|chat|> 55", is_template=True), Segment(text=base_prompt)]
     segments += [Segment(text=f"Question: {QUESTION}"), Segment(text="Thought:")]
@@ -53,11 +53,11 @@ def situation(
     request = GenerationRequest(
         segments=tuple(segments),
         prompt_tokens=(1,),
-        grammar=agent_grammar(tools, [handle for handle, _ in book.handles]),
+        grammar=build_grammar(tools, [handle for handle, _ in book.handles]),
         max_tokens=4_000,
         handles=book.handles,
     )
-    return Situation(request=request), book
+    return DecisionContext(request=request), book
 
 
 SITUATION, BOOK = situation(*TOOLS)
@@ -71,7 +71,7 @@ def vocabulary() -> Iterator[Vocabulary]:
 
 def test_whatever_is_chosen_can_be_said_and_is_understood(vocabulary: Vocabulary) -> None:
     @settings(max_examples=40, deadline=None)
-    @given(Steps(SITUATION, numbers=(7,), texts=("a 0x text\u2028",)))
+    @given(StepStrategy(SITUATION, numbers=(7,), texts=("a 0x text\u2028",)))
     def test_it(step: ToolStep | AnswerStep) -> None:
         model = ScriptedModel([step], vocabulary=vocabulary)
         said = model.generate(SITUATION.request)
@@ -88,11 +88,11 @@ def test_whatever_is_chosen_can_be_said_and_is_understood(vocabulary: Vocabulary
 
 
 def found(
-    condition: Callable[[Any], bool], where: Situation = SITUATION, *, tries: int = 3_000
+    condition: Callable[[Any], bool], where: DecisionContext = SITUATION, *, tries: int = 3_000
 ) -> ToolStep | AnswerStep:
     """Return the simplest step that fulfils a condition."""
     patient = settings(max_examples=tries, database=None, deadline=None)
-    return find(Steps(where), condition, settings=patient)
+    return find(StepStrategy(where), condition, settings=patient)
 
 
 def is_use(step: ToolStep | AnswerStep) -> bool:
@@ -100,7 +100,9 @@ def is_use(step: ToolStep | AnswerStep) -> bool:
     return isinstance(step, ToolStep) and bool(step.arguments)
 
 
-def chosen(name: str, condition: Callable[[Any], bool], where: Situation = SITUATION) -> object:
+def chosen(
+    name: str, condition: Callable[[Any], bool], where: DecisionContext = SITUATION
+) -> object:
     """Return the simplest argument that fulfils a condition."""
     step = found(
         lambda it: (
@@ -191,4 +193,4 @@ def test_where_no_answer_may_be_there_is_a_tool() -> None:
     request = GenerationRequest(
         segments=where.request.segments, prompt_tokens=(1,), grammar=grammar, max_tokens=1
     )
-    assert found(lambda _: True, Situation(request=request)) == use("Wait")
+    assert found(lambda _: True, DecisionContext(request=request)) == use("Wait")

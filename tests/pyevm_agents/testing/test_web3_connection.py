@@ -32,9 +32,9 @@ def test_a_send_without_gas_is_executed_once(agent_chain: AgentChain, counter: A
     runs: list[Event] = []
     agent = clerk(agent_chain, counter)
     agent_chain.model.script(use("CounterTool", amount=5), answer("done"))
-    agent_chain.chain.steps.listen(runs.append)
+    agent_chain.chain.agent_events.listen(runs.append)
     agent_chain.ask(agent, "Add five")
-    kinds = {event.place.purpose for event in runs}
+    kinds = {event.location.purpose for event in runs}
     assert kinds == {"block"}
     assert not agent_chain.node.history.snapshots
 

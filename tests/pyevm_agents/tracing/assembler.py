@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pyevm_agents.tracing.opcodes import FORMS
+from pyevm_agents.tracing.opcodes import OPCODE_TABLE
 
-_OPS = {form.name: op for op, form in FORMS.items()}
+_OPS = {form.name: op for op, form in OPCODE_TABLE.items()}
 
 
 def asm(text: str) -> bytes:

@@ -10,7 +10,7 @@ from eth_typing import Address
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.tracing import traced_vm
+from pyevm_agents.tracing import make_traced_vm
 from pyevm_agents.vm import AgentVM
 from tests.conftest import OWNER, OWNER_KEY
 
@@ -77,7 +77,7 @@ class Scenario:
     def trace(self, tracer: Tracer) -> object:
         """Execute it and return what a tracer makes of it."""
         vm = next_vm(self.chain())
-        traced = with_class(vm, traced_vm(type(vm), tracer))
+        traced = with_class(vm, make_traced_vm(type(vm), tracer))
         traced.apply_transaction(traced.get_header(), self.transaction(traced))
         return tracer.result()
 
@@ -87,7 +87,7 @@ class Scenario:
 
 def next_vm(chain: Chain) -> AgentVM:
     """Return a VM for the block that comes next."""
-    vm = chain._chain.get_vm(chain.next_header())  # noqa: SLF001 - tests alone need one
+    vm = chain._chain.get_vm(chain.build_next_header())  # noqa: SLF001 - tests alone need one
     assert isinstance(vm, AgentVM)
     return vm
 

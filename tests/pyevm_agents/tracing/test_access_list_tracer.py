@@ -58,4 +58,4 @@ def test_leaves_out_who_signed_an_authorisation() -> None:
 def test_begins_with_what_is_known() -> None:
     tracer = AccessListTracer([(CALLEE, [9]), (OWNER, []), (Address(bytes(19) + b"\4"), [])])
     BY_NAME["access list"].trace(tracer)
-    assert tracer.access_list() == ((CALLEE, (9, 2, 3)), (CONTRACT, (1,)))
+    assert tracer.to_access_list() == ((CALLEE, (9, 2, 3)), (CONTRACT, (1,)))

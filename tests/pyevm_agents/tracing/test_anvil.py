@@ -11,9 +11,9 @@ from pyevm_agents.tracing import (
     PARITY,
     FlatCallTracer,
     MuxTracer,
-    Place,
-    StateDifferenceTracer,
-    tracer_from,
+    StateDiffTracer,
+    TransactionLocation,
+    create_tracer,
 )
 from tests.pyevm_agents.tracing.anvil_answers import (
     REQUESTS,
@@ -35,9 +35,9 @@ COMPARED = [name for name in BY_NAME if name not in NEVER_COMPARED]
 @pytest.mark.parametrize("name", COMPARED)
 def test_traces_as_anvil_does(name: str) -> None:
     theirs = answers()[name]
-    tracers = {request: tracer_from(of) for request, of in REQUESTS.items()}
+    tracers = {request: create_tracer(of) for request, of in REQUESTS.items()}
     tracers["parity"] = FlatCallTracer(PARITY, _place(theirs["parity"][0]))
-    tracers["stateDiff"] = StateDifferenceTracer()
+    tracers["stateDiff"] = StateDiffTracer()
     ours = _plain(BY_NAME[name].trace(MuxTracer(tracers)))
     assert ours["callTracer"]["gasUsed"] == theirs["gasUsed"]
     for request in tracers:
@@ -50,7 +50,7 @@ def test_traces_as_anvil_does(name: str) -> None:
 
 @pytest.mark.parametrize("name", NEVER_COMPARED)
 def test_what_is_never_compared_is_not_alike(name: str) -> None:
-    ours = _plain(BY_NAME[name].trace(tracer_from({"tracer": "callTracer"})))
+    ours = _plain(BY_NAME[name].trace(create_tracer({"tracer": "callTracer"})))
     assert ours["gasUsed"] != answers()[name]["gasUsed"]
 
 
@@ -61,8 +61,8 @@ def test_every_scenario_is_recorded_and_every_exception_is_one() -> None:
     assert {name for name, _ in UNLIKE} | NEVER_COMPARED.keys() <= names
 
 
-def _place(trace: Any) -> Place:  # noqa: ANN401 - JSON
-    return Place(
+def _place(trace: Any) -> TransactionLocation:  # noqa: ANN401 - JSON
+    return TransactionLocation(
         block_hash=bytes.fromhex(trace["blockHash"][2:]),
         block_number=trace["blockNumber"],
         transaction_hash=bytes.fromhex(trace["transactionHash"][2:]),

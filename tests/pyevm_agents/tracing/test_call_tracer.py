@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pyevm_agents.tracing import tracer_from
-from pyevm_agents.tracing.call_tracer import CallOptions, CallTracer
+from pyevm_agents.tracing import create_tracer
+from pyevm_agents.tracing.call_tracer import CallTracer, CallTracerOptions
 from tests.conftest import OWNER
 from tests.pyevm_agents.tracing.scenario import CONTRACT, Scenario
 from tests.pyevm_agents.tracing.scenarios import BY_NAME, CREATED
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:SELFDESTRUCT")
 
 def tree(scenario: str | Scenario, **options: object) -> dict[str, Any]:
     found = scenario if isinstance(scenario, Scenario) else BY_NAME[scenario]
-    result = found.trace(tracer_from({"tracer": "callTracer", "tracerConfig": options}))
+    result = found.trace(create_tracer({"tracer": "callTracer", "tracerConfig": options}))
     assert isinstance(result, dict)
     return result
 
@@ -121,7 +121,7 @@ def test_logs_that_were_undone_are_not_there_and_do_not_count() -> None:
 
 
 def test_logs_count_from_the_blocks_earlier_ones() -> None:
-    tracer = CallTracer(CallOptions(with_log=True, first_log_index=7))
+    tracer = CallTracer(CallTracerOptions(with_log=True, first_log_index=7))
     result = BY_NAME["logs at depth"].trace(tracer)
     assert isinstance(result, dict)
     assert [log["index"] for log in result["logs"]] == ["0x7", "0x9", "0xa"]

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from pyevm_agents.chain import Chain
 from pyevm_agents.chain.calls import AccountOverride, Call
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.node.listeners import Watcher
+from pyevm_agents.node.listeners import NodeListener
 from pyevm_agents.tracing.console_log import (
     CONSOLE_ADDRESS,
-    console_line,
-    console_lines,
-    signatures,
+    decode_console_line,
+    iter_console_lines,
+    load_signatures,
 )
 from tests.pyevm_agents.rpc.local_node import FIRST, STRANGER, local_node
 
@@ -62,27 +62,30 @@ def logged(types: str, *values: object) -> bytes:
     ],
 )
 def test_pieces_become_a_line(types: str, values: tuple[object, ...], line: str) -> None:
-    assert console_line(logged(types, *values)) == line
+    assert decode_console_line(logged(types, *values)) == line
 
 
 def test_a_line_steers_no_terminal() -> None:
-    assert console_line(logged("string", "\x1b[2J\u202eabc\nnext")) == "\\u001b[2J\\u202eabc\nnext"
+    assert (
+        decode_console_line(logged("string", "\x1b[2J\u202eabc\nnext"))
+        == "\\u001b[2J\\u202eabc\nnext"
+    )
 
 
 def test_a_text_need_not_be_utf8() -> None:
     data = keccak(text="log(string)")[:4] + encode(["bytes"], [b"a\xffb"])
-    assert console_line(data) == "a\ufffdb"
+    assert decode_console_line(data) == "a\ufffdb"
 
 
 @given(st.binary(max_size=300))
 def test_whatever_is_sent_does_no_harm(data: bytes) -> None:
-    console_line(data)
-    for selector in list(signatures())[:40:7]:
-        console_line(selector + data)
+    decode_console_line(data)
+    for selector in list(load_signatures())[:40:7]:
+        decode_console_line(selector + data)
 
 
 def test_there_are_all_combinations() -> None:
-    four = [types for types in signatures().values() if len(types) == 4]
+    four = [types for types in load_signatures().values() if len(types) == 4]
     assert len(four) == 256 + 256 - 81  # Those without a number are there once.
 
 
@@ -100,14 +103,14 @@ def test_lines_of_a_call_come_in_order_and_reverted_ones_too() -> None:
         overrides={PRINTER: AccountOverride(code=code)},  # type: ignore[dict-item]
     )
     assert result.error is not None
-    assert [*console_lines(result.computation)] == ["one", "two 2"]
+    assert [*iter_console_lines(result.computation)] == ["one", "two 2"]
 
 
 def test_a_node_tells_what_is_printed_in_transactions_and_calls() -> None:
     code = bytes.fromhex("365f5f375f5f365f73" + CONSOLE_ADDRESS.hex() + "5afa00")
     lines: list[str] = []
     with local_node() as local:
-        local.node.watchers.add(Watcher(printed=lines.append))
+        local.node.listeners.add(NodeListener(on_console_log=lines.append))
         local.ask("anvil_setCode", STRANGER, "0x" + code.hex())
         form = {"from": FIRST, "to": STRANGER, "gas": hex(200_000)}
         local.ask("eth_sendTransaction", form | {"data": "0x" + logged("string", "mined").hex()})

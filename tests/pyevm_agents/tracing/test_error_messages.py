@@ -11,28 +11,30 @@ from hypothesis import strategies as st
 from pyevm_agents.tracing.error_messages import (
     ERROR_SELECTOR,
     PANIC_SELECTOR,
-    revert_reason,
-    words_of,
-    words_of_deposit,
+    decode_revert_reason,
+    describe_deposit_error,
+    describe_error,
 )
 
 
 def test_every_failure_has_words() -> None:
-    assert words_of(OutOfGas(), 0x01) == "out of gas"
-    assert words_of(Revert(), 0xFD) == "execution reverted"
-    assert words_of(InvalidInstruction(), 0xFE) == "invalid opcode: INVALID"
-    assert words_of(InvalidInstruction(), 0xEF) == "invalid opcode: opcode 0xef not defined"
-    assert words_of(VMError("Invalid point"), None) == "precompiled failed"
+    assert describe_error(OutOfGas(), 0x01) == "out of gas"
+    assert describe_error(Revert(), 0xFD) == "execution reverted"
+    assert describe_error(InvalidInstruction(), 0xFE) == "invalid opcode: INVALID"
+    assert describe_error(InvalidInstruction(), 0xEF) == "invalid opcode: opcode 0xef not defined"
+    assert describe_error(VMError("Invalid point"), None) == "precompiled failed"
 
 
 def test_code_that_was_not_kept() -> None:
-    assert words_of_deposit(OutOfGas(), bytes(0x6001)) == "max code size exceeded"
-    assert words_of_deposit(OutOfGas(), bytes(5)) == "contract creation code storage out of gas"
+    assert describe_deposit_error(OutOfGas(), bytes(0x6001)) == "max code size exceeded"
+    assert (
+        describe_deposit_error(OutOfGas(), bytes(5)) == "contract creation code storage out of gas"
+    )
 
 
 @given(text=st.text())
 def test_an_errors_text_is_its_reason(text: str) -> None:
-    assert revert_reason(ERROR_SELECTOR + encode(["string"], [text])) == text
+    assert decode_revert_reason(ERROR_SELECTOR + encode(["string"], [text])) == text
 
 
 @pytest.mark.parametrize(
@@ -44,12 +46,12 @@ def test_an_errors_text_is_its_reason(text: str) -> None:
     ],
 )
 def test_a_panic_has_geths_words(code: int, reason: str) -> None:
-    assert revert_reason(PANIC_SELECTOR + encode(["uint256"], [code])) == reason
+    assert decode_revert_reason(PANIC_SELECTOR + encode(["uint256"], [code])) == reason
 
 
 @given(
     data=st.binary(max_size=100), selector=st.sampled_from([b"", ERROR_SELECTOR, PANIC_SELECTOR])
 )
 def test_any_data_has_a_reason_or_none(data: bytes, selector: bytes) -> None:
-    reason = revert_reason(selector + data)
+    reason = decode_revert_reason(selector + data)
     assert reason is None or isinstance(reason, str)

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from pyevm_agents.tracing import PARITY, FlatCallTracer, tracer_from
-from pyevm_agents.tracing.flat_call_tracer import FlatOptions
+from pyevm_agents.tracing import PARITY, FlatCallTracer, create_tracer
+from pyevm_agents.tracing.flat_call_tracer import FlatCallOptions
 from tests.pyevm_agents.tracing.scenarios import BY_NAME, CREATED
 
 pytestmark = pytest.mark.filterwarnings("ignore:SELFDESTRUCT")
 
 
-def flat(name: str, options: FlatOptions | None = None) -> list[dict[str, Any]]:
+def flat(name: str, options: FlatCallOptions | None = None) -> list[dict[str, Any]]:
     result = BY_NAME[name].trace(FlatCallTracer(options))
     assert isinstance(result, list)
     return result
@@ -44,7 +44,7 @@ def test_calls_of_precompiles_are_left_out_unless_asked_for() -> None:
     kinds = [trace["action"]["callType"] for trace in flat("precompiles")[1:]]
     assert kinds == ["delegatecall"]  # geth leaves out CALL and STATICCALL.
     assert flat("precompiles")[0]["subtraces"] == 1
-    asked = flat("precompiles", FlatOptions(include_precompiles=True))
+    asked = flat("precompiles", FlatCallOptions(include_precompiles=True))
     assert [trace["traceAddress"] for trace in asked[1:]] == [[index] for index in range(7)]
 
 
@@ -60,7 +60,7 @@ def test_calls_of_precompiles_are_left_out_unless_asked_for() -> None:
     ],
 )
 def test_errors_are_paritys_if_asked_for(name: str, error: str) -> None:
-    trace = flat(name, FlatOptions(convert_parity_errors=True))[0]
+    trace = flat(name, FlatCallOptions(convert_parity_errors=True))[0]
     assert trace["error"] == error
     assert ("result" in trace) is (error == "Reverted")
 
@@ -85,7 +85,7 @@ def test_the_options_of_a_request() -> None:
         "tracer": "flatCallTracer",
         "tracerConfig": {"convertParityErrors": True, "includePrecompiles": True},
     }
-    result = BY_NAME["precompiles"].trace(tracer_from(request))
+    result = BY_NAME["precompiles"].trace(create_tracer(request))
     assert isinstance(result, list)
     assert len(result) == 8
     assert result[5]["error"] == "Built-in failed"

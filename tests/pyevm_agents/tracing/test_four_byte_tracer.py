@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pyevm_agents.tracing import tracer_from
+from pyevm_agents.tracing import create_tracer
 from tests.pyevm_agents.tracing.scenarios import BY_NAME
 
 
 def found(name: str) -> object:
-    return BY_NAME[name].trace(tracer_from({"tracer": "4byteTracer"}))
+    return BY_NAME[name].trace(create_tracer({"tracer": "4byteTracer"}))
 
 
 def test_counts_selectors_with_the_size_of_their_arguments() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from eth_utils import keccak
 
-from pyevm_agents.tracing import tracer_from
+from pyevm_agents.tracing import create_tracer
 from tests.conftest import OWNER, STRANGER
 from tests.pyevm_agents.tracing.scenario import CONTRACT
 from tests.pyevm_agents.tracing.scenarios import BY_NAME, CALLEE, STORE
@@ -20,7 +20,7 @@ ZERO = "0x" + "00" * 32
 
 def prestate(name: str, **options: object) -> dict[str, Any]:
     request = {"tracer": "prestateTracer", "tracerConfig": options}
-    result = BY_NAME[name].trace(tracer_from(request))
+    result = BY_NAME[name].trace(create_tracer(request))
     assert isinstance(result, dict)
     return result
 

@@ -11,14 +11,20 @@ from hypothesis import strategies as st
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.tracing import AccessListTracer, MuxTracer, NoopTracer, traced_vm, tracer_from
-from pyevm_agents.tracing.opcodes import CALLS, CREATES, FORMS
+from pyevm_agents.tracing import (
+    AccessListTracer,
+    MuxTracer,
+    NoopTracer,
+    create_tracer,
+    make_traced_vm,
+)
+from pyevm_agents.tracing.opcodes import CALLS, CREATES, OPCODE_TABLE
 from tests.conftest import OWNER, OWNER_KEY
 from tests.pyevm_agents.tracing.scenario import CONTRACT, next_vm, with_class
 from tests.pyevm_agents.tracing.scenarios import CALLEE, NOBODY, STORE
 
 if TYPE_CHECKING:
-    from pyevm_agents.tracing.tracer import Frame, Step
+    from pyevm_agents.tracing.tracer import CallFrame, OpcodeStep
 
 pytestmark = pytest.mark.filterwarnings("ignore:SELFDESTRUCT")
 
@@ -34,7 +40,9 @@ PUSHES = st.one_of(
     st.integers(0, 70).map(lambda number: _push(bytes([number]))),
     st.binary(max_size=32).map(_push),
 )
-OPCODES = st.sampled_from(sorted(FORMS.keys() - set(range(0x5F, 0x80)))).map(lambda op: bytes([op]))
+OPCODES = st.sampled_from(sorted(OPCODE_TABLE.keys() - set(range(0x5F, 0x80)))).map(
+    lambda op: bytes([op])
+)
 MAKERS = st.sampled_from(sorted(CALLS | CREATES | {0x54, 0x55, 0xFD, 0xF3, 0xFF}))
 
 
@@ -42,7 +50,7 @@ MAKERS = st.sampled_from(sorted(CALLS | CREATES | {0x54, 0x55, 0xFD, 0xF3, 0xFF}
 def _with_arguments(draw: st.DrawFn) -> bytes:
     """Draw an opcode with all that it takes: small numbers, but an address where a call has it."""
     op = draw(MAKERS)
-    takes = FORMS[op].takes
+    takes = OPCODE_TABLE[op].pops
     numbers = [_push(bytes([draw(st.integers(0, 70))])) for _ in range(takes)]
     if op in CALLS:
         numbers[-2] = _push(draw(st.sampled_from(ADDRESSES)))
@@ -56,18 +64,18 @@ CODE = st.lists(PUSHES | OPCODES | _with_arguments(), max_size=25).map(b"".join)
 class Sums(NoopTracer):
     """Sees that every call's gas is what its opcodes cost and what its own calls used."""
 
-    watches = frozenset(range(256))
+    watched_opcodes = frozenset(range(256))
 
     def __init__(self) -> None:
         self.spent: list[int] = []
-        self.frames: list[Frame] = []
+        self.frames: list[CallFrame] = []
         self.gas_before: list[int] = []
 
-    def enter(self, frame: Frame) -> None:
+    def on_enter(self, frame: CallFrame) -> None:
         self.frames.append(frame)
         self.spent.append(0)
 
-    def leave(self, frame: Frame) -> None:
+    def on_exit(self, frame: CallFrame) -> None:
         assert self.frames.pop() is frame
         spent = self.spent.pop()
         assert 0 <= frame.gas_used <= frame.gas
@@ -79,11 +87,11 @@ class Sums(NoopTracer):
         elif spent:
             assert frame.gas_used == frame.gas
 
-    def step(self, step: Step) -> None:
+    def on_opcode(self, step: OpcodeStep) -> None:
         assert step.gas == self.frames[-1].gas - self.spent[-1]
         assert step.depth == len(self.frames)
 
-    def stepped(self, step: Step) -> None:
+    def on_opcode_end(self, step: OpcodeStep) -> None:
         if step.error is None:
             self.spent[-1] = self.frames[-1].gas - step.computation.get_gas_remaining()
             if step.op not in CALLS | CREATES:
@@ -114,15 +122,15 @@ def _same_with_and_without(
     accounts[OWNER] = GenesisAccount(balance_wei=10**20)
     outcomes: list[object] = []
     names = ["callTracer", "prestateTracer", "4byteTracer", "flatCallTracer"]
-    tracers: dict[str, Any] = {name: tracer_from({"tracer": name}) for name in names}
+    tracers: dict[str, Any] = {name: create_tracer({"tracer": name}) for name in names}
     difference = {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True}}
-    tracers |= {"difference": tracer_from(difference), "list": AccessListTracer()}
-    tracers |= {"steps": tracer_from({"enableMemory": True, "enableReturnData": True})}
+    tracers |= {"difference": create_tracer(difference), "list": AccessListTracer()}
+    tracers |= {"steps": create_tracer({"enableMemory": True, "enableReturnData": True})}
     for tracer in (None, MuxTracer({**tracers, "sums": Sums()})):
         chain = Chain(ChainConfig(), accounts=accounts)
         vm = next_vm(chain)
         if tracer is not None:
-            vm = with_class(vm, traced_vm(type(vm), tracer))
+            vm = with_class(vm, make_traced_vm(type(vm), tracer))
         transaction = vm.create_unsigned_transaction(
             nonce=0, gas_price=10**10, gas=300_000, to=to, value=value_wei, data=data
         ).as_signed_transaction(OWNER_KEY, chain_id=chain.config.chain_id)

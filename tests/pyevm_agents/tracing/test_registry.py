@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.tracing import MuxTracer, NoopTracer, tracer_from
+from pyevm_agents.tracing import MuxTracer, NoopTracer, create_tracer
 from pyevm_agents.tracing.call_tracer import CallTracer
 from pyevm_agents.tracing.flat_call_tracer import FlatCallTracer
 from pyevm_agents.tracing.four_byte_tracer import FourByteTracer
@@ -37,18 +37,18 @@ JSON = st.recursive(
     ],
 )
 def test_makes_the_tracer_of_the_name(name: str | None, kind: type) -> None:
-    assert type(tracer_from({"tracer": name})) is kind
+    assert type(create_tracer({"tracer": name})) is kind
 
 
 @pytest.mark.parametrize("request_", [None, {}, {"tracer": None, "timeout": "10s", "reexec": 5}])
 def test_makes_struct_logs_where_none_is_named(request_: object) -> None:
-    assert isinstance(tracer_from(request_), StructLogTracer)
+    assert isinstance(create_tracer(request_), StructLogTracer)
 
 
 def test_options_that_are_null_are_their_defaults() -> None:
     fields = ["disableStack", "disableStorage", "enableMemory", "enableReturnData", "limit"]
-    tracer_from(dict.fromkeys([*fields, "tracerConfig"]))
-    tracer_from({"tracer": "callTracer", "tracerConfig": {"onlyTopCall": None}})
+    create_tracer(dict.fromkeys([*fields, "tracerConfig"]))
+    create_tracer({"tracer": "callTracer", "tracerConfig": {"onlyTopCall": None}})
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_options_that_are_null_are_their_defaults() -> None:
 )
 def test_names_what_is_wrong(request_: object, named: str) -> None:
     with pytest.raises(ValueError, match=r"\S") as caught:
-        tracer_from(request_)
+        create_tracer(request_)
     assert named in str(caught.value)
     assert isinstance(caught.value, ConfigError)
 
@@ -85,7 +85,7 @@ def test_names_what_is_wrong(request_: object, named: str) -> None:
 )
 def test_any_request_makes_a_tracer_or_a_message(request_: object) -> None:
     try:
-        tracer_from(request_)
+        create_tracer(request_)
     except ConfigError as error:
         assert str(error)  # noqa: PT017 - either is right
 
@@ -99,13 +99,13 @@ def test_several_tracers_see_one_execution() -> None:
         "muxTracer": {"flatCallTracer": {}},
     }
     scenario = BY_NAME["calls of all kinds"]
-    together = scenario.trace(tracer_from({"tracer": "muxTracer", "tracerConfig": parts}))
+    together = scenario.trace(create_tracer({"tracer": "muxTracer", "tracerConfig": parts}))
     alone = {
-        name: scenario.trace(tracer_from({"tracer": name, "tracerConfig": options}))
+        name: scenario.trace(create_tracer({"tracer": name, "tracerConfig": options}))
         for name, options in parts.items()
     }
     assert together == alone
 
 
 def test_the_noop_tracer_has_an_empty_object() -> None:
-    assert BY_NAME["logs at depth"].trace(tracer_from({"tracer": "noopTracer"})) == {}
+    assert BY_NAME["logs at depth"].trace(create_tracer({"tracer": "noopTracer"})) == {}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pyevm_agents.tracing import StateDifferenceTracer
+from pyevm_agents.tracing import StateDiffTracer
 from tests.conftest import OWNER, STRANGER
 from tests.pyevm_agents.tracing.scenario import CONTRACT
 from tests.pyevm_agents.tracing.scenarios import BY_NAME, CREATED, NOBODY
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:SELFDESTRUCT")
 
 
 def difference(name: str) -> dict[str, Any]:
-    result = BY_NAME[name].trace(StateDifferenceTracer())
+    result = BY_NAME[name].trace(StateDiffTracer())
     assert isinstance(result, dict)
     return result
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pyevm_agents.chain import GenesisAccount
-from pyevm_agents.tracing import tracer_from
+from pyevm_agents.tracing import create_tracer
 from tests.pyevm_agents.tracing.assembler import asm, calling, creating, returning
 from tests.pyevm_agents.tracing.scenario import CONTRACT, Scenario
 from tests.pyevm_agents.tracing.scenarios import BY_NAME, RUNTIME
@@ -15,7 +15,7 @@ from tests.pyevm_agents.tracing.scenarios import BY_NAME, RUNTIME
 
 def logs(scenario: Scenario | str, **options: object) -> list[dict[str, Any]]:
     found = scenario if isinstance(scenario, Scenario) else BY_NAME[scenario]
-    result = found.trace(tracer_from(options))
+    result = found.trace(create_tracer(options))
     assert isinstance(result, dict)
     steps: list[dict[str, Any]] = result["structLogs"]
     return steps
@@ -102,7 +102,7 @@ def test_a_failed_transactions_return_value_is_that_of_a_revert_alone() -> None:
         ("invalid opcode at the top", "0x"),
         ("create2", "0x"),
     ]:
-        result = BY_NAME[name].trace(tracer_from({}))
+        result = BY_NAME[name].trace(create_tracer({}))
         assert isinstance(result, dict)
         assert result["returnValue"][:10] == value
         assert result["failed"] is (name != "create2")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyevm_agents.tracing import TouchedState
+from pyevm_agents.tracing import TouchedStateTracer
 from tests.conftest import OWNER
 from tests.pyevm_agents.tracing.scenario import CONTRACT, OWNER_WEI
 from tests.pyevm_agents.tracing.scenarios import BY_NAME, CALLEE, CREATED, NOBODY
@@ -12,8 +12,8 @@ from tests.pyevm_agents.tracing.scenarios import BY_NAME, CALLEE, CREATED, NOBOD
 pytestmark = pytest.mark.filterwarnings("ignore:SELFDESTRUCT")
 
 
-def touched(name: str) -> TouchedState:
-    tracer = TouchedState()
+def touched(name: str) -> TouchedStateTracer:
+    tracer = TouchedStateTracer()
     BY_NAME[name].trace(tracer)
     assert tracer.before.keys() == tracer.after.keys()
     return tracer
@@ -40,7 +40,7 @@ def test_slots_that_there_was_no_gas_for_are_not_touched() -> None:
 
 
 def test_what_is_left_out_is_not_looked_up() -> None:
-    tracer = TouchedState(with_storage=False, with_after=False)
+    tracer = TouchedStateTracer(with_storage=False, with_after=False)
     BY_NAME["storage"].trace(tracer)
     assert tracer.before[CONTRACT].storage == {}
     assert tracer.after == {}

@@ -13,8 +13,8 @@ from eth.vm.spoof import SpoofTransaction
 
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.chain import Call, GenesisAccount
-from pyevm_agents.tracing import NoopTracer, selectively_traced_vm, traced_vm
-from pyevm_agents.tracing.call_tracer import CallOptions, CallTracer
+from pyevm_agents.tracing import NoopTracer, make_selectively_traced_vm, make_traced_vm
+from pyevm_agents.tracing.call_tracer import CallTracer, CallTracerOptions
 from pyevm_agents.vm import AgentVM, PragueAgentVM
 from tests.conftest import OWNER, OWNER_KEY
 from tests.pyevm_agents.tracing.assembler import asm, calling
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from eth.abc import ComputationAPI, ReceiptAPI, SignedTransactionAPI
 
-    from pyevm_agents.tracing.tracer import Beginning, Frame, LogEntry, Step
+    from pyevm_agents.tracing.tracer import CallFrame, OpcodeStep, TracedLog, TransactionStart
     from tests.conftest import Bench
 
     MakeBench = Callable[..., Bench]
@@ -38,33 +38,33 @@ pytestmark = pytest.mark.filterwarnings("ignore:SELFDESTRUCT")
 class Diary(NoopTracer):
     """Writes down every event in a word or two."""
 
-    watches = frozenset(range(256))
+    watched_opcodes = frozenset(range(256))
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.open_steps: list[Step] = []
+        self.open_steps: list[OpcodeStep] = []
 
-    def begin(self, beginning: Beginning) -> None:
+    def on_tx_start(self, beginning: TransactionStart) -> None:
         self.lines.append(f"begin {beginning.is_create}")
 
-    def step(self, step: Step) -> None:
+    def on_opcode(self, step: OpcodeStep) -> None:
         self.open_steps.append(step)
         self.lines.append(f"step {step.depth} {step.op:#04x}")
 
-    def stepped(self, step: Step) -> None:
+    def on_opcode_end(self, step: OpcodeStep) -> None:
         assert self.open_steps.pop() is step
         self.lines.append(f"stepped {step.depth} {step.op:#04x} {step.gas_cost}")
 
-    def enter(self, frame: Frame) -> None:
+    def on_enter(self, frame: CallFrame) -> None:
         self.lines.append(f"enter {frame.depth} {frame.kind}")
 
-    def leave(self, frame: Frame) -> None:
+    def on_exit(self, frame: CallFrame) -> None:
         self.lines.append(f"leave {frame.depth} {frame.kind} {frame.error}")
 
-    def log(self, entry: LogEntry) -> None:
+    def on_log(self, entry: TracedLog) -> None:
         self.lines.append(f"log {entry.depth}")
 
-    def end(self, gas_used: int) -> None:
+    def on_tx_end(self, gas_used: int) -> None:
         self.lines.append(f"end {gas_used}")
 
 
@@ -79,7 +79,7 @@ def test_comes_to_what_the_plain_one_comes_to(name: str) -> None:
         vm = next_vm(scenario.chain())
         diary = Diary()
         if traced:
-            vm = with_class(vm, traced_vm(type(vm), diary))
+            vm = with_class(vm, make_traced_vm(type(vm), diary))
         receipt, computation = _apply(vm, scenario)
         outcomes.append((receipt, bytes(computation.output), vm.state.make_state_root()))
         if traced:
@@ -124,7 +124,7 @@ def test_tells_in_geths_order() -> None:
 
 def test_leaves_the_plain_class_alone() -> None:
     before = dict(vars(PragueComputation))
-    traced = traced_vm(PragueAgentVM, NoopTracer())
+    traced = make_traced_vm(PragueAgentVM, NoopTracer())
     assert issubclass(traced, PragueAgentVM)
     assert traced is not PragueAgentVM
     assert dict(vars(PragueComputation)) == before
@@ -148,7 +148,7 @@ def test_traces_the_chosen_transactions_and_nothing_that_the_block_does_besides(
         ).as_signed_transaction(OWNER_KEY, chain_id=chain.config.chain_id)
         for nonce in range(3)
     ]
-    traced = with_class(vm, selectively_traced_vm(type(vm), choose))
+    traced = with_class(vm, make_selectively_traced_vm(type(vm), choose))
     block = traced.get_block().copy(transactions=transactions)
     result = traced.import_block(block)
     assert [transaction.nonce for transaction in asked] == [0, 1, 2]
@@ -161,7 +161,7 @@ class Depths(NoopTracer):
     def __init__(self) -> None:
         self.errors: dict[int, str | None] = {}
 
-    def leave(self, frame: Frame) -> None:
+    def on_exit(self, frame: CallFrame) -> None:
         self.errors[frame.depth] = frame.error
 
 
@@ -172,12 +172,12 @@ def test_tells_of_calls_1024_deep() -> None:
 
 
 class Heights(NoopTracer):
-    watches = frozenset({0x58})
+    watched_opcodes = frozenset({0x58})
 
     def __init__(self) -> None:
         self.found: list[int] = []
 
-    def step(self, step: Step) -> None:
+    def on_opcode(self, step: OpcodeStep) -> None:
         del step
         self.found.append(len(inspect.stack(0)))
 
@@ -214,16 +214,16 @@ class BrokenError(Exception):
 
 
 class Broken(NoopTracer):
-    watches = frozenset({0x54})
+    watched_opcodes = frozenset({0x54})
 
-    def step(self, step: Step) -> None:
+    def on_opcode(self, step: OpcodeStep) -> None:
         raise BrokenError(step)
 
 
 def test_what_ends_an_execution_from_outside_leaves_nothing_recording() -> None:
     scenario = BY_NAME["storage"]
     tracers: list[NoopTracer | None] = [Broken(), None]
-    traced_class = selectively_traced_vm(PragueAgentVM, lambda _: tracers.pop(0))
+    traced_class = make_selectively_traced_vm(PragueAgentVM, lambda _: tracers.pop(0))
     vm = next_vm(scenario.chain())
     with pytest.raises(BrokenError):
         _apply(with_class(vm, traced_class), scenario)
@@ -236,14 +236,14 @@ def test_an_agents_run_is_a_tree_of_calls(bench: MakeBench) -> None:
     wallet = Wallet(bench([use("DeployTool", asset="USDC", amount=10), answer("Deposited.")]))
     chain = wallet.bench.chain
     vm = next_vm(chain)
-    tracer = CallTracer(CallOptions(with_log=True))
+    tracer = CallTracer(CallTracerOptions(with_log=True))
     call = Call(to=wallet.agent, sender=OWNER, data=instruct("Deposit 10 USDC"))
-    transaction = chain.unsigned_transaction(call).as_signed_transaction(
+    transaction = chain.build_unsigned_transaction(call).as_signed_transaction(
         OWNER_KEY, chain_id=chain.config.chain_id
     )
-    traced = with_class(vm, traced_vm(type(vm), tracer))
+    traced = with_class(vm, make_traced_vm(type(vm), tracer))
     receipt, _ = traced.apply_transaction(traced.get_header(), transaction)
-    nodes = list(tracer.nodes())
+    nodes = list(tracer.walk_nodes())
     executor_calls = [node for node, _ in nodes if node.frame.to == EXECUTOR_ADDRESS]
     assert len(executor_calls) == 2  # a tool's use, then the answer
     for node in executor_calls:
@@ -263,7 +263,7 @@ def test_works_for_a_call_without_a_signature() -> None:
     chain = BY_NAME["storage"].chain()
     vm = next_vm(chain)
     diary = Diary()
-    traced = with_class(vm, traced_vm(type(vm), diary))
+    traced = with_class(vm, make_traced_vm(type(vm), diary))
     unsigned = traced.create_unsigned_transaction(
         nonce=0, gas_price=0, gas=10**6, to=CONTRACT, value=0, data=b""
     )

@@ -8,7 +8,7 @@ import pytest
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.tracing import MuxTracer, VmTracer, vm_trace_tracer
-from pyevm_agents.tracing.opcodes import form_of
+from pyevm_agents.tracing.opcodes import get_opcode
 from pyevm_agents.tracing.struct_log_tracer import StructLogOptions, StructLogTracer
 from tests.pyevm_agents.tracing.scenario import CONTRACT
 from tests.pyevm_agents.tracing.scenarios import BY_NAME, CALLEE, RUNTIME
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:SELFDESTRUCT")
 
 LOGS = {"LOG0", "LOG1", "LOG2", "LOG3", "LOG4"}
 CREATIONS = {"CREATE", "CREATE2"}
-LEAVES = {form.name: form.leaves for form in map(form_of, range(256))}
+LEAVES = {form.name: form.pushes for form in map(get_opcode, range(256))}
 
 
 def traced(name: str) -> tuple[Any, list[dict[str, Any]]]:

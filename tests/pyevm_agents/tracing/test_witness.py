@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.tracing.witness import ExecutionWitness, execution_witness
+from pyevm_agents.tracing.witness import ExecutionWitness, build_execution_witness
 from pyevm_agents.vm import PragueAgentVM, WatchedVM
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, transaction
 from tests.pyevm_agents.rpc.contracts_to_trace import CODES, COUNTER_ADDRESS, INITCODE
@@ -88,7 +88,7 @@ def test_a_block_executes_on_its_witness_alone() -> None:
         transaction(nonce=2, to=None, data=INITCODE, gas=200_000),
         transaction(sender=1, nonce=0),
     )
-    witness = execution_witness(chain, chain.record(block.header))
+    witness = build_execution_witness(chain, chain.block_with_receipts(block.header))
     assert executed(chain, block, witness) == block
     assert CODES[COUNTER_ADDRESS] in witness.codes
     assert {bytes(COUNTER_ADDRESS), words(0)} <= set(witness.keys)
@@ -98,7 +98,7 @@ def test_a_block_executes_on_its_witness_alone() -> None:
 def test_without_one_of_its_nodes_it_does_not() -> None:
     chain = new_chain()
     block = mined(chain, transaction(to=COUNTER_ADDRESS, gas=100_000))
-    witness = execution_witness(chain, chain.record(block.header))
+    witness = build_execution_witness(chain, chain.block_with_receipts(block.header))
     for left_out in witness.nodes:
         rest = tuple(node for node in witness.nodes if node != left_out)
         less = ExecutionWitness(
@@ -113,7 +113,7 @@ def test_headers_go_back_as_far_as_blockhash_asks() -> None:
     for nonce in range(5):
         mined(chain, transaction(nonce=nonce))
     block = mined(chain, transaction(nonce=5, to=HASHES, gas=100_000))
-    witness = execution_witness(chain, chain.record(block.header))
+    witness = build_execution_witness(chain, chain.block_with_receipts(block.header))
     assert [keccak(header) for header in witness.headers] == [
         chain.header(number).hash for number in (3, 4, 5)
     ]
@@ -122,9 +122,14 @@ def test_headers_go_back_as_far_as_blockhash_asks() -> None:
 
 def test_what_was_set_beside_the_rules_is_in_the_state_it_begins_with() -> None:
     chain = new_chain()
-    chain.modify(lambda state: state.set_balance(ADDRESSES[1], 5))
+    chain.patch_state(lambda state: state.set_balance(ADDRESSES[1], 5))
     block = mined(chain, transaction())
-    assert executed(chain, block, execution_witness(chain, chain.record(block.header))) == block
+    assert (
+        executed(
+            chain, block, build_execution_witness(chain, chain.block_with_receipts(block.header))
+        )
+        == block
+    )
 
 
 SLOTS = st.lists(st.tuples(st.integers(0, 25), st.sampled_from([0, 7, 9])), max_size=6)
@@ -143,4 +148,9 @@ def test_slots_that_are_written_and_emptied_take_their_neighbours(
             for nonce, (slot, value) in enumerate(written)
         ),
     )
-    assert executed(chain, block, execution_witness(chain, chain.record(block.header))) == block
+    assert (
+        executed(
+            chain, block, build_execution_witness(chain, chain.block_with_receipts(block.header))
+        )
+        == block
+    )

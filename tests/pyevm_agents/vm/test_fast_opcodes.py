@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pyevm_agents.chain import Chain
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.vm.computation import PragueAgentComputation
-from pyevm_agents.vm.fast_opcodes import ONE_TO_ONE, TWO_TO_ONE, with_quick
+from pyevm_agents.vm.fast_opcodes import ONE_TO_ONE, TWO_TO_ONE, add_fast_opcodes
 
 if TYPE_CHECKING:
     from eth.abc import StateAPI
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.filterwarnings("ignore:SELFDESTRUCT")
 
 SENDER, CONTRACT = Address(b"\x01" * 20), Address(b"\xcc" * 20)
-QUICK = with_quick(PragueComputation.opcodes)
+QUICK = add_fast_opcodes(PragueComputation.opcodes)
 QUICK_CODES = sorted(code for code in QUICK if QUICK[code] is not PragueComputation.opcodes[code])
 OTHERS = [0x00, 0x20, 0x30, 0x33, 0x35, 0x36, 0x39, 0x53, 0x58, 0x59, 0x5A, 0x3D, 0xF3, 0xFD, 0xFE]
 """STOP, KECCAK256, ADDRESS, CALLER, CALLDATALOAD, …: what pushes bytes, or reads what is there."""

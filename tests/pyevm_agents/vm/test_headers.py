@@ -18,8 +18,8 @@ from pyevm_agents.vm.headers import (
     CancunHeader,
     PragueBlock,
     PragueHeader,
-    cancun_header_after,
-    prague_header_after,
+    build_cancun_header,
+    build_prague_header,
 )
 
 GAS_LIMIT = 30_000_000
@@ -49,8 +49,8 @@ def parents() -> st.SearchStrategy[dict[str, object]]:
 
 
 AFTER: dict[Any, tuple[Any, Any]] = {
-    CancunHeader: (cancun_header_after, create_cancun_header_from_parent),
-    PragueHeader: (prague_header_after, create_prague_header_from_parent),
+    CancunHeader: (build_cancun_header, create_cancun_header_from_parent),
+    PragueHeader: (build_prague_header, create_prague_header_from_parent),
 }
 """What makes the next header of a kind, ours and py-evm's."""
 

@@ -11,7 +11,7 @@ from eth.vm.opcode_values import JUMPDEST
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyevm_agents.vm.jump_destinations import AgentCode, Jumps, jumps_of
+from pyevm_agents.vm.jump_destinations import AgentCode, JumpDestinations, get_jump_destinations
 
 BYTES = st.sampled_from([0x00, 0x5B, 0x5B, 0x60, 0x61, 0x62, 0x7E, 0x7F]) | st.integers(0, 255)
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ CODES = st.lists(BYTES, max_size=200).map(bytes)
 def test_jumps_lead_where_they_do_in_py_evm(code: bytes, chance: Random) -> None:
     asked = list(range(len(code))) * 2
     chance.shuffle(asked)
-    plain, jumps = CodeStream(code), Jumps(code)
+    plain, jumps = CodeStream(code), JumpDestinations(code)
     for position in asked:
         is_one = code[position] == JUMPDEST and plain.is_valid_opcode(position)
-        assert jumps.may_lead_to(position) == is_one
-    assert jumps.known == {at for at in range(len(code)) if jumps.may_lead_to(at)}
+        assert jumps.is_valid(position) == is_one
+    assert jumps.known == {at for at in range(len(code)) if jumps.is_valid(at)}
 
 
 @pytest.mark.parametrize("position", [-1, 2, 2**256 - 1])
@@ -44,7 +44,7 @@ def test_calls_of_a_code_share_what_is_known() -> None:
     code = b"\x00\x5b" + bytes(3)
     assert AgentCode(code).is_valid_opcode(1)
     assert AgentCode(bytes(code)).valid_positions == {1}
-    assert jumps_of(code) is jumps_of(bytes(code))
+    assert get_jump_destinations(code) is get_jump_destinations(bytes(code))
 
 
 def test_the_longest_codes_are_swept_in_milliseconds() -> None:

@@ -13,9 +13,9 @@ from eth_typing import Address
 from pyevm_agents.vm.kzg import (
     CELLS,
     POINT_EVALUATION_ADDRESS,
-    are_proved,
-    trusted_setup,
-    versioned_hash,
+    get_trusted_setup,
+    has_valid_proofs,
+    kzg_to_versioned_hash,
 )
 
 if TYPE_CHECKING:
@@ -31,13 +31,13 @@ POINT = (5).to_bytes(32, "big")
 
 @pytest.fixture(scope="module")
 def commitment() -> bytes:
-    return bytes(ckzg.blob_to_kzg_commitment(BLOB, trusted_setup()))
+    return bytes(ckzg.blob_to_kzg_commitment(BLOB, get_trusted_setup()))
 
 
 @pytest.fixture(scope="module")
 def evaluation(commitment: bytes) -> bytes:
-    proof, y = ckzg.compute_kzg_proof(BLOB, POINT, trusted_setup())
-    return versioned_hash(commitment) + POINT + bytes(y) + commitment + bytes(proof)
+    proof, y = ckzg.compute_kzg_proof(BLOB, POINT, get_trusted_setup())
+    return kzg_to_versioned_hash(commitment) + POINT + bytes(y) + commitment + bytes(proof)
 
 
 def intrinsic(data: bytes) -> int:
@@ -46,7 +46,7 @@ def intrinsic(data: bytes) -> int:
 
 
 def test_the_setup_is_read_once() -> None:
-    assert trusted_setup() is trusted_setup()
+    assert get_trusted_setup() is get_trusted_setup()
 
 
 def test_a_point_of_a_blob(bench: MakeBench, evaluation: bytes) -> None:
@@ -98,16 +98,16 @@ def test_py_evm_has_it_at_the_same_address() -> None:
 
 
 def test_blobs_are_proved_by_blob(commitment: bytes) -> None:
-    proof = bytes(ckzg.compute_blob_kzg_proof(BLOB, commitment, trusted_setup()))
-    assert are_proved([BLOB], [commitment], [proof])
-    assert are_proved([BLOB, BLOB], [commitment] * 2, [proof] * 2)
-    assert not are_proved([bytes(32) + BLOB[32:-1] + b"\x09"], [commitment], [proof])
-    assert not are_proved([BLOB], [commitment], [b"\x0f" * 48])
-    assert not are_proved([b"\xff" * len(BLOB)], [commitment], [proof])
+    proof = bytes(ckzg.compute_blob_kzg_proof(BLOB, commitment, get_trusted_setup()))
+    assert has_valid_proofs([BLOB], [commitment], [proof])
+    assert has_valid_proofs([BLOB, BLOB], [commitment] * 2, [proof] * 2)
+    assert not has_valid_proofs([bytes(32) + BLOB[32:-1] + b"\x09"], [commitment], [proof])
+    assert not has_valid_proofs([BLOB], [commitment], [b"\x0f" * 48])
+    assert not has_valid_proofs([b"\xff" * len(BLOB)], [commitment], [proof])
 
 
 def test_blobs_are_proved_by_cell(commitment: bytes) -> None:
-    _, proofs = ckzg.compute_cells_and_kzg_proofs(BLOB, trusted_setup())
+    _, proofs = ckzg.compute_cells_and_kzg_proofs(BLOB, get_trusted_setup())
     assert len(proofs) == CELLS
-    assert are_proved([BLOB], [commitment], proofs)
-    assert not are_proved([BLOB], [commitment], [*proofs[1:], proofs[0]])
+    assert has_valid_proofs([BLOB], [commitment], proofs)
+    assert not has_valid_proofs([BLOB], [commitment], [*proofs[1:], proofs[0]])

@@ -18,7 +18,7 @@ from pyevm_agents.config import ChainConfig
 from pyevm_agents.models import answer, use
 from pyevm_agents.testing.inputs import agent_input
 from pyevm_agents.vm import AgentComputation, metadata_cache
-from pyevm_agents.vm.metadata_cache import PURE
+from pyevm_agents.vm.metadata_cache import PURE_OPCODES
 from pyevm_agents.vm.opcodes import PRAGUE_OPCODES
 from tests.pyevm_agents.testing.agents import clerk
 
@@ -41,7 +41,7 @@ class Executing(AgentComputation):
 
 @pytest.fixture(autouse=True)
 def _nothing_is_remembered() -> None:
-    metadata_cache._reads.clear()  # noqa: SLF001 - each test begins with nothing
+    metadata_cache._cache.clear()  # noqa: SLF001 - each test begins with nothing
 
 
 @pytest.fixture(scope="module")
@@ -79,12 +79,12 @@ def read(
         "error": (type(done.error), str(done.error)) if done.is_error else None,
         "children": len(done.children),
         "logs": done.get_log_entries(),
-        "saw_gas": done.saw_gas,
+        "executed_gas_opcode": done.executed_gas_opcode,
     }
 
 
 def is_remembered() -> bool:
-    return len(metadata_cache._reads) > 0  # noqa: SLF001 - nothing else tells
+    return len(metadata_cache._cache) > 0  # noqa: SLF001 - nothing else tells
 
 
 def push(number: int) -> bytes:
@@ -95,7 +95,7 @@ def push(number: int) -> bytes:
 steps = st.one_of(
     st.integers(0, 70).map(push),
     st.integers(0, 2**256 - 1).map(push),
-    st.sampled_from(sorted(PURE)).map(lambda code: bytes([code])),
+    st.sampled_from(sorted(PURE_OPCODES)).map(lambda code: bytes([code])),
     st.sampled_from(sorted(PRAGUE_OPCODES)).map(lambda code: bytes([code])),
     st.tuples(st.integers(0, 9), st.integers(0, 99)).map(
         lambda both: push(both[1]) + push(both[0]) + b"\x52"
@@ -126,7 +126,7 @@ def test_it_is_enough_gas_or_it_is_not(state: StateAPI) -> None:
         assert read(state, code, gas=short)["error"] is not None
 
 
-@pytest.mark.parametrize("code", sorted(set(PRAGUE_OPCODES) - PURE))
+@pytest.mark.parametrize("code", sorted(set(PRAGUE_OPCODES) - PURE_OPCODES))
 def test_no_other_instruction_is_remembered(state: StateAPI, code: int) -> None:
     program = push(0) * 7 + bytes([code]) + RETURN_MEMORY
     assert read(state, program) == read(state, program, kind=Executing)
@@ -134,10 +134,10 @@ def test_no_other_instruction_is_remembered(state: StateAPI, code: int) -> None:
 
 
 def test_every_pure_instruction_is_remembered(state: StateAPI) -> None:
-    for code in PURE - {op.JUMP, op.JUMPI, op.STOP}:
+    for code in PURE_OPCODES - {op.JUMP, op.JUMPI, op.STOP}:
         skipped = bytes(code - op.PUSH0) if op.PUSH1 <= code <= op.PUSH32 else b""
         program = push(0) * 17 + bytes([code]) + skipped + RETURN_MEMORY
-        metadata_cache._reads.clear()  # noqa: SLF001 - as above
+        metadata_cache._cache.clear()  # noqa: SLF001 - as above
         assert read(state, program)["error"] is None
         assert is_remembered(), hex(code)
 
@@ -178,7 +178,7 @@ def test_a_run_is_the_same_in_all_it_leaves(agent_chain: AgentChain) -> None:
     first = run_of(agent_chain, agent)
     assert is_remembered()
     assert run_of(agent_chain, agent) == first
-    metadata_cache._reads.clear()  # noqa: SLF001 - as above
+    metadata_cache._cache.clear()  # noqa: SLF001 - as above
     assert run_of(agent_chain, agent) == first
 
 
@@ -190,7 +190,7 @@ def test_an_estimate_is_the_same(agent_chain: AgentChain) -> None:
         asked = agent.functions.run(agent_input("Say it is done"), "0x" + "0" * 40)
         estimates.add(asked.estimate_gas())
         estimates.add(asked.estimate_gas())
-        metadata_cache._reads.clear()  # noqa: SLF001 - as above
+        metadata_cache._cache.clear()  # noqa: SLF001 - as above
     assert len(estimates) == 1
 
 
@@ -203,6 +203,6 @@ def test_a_tracer_sees_every_instruction(agent_chain: AgentChain) -> None:
     for _ in range(2):
         form = agent_chain.request("debug_traceTransaction", receipt["transactionHash"].to_0x_hex())
         traces.append(form["structLogs"])
-        metadata_cache._reads.clear()  # noqa: SLF001 - as above
+        metadata_cache._cache.clear()  # noqa: SLF001 - as above
     assert traces[0] == traces[1]
     assert any(line["depth"] == 3 for line in traces[0])

@@ -37,11 +37,11 @@ def test_a_store_is_noted_with_the_gas_that_was_left(bench: MakeBench) -> None:
     computation = b.call(CONTRACT, b"")
     # After the second: PUSH1 and PUSH0 take 5 each time, the first SSTORE 22,100, the last 100.
     assert computation.least_gas_at_store == computation.get_gas_remaining() + 100
-    assert not computation.saw_gas
+    assert not computation.executed_gas_opcode
 
 
 def test_gas_that_was_asked_for_is_noted(bench: MakeBench) -> None:
     b = bench(codes={CONTRACT: asm("GAS STOP")})
     computation = b.call(CONTRACT, b"")
-    assert computation.saw_gas
+    assert computation.executed_gas_opcode
     assert computation.least_gas_at_store is None

@@ -12,11 +12,11 @@ from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.node import Node
-from pyevm_agents.rpc.dispatcher import Dispatcher, Work
-from pyevm_agents.rpc.methods.registry import node_service
+from pyevm_agents.rpc.dispatcher import DeferredResponse, Dispatcher
+from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
 from pyevm_agents.vm import stack_depth
-from pyevm_agents.vm.stack_depth import at_depth
+from pyevm_agents.vm.stack_depth import run_at_depth
 from tests.pyevm_agents.tracing.assembler import asm
 from tests.serving import message
 
@@ -38,7 +38,7 @@ DEPTHS = 1_025
 def dispatcher() -> Iterator[Dispatcher]:
     accounts = {DEEP: GenesisAccount(code=COUNTS, nonce=1)}
     node = Node(Chain(ChainConfig(block_gas_limit=2**50), accounts=accounts), now=lambda: 2e9)
-    yield Dispatcher(node_service(node, send_seconds=60))
+    yield Dispatcher(build_node_service(node, send_seconds=60))
     node.close()
 
 
@@ -50,8 +50,8 @@ def _in_fresh_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def asked(dispatcher: Dispatcher) -> bytes:
     call = {"to": "0x" + DEEP.hex(), "gas": hex(2**49)}
-    work = dispatcher.begin(message("eth_call", call, "latest"), Session("test"))
-    assert isinstance(work, Work)
+    work = dispatcher.handle(message("eth_call", call, "latest"), Session("test"))
+    assert isinstance(work, DeferredResponse)
     answers: list[bytes | None] = []
     thread = threading.Thread(target=lambda: answers.append(work()))
     thread.start()
@@ -72,9 +72,9 @@ def test_fresh_threads_take_over_on_the_way(dispatcher: Dispatcher) -> None:
 @pytest.mark.usefixtures("_in_fresh_threads")
 def test_only_some_depths_have_a_thread_of_their_own() -> None:
     here = threading.get_ident()
-    assert at_depth(255, threading.get_ident) == here
-    assert at_depth(256, threading.get_ident) != here
-    assert at_depth(257, threading.get_ident) == here
+    assert run_at_depth(255, threading.get_ident) == here
+    assert run_at_depth(256, threading.get_ident) != here
+    assert run_at_depth(257, threading.get_ident) == here
 
 
 @pytest.mark.usefixtures("_in_fresh_threads")
@@ -84,7 +84,7 @@ def test_what_a_call_raises_reaches_its_caller(error: type[BaseException]) -> No
         raise error
 
     with pytest.raises(error):
-        at_depth(512, fail)
+        run_at_depth(512, fail)
 
 
 @pytest.mark.usefixtures("_in_fresh_threads")
@@ -94,4 +94,4 @@ def test_a_system_without_threads_is_a_fault(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     with pytest.raises(EngineFault, match="no thread can be started for a deep call"):
-        at_depth(256, int)
+        run_at_depth(256, int)

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from pyevm_agents.vm.stack_depth import stacks_of, start_thread
+from pyevm_agents.vm.stack_depth import start_thread, thread_stack_size
 
 
 def test_the_size_holds_for_one_thread_alone() -> None:
@@ -19,7 +19,7 @@ def test_the_size_holds_for_one_thread_alone() -> None:
 
 def test_the_size_is_as_before_when_no_thread_starts() -> None:
     before = threading.stack_size()
-    with pytest.raises(ValueError, match="none"), stacks_of(64 * 2**20):
+    with pytest.raises(ValueError, match="none"), thread_stack_size(64 * 2**20):
         raise ValueError("none")
     assert threading.stack_size() == before
 

@@ -14,10 +14,10 @@ from pyevm_agents.chain.transactions import (
     DYNAMIC_FEE_TYPE,
     LEGACY_TYPE,
     SET_CODE_TYPE,
-    Fields,
+    TransactionFields,
     sign,
 )
-from pyevm_agents.vm.transaction_executor import evm_message
+from pyevm_agents.vm.transaction_executor import build_message
 from tests.conftest import OWNER, OWNER_KEY
 from tests.pyevm_agents.tracing.assembler import asm
 
@@ -49,10 +49,10 @@ def test_the_message_is_py_evms(bench: MakeBench, name: str) -> None:
     chain = bench(codes=CODES).chain
     told: dict[str, Any] = {"max_fee_wei": FEE_WEI, "max_priority_fee_wei": 1}
     told |= TRANSACTIONS[name]
-    fields = Fields(nonce=chain.nonce(OWNER), gas=100_000, **told)
+    fields = TransactionFields(nonce=chain.nonce(OWNER), gas=100_000, **told)
     transaction = sign(fields, OWNER_KEY, chain.config.chain_id)
     ours, theirs = chain.state(chain.head), chain.state(chain.head)
-    message = evm_message(PragueTransactionExecutor(ours), transaction)
+    message = build_message(PragueTransactionExecutor(ours), transaction)
     expected = PragueTransactionExecutor(theirs).build_evm_message(transaction)
     assert isinstance(message, Message)
     for field in Message.__slots__:  # What is not told is not there.

@@ -14,7 +14,7 @@ from eth_utils import ValidationError
 from precompiles.executor import Executor
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents import config
-from pyevm_agents.vm import CANCUN, FORKS, PRAGUE, agent_vm
+from pyevm_agents.vm import CANCUN, FORKS, PRAGUE, build_vm_class
 from pyevm_agents.vm.kzg import POINT_EVALUATION_ADDRESS, point_evaluation
 from tests.byte_model import PROFILE, ByteModel
 from tests.conftest import STRANGER
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(("fork", "plain"), [(CANCUN, CancunVM), (PRAGUE, PragueVM)])
 def test_adds_one_precompile_and_mends_one(fork: Fork, plain: type[CancunVM]) -> None:
     executor = Executor([(PROFILE, ByteModel([]))])
-    made = agent_vm(executor, fork=fork)
+    made = build_vm_class(executor, fork=fork)
     ours = {EXECUTOR_ADDRESS: executor, POINT_EVALUATION_ADDRESS: point_evaluation}
     theirs = plain.get_state_class().computation_class
     assert made.get_state_class().computation_class.get_precompiles() == {
@@ -54,16 +54,16 @@ def test_a_configuration_knows_the_same_forks() -> None:
 def test_two_chains_can_have_different_executors() -> None:
     first, second = (Executor([(PROFILE, ByteModel([]))]) for _ in range(2))
     tables = [
-        agent_vm(executor)._state_class.computation_class.get_precompiles()  # noqa: SLF001
+        build_vm_class(executor)._state_class.computation_class.get_precompiles()  # noqa: SLF001
         for executor in (first, second)
     ]
     assert [table[EXECUTOR_ADDRESS] for table in tables] == [first, second]
 
 
 def test_leaves_py_evm_alone() -> None:
-    agent_vm(Executor([(PROFILE, ByteModel([]))]))
+    build_vm_class(Executor([(PROFILE, ByteModel([]))]))
     assert EXECUTOR_ADDRESS not in PragueComputation.get_precompiles()
-    plain = agent_vm(None).get_state_class().computation_class
+    plain = build_vm_class(None).get_state_class().computation_class
     assert EXECUTOR_ADDRESS not in plain.get_precompiles()
     assert not issubclass(CANCUN.vm_class, PragueVM)
 

@@ -4,53 +4,53 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.bench.inference.fits import longest_measured
+from pyevm_agents.bench.inference.fits import find_longest_measured
 from pyevm_agents.bench.pricing.parity import is_extrapolated
 from pyevm_agents.bench.report import findings, number_format
-from pyevm_agents.bench.report.chapters.attacks import attacks
-from pyevm_agents.bench.report.chapters.changes import changes
-from pyevm_agents.bench.report.chapters.evm import evm
-from pyevm_agents.bench.report.chapters.measuring import circumstances, measuring
-from pyevm_agents.bench.report.chapters.prices import prices
-from pyevm_agents.bench.report.chapters.published import published
-from pyevm_agents.bench.report.chapters.runs import runs
-from pyevm_agents.bench.report.chapters.scale import growth, sizes
-from pyevm_agents.bench.report.chapters.terms import terms
+from pyevm_agents.bench.report.chapters.attacks import build_attack_chapter
+from pyevm_agents.bench.report.chapters.changes import build_change_chapter
+from pyevm_agents.bench.report.chapters.evm import build_evm_chapter
+from pyevm_agents.bench.report.chapters.measuring import build_method_chapter, list_circumstances
+from pyevm_agents.bench.report.chapters.prices import build_price_chapter
+from pyevm_agents.bench.report.chapters.published import build_published_chapter
+from pyevm_agents.bench.report.chapters.runs import build_run_chapter
+from pyevm_agents.bench.report.chapters.scale import build_growth_chapter, build_size_chapter
+from pyevm_agents.bench.report.chapters.terms import build_term_chapter
 from pyevm_agents.bench.report.document import Document
-from pyevm_agents.bench.report.summary import answer
+from pyevm_agents.bench.report.summary import build_summary
 
 if TYPE_CHECKING:
     from pyevm_agents.bench.measurement.results import Report
-    from pyevm_agents.bench.report.compare import Comparison
+    from pyevm_agents.bench.report.compare import ReportComparison
 
 TITLE = "What does inference cost in gas?"
 
 
-def document(report: Report, comparison: Comparison | None = None) -> Document:
+def build_document(report: Report, comparison: ReportComparison | None = None) -> Document:
     """Return what a report says, and what changed since an older one."""
     chapters = [
-        prices(report),
-        None if comparison is None else changes(comparison),
-        evm(report),
-        terms(report),
-        runs(report),
-        attacks(report),
-        published(report),
-        growth(report),
-        sizes(report),
-        measuring(report),
+        build_price_chapter(report),
+        None if comparison is None else build_change_chapter(comparison),
+        build_evm_chapter(report),
+        build_term_chapter(report),
+        build_run_chapter(report),
+        build_attack_chapter(report),
+        build_published_chapter(report),
+        build_growth_chapter(report),
+        build_size_chapter(report),
+        build_method_chapter(report),
     ]
     return Document(
         title=TITLE,
-        answer=answer(report),
-        circumstances=circumstances(report),
-        warnings=warnings_of(report),
+        answer=build_summary(report),
+        circumstances=list_circumstances(report),
+        warnings=list_warnings(report),
         chapters=tuple(chapter for chapter in chapters if chapter is not None),
-        ending=f"Made by {report.command} at {number_format.moment(report.made_at)}.",
+        ending=f"Made by {report.command} at {number_format.format_timestamp(report.made_at)}.",
     )
 
 
-def warnings_of(report: Report) -> tuple[str, ...]:
+def list_warnings(report: Report) -> tuple[str, ...]:
     """Return what a reader has to know before believing a number."""
     warnings = []
     if findings.is_noisy(report.noise, report.machine.cores):
@@ -64,7 +64,8 @@ def warnings_of(report: Report) -> tuple[str, ...]:
         )
     if report.terms and is_extrapolated(report.terms, report.model):
         warnings.append(
-            f"No prompt longer than {longest_measured(report.terms):,} tokens was measured. Parity "
+            f"No prompt longer than {find_longest_measured(report.terms):,} tokens was measured. "
+            "Parity "
             f"schedules hold to {report.model.context_tokens:,}, by the fitted curves alone: they "
             "may ask several times too much."
         )

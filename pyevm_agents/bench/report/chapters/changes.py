@@ -9,20 +9,20 @@ from pyevm_agents.bench.report.compare import PARITY_PRICE
 from pyevm_agents.bench.report.document import (
     Cell,
     Chapter,
+    ReportTable,
     Strong,
-    Table,
-    names,
-    numbers,
-    said,
-    timed,
+    make_number_columns,
+    make_text_cell,
+    make_text_columns,
+    make_time_cell,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyevm_agents.bench.measurement.results import Interval
-    from pyevm_agents.bench.report.compare import Comparison, Difference
-    from pyevm_agents.bench.report.document import Words
+    from pyevm_agents.bench.report.compare import Difference, ReportComparison
+    from pyevm_agents.bench.report.document import Paragraph
 
 SECONDS = "s"
 """`Difference.unit` of times, which are told in the unit that fits."""
@@ -36,24 +36,26 @@ MAX_SHOWN_CHARACTERS = 60
 """Of a digest or a profile: enough to see that it is another."""
 
 
-def changes(it: Comparison) -> Chapter:
+def build_change_chapter(it: ReportComparison) -> Chapter:
     """Return what changed, and what did not."""
-    parts = [_circumstances(it)] if it.circumstances else []
-    parts += _differences(it)
-    parts += _alone("In the new report alone", it.added) + _alone("In the old one alone", it.gone)
-    words: list[Words] = [(verdict(it),)]
+    parts = [_build_circumstance_table(it)] if it.circumstances else []
+    parts += _iter_difference_tables(it)
+    parts += _build_unmatched_tables("In the new report alone", it.added) + _build_unmatched_tables(
+        "In the old one alone", it.gone
+    )
+    words: list[Paragraph] = [(describe_comparison(it),)]
     if it.circumstances:
-        what = number_format.listed([name for name, _, _ in it.circumstances])
+        what = number_format.join_names([name for name, _, _ in it.circumstances])
         words.insert(0, (Strong(f"Not the same: {what}."),))
     return Chapter(
         name="changes",
-        title=f"Compared with {number_format.moment(it.old_made_at)}",
+        title=f"Compared with {number_format.format_timestamp(it.old_made_at)}",
         words=tuple(words),
         parts=tuple(parts),
     )
 
 
-def verdict(it: Comparison) -> str:
+def describe_comparison(it: ReportComparison) -> str:
     """Say in a sentence what a comparison found."""
     count, all_of = len(it.changed), len(it.differences)
     if not all_of:
@@ -67,55 +69,62 @@ def verdict(it: Comparison) -> str:
     return f"{told} {OTHER_MODE}" if is_other_mode else told
 
 
-def amount(value: float, unit: str) -> str:
+def format_amount(value: float, unit: str) -> str:
     """Return a value of a figure with its unit."""
     if unit == SECONDS:
-        return number_format.seconds(value)
-    return f"{number_format.number(value)} {unit}".rstrip()
+        return number_format.format_seconds(value)
+    return f"{number_format.format_number(value)} {unit}".rstrip()
 
 
-def shown(text: str) -> str:
+def abbreviate(text: str) -> str:
     """Return the beginning of what is too long to read."""
     if len(text) <= MAX_SHOWN_CHARACTERS:
         return text
     return text[:MAX_SHOWN_CHARACTERS] + "…"
 
 
-def _circumstances(it: Comparison) -> Table:
+def _build_circumstance_table(it: ReportComparison) -> ReportTable:
     rows = tuple(
-        (said(name), said(shown(was)), said(shown(now))) for name, was, now in it.circumstances
+        (make_text_cell(name), make_text_cell(abbreviate(was)), make_text_cell(abbreviate(now)))
+        for name, was, now in it.circumstances
     )
-    return Table(title="Not the same", columns=names("What", "Old", "New"), rows=rows)
+    return ReportTable(
+        title="Not the same", columns=make_text_columns("What", "Old", "New"), rows=rows
+    )
 
 
-def _differences(it: Comparison) -> Iterator[Table]:
+def _iter_difference_tables(it: ReportComparison) -> Iterator[ReportTable]:
     """Yield what changed, and folded up what did not."""
-    columns = (*names("What"), *numbers("Old", "New", "New over old"))
+    columns = (*make_text_columns("What"), *make_number_columns("Old", "New", "New over old"))
     for is_beyond, title in ((True, "Beyond both intervals"), (False, "Within the intervals")):
-        rows = tuple(_row(one) for one in it.differences if one.is_beyond is is_beyond)
+        rows = tuple(_build_row(one) for one in it.differences if one.is_beyond is is_beyond)
         if rows:
-            yield Table(title=title, columns=columns, rows=rows, is_folded=not is_beyond)
+            yield ReportTable(title=title, columns=columns, rows=rows, is_folded=not is_beyond)
 
 
-def _alone(title: str, figures: tuple[str, ...]) -> list[Table]:
-    rows = tuple((said(figure),) for figure in figures)
-    return [Table(title=title, columns=names("What"), rows=rows, is_folded=True)] if rows else []
-
-
-def _value(it: Interval, unit: str) -> Cell:
-    if unit == SECONDS:
-        return timed(it)
-    return Cell(text=amount(it.middle, unit), span=number_format.span(it))
-
-
-def _row(one: Difference) -> tuple[Cell, ...]:
+def _build_unmatched_tables(title: str, figures: tuple[str, ...]) -> list[ReportTable]:
+    rows = tuple((make_text_cell(figure),) for figure in figures)
     return (
-        said(f"{one.group}: {one.title}"),
-        _value(one.old, one.unit),
-        _value(one.new, one.unit),
+        [ReportTable(title=title, columns=make_text_columns("What"), rows=rows, is_folded=True)]
+        if rows
+        else []
+    )
+
+
+def _build_value_cell(it: Interval, unit: str) -> Cell:
+    if unit == SECONDS:
+        return make_time_cell(it)
+    return Cell(text=format_amount(it.middle, unit), span=number_format.format_span(it))
+
+
+def _build_row(one: Difference) -> tuple[Cell, ...]:
+    return (
+        make_text_cell(f"{one.group}: {one.title}"),
+        _build_value_cell(one.old, one.unit),
+        _build_value_cell(one.new, one.unit),
         Cell(
-            text=number_format.times(one.ratio.middle),
-            span=number_format.span(one.ratio),
+            text=number_format.format_factor(one.ratio.middle),
+            span=number_format.format_span(one.ratio),
             is_marked=one.is_beyond,
         ),
     )

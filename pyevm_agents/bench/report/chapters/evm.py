@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.bench.measurement.intervals import interval, ratio
-from pyevm_agents.bench.pricing.parity import own_yardsticks
+from pyevm_agents.bench.measurement.intervals import divide_intervals, estimate_median
+from pyevm_agents.bench.pricing.parity import filter_own_yardsticks
 from pyevm_agents.bench.report import findings, number_format
 from pyevm_agents.bench.report.document import (
     Cell,
     Chapter,
     Picture,
-    Table,
-    measured,
-    names,
-    numbers,
-    said,
+    ReportTable,
+    make_number_cell,
+    make_number_columns,
+    make_text_cell,
+    make_text_columns,
 )
 
 if TYPE_CHECKING:
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.measurement.results import Report, Yardstick
 
 
-def evm(report: Report) -> Chapter | None:
+def build_evm_chapter(report: Report) -> Chapter | None:
     """Return the yardsticks; None where there are none."""
     if not report.yardsticks:
         return None
-    slowest = findings.slowest(report)
+    slowest = findings.find_slowest(report)
     words = (
         "How long a gas of the EVM's own operations takes. Ethereum prices them for machine code; "
         "this EVM is written in Python, with hashes and signatures in C."
     )
     if slowest is not None:
-        bought = number_format.seconds(findings.block_seconds(slowest).middle)
+        bought = number_format.format_seconds(findings.compute_block_seconds(slowest).middle)
         words += f" The slowest for its gas is {slowest.title}: 30 million gas of it take {bought}."
     return Chapter(
         name="evm",
@@ -44,31 +44,31 @@ def evm(report: Report) -> Chapter | None:
             Picture(
                 name="gas_time",
                 title="Gas against time, for each transaction",
-                alt=_alt(report),
+                alt=_build_alt_text(report),
                 note="Above a line a transaction takes longer for its gas than what the line is "
                 "named for. Runs and attacks stand at what the default schedule asks.",
             ),
-            _table(report),
+            _build_yardstick_table(report),
         ),
     )
 
 
-def _table(report: Report) -> Table:
+def _build_yardstick_table(report: Report) -> ReportTable:
     vms = tuple(dict.fromkeys(one.vm for one in report.yardsticks))
-    columns = [*names("Operation"), *numbers("Gas")]
+    columns = [*make_text_columns("Operation"), *make_number_columns("Gas")]
     for vm in vms:
-        columns += numbers(f"Time, {vm}", f"ns a gas, {vm}")
-    columns += [one for vm in vms[1:] for one in numbers(f"{vms[0]} over {vm}")]
+        columns += make_number_columns(f"Time, {vm}", f"ns a gas, {vm}")
+    columns += [one for vm in vms[1:] for one in make_number_columns(f"{vms[0]} over {vm}")]
     known = tuple(dict.fromkeys(one.name for one in report.yardsticks))
     found = {(one.name, one.vm): one for one in report.yardsticks}
     rows = []
     for name in known:
         row = [found.get((name, vm)) for vm in vms]
         first = next(one for one in row if one is not None)
-        cells = [said(first.title), said(f"{first.gas:,}")]
+        cells = [make_text_cell(first.title), make_text_cell(f"{first.gas:,}")]
         for one in row:
-            cells += _cells(one)
-        cells += [_over(row[0], one) for one in row[1:]]
+            cells += _iter_cells(one)
+        cells += [_build_ratio_cell(row[0], one) for one in row[1:]]
         rows.append(tuple(cells))
     note = "Medians with 95 % intervals of "
     note += f"{max(len(one.seconds) for one in report.yardsticks)} rounds at most."
@@ -77,28 +77,30 @@ def _table(report: Report) -> Table:
             f" The gas is that of a sample on {vms[0]}. Another VM does more in a sample, and its "
             "time is of that; signatures are not in it."
         )
-    return Table(title="Yardsticks", columns=tuple(columns), rows=tuple(rows), note=note)
+    return ReportTable(title="Yardsticks", columns=tuple(columns), rows=tuple(rows), note=note)
 
 
-def _cells(one: Yardstick | None) -> Iterator[Cell]:
+def _iter_cells(one: Yardstick | None) -> Iterator[Cell]:
     if one is None:
-        yield from (said(number_format.NOTHING), said(number_format.NOTHING))
+        yield from (make_text_cell(number_format.NOTHING), make_text_cell(number_format.NOTHING))
         return
-    taken = interval(one.seconds).middle if one.seconds else float("nan")
-    yield said(number_format.seconds(taken))
-    yield measured(one.ns_per_gas, is_marked=True)
+    taken = estimate_median(one.seconds).middle if one.seconds else float("nan")
+    yield make_text_cell(number_format.format_seconds(taken))
+    yield make_number_cell(one.ns_per_gas, is_marked=True)
 
 
-def _over(own: Yardstick | None, other: Yardstick | None) -> Cell:
+def _build_ratio_cell(own: Yardstick | None, other: Yardstick | None) -> Cell:
     if own is None or other is None or not other.ns_per_gas.low:
-        return said(number_format.NOTHING)
-    return said(number_format.times(ratio(own.ns_per_gas, other.ns_per_gas).middle))
+        return make_text_cell(number_format.NOTHING)
+    return make_text_cell(
+        number_format.format_factor(divide_intervals(own.ns_per_gas, other.ns_per_gas).middle)
+    )
 
 
-def _alt(report: Report) -> str:
+def _build_alt_text(report: Report) -> str:
     told = [
-        f"{one.title} {number_format.number(one.ns_per_gas.middle)} ns a gas"
-        for one in own_yardsticks(report.yardsticks)
+        f"{one.title} {number_format.format_number(one.ns_per_gas.middle)} ns a gas"
+        for one in filter_own_yardsticks(report.yardsticks)
     ]
     runs, attacks = len(report.runs), len(report.attacks)
     return (

@@ -5,37 +5,52 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyevm_agents.bench.report import findings, number_format
-from pyevm_agents.bench.report.document import Chapter, Table, names, said
+from pyevm_agents.bench.report.document import (
+    Chapter,
+    ReportTable,
+    make_text_cell,
+    make_text_columns,
+)
 
 if TYPE_CHECKING:
     from pyevm_agents.bench.measurement.results import Report
 
 
-def circumstances(report: Report) -> tuple[tuple[str, str], ...]:
+def list_circumstances(report: Report) -> tuple[tuple[str, str], ...]:
     """Return what a reader of the first lines has to know."""
     machine, model = report.machine, report.model
-    taken = number_format.seconds(report.seconds)
+    taken = number_format.format_seconds(report.seconds)
     cores = "1 core" if machine.cores == 1 else f"{machine.cores} cores"
     return (
-        ("Model", f"{model.name}, {number_format.count(model.parameters)} parameters"),
+        ("Model", f"{model.name}, {number_format.format_count(model.parameters)} parameters"),
         ("SHA-256", model.digest),
         (
             "Machine",
             ", ".join(
-                (machine.processor, cores, number_format.size(machine.memory_bytes), machine.system)
+                (
+                    machine.processor,
+                    cores,
+                    number_format.format_bytes(machine.memory_bytes),
+                    machine.system,
+                )
             ),
         ),
-        ("Noise", findings.noise_in_words(report.noise, machine.cores)),
-        ("Measured", f"{number_format.moment(report.made_at)}, a {report.mode} run of {taken}"),
+        ("Noise", findings.describe_noise(report.noise, machine.cores)),
+        (
+            "Measured",
+            f"{number_format.format_timestamp(report.made_at)}, a {report.mode} run of {taken}",
+        ),
     )
 
 
-def measuring(report: Report) -> Chapter:
+def build_method_chapter(report: Report) -> Chapter:
     """Return the machine, the versions, the method, and what is missing."""
-    parts = [_facts(report)]
+    parts = [_build_fact_table(report)]
     if report.left_out:
-        rows = tuple((said(what), said(why)) for what, why in report.left_out)
-        parts.append(Table(title="Left out", columns=names("What", "Why"), rows=rows))
+        rows = tuple((make_text_cell(what), make_text_cell(why)) for what, why in report.left_out)
+        parts.append(
+            ReportTable(title="Left out", columns=make_text_columns("What", "Why"), rows=rows)
+        )
     words = (
         "Everything was timed once, then everything again, round after round, with the "
         "same small piece of work in between that tells how evenly the machine worked. "
@@ -50,19 +65,21 @@ def measuring(report: Report) -> Chapter:
     )
 
 
-def _facts(report: Report) -> Table:
+def _build_fact_table(report: Report) -> ReportTable:
     machine, model = report.machine, report.model
     facts = [
         ("command", report.command),
         ("processor", f"{machine.processor}, {machine.cores} cores"),
-        ("memory", number_format.size(machine.memory_bytes)),
+        ("memory", number_format.format_bytes(machine.memory_bytes)),
         ("system", machine.system),
         ("Python", machine.python),
         *machine.versions,
-        ("model's file", number_format.size(model.file_bytes)),
+        ("model's file", number_format.format_bytes(model.file_bytes)),
         ("model's context", f"{model.context_tokens:,} tokens"),
         ("engine's profile", model.fingerprint),
-        ("noise", findings.noise_in_words(report.noise, machine.cores)),
+        ("noise", findings.describe_noise(report.noise, machine.cores)),
     ]
-    rows = tuple((said(what), said(which)) for what, which in facts)
-    return Table(title="Machine and versions", columns=names("What", "Which"), rows=rows)
+    rows = tuple((make_text_cell(what), make_text_cell(which)) for what, which in facts)
+    return ReportTable(
+        title="Machine and versions", columns=make_text_columns("What", "Which"), rows=rows
+    )

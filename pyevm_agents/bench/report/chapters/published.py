@@ -5,31 +5,38 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyevm_agents.bench.report import number_format
-from pyevm_agents.bench.report.document import Cell, Chapter, Table, names, numbers, said
+from pyevm_agents.bench.report.document import (
+    Cell,
+    Chapter,
+    ReportTable,
+    make_number_columns,
+    make_text_cell,
+    make_text_columns,
+)
 
 if TYPE_CHECKING:
     from pyevm_agents.bench.measurement.results import Report
 
 
-def published(report: Report) -> Chapter | None:
+def build_published_chapter(report: Report) -> Chapter | None:
     """Return what others' schedules sell; None where it was not computed."""
     if not report.published:
         return None
     rows = tuple(
         (
-            said(one.title),
-            said(one.formula),
-            said(one.worst_use),
-            Cell(text=number_format.number(one.worst_ns_per_gas)),
-            Cell(text=_bought(one.seconds_per_30m_gas), is_marked=True),
-            said(one.source),
+            make_text_cell(one.title),
+            make_text_cell(one.formula),
+            make_text_cell(one.worst_use),
+            Cell(text=number_format.format_number(one.worst_ns_per_gas)),
+            Cell(text=_format_bought_seconds(one.seconds_per_30m_gas), is_marked=True),
+            make_text_cell(one.source),
         )
         for one in report.published
     )
     columns = (
-        *names("Schedule", "Asks", "An attacker uses"),
-        *numbers("ns a gas", "Work for 30 million gas"),
-        *names("Source"),
+        *make_text_columns("GasSchedule", "Asks", "An attacker uses"),
+        *make_number_columns("ns a gas", "Work for 30 million gas"),
+        *make_text_columns("Source"),
     )
     words = (
         "Each was published without a measurement. With the terms fitted here: what lets "
@@ -40,9 +47,11 @@ def published(report: Report) -> Chapter | None:
         name="published",
         title="Published schedules",
         words=((words,),),
-        parts=(Table(title="What an attacker gets", columns=columns, rows=rows),),
+        parts=(ReportTable(title="What an attacker gets", columns=columns, rows=rows),),
     )
 
 
-def _bought(seconds: float) -> str:
-    return number_format.INFINITE if seconds == float("inf") else number_format.seconds(seconds)
+def _format_bought_seconds(seconds: float) -> str:
+    return (
+        number_format.INFINITE if seconds == float("inf") else number_format.format_seconds(seconds)
+    )

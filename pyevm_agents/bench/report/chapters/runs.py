@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.bench.measurement.intervals import interval
+from pyevm_agents.bench.measurement.intervals import estimate_median
 from pyevm_agents.bench.measurement.results import REFERENCES
 from pyevm_agents.bench.report import findings, number_format
 from pyevm_agents.bench.report.document import (
     Cell,
     Chapter,
     Picture,
-    Table,
-    measured,
-    names,
-    numbers,
-    said,
-    timed,
+    ReportTable,
+    make_number_cell,
+    make_number_columns,
+    make_text_cell,
+    make_text_columns,
+    make_time_cell,
 )
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.measurement.results import Report, Run
 
 
-def runs(report: Report) -> Chapter | None:
+def build_run_chapter(report: Report) -> Chapter | None:
     """Return the runs; None where there are none."""
     if not report.runs:
         return None
@@ -41,27 +41,31 @@ def runs(report: Report) -> Chapter | None:
             Picture(
                 name="runs",
                 title="Where time and gas go",
-                alt="; ".join(_alt(report, run) for run in report.runs) + ".",
+                alt="; ".join(_build_alt_text(report, run) for run in report.runs) + ".",
                 note="Gas by the default schedule. What a call, its bytes and its tools cost "
                 "counts with the prompt.",
             ),
-            _used(report),
-            _asked(report),
-            *_schedules(report),
+            _build_usage_table(report),
+            _build_cost_table(report),
+            *_build_schedule_tables(report),
         ),
     )
 
 
-def _used(report: Report) -> Table:
+def _build_usage_table(report: Report) -> ReportTable:
     columns = (
-        *names("Transaction"),
-        *numbers("Time", "EVM", "Prompt", "Output", "Predicted"),
-        *numbers("Calls", "Cold tokens", "Warm tokens", "Output tokens", "of them forced"),
+        *make_text_columns("Transaction"),
+        *make_number_columns("Time", "EVM", "Prompt", "Output", "Predicted"),
+        *make_number_columns(
+            "Calls", "Cold tokens", "Warm tokens", "Output tokens", "of them forced"
+        ),
     )
-    return Table(title="Time and tokens", columns=columns, rows=tuple(map(_row, report.runs)))
+    return ReportTable(
+        title="Time and tokens", columns=columns, rows=tuple(map(_build_row, report.runs))
+    )
 
 
-def _row(run: Run) -> tuple[Cell, ...]:
+def _build_row(run: Run) -> tuple[Cell, ...]:
     usage = run.usage
     counts = (
         usage.calls,
@@ -72,48 +76,57 @@ def _row(run: Run) -> tuple[Cell, ...]:
     )
     predicted = run.predicted_seconds
     return (
-        said(run.title),
-        timed(interval(run.seconds), is_marked=True)
+        make_text_cell(run.title),
+        make_time_cell(estimate_median(run.seconds), is_marked=True)
         if run.seconds
-        else said(number_format.NOTHING),
-        timed(run.evm_seconds),
-        timed(run.prompt_seconds),
-        timed(run.output_seconds),
-        said(number_format.NOTHING if predicted is None else number_format.seconds(predicted)),
-        *(said(f"{each:,}") for each in counts),
+        else make_text_cell(number_format.NOTHING),
+        make_time_cell(run.evm_seconds),
+        make_time_cell(run.prompt_seconds),
+        make_time_cell(run.output_seconds),
+        make_text_cell(
+            number_format.NOTHING if predicted is None else number_format.format_seconds(predicted)
+        ),
+        *(make_text_cell(f"{each:,}") for each in counts),
     )
 
 
-def _asked(report: Report) -> Table:
-    schedules = findings.run_schedules(report)
-    rows = [*_worth(report)]
+def _build_cost_table(report: Report) -> ReportTable:
+    schedules = findings.list_run_schedules(report)
+    rows = [*_iter_worth_rows(report)]
     for schedule in schedules:
-        gases = [findings.gas_of(run.costs, schedule) for run in report.runs]
+        gases = [findings.find_gas(run.costs, schedule) for run in report.runs]
         cells = [
-            said(number_format.NOTHING) if gas is None else Cell(text=f"{gas:,}") for gas in gases
+            make_text_cell(number_format.NOTHING) if gas is None else Cell(text=f"{gas:,}")
+            for gas in gases
         ]
-        rows.append((said(schedule), *cells))
-    columns = (*names("Schedule"), *numbers(*(f"{run.title}, gas" for run in report.runs)))
+        rows.append((make_text_cell(schedule), *cells))
+    columns = (
+        *make_text_columns("GasSchedule"),
+        *make_number_columns(*(f"{run.title}, gas" for run in report.runs)),
+    )
     note = (
         "A parity schedule asks for each unit what it takes where it takes longest, at the upper "
         "end of its interval: more than the time of a run is worth."
     )
-    return Table(title="What schedules ask", columns=columns, rows=tuple(rows), note=note)
+    return ReportTable(title="What schedules ask", columns=columns, rows=tuple(rows), note=note)
 
 
-def _worth(report: Report) -> Iterator[tuple[Cell, ...]]:
+def _iter_worth_rows(report: Report) -> Iterator[tuple[Cell, ...]]:
     """Yield what the runs' time is worth: what a schedule would ask that fitted each run."""
     for name, words in REFERENCES.items():
-        gases = [findings.gas_worth(report, run, name) for run in report.runs]
+        gases = [findings.compute_gas_worth(report, run, name) for run in report.runs]
         if any(gases):
-            cells = (said(number_format.NOTHING) if gas is None else measured(gas) for gas in gases)
-            yield (said(f"none: what its time is worth, {words}"), *cells)
+            cells = (
+                make_text_cell(number_format.NOTHING) if gas is None else make_number_cell(gas)
+                for gas in gases
+            )
+            yield (make_text_cell(f"none: what its time is worth, {words}"), *cells)
 
 
-def _schedules(report: Report) -> tuple[Table, ...]:
+def _build_schedule_tables(report: Report) -> tuple[ReportTable, ...]:
     if not report.schedules:
         return ()
-    rows = tuple((said(name), said(words)) for name, words in report.schedules)
+    rows = tuple((make_text_cell(name), make_text_cell(words)) for name, words in report.schedules)
     context = report.model.context_tokens
     note = (
         "A schedule at parity is an upper bound. Each price is what a unit takes at most, after "
@@ -121,21 +134,21 @@ def _schedules(report: Report) -> tuple[Table, ...]:
         "are gone on with where shorter prompts were measured. So it asks more of a run than the "
         "run's time is worth."
     )
-    columns = names("Schedule", "Asks")
-    return (Table(title="The schedules", columns=columns, rows=rows, note=note),)
+    columns = make_text_columns("GasSchedule", "Asks")
+    return (ReportTable(title="The schedules", columns=columns, rows=rows, note=note),)
 
 
-def _alt(report: Report, run: Run) -> str:
+def _build_alt_text(report: Report, run: Run) -> str:
     taken = (run.evm_seconds, run.prompt_seconds, run.output_seconds)
     parts = ", ".join(
-        f"{name} {number_format.seconds(it.middle)}"
+        f"{name} {number_format.format_seconds(it.middle)}"
         for name, it in zip(findings.PARTS, taken, strict=True)
     )
-    gas = findings.gas_parts(report, run)
+    gas = findings.divide_gas(report, run)
     if gas is None:
         return f"{run.title}: {parts}"
     shares = ", ".join(
-        f"{name} {number_format.count(part)}"
+        f"{name} {number_format.format_count(part)}"
         for name, part in zip(findings.PARTS, gas, strict=True)
     )
     return f"{run.title}: {parts}; gas {shares}"

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyevm_agents.bench.measurement.intervals import scaled
+from pyevm_agents.bench.measurement.intervals import scale_interval
 from pyevm_agents.bench.measurement.results import TERMS
 from pyevm_agents.bench.report import number_format
-from pyevm_agents.bench.report.document import Chapter, Picture, Table, names, numbers, said, timed
+from pyevm_agents.bench.report.document import (
+    Chapter,
+    Picture,
+    ReportTable,
+    make_number_columns,
+    make_text_cell,
+    make_text_columns,
+    make_time_cell,
+)
 
 if TYPE_CHECKING:
     from pyevm_agents.bench.measurement.results import Interval, Point, Report
@@ -16,28 +24,28 @@ if TYPE_CHECKING:
 TOKEN_TERMS = ("cold", "warm", "sampled", "forced")
 
 
-def terms(report: Report) -> Chapter | None:
+def build_term_chapter(report: Report) -> Chapter | None:
     """Return the fitted terms; None where there are none."""
     if not report.terms:
         return None
-    parts: list[Table | Picture] = []
+    parts: list[ReportTable | Picture] = []
     if any(term.name in TOKEN_TERMS and term.marginal for term in report.terms):
         parts.append(
             Picture(
                 name="marginal",
                 title="Time of one more token, by the length of the prompt",
-                alt=_marginal_alt(report),
+                alt=_build_marginal_alt_text(report),
                 note="Shaded: 95 % intervals of the fits.",
             )
         )
-    parts.append(_table(report))
-    parts.append(_coefficients(report))
+    parts.append(_build_time_table(report))
+    parts.append(_build_coefficient_table(report))
     if any(term.residuals for term in report.terms):
         parts.append(
             Picture(
                 name="residuals",
                 title="What the fits leave over",
-                alt=_residuals_alt(report),
+                alt=_build_residuals_alt_text(report),
                 note="Measured less fitted. A fit is good where points lie on both sides of zero "
                 "without order.",
             )
@@ -52,60 +60,65 @@ def terms(report: Report) -> Chapter | None:
     )
 
 
-def _table(report: Report) -> Table:
+def _build_time_table(report: Report) -> ReportTable:
     samples = {term.name: 0 for term in report.terms}
     for probe in report.probes:
         samples[probe.term] = samples.get(probe.term, 0) + len(probe.seconds)
     rows = tuple(
         (
-            said(TERMS.get(term.name, term.name)),
-            timed(scaled(term.ns, 1e-9), is_marked=True),
-            timed(scaled(term.ns_at_most, 1e-9)),
-            said(number_format.percent(term.relative_error)),
-            said(f"{samples[term.name]:,}"),
+            make_text_cell(TERMS.get(term.name, term.name)),
+            make_time_cell(scale_interval(term.ns, 1e-9), is_marked=True),
+            make_time_cell(scale_interval(term.ns_at_most, 1e-9)),
+            make_text_cell(number_format.format_percent(term.relative_error)),
+            make_text_cell(f"{samples[term.name]:,}"),
         )
         for term in report.terms
     )
-    columns = (*names("One more"), *numbers("takes", "where most", "error of fit", "samples"))
+    columns = (
+        *make_text_columns("One more"),
+        *make_number_columns("takes", "where most", "error of fit", "samples"),
+    )
     note = "The error is the root mean square of what the fit leaves over, over the mean."
-    return Table(title="Time of each unit", columns=columns, rows=rows, note=note)
+    return ReportTable(title="Time of each unit", columns=columns, rows=rows, note=note)
 
 
-def _coefficients(report: Report) -> Table:
+def _build_coefficient_table(report: Report) -> ReportTable:
     """Return each fit in a row, a column for each coefficient there is."""
     known = tuple(dict.fromkeys(name for term in report.terms for name, _ in term.coefficients))
     rows = tuple(
         (
-            said(TERMS.get(term.name, term.name)),
-            said(term.formula),
-            *(_coefficient(dict(term.coefficients).get(name)) for name in known),
+            make_text_cell(TERMS.get(term.name, term.name)),
+            make_text_cell(term.formula),
+            *(_build_coefficient_cell(dict(term.coefficients).get(name)) for name in known),
         )
         for term in report.terms
     )
-    columns = (*names("Term", "Function"), *numbers(*known))
-    return Table(title="Fitted functions", columns=columns, rows=rows)
+    columns = (*make_text_columns("Term", "Function"), *make_number_columns(*known))
+    return ReportTable(title="Fitted functions", columns=columns, rows=rows)
 
 
-def _coefficient(it: Interval | None) -> Cell:
-    return said(number_format.NOTHING) if it is None else timed(it)
+def _build_coefficient_cell(it: Interval | None) -> Cell:
+    return make_text_cell(number_format.NOTHING) if it is None else make_time_cell(it)
 
 
-def _marginal_alt(report: Report) -> str:
+def _build_marginal_alt_text(report: Report) -> str:
     told = [
-        f"{TERMS[term.name]} from {_at(term.marginal[0])} to {_at(term.marginal[-1])} {term.axis}"
+        f"{TERMS[term.name]} from {_format_point(term.marginal[0])} "
+        f"to {_format_point(term.marginal[-1])} {term.axis}"
         for term in report.terms
         if term.name in TOKEN_TERMS and term.marginal
     ]
     return "; ".join(told) + "."
 
 
-def _at(point: Point) -> str:
-    return f"{number_format.seconds(point.y.middle / 1e9)} at {number_format.number(point.x)}"
+def _format_point(point: Point) -> str:
+    time = number_format.format_seconds(point.y.middle / 1e9)
+    return f"{time} at {number_format.format_number(point.x)}"
 
 
-def _residuals_alt(report: Report) -> str:
+def _build_residuals_alt_text(report: Report) -> str:
     told = [
-        f"{TERMS.get(term.name, term.name)} {number_format.percent(term.relative_error)}"
+        f"{TERMS.get(term.name, term.name)} {number_format.format_percent(term.relative_error)}"
         for term in report.terms
     ]
     return f"Residuals of each fit, in milliseconds. Errors: {'; '.join(told)}."

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from pyevm_agents.bench.report.plots.palette import COLOURS, RC
-from pyevm_agents.bench.report.plots.svg import as_file, as_inline, css_of
+from pyevm_agents.bench.report.plots.svg import as_file, as_inline, build_css
 from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.measurement.results import Report
     from pyevm_agents.bench.report.plots.axes import Sheet
 
-__all__ = ["COLOURS", "PLOTS", "as_file", "as_inline", "css_of", "drawn", "require_matplotlib"]
+__all__ = [
+    "COLOURS",
+    "PLOTS",
+    "as_file",
+    "as_inline",
+    "build_css",
+    "draw_plots",
+    "require_matplotlib",
+]
 
 PLOTS = ("prices", "gas_time", "marginal", "residuals", "runs", "attacks", "growth", "sizes")
 """Names of plots, and of the functions that draw them."""
@@ -36,7 +44,9 @@ def require_matplotlib() -> None:
         )
 
 
-def drawn(report: Report, names: Collection[str], *, is_narrow: bool = False) -> dict[str, str]:
+def draw_plots(
+    report: Report, names: Collection[str], *, is_narrow: bool = False
+) -> dict[str, str]:
     """Draw plots, for a page or for a narrow one; return each one's SVG by name.
 
     Raises: ConfigError: matplotlib is not installed.
@@ -48,27 +58,29 @@ def drawn(report: Report, names: Collection[str], *, is_narrow: bool = False) ->
 
     sheet = NARROW if is_narrow else WIDE
     with mpl.rc_context(RC):
-        return {name: _svg(_painter(name)(report, sheet)) for name in PLOTS if name in names}
+        return {
+            name: _render_svg(_get_painter(name)(report, sheet)) for name in PLOTS if name in names
+        }
 
 
-def _painter(name: str) -> Callable[[Report, Sheet], Figure]:
+def _get_painter(name: str) -> Callable[[Report, Sheet], Figure]:
     """Return what draws a plot: matplotlib is imported with it."""
     from pyevm_agents.bench.report.plots import cost, scale, time  # noqa: PLC0415 - matplotlib is an extra
 
     painters: dict[str, Callable[[Report, Sheet], Figure]] = {
-        "prices": cost.prices,
-        "gas_time": cost.gas_time,
-        "runs": cost.runs,
-        "attacks": cost.attacks,
-        "marginal": time.marginal,
-        "residuals": time.residuals,
-        "growth": scale.growth,
-        "sizes": scale.sizes,
+        "prices": cost.draw_prices,
+        "gas_time": cost.draw_gas_time,
+        "runs": cost.draw_runs,
+        "attacks": cost.draw_attacks,
+        "marginal": time.draw_marginal,
+        "residuals": time.draw_residuals,
+        "growth": scale.draw_growth,
+        "sizes": scale.draw_sizes,
     }
     return painters[name]
 
 
-def _svg(figure: Figure) -> str:
+def _render_svg(figure: Figure) -> str:
     file = io.StringIO()
     figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     return file.getvalue()

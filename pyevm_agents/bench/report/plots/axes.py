@@ -50,21 +50,23 @@ class Sheet:
 
     is_narrow: bool
 
-    def figure(self, height_inches: float) -> Figure:
+    def create_figure(self, height_inches: float) -> Figure:
         """Return an empty figure."""
         return Figure(figsize=(self.width_inches, height_inches), layout="constrained")
 
-    def panels(self, count: int, *, columns: int, row_inches: float) -> tuple[Figure, list[Axes]]:
+    def create_panels(
+        self, count: int, *, columns: int, row_inches: float
+    ) -> tuple[Figure, list[Axes]]:
         """Return a figure of so many axes, side by side and below each other."""
         columns = min(max(1, count), NARROW_COLUMNS[columns] if self.is_narrow else columns)
         rows_ = max(1, math.ceil(count / columns))
-        found = self.figure(row_inches * rows_ + LEGEND_ROW_INCHES)
+        found = self.create_figure(row_inches * rows_ + LEGEND_ROW_INCHES)
         panels = list(found.subplots(rows_, columns, squeeze=False).flat)
         for empty in panels[count:]:
             empty.set_visible(False)
         return found, panels[:count]
 
-    def legend(self, figure: Figure, *axes: Axes, columns: int = 4, narrow: int = 2) -> None:
+    def add_legend(self, figure: Figure, *axes: Axes, columns: int = 4, narrow: int = 2) -> None:
         """Put one legend above all axes, each label once."""
         labelled: dict[str, Artist] = {}
         for one in axes:
@@ -79,9 +81,9 @@ class Sheet:
                 handlelength=1.4,
             )
 
-    def rows(self, axes: Axes, labels: Iterable[str]) -> None:
+    def label_rows(self, axes: Axes, labels: Iterable[str]) -> None:
         """Name rows from the top down."""
-        told = [wrapped(label, self.label_characters) for label in labels]
+        told = [wrap_label(label, self.label_characters) for label in labels]
         axes.set_yticks(range(len(told)), told)
         axes.set_ylim(len(told) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0, labelcolor=LIGHT["ink"])
@@ -94,12 +96,12 @@ NARROW = Sheet(width_inches=4.0, label_characters=14, is_narrow=True)
 """For a page, and for a telephone held upright."""
 
 
-def is_plain(value: float) -> bool:
+def is_plottable(value: float) -> bool:
     """Return whether a value has a place on a logarithmic axis."""
     return math.isfinite(value) and value > 0
 
 
-def whiskers(its: Iterable[Interval]) -> list[list[float]]:
+def compute_whiskers(its: Iterable[Interval]) -> list[list[float]]:
     """Return how far intervals reach below and above their middles."""
     pairs = [
         (max(0.0, it.middle - it.low), it.high - it.middle if math.isfinite(it.high) else 0.0)
@@ -108,9 +110,9 @@ def whiskers(its: Iterable[Interval]) -> list[list[float]]:
     return [[low for low, _ in pairs], [high for _, high in pairs]]
 
 
-def logarithmic(axis: Axis, values: Iterable[float], unit: Callable[[float], str]) -> None:
+def set_logarithmic(axis: Axis, values: Iterable[float], unit: Callable[[float], str]) -> None:
     """Make an axis logarithmic around values, its ticks powers of ten in words."""
-    known = [value for value in values if is_plain(value)] or [1.0]
+    known = [value for value in values if is_plottable(value)] or [1.0]
     low, high = math.log10(min(known)), math.log10(max(known))
     margin = max(0.15, DECADE_MARGIN * (high - low))
     limits = (10 ** (low - margin), 10 ** (high + margin))
@@ -127,9 +129,9 @@ def logarithmic(axis: Axis, values: Iterable[float], unit: Callable[[float], str
     axis.set_minor_formatter(NullFormatter())
 
 
-def apart(values: Iterable[float]) -> list[float]:
+def space_ticks(values: Iterable[float]) -> list[float]:
     """Return ticks of a logarithmic axis at rising values: those that have room for their words."""
-    known = [value for value in values if is_plain(value)]
+    known = [value for value in values if is_plottable(value)]
     room = TICK_SHARE * math.log10(known[-1] / known[0]) if known else 0.0
     ticks: list[float] = []
     for value in known:
@@ -138,32 +140,32 @@ def apart(values: Iterable[float]) -> list[float]:
     return ticks
 
 
-def linear(axis: Axis, unit: Callable[[float], str]) -> None:
+def set_linear(axis: Axis, unit: Callable[[float], str]) -> None:
     """Label a linear axis in words."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: unit(value)))
 
 
-def plain(value: float) -> str:
+def format_plain(value: float) -> str:
     """Return a number for a tick, as short as it can be."""
     return f"{value:,.6g}".replace("-", number_format.MINUS)
 
 
-def short(value: float) -> str:
+def format_short(value: float) -> str:
     """Return a large number for a tick: 10 k."""
     for factor, unit in SHORT:
         if abs(value) >= factor:
-            return f"{plain(value / factor)} {unit}"
-    return plain(value)
+            return f"{format_plain(value / factor)} {unit}"
+    return format_plain(value)
 
 
-def time(value: float) -> str:
+def format_time(value: float) -> str:
     """Return a time for a tick: 10 ms."""
     for factor, unit in reversed(number_format.TIME_UNITS):
         if abs(value) >= factor * (1 - ROUNDING):
-            return f"{plain(value / factor)} {unit}"
-    return plain(value)
+            return f"{format_plain(value / factor)} {unit}"
+    return format_plain(value)
 
 
-def wrapped(text: str, characters: int) -> str:
+def wrap_label(text: str, characters: int) -> str:
     """Return a label in several lines."""
     return "\n".join(textwrap.wrap(text, characters)) or text

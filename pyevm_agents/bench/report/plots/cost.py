@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pyevm_agents.bench.measurement.results import OWN_VM, REFERENCES
-from pyevm_agents.bench.pricing.parity import reference
+from pyevm_agents.bench.pricing.parity import find_reference
 from pyevm_agents.bench.report import findings
 from pyevm_agents.bench.report.plots.axes import (
-    is_plain,
-    linear,
-    logarithmic,
-    plain,
-    short,
-    time,
-    whiskers,
-    wrapped,
+    compute_whiskers,
+    format_plain,
+    format_short,
+    format_time,
+    is_plottable,
+    set_linear,
+    set_logarithmic,
+    wrap_label,
 )
 from pyevm_agents.bench.report.plots.palette import (
     LIGHT,
@@ -48,19 +48,19 @@ SMALL = 8
 """Points of words beside a mark."""
 
 
-def prices(report: Report, sheet: Sheet) -> Figure:
+def draw_prices(report: Report, sheet: Sheet) -> Figure:
     """Draw each unit's price by default and at parity."""
-    it = sheet.figure(1.2 + ROW_INCHES * len(report.prices))
+    it = sheet.create_figure(1.2 + ROW_INCHES * len(report.prices))
     axes = it.subplots()
     shown: list[float] = []
     for at, (name, words) in enumerate(REFERENCES.items()):
-        gases = [(row, findings.parity(one, name)) for row, one in enumerate(report.prices)]
-        known = [(row, gas) for row, gas in gases if gas is not None and is_plain(gas.middle)]
+        gases = [(row, findings.get_parity_gas(one, name)) for row, one in enumerate(report.prices)]
+        known = [(row, gas) for row, gas in gases if gas is not None and is_plottable(gas.middle)]
         colour, mark = REFERENCE_MARKS[name]
         axes.errorbar(
             [gas.middle for _, gas in known],
             [row + OFFSET * (at - 1) for row, _ in known],
-            xerr=whiskers(gas for _, gas in known),
+            xerr=compute_whiskers(gas for _, gas in known),
             fmt=mark,
             color=colour,
             elinewidth=1.4,
@@ -68,7 +68,7 @@ def prices(report: Report, sheet: Sheet) -> Figure:
         )
         shown += [end for _, gas in known for end in (gas.low, gas.middle, gas.high)]
         little = [(row, gas.high) for row, gas in gases if gas is not None and not gas.middle]
-        little = [(row, most) for row, most in little if is_plain(most)]
+        little = [(row, most) for row, most in little if is_plottable(most)]
         axes.hlines(
             [row + OFFSET * (at - 1) for row, _ in little],
             NEXT_TO_NOTHING,
@@ -88,23 +88,23 @@ def prices(report: Report, sheet: Sheet) -> Figure:
         label="default",
         zorder=3,
     )
-    logarithmic(axes.xaxis, shown + [float(gas) for _, gas in defaults], short)
-    sheet.rows(axes, [findings.PRICES.get(one.term, one.term) for one in report.prices])
+    set_logarithmic(axes.xaxis, shown + [float(gas) for _, gas in defaults], format_short)
+    sheet.label_rows(axes, [findings.PRICES.get(one.term, one.term) for one in report.prices])
     for row in range(1, len(report.prices)):
         axes.axhline(row - 0.5, color=LIGHT["rule"], linewidth=0.7)
     axes.set_xlabel("gas of one unit")
-    sheet.legend(it, axes, narrow=1)
+    sheet.add_legend(it, axes, narrow=1)
     return it
 
 
-def gas_time(report: Report, sheet: Sheet) -> Figure:
+def draw_gas_time(report: Report, sheet: Sheet) -> Figure:
     """Draw each transaction's time against its gas, with the lines of parity."""
-    it = sheet.figure(5.2)
+    it = sheet.create_figure(5.2)
     axes = it.subplots()
     mine = [one for one in report.yardsticks if one.vm == OWN_VM]
     others = [one for one in report.yardsticks if one.vm != OWN_VM]
-    runs = [(findings.gas_of(run.costs, "default"), run.seconds) for run in report.runs]
-    tried = [(findings.gas_of(one.gas, "default"), one.seconds) for one in report.attacks]
+    runs = [(findings.find_gas(run.costs, "default"), run.seconds) for run in report.runs]
+    tried = [(findings.find_gas(one.gas, "default"), one.seconds) for one in report.attacks]
     kinds = (
         ("EVM, this VM", "o", LIGHT["grey"], True, [(one.gas, one.seconds) for one in mine]),
         ("EVM, anvil", "o", LIGHT["grey"], False, [(one.gas, one.seconds) for one in others]),
@@ -113,8 +113,8 @@ def gas_time(report: Report, sheet: Sheet) -> Figure:
     )
     shown: list[tuple[float, float]] = []
     for words, mark, colour, is_full, found in kinds:
-        places = [(float(gas), _middle(taken)) for gas, taken in found if gas]
-        places = [place for place in places if is_plain(place[1])]
+        places = [(float(gas), _compute_median(taken)) for gas, taken in found if gas]
+        places = [place for place in places if is_plottable(place[1])]
         if not places:
             continue
         axes.scatter(
@@ -128,22 +128,22 @@ def gas_time(report: Report, sheet: Sheet) -> Figure:
             zorder=3,
         )
         shown += places
-    logarithmic(axes.xaxis, [gas for gas, _ in shown], short)
-    logarithmic(axes.yaxis, [taken for _, taken in shown], time)
-    _parity_lines(axes, report)
+    set_logarithmic(axes.xaxis, [gas for gas, _ in shown], format_short)
+    set_logarithmic(axes.yaxis, [taken for _, taken in shown], format_time)
+    _draw_parity_lines(axes, report)
     axes.set_xlabel("gas")
     axes.set_ylabel("time")
-    sheet.legend(it, axes)
+    sheet.add_legend(it, axes)
     return it
 
 
-def _parity_lines(axes: Axes, report: Report) -> None:
+def _draw_parity_lines(axes: Axes, report: Report) -> None:
     """Draw where a transaction takes as long for its gas as each reference does."""
     left, right = axes.get_xlim()
     bottom, top = axes.get_ylim()
     for name, words in REFERENCES.items():
-        one = reference(report.yardsticks, name)
-        if one is None or not is_plain(one.ns_per_gas.middle):
+        one = find_reference(report.yardsticks, name)
+        if one is None or not is_plottable(one.ns_per_gas.middle):
             continue
         pace = one.ns_per_gas.middle / 1e9
         is_main = name == findings.MAIN_REFERENCE
@@ -171,38 +171,40 @@ def _parity_lines(axes: Axes, report: Report) -> None:
         )
 
 
-def runs(report: Report, sheet: Sheet) -> Figure:
+def draw_runs(report: Report, sheet: Sheet) -> Figure:
     """Draw where each run's time goes, and beside it where its gas goes."""
-    it, (left, right) = sheet.panels(
+    it, (left, right) = sheet.create_panels(
         2, columns=2, row_inches=RUNS_INCHES + RUN_INCHES * len(report.runs)
     )
     taken = [
         (run.evm_seconds.middle, run.prompt_seconds.middle, run.output_seconds.middle)
         for run in report.runs
     ]
-    _stacked(left, taken)
-    gases = [findings.gas_parts(report, run) for run in report.runs]
-    _stacked(right, [(0.0, 0.0, 0.0) if gas is None else gas for gas in gases])
+    _draw_stacked_bars(left, taken)
+    gases = [findings.divide_gas(report, run) for run in report.runs]
+    _draw_stacked_bars(right, [(0.0, 0.0, 0.0) if gas is None else gas for gas in gases])
     for row, (run, gas) in enumerate(zip(report.runs, gases, strict=True)):
-        total = findings.gas_of(run.costs, "default")
+        total = findings.find_gas(run.costs, "default")
         if gas is None and total is not None:
             right.barh(row, total, 0.55, color=LIGHT["rule"], label="not divided")
-    sheet.rows(left, [run.title for run in report.runs])
-    sheet.rows(right, [run.title if sheet.is_narrow else "" for run in report.runs])
-    linear(left.xaxis, plain)
-    linear(right.xaxis, short)
+    sheet.label_rows(left, [run.title for run in report.runs])
+    sheet.label_rows(right, [run.title if sheet.is_narrow else "" for run in report.runs])
+    set_linear(left.xaxis, format_plain)
+    set_linear(right.xaxis, format_short)
     left.set_xlabel("seconds")
     right.set_xlabel("gas by default")
     left.set_title("Time")
     right.set_title("Gas")
-    sheet.legend(it, left, right)
+    sheet.add_legend(it, left, right)
     return it
 
 
-def _stacked(axes: Axes, parts: Sequence[tuple[float, float, float]]) -> None:
+def _draw_stacked_bars(axes: Axes, parts: Sequence[tuple[float, float, float]]) -> None:
     start = np.zeros(len(parts))
     for at, (words, colour) in enumerate(zip(findings.PARTS, PART_COLOURS, strict=True)):
-        widths = np.asarray([max(0.0, part[at]) if is_plain(part[at]) else 0.0 for part in parts])
+        widths = np.asarray(
+            [max(0.0, part[at]) if is_plottable(part[at]) else 0.0 for part in parts]
+        )
         axes.barh(
             range(len(parts)),
             widths,
@@ -216,43 +218,43 @@ def _stacked(axes: Axes, parts: Sequence[tuple[float, float, float]]) -> None:
         start += widths
 
 
-def attacks(report: Report, sheet: Sheet) -> Figure:
+def draw_attacks(report: Report, sheet: Sheet) -> Figure:
     """Draw the work that each attack buys for a block's gas, under each schedule."""
-    schedules = findings.attack_schedules(report)
-    it = sheet.figure(1.4 + (BAR_INCHES * len(schedules) + 0.12) * len(report.attacks))
+    schedules = findings.list_attack_schedules(report)
+    it = sheet.create_figure(1.4 + (BAR_INCHES * len(schedules) + 0.12) * len(report.attacks))
     axes = it.subplots()
-    slowest = findings.slowest(report)
-    limit = None if slowest is None else findings.block_seconds(slowest).middle
+    slowest = findings.find_slowest(report)
+    limit = None if slowest is None else findings.compute_block_seconds(slowest).middle
     bought = [dict(one.seconds_per_30m_gas) for one in report.attacks]
     known = [seconds.middle for found in bought for seconds in found.values()]
     known += [] if limit is None else [limit]
-    logarithmic(axes.xaxis, known, time)
+    set_logarithmic(axes.xaxis, known, format_time)
     floor = axes.get_xlim()[0]
     height = 0.8 / max(1, len(schedules))
     for at, schedule in enumerate(schedules):
         places = [
             (row, found[schedule])
             for row, found in enumerate(bought)
-            if schedule in found and is_plain(found[schedule].middle)
+            if schedule in found and is_plottable(found[schedule].middle)
         ]
         axes.barh(
             [row + height * (at - (len(schedules) - 1) / 2) for row, _ in places],
             [seconds.middle - floor for _, seconds in places],
             height * 0.86,
             left=floor,
-            xerr=whiskers(seconds for _, seconds in places),
+            xerr=compute_whiskers(seconds for _, seconds in places),
             error_kw={"ecolor": LIGHT["muted"], "elinewidth": 1.0},
             color=SCHEDULE_COLOURS.get(schedule, LIGHT["orange"]),
             label=schedule,
         )
-    if limit is not None and is_plain(limit) and slowest is not None:
-        words = wrapped(f"worst of the EVM: {slowest.title}", 40)
+    if limit is not None and is_plottable(limit) and slowest is not None:
+        words = wrap_label(f"worst of the EVM: {slowest.title}", 40)
         axes.axvline(limit, color=LIGHT["orange"], linewidth=1.8, label=words)
-    sheet.rows(axes, [one.title for one in report.attacks])
+    sheet.label_rows(axes, [one.title for one in report.attacks])
     axes.set_xlabel("work for 30 million gas")
-    sheet.legend(it, axes, columns=3, narrow=1)
+    sheet.add_legend(it, axes, columns=3, narrow=1)
     return it
 
 
-def _middle(seconds: tuple[float, ...]) -> float:
+def _compute_median(seconds: tuple[float, ...]) -> float:
     return float(np.median(seconds)) if seconds else float("nan")

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pyevm_agents.bench.measurement.intervals import scaled
+from pyevm_agents.bench.measurement.intervals import scale_interval
 from pyevm_agents.bench.measurement.results import REFERENCES, TERMS
 from pyevm_agents.bench.report import findings, number_format
 from pyevm_agents.bench.report.plots.axes import (
-    apart,
-    is_plain,
-    linear,
-    logarithmic,
-    plain,
-    short,
-    time,
-    whiskers,
+    compute_whiskers,
+    format_plain,
+    format_short,
+    format_time,
+    is_plottable,
+    set_linear,
+    set_logarithmic,
+    space_ticks,
 )
 from pyevm_agents.bench.report.plots.palette import LIGHT, TERM_MARKS
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from pyevm_agents.bench.measurement.results import Growth, Interval, Report, Size
+    from pyevm_agents.bench.measurement.results import Growth, Interval, ModelSize, Report
     from pyevm_agents.bench.report.plots.axes import Sheet
 
 GROWTH_INCHES, SIZES_INCHES = 2.9, 3.4
@@ -42,17 +42,17 @@ SERIES = (
 TITLES = {"tokens": "tokens", "seconds": "time", "gas": "gas"}
 
 
-def growth(report: Report, sheet: Sheet) -> Figure:
+def draw_growth(report: Report, sheet: Sheet) -> Figure:
     """Draw tokens, time and gas against steps, tools and levels, as shares of the largest run's."""
-    it, panels = sheet.panels(len(report.growth), columns=3, row_inches=GROWTH_INCHES)
+    it, panels = sheet.create_panels(len(report.growth), columns=3, row_inches=GROWTH_INCHES)
     for axes, one in zip(panels, report.growth, strict=True):
-        _grown(axes, one)
+        _draw_growth_panel(axes, one)
     it.supylabel("of the largest run", fontsize=9)
-    sheet.legend(it, *panels)
+    sheet.add_legend(it, *panels)
     return it
 
 
-def _grown(axes: Axes, one: Growth) -> None:
+def _draw_growth_panel(axes: Axes, one: Growth) -> None:
     exponents = dict(one.exponents)
     values = {
         "tokens": [float(point.tokens) for point in one.points],
@@ -62,17 +62,17 @@ def _grown(axes: Axes, one: Growth) -> None:
     x = [point.x for point in one.points]
     told = []
     for name, colour, mark in SERIES:
-        most = max((value for value in values[name] if is_plain(value)), default=1.0)
+        most = max((value for value in values[name] if is_plottable(value)), default=1.0)
         shares = [value / most for value in values[name]]
         axes.plot(x, shares, color=colour, marker=mark, markersize=4.5, label=TITLES[name])
         if name in exponents:
-            told.append(f"{TITLES[name]} p = {number_format.number(exponents[name].middle)}")
+            told.append(f"{TITLES[name]} p = {number_format.format_number(exponents[name].middle)}")
     axes.set_title(f"By {one.axis}")
     axes.set_xlabel(one.axis)
     axes.set_xlim(0, 1.06 * max(x, default=1))
     axes.set_ylim(0, 1.08)
-    linear(axes.xaxis, plain)
-    linear(axes.yaxis, lambda share: f"{100 * share:.0f} %")
+    set_linear(axes.xaxis, format_plain)
+    set_linear(axes.yaxis, lambda share: f"{100 * share:.0f} %")
     axes.text(
         0.97,
         0.05,
@@ -85,22 +85,29 @@ def _grown(axes: Axes, one: Growth) -> None:
     )
 
 
-def sizes(report: Report, sheet: Sheet) -> Figure:
+def draw_sizes(report: Report, sheet: Sheet) -> Figure:
     """Draw a token's time and parity gas against the model's parameters."""
-    it, (left, right) = sheet.panels(2, columns=2, row_inches=SIZES_INCHES)
+    it, (left, right) = sheet.create_panels(2, columns=2, row_inches=SIZES_INCHES)
     reference = findings.MAIN_REFERENCE
-    _sized(left, report, lambda one: {name: scaled(ns, 1e-9) for name, ns in one.ns}, time)
-    _sized(right, report, lambda one: dict(dict(one.parity_gas).get(reference, ())), short)
+    _draw_size_panel(
+        left,
+        report,
+        lambda one: {name: scale_interval(ns, 1e-9) for name, ns in one.ns},
+        format_time,
+    )
+    _draw_size_panel(
+        right, report, lambda one: dict(dict(one.parity_gas).get(reference, ())), format_short
+    )
     left.set_title("Time of a token")
     right.set_title(f"Parity gas, {REFERENCES[reference]}", fontsize=9.5)
-    sheet.legend(it, left, right)
+    sheet.add_legend(it, left, right)
     return it
 
 
-def _sized(
+def _draw_size_panel(
     axes: Axes,
     report: Report,
-    values: Callable[[Size], dict[str, Interval]],
+    values: Callable[[ModelSize], dict[str, Interval]],
     unit: Callable[[float], str],
 ) -> None:
     shown: list[float] = []
@@ -109,13 +116,13 @@ def _sized(
         places = [
             (one.parameters, found[name]) for one in ordered if name in (found := values(one))
         ]
-        places = [place for place in places if is_plain(place[1].middle)]
+        places = [place for place in places if is_plottable(place[1].middle)]
         if not places:
             continue
         axes.errorbar(
             [parameters for parameters, _ in places],
             [value.middle for _, value in places],
-            yerr=whiskers(value for _, value in places),
+            yerr=compute_whiskers(value for _, value in places),
             fmt=mark,
             linestyle="-",
             linewidth=1.2,
@@ -124,7 +131,7 @@ def _sized(
         )
         shown += [value.middle for _, value in places]
     parameters = [float(one.parameters) for one in ordered]
-    logarithmic(axes.xaxis, parameters, lambda value: short(float(f"{value:.3g}")))
-    axes.set_xticks(apart(parameters))
-    logarithmic(axes.yaxis, shown, unit)
+    set_logarithmic(axes.xaxis, parameters, lambda value: format_short(float(f"{value:.3g}")))
+    axes.set_xticks(space_ticks(parameters))
+    set_logarithmic(axes.yaxis, shown, unit)
     axes.set_xlabel("parameters")

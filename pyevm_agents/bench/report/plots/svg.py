@@ -14,7 +14,7 @@ _SIZE = re.compile(r'\s(?:width|height)="[^"]*"')
 _IDENTITY = re.compile(r'(\sid="|href="#|url\(#)')
 
 
-def css_of() -> str:
+def build_css() -> str:
     """Return the colours as CSS variables: light, dark where that is preferred, light on paper."""
     light, dark = ("".join(f"--{n}: {both[at]}; " for n, both in COLOURS.items()) for at in (0, 1))
     return (
@@ -28,7 +28,7 @@ def as_inline(name: str, svg: str) -> str:
 
     Its words are hidden from readers aloud, who get the picture's description instead.
     """
-    svg = _without_head(svg)
+    svg = _strip_head(svg)
     svg = _ROOT.sub(lambda root: _SIZE.sub("", root[0])[:-1] + ' aria-hidden="true">', svg, count=1)
     svg = _IDENTITY.sub(rf"\g<1>{name}-", svg)  # Pages hold several: what is named there is unique.
     for colour, (light, _) in COLOURS.items():
@@ -38,9 +38,9 @@ def as_inline(name: str, svg: str) -> str:
 
 def as_file(svg: str) -> str:
     """Return a plot as a file of its own, in light colours."""
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + _without_head(svg)
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + _strip_head(svg)
 
 
-def _without_head(svg: str) -> str:
+def _strip_head(svg: str) -> str:
     """Leave out what names other places, and a font that few have."""
     return _HEAD.sub("", svg).replace(f"'{FONT}'", PAGE_FONT).strip() + "\n"

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from pyevm_agents.bench.measurement.results import TERMS
-from pyevm_agents.bench.report.plots.axes import linear, plain, short, time
+from pyevm_agents.bench.report.plots.axes import format_plain, format_short, format_time, set_linear
 from pyevm_agents.bench.report.plots.palette import LIGHT, TERM_MARKS
 
 if TYPE_CHECKING:
@@ -26,16 +26,18 @@ BAND = 0.2
 """How dense the shade of an interval is."""
 
 
-def marginal(report: Report, sheet: Sheet) -> Figure:
+def draw_marginal(report: Report, sheet: Sheet) -> Figure:
     """Draw what one more token takes against how long the prompt was."""
     terms = [term for term in report.terms if term.name in TERM_MARKS and term.marginal]
-    it, panels = sheet.panels(len(terms), columns=MARGINAL_COLUMNS, row_inches=MARGINAL_INCHES)
+    it, panels = sheet.create_panels(
+        len(terms), columns=MARGINAL_COLUMNS, row_inches=MARGINAL_INCHES
+    )
     for axes, term in zip(panels, terms, strict=True):
-        _marginal(axes, term)
+        _draw_marginal_panel(axes, term)
     return it
 
 
-def _marginal(axes: Axes, term: Term) -> None:
+def _draw_marginal_panel(axes: Axes, term: Term) -> None:
     """Draw one kind of token, from nothing up: what grows is seen, and how sure that is."""
     points = [point for point in term.marginal if math.isfinite(point.y.middle)]
     colour, mark = TERM_MARKS[term.name]
@@ -56,14 +58,14 @@ def _marginal(axes: Axes, term: Term) -> None:
     axes.set_xlim(0, 1.04 * max([1.0, *x]))
     axes.set_ylim(0, 1.15 / 1e9 * max([1e-9, *(high for _, high in ends)]))
     axes.locator_params(nbins=5)
-    linear(axes.xaxis, short)
-    linear(axes.yaxis, time)
+    set_linear(axes.xaxis, format_short)
+    set_linear(axes.yaxis, format_time)
 
 
-def residuals(report: Report, sheet: Sheet) -> Figure:
+def draw_residuals(report: Report, sheet: Sheet) -> Figure:
     """Draw what was measured less what was fitted, a panel for each term."""
     terms = [term for term in report.terms if term.residuals]
-    it, panels = sheet.panels(len(terms), columns=COLUMNS, row_inches=ROW_INCHES)
+    it, panels = sheet.create_panels(len(terms), columns=COLUMNS, row_inches=ROW_INCHES)
     for axes, term in zip(panels, terms, strict=True):
         places = [(x, 1e3 * left) for x, left in term.residuals if math.isfinite(x + left)]
         axes.axhline(0, color=LIGHT["muted"], linewidth=0.9)
@@ -76,7 +78,7 @@ def residuals(report: Report, sheet: Sheet) -> Figure:
         axes.set_xlabel(term.axis, fontsize=8)
         axes.tick_params(labelsize=8)
         axes.locator_params(nbins=4)
-        linear(axes.xaxis, short)
-        linear(axes.yaxis, plain)
+        set_linear(axes.xaxis, format_short)
+        set_linear(axes.yaxis, format_plain)
     it.supylabel("measured less fitted, ms", fontsize=9)
     return it

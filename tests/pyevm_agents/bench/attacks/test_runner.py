@@ -11,32 +11,38 @@ from eth_typing import Address
 
 from precompiles import spec
 from precompiles.abi import ParamDescription, ParamType
-from precompiles.gas import Schedule
+from precompiles.gas import GasSchedule
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.bench.attacks import cases as attack_cases
 from pyevm_agents.bench.attacks.case import (
     BEFORE_END,
     AttackCase,
+    AttackTarget,
     ExecutorCall,
-    Target,
-    attacker_code,
-    calldata,
+    build_attacker_code,
+    encode_calldata,
 )
-from pyevm_agents.bench.attacks.cases import MAKERS, cases
-from pyevm_agents.bench.attacks.runner import Aimed, SilentModel, aimed, attacks, outcome
-from pyevm_agents.bench.measurement.rounds import Setting
-from pyevm_agents.bench.measurement.tool_contracts import tool_code
-from pyevm_agents.bench.measurement.usage import Usage, executor_calls, tokens_of
-from pyevm_agents.bench.pricing.schedules import Prices, gas_of, with_evm_gas
+from pyevm_agents.bench.attacks.cases import MAKERS, make_attack_cases
+from pyevm_agents.bench.attacks.runner import (
+    CalibratedAttack,
+    EmptyOutputModel,
+    calibrate_attack,
+    describe_outcome,
+    measure_attacks,
+)
+from pyevm_agents.bench.measurement.rounds import BenchSettings
+from pyevm_agents.bench.measurement.tool_contracts import build_tool_code
+from pyevm_agents.bench.measurement.usage import Usage, count_usage, iter_executor_calls
+from pyevm_agents.bench.pricing.schedules import NamedSchedule, add_evm_gas, transaction_gas
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.config.schedule_file import ScheduleFile, read_schedule
-from pyevm_agents.devnet.chain import model_profile
+from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.models import ScriptedModel, again
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pyevm_agents.devnet.chain import Sent
+    from pyevm_agents.devnet.chain import ExecutedTransaction
     from pyevm_agents.models import LlamaModel, Vocabulary
     from tests.conftest import Bench
 
@@ -66,47 +72,47 @@ EXPECTED = {
 
 
 @pytest.fixture(scope="module")
-def target(vocabulary: Vocabulary) -> Target:
+def target(vocabulary: Vocabulary) -> AttackTarget:
     facts = vocabulary.profile_facts
-    return Target(
+    return AttackTarget(
         model=vocabulary,  # type: ignore[arg-type]
-        profile=model_profile(facts),
+        profile=build_model_profile(facts),
         fingerprint=facts.fingerprint,
         is_quick=True,
     )
 
 
 @pytest.fixture(scope="module")
-def found(target: Target) -> dict[str, AttackCase]:
-    return {case.name: case for case in cases(target)}
+def found(target: AttackTarget) -> dict[str, AttackCase]:
+    return {case.name: case for case in make_attack_cases(target)}
 
 
-def model_for(case: AttackCase, vocabulary: Vocabulary) -> ScriptedModel | SilentModel:
+def model_for(case: AttackCase, vocabulary: Vocabulary) -> ScriptedModel | EmptyOutputModel:
     """Return what says as little as a case admits, or where it admits anything, nothing."""
     if not case.grammar:
-        return SilentModel(vocabulary)  # type: ignore[arg-type]
+        return EmptyOutputModel(vocabulary)  # type: ignore[arg-type]
     answer = "7" * 20 if case.name == "long-answers" else "b"
     return ScriptedModel([again(f" abc\nFinal Answer: {answer}")], vocabulary=vocabulary)
 
 
-def whole_usage(it: Aimed, sent: Sent) -> Usage:
+def whole_usage(it: CalibratedAttack, sent: ExecutedTransaction) -> Usage:
     """Return what a case used, with the gas that the executor did not charge."""
     (profile,) = it.chain.config.models
-    usage = tokens_of(sent.computation) + it.bought
-    return with_evm_gas(usage, sent.receipt.gas_used, it.chain.config.schedule, profile)
+    usage = count_usage(sent.computation) + it.bought
+    return add_evm_gas(usage, sent.receipt.gas_used, it.chain.config.schedule, profile)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_each_attack_ends_as_it_should_and_pays_for_all(
-    name: str, found: dict[str, AttackCase], target: Target, vocabulary: Vocabulary
+    name: str, found: dict[str, AttackCase], target: AttackTarget, vocabulary: Vocabulary
 ) -> None:
     case = found[name]
     model = model_for(case, vocabulary)
-    it = aimed(case, model, target)
-    asked = model.prompts if isinstance(model, SilentModel) else []
+    it = calibrate_attack(case, model, target)
+    asked = model.prompt_lengths if isinstance(model, EmptyOutputModel) else []
     asked.clear()
-    _, sent = it.sent()
-    assert outcome(sent.computation) == EXPECTED[name]
+    _, sent = it.send_once()
+    assert describe_outcome(sent.computation) == EXPECTED[name]
     # What halts gets just what it paid for: the rest is the attacker's own code.
     whole = whole_usage(it, sent)
     is_reading = name in {"small-reads", "failing-read"}
@@ -138,10 +144,10 @@ OTHER_SCHEDULES = {
 }
 
 
-def under(schedule: ScheduleFile, target: Target) -> Target:
+def under(schedule: ScheduleFile, target: AttackTarget) -> AttackTarget:
     """Return the executor of a chain with another schedule."""
     config = ChainConfig(models=(target.profile,), profile_fingerprint=target.fingerprint)
-    applied = schedule.applied_to(config)
+    applied = schedule.apply_to(config)
     return replace(target, profile=applied.models[0], schedule=applied.schedule)
 
 
@@ -151,46 +157,46 @@ def test_an_attack_costs_under_another_schedule_what_a_report_says(
     name: str,
     schedule: str,
     found: dict[str, AttackCase],
-    target: Target,
+    target: AttackTarget,
     vocabulary: Vocabulary,
 ) -> None:
     """It is aimed anew, as an attacker would: its gas ends at the same place, for other gas."""
     case, other = found[name], under(OTHER_SCHEDULES[schedule], target)
-    it = aimed(case, model_for(case, vocabulary), target)
-    _, sent = it.sent()
-    there = aimed(case, model_for(case, vocabulary), other)
-    _, sent_there = there.sent()
-    assert outcome(sent_there.computation) == outcome(sent.computation)
+    it = calibrate_attack(case, model_for(case, vocabulary), target)
+    _, sent = it.send_once()
+    there = calibrate_attack(case, model_for(case, vocabulary), other)
+    _, sent_there = there.send_once()
+    assert describe_outcome(sent_there.computation) == describe_outcome(sent.computation)
     usage = whole_usage(it, sent)
     assert whole_usage(there, sent_there) == usage
-    assert gas_of(usage, other.schedule, other.profile) == sent_there.receipt.gas_used
+    assert transaction_gas(usage, other.schedule, other.profile) == sent_there.receipt.gas_used
 
 
 def test_gas_that_ends_before_the_end_is_just_too_little(
-    found: dict[str, AttackCase], target: Target, vocabulary: Vocabulary
+    found: dict[str, AttackCase], target: AttackTarget, vocabulary: Vocabulary
 ) -> None:
     model = ScriptedModel([again(" abc\nFinal Answer: a longer one")], vocabulary=vocabulary)
-    it = aimed(found["out-of-gas"], model, target)
-    _, sent = it.sent()
-    assert outcome(sent.computation) == "out of gas"
+    it = calibrate_attack(found["out-of-gas"], model, target)
+    _, sent = it.send_once()
+    assert describe_outcome(sent.computation) == "out of gas"
     (first, *_) = it.case.calls
     assert first.gas is not None
     enough = replace(first, gas=first.gas + target.profile.output_token_gas)
     paid = replace(it.case, calls=(enough,), halts_after=None)
-    _, done = aimed(paid, model, target).sent()
-    assert outcome(done.computation) == "answered"
+    _, done = calibrate_attack(paid, model, target).send_once()
+    assert describe_outcome(done.computation) == "answered"
 
 
 def test_the_longest_prompt_fits_the_context_and_hardly_a_token_more(
-    target: Target, vocabulary: Vocabulary
+    target: AttackTarget, vocabulary: Vocabulary
 ) -> None:
-    whole = {case.name: case for case in cases(replace(target, is_quick=False))}
-    silent = SilentModel(vocabulary)  # type: ignore[arg-type]
+    whole = {case.name: case for case in make_attack_cases(replace(target, is_quick=False))}
+    silent = EmptyOutputModel(vocabulary)  # type: ignore[arg-type]
     for name in ("long-prompt", "grammar", "out-of-gas"):
-        _, sent = aimed(whole[name], silent, target).sent()
-        assert outcome(sent.computation) == EXPECTED[name]
+        _, sent = calibrate_attack(whole[name], silent, target).send_once()
+        assert describe_outcome(sent.computation) == EXPECTED[name]
     room = target.profile.context_tokens - target.profile.max_output_tokens
-    assert room - 100 < max(silent.prompts) <= room
+    assert room - 100 < max(silent.prompt_lengths) <= room
 
 
 def test_every_attack_says_how_it_ends(found: dict[str, AttackCase]) -> None:
@@ -199,11 +205,11 @@ def test_every_attack_says_how_it_ends(found: dict[str, AttackCase]) -> None:
 
 
 def test_warm_prompts_are_warm(
-    found: dict[str, AttackCase], target: Target, vocabulary: Vocabulary
+    found: dict[str, AttackCase], target: AttackTarget, vocabulary: Vocabulary
 ) -> None:
     case = found["warm"]
-    _, sent = aimed(case, model_for(case, vocabulary), target).sent()
-    calls = [tokens_of(call) for call in executor_calls(sent.computation)]
+    _, sent = calibrate_attack(case, model_for(case, vocabulary), target).send_once()
+    calls = [count_usage(call) for call in iter_executor_calls(sent.computation)]
     first, later = calls[: spec.WARM_PREFIXES], calls[spec.WARM_PREFIXES :]
     assert [call.warm_tokens >= spec.PROMPT_BLOCK_TOKENS for call in first] == [
         False,
@@ -214,13 +220,13 @@ def test_warm_prompts_are_warm(
 
 
 def test_long_answers_are_written_after_a_prompt_that_is_paid_for_once(
-    target: Target, vocabulary: Vocabulary
+    target: AttackTarget, vocabulary: Vocabulary
 ) -> None:
-    case = next(case for case in cases(replace(target, is_quick=False)) if case.grammar)
+    case = next(case for case in make_attack_cases(replace(target, is_quick=False)) if case.grammar)
     digits = attack_cases.LONG_ANSWER_DIGITS
     said = ScriptedModel([again(" abc\nFinal Answer: " + "7" * digits)], vocabulary=vocabulary)
-    _, sent = aimed(case, said, target).sent()
-    first, *later = [tokens_of(call) for call in executor_calls(sent.computation)]
+    _, sent = calibrate_attack(case, said, target).send_once()
+    first, *later = [count_usage(call) for call in iter_executor_calls(sent.computation)]
     room = target.profile.context_tokens - target.profile.max_output_tokens
     assert room - 200 < first.cold_tokens <= room
     assert len(later) == attack_cases.LONG_ANSWERS - 1
@@ -239,14 +245,14 @@ def test_the_attacker_makes_the_calls_that_it_is_told_to(bench: MakeBench) -> No
     tool = Address(bytes(19) + b"\xaa")
     calls = [
         ExecutorCall(data=b""),
-        ExecutorCall(data=calldata(model_id="bytes", prompt="x" * 60_000), gas=1_000_000),
-        ExecutorCall(data=calldata(model_id="bytes", tools=[tool])),
+        ExecutorCall(data=encode_calldata(model_id="bytes", prompt="x" * 60_000), gas=1_000_000),
+        ExecutorCall(data=encode_calldata(model_id="bytes", tools=[tool])),
     ]
     attacker = Address(bytes(19) + b"\xcc")
-    code, stored = attacker_code(calls)
+    code, stored = build_attacker_code(calls)
     codes = {
         attacker: code,
-        tool: tool_code(
+        tool: build_tool_code(
             "Tool",
             "",
             [ParamDescription(param_type=ParamType.ADDRESS, name="to", description="x")],
@@ -262,13 +268,13 @@ def test_the_attacker_makes_the_calls_that_it_is_told_to(bench: MakeBench) -> No
     assert b.model.requests[0].grammar.startswith('start: " " THOUGHT')
 
 
-def test_reverting_changes_nothing_but_the_outcome(bench: MakeBench, target: Target) -> None:
+def test_reverting_changes_nothing_but_the_outcome(bench: MakeBench, target: AttackTarget) -> None:
     del target
-    calls = [ExecutorCall(data=calldata(model_id="bytes"))]
+    calls = [ExecutorCall(data=encode_calldata(model_id="bytes"))]
     used = {}
     for is_reverting in (False, True):
         attacker = Address(bytes(19) + b"\xcc")
-        code, stored = attacker_code(calls, is_reverting=is_reverting)
+        code, stored = build_attacker_code(calls, is_reverting=is_reverting)
         b = bench([" a\nFinal Answer: b"], codes={attacker: code, **stored})
         done = b.call(attacker, b"")
         assert done.is_error == is_reverting
@@ -283,26 +289,26 @@ class Quiet:
         self.steps = 0
         self.told = 0
 
-    def part(self, title: str, steps: int) -> None:
+    def begin_part(self, title: str, steps: int) -> None:
         assert title == "Attacks"
         self.steps = steps
 
-    def step(self, detail: str) -> None:
+    def finish_step(self, detail: str) -> None:
         assert " s" in detail
         self.told += 1
 
 
 def test_attacks_are_timed_and_priced(llama: LlamaModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = {"_unpaid_prompt", "_aliases", "_small_calls"}
+    few = {"_make_unpaid_prompt_case", "_make_aliases_case", "_make_small_calls_case"}
     makers = tuple(make for make in MAKERS if make.__name__ in few)
     monkeypatch.setattr(attack_cases, "MAKERS", makers)
-    profile = model_profile(llama.profile_facts)
+    profile = build_model_profile(llama.profile_facts)
     prices = [
-        Prices(name="default", schedule=Schedule(), profile=profile),
-        Prices(name="dear", schedule=Schedule(input_byte_gas=160), profile=profile),
+        NamedSchedule(name="default", schedule=GasSchedule(), profile=profile),
+        NamedSchedule(name="dear", schedule=GasSchedule(input_byte_gas=160), profile=profile),
     ]
     observer = Quiet()
-    made = attacks(Setting(model=llama, observer=observer, is_quick=True), prices)
+    made = measure_attacks(BenchSettings(model=llama, observer=observer, is_quick=True), prices)
     assert observer.steps == observer.told == len(made) == 3
     for attack in made:
         assert attack.outcome == EXPECTED[attack.name]
@@ -316,23 +322,23 @@ def test_attacks_are_timed_and_priced(llama: LlamaModel, monkeypatch: pytest.Mon
 def test_long_attacks_are_not_all_in_one_round(
     llama: LlamaModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = ("_aliases", "_small_calls", "_history")
+    few = ("_make_aliases_case", "_make_small_calls_case", "_make_history_case")
     made = [make for make in MAKERS if make.__name__ in few]
     monkeypatch.setattr(attack_cases, "MAKERS", tuple(made))
     rounds: dict[str, int] = {}
     monkeypatch.setattr(
-        "pyevm_agents.bench.attacks.runner._rounds", lambda case, _: rounds[case.name]
+        "pyevm_agents.bench.attacks.runner._choose_round_count", lambda case, _: rounds[case.name]
     )
     names: list[str] = []
 
     class Order(Quiet):
-        def step(self, detail: str) -> None:
+        def finish_step(self, detail: str) -> None:
             names.append(detail.partition(":")[0])
 
-    profile = model_profile(llama.profile_facts)
-    target = Target(model=llama, profile=profile, fingerprint="", is_quick=True)
-    first, second, third = (case.name for case in attack_cases.cases(target))
+    profile = build_model_profile(llama.profile_facts)
+    target = AttackTarget(model=llama, profile=profile, fingerprint="", is_quick=True)
+    first, second, third = (case.name for case in attack_cases.make_attack_cases(target))
     rounds |= {first: 1, second: 3, third: 1}
-    found = attacks(Setting(model=llama, observer=Order(), is_quick=True))
+    found = measure_attacks(BenchSettings(model=llama, observer=Order(), is_quick=True))
     assert names == [first, second, second, second, third]
     assert [len(one.seconds) for one in found] == [1, 3, 1]

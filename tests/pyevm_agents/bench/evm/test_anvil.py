@@ -13,13 +13,13 @@ from pyevm_agents.bench.evm.anvil import (
     Anvil,
     AnvilError,
     find_anvil,
-    running,
-    version_of,
-    yardsticks,
+    measure_yardsticks,
+    read_version,
+    run_anvil,
 )
 from pyevm_agents.bench.evm.cases import CASES
-from pyevm_agents.bench.evm.runner import Bed
-from pyevm_agents.bench.measurement.rounds import Setting
+from pyevm_agents.bench.evm.runner import EvmTestbed
+from pyevm_agents.bench.measurement.rounds import BenchSettings
 from tests.clients.packages import foundry_program
 from tests.pyevm_agents.bench.observers import Counting
 
@@ -44,13 +44,13 @@ def program() -> Path:
 
 @pytest.fixture(scope="module")
 def anvil(program: Path) -> Iterator[Anvil]:
-    with running(program) as started:
+    with run_anvil(program) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
-def bed() -> Bed:
-    return Bed(CASES)
+def bed() -> EvmTestbed:
+    return EvmTestbed(CASES)
 
 
 def a_program(folder: Path, script: str) -> Path:
@@ -62,33 +62,33 @@ def a_program(folder: Path, script: str) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
-def test_gas_is_the_same_there(anvil: Anvil, bed: Bed, name: str) -> None:
+def test_gas_is_the_same_there(anvil: Anvil, bed: EvmTestbed, name: str) -> None:
     case = BY_NAME[name]
     # So many that it is not calldata which sets the price (EIP-7623), and few where each is long.
     most, least = (40, 20) if case.times > LONG_TIMES else (2, 1)
-    anvil.put(case.codes)
+    anvil.set_codes(case.codes)
     there = anvil.sample(case, most).gas - anvil.sample(case, least).gas
     assert there == bed.sample(case, most).gas - bed.sample(case, least).gas
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in QUICK if name not in {"transfer", "erc20"}])
-def test_what_is_returned_is_the_same_there(anvil: Anvil, bed: Bed, name: str) -> None:
+def test_what_is_returned_is_the_same_there(anvil: Anvil, bed: EvmTestbed, name: str) -> None:
     case = BY_NAME[name]
-    anvil.put(case.codes)
-    (ask,) = case.asks(2)
+    anvil.set_codes(case.codes)
+    (ask,) = case.build_transactions(2)
     assert ask.to is not None
     call = {"to": f"0x{ask.to.hex()}", "data": f"0x{ask.data.hex()}", "gas": hex(10**8)}
     (here,) = bed.sample(case, 2).outputs
-    assert anvil.ask("eth_call", call, "latest") == f"0x{here.hex()}"
+    assert anvil.call("eth_call", call, "latest") == f"0x{here.hex()}"
 
 
 def test_it_goes_back_after_each_sample(anvil: Anvil) -> None:
     case = BY_NAME["storage-fresh"]
-    anvil.put(case.codes)
-    number = anvil.ask("eth_blockNumber")
+    anvil.set_codes(case.codes)
+    number = anvil.call("eth_blockNumber")
     assert anvil.sample(case, 2).gas == anvil.sample(case, 2).gas
-    assert anvil.ask("eth_blockNumber") == number
+    assert anvil.call("eth_blockNumber") == number
 
 
 def test_yardsticks_of_both_are_held_side_by_side(
@@ -96,11 +96,11 @@ def test_yardsticks_of_both_are_held_side_by_side(
 ) -> None:
     monkeypatch.setattr(anvil_module, "LARGE_GAS", 4_000_000)
     observer = Counting()
-    setting = Setting(model=llama, observer=observer, is_quick=True, anvil=program)
+    setting = BenchSettings(model=llama, observer=observer, is_quick=True, anvil=program)
     cases = (BY_NAME["transfer"], BY_NAME["ecrecover"], BY_NAME["identity"])
-    found = yardsticks(setting, cases)
+    found = measure_yardsticks(setting, cases)
     assert [it.name for it in found] == ["transfer", "ecrecover"]
-    assert {it.vm for it in found} == {f"anvil {version_of(program)}"}
+    assert {it.vm for it in found} == {f"anvil {read_version(program)}"}
     assert [it.gas % 21_000 == 0 for it in found] == [True, False]
     assert all(0 < it.gas <= 4_000_000 for it in found)
     assert all(len(it.seconds) == anvil_module.ROUNDS for it in found)
@@ -109,14 +109,14 @@ def test_yardsticks_of_both_are_held_side_by_side(
 
 def test_an_error_of_it_is_told(anvil: Anvil) -> None:
     with pytest.raises(AnvilError, match="anvil refuses evm_nothing"):
-        anvil.ask("evm_nothing")
+        anvil.call("evm_nothing")
 
 
 def test_it_ends_with_who_used_it(program: Path) -> None:
-    with running(program) as started:
-        assert started.ask("eth_chainId") == "0x7a69"
+    with run_anvil(program) as started:
+        assert started.call("eth_chainId") == "0x7a69"
     with pytest.raises(AnvilError, match="does not answer eth_chainId"):
-        started.ask("eth_chainId")
+        started.call("eth_chainId")
 
 
 def test_a_machine_without_it_says_so(
@@ -124,9 +124,9 @@ def test_a_machine_without_it_says_so(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert find_anvil() is None
-    setting = Setting(model=llama, observer=Counting(), is_quick=True, anvil=None)
+    setting = BenchSettings(model=llama, observer=Counting(), is_quick=True, anvil=None)
     with pytest.raises(AnvilError, match="no program 'anvil' on the PATH"):
-        yardsticks(setting)
+        measure_yardsticks(setting)
 
 
 def test_it_is_found_on_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_program_that_ends_at_once_is_told(tmp_path: Path) -> None:
     file = a_program(tmp_path, "echo no such option; exit 3")
     with (
         pytest.raises(AnvilError, match=r"ended with status 3: no such option"),
-        running(file),
+        run_anvil(file),
     ):
         pass
 
@@ -154,4 +154,4 @@ def test_a_program_without_a_version_is_told(tmp_path: Path) -> None:
     with pytest.raises(
         AnvilError, match="anvil is no anvil: its --version names none, but says 'hello'"
     ):
-        version_of(a_program(tmp_path, "echo hello; echo there"))
+        read_version(a_program(tmp_path, "echo hello; echo there"))

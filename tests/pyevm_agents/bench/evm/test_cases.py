@@ -12,10 +12,10 @@ import pytest
 
 from pyevm_agents.bench.evm import precompile_inputs as inputs
 from pyevm_agents.bench.evm.cases import CASES
-from pyevm_agents.bench.evm.runner import Bed
+from pyevm_agents.bench.evm.runner import EvmTestbed
 
 if TYPE_CHECKING:
-    from pyevm_agents.bench.evm.case import Case
+    from pyevm_agents.bench.evm.case import EvmCase
 
 BY_NAME = {case.name: case for case in CASES}
 TURN = 1 + 3 + 3 + 3 + 3 + 3 + 10  # JUMPDEST PUSH1 SWAP1 SUB DUP1 PUSH1 JUMPI
@@ -80,15 +80,15 @@ OUTPUTS = {
 
 
 @pytest.fixture(scope="module")
-def bed() -> Bed:
-    return Bed(CASES)
+def bed() -> EvmTestbed:
+    return EvmTestbed(CASES)
 
 
-def calls_of(bed: Bed, case: Case, times: int) -> list[Any]:
+def calls_of(bed: EvmTestbed, case: EvmCase, times: int) -> list[Any]:
     """Return the calls that a case makes, as computations."""
     snapshot = bed.chain.snapshot()
     try:
-        mined = bed.mine(bed.raw(case.asks(times)))
+        mined = bed.mine(bed.sign_next(case.build_transactions(times)))
         return [call for computation in mined.computations for call in computation.children]
     finally:
         bed.chain.revert(snapshot)
@@ -105,14 +105,14 @@ def test_parity_has_its_references() -> None:
 
 
 @pytest.mark.parametrize("name", TURNS)
-def test_a_turn_costs_what_ethereum_asks(bed: Bed, name: str) -> None:
+def test_a_turn_costs_what_ethereum_asks(bed: EvmTestbed, name: str) -> None:
     case = BY_NAME[name]
     assert bed.sample(case, 5).gas - bed.sample(case, 3).gas == 2 * TURNS[name]
 
 
-def test_a_token_transfer_costs_what_ethereum_asks(bed: Bed) -> None:
+def test_a_token_transfer_costs_what_ethereum_asks(bed: EvmTestbed) -> None:
     case = BY_NAME["erc20"]
-    (transfer,) = case.asks(1)
+    (transfer,) = case.build_transactions(1)
     calldata = sum(16 if byte else 4 for byte in transfer.data)
     # Both balances are cold and change from something to something (EIP-2929); the log has three
     # topics and a word; the rest is Solidity's.
@@ -121,7 +121,7 @@ def test_a_token_transfer_costs_what_ethereum_asks(bed: Bed) -> None:
 
 
 @pytest.mark.parametrize("name", PRECOMPILES)
-def test_a_precompile_costs_what_ethereum_asks(bed: Bed, name: str) -> None:
+def test_a_precompile_costs_what_ethereum_asks(bed: EvmTestbed, name: str) -> None:
     (call,) = calls_of(bed, BY_NAME[name], 1)
     assert call.is_success
     assert call.msg.gas - call.get_gas_remaining() == PRECOMPILES[name]
@@ -139,7 +139,7 @@ def test_a_precompile_costs_what_ethereum_asks(bed: Bed, name: str) -> None:
     ],
 )
 def test_items_of_a_call_cost_what_ethereum_asks(
-    bed: Bed, name: str, items: int, gas: int, output: bytes
+    bed: EvmTestbed, name: str, items: int, gas: int, output: bytes
 ) -> None:
     (call,) = calls_of(bed, BY_NAME[name], items)
     assert call.msg.gas - call.get_gas_remaining() == gas
@@ -148,12 +148,12 @@ def test_items_of_a_call_cost_what_ethereum_asks(
 
 def test_a_call_without_gas_fails_and_costs_no_more() -> None:
     case = BY_NAME["worst-call"]
-    (call,) = calls_of(Bed([case]), case, 1)
+    (call,) = calls_of(EvmTestbed([case]), case, 1)
     assert call.is_error
     assert call.msg.gas == 0
 
 
-def test_every_case_ends_well(bed: Bed) -> None:
+def test_every_case_ends_well(bed: EvmTestbed) -> None:
     # Precompiles did above, in the same code.
     for name in BY_NAME.keys() - PRECOMPILES.keys() - {"worst-bls-pairing", "worst-bn128-pairing"}:
         assert bed.sample(BY_NAME[name], 2).gas > 0

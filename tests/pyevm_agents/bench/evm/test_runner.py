@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.bench.evm import precompile_inputs as inputs
-from pyevm_agents.bench.evm.case import contract
+from pyevm_agents.bench.evm.case import make_contract_case
 from pyevm_agents.bench.evm.cases import TRANSACTIONS
-from pyevm_agents.bench.evm.runner import Bed, EvmBench, ns_per_gas
-from pyevm_agents.bench.measurement.assembly import asm, calling_with, looped
-from pyevm_agents.bench.measurement.rounds import FULL_ROUNDS, QUICK_ROUNDS, Setting
+from pyevm_agents.bench.evm.runner import EvmBench, EvmTestbed, estimate_ns_per_gas
+from pyevm_agents.bench.measurement.assembly import assemble, build_loop, build_precompile_call
+from pyevm_agents.bench.measurement.rounds import FULL_ROUNDS, QUICK_ROUNDS, BenchSettings
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS
 from tests.pyevm_agents.bench.observers import Counting
 
@@ -21,14 +21,16 @@ if TYPE_CHECKING:
     from pyevm_agents.models import LlamaModel
 
 TURN = 26
-LOOP = contract("loop", "a loop", looped("JUMPDEST"), times=20, is_quick=True)
-TAKEN_OFF = contract("rest", "a loop's rest", looped("JUMPDEST"), times=20, taken_off=15)
-FAILING = contract("failing", "nothing", asm("INVALID"), times=1)
+LOOP = make_contract_case("loop", "a loop", build_loop("JUMPDEST"), times=20, is_quick=True)
+TAKEN_OFF = make_contract_case(
+    "rest", "a loop's rest", build_loop("JUMPDEST"), times=20, taken_off=15
+)
+FAILING = make_contract_case("failing", "nothing", assemble("INVALID"), times=1)
 
 
 @given(st.lists(st.floats(1e-6, 1e3), min_size=1, max_size=9), st.integers(1, 10**9))
 def test_a_gas_takes_its_share_of_the_median(seconds: list[float], gas: int) -> None:
-    found = ns_per_gas(seconds, gas)
+    found = estimate_ns_per_gas(seconds, gas)
     middle = sorted(seconds)[len(seconds) // 2]
     if len(seconds) % 2:
         assert found.middle == pytest.approx(middle / gas * 1e9)
@@ -39,11 +41,11 @@ def test_a_gas_takes_its_share_of_the_median(seconds: list[float], gas: int) -> 
 
 
 def test_half_a_second_for_a_million_gas_is_five_hundred_nanoseconds() -> None:
-    assert ns_per_gas([0.5, 0.4, 0.6], 1_000_000).middle == pytest.approx(500)
+    assert estimate_ns_per_gas([0.5, 0.4, 0.6], 1_000_000).middle == pytest.approx(500)
 
 
 def test_a_sample_leaves_the_chain_as_it_was() -> None:
-    bed = Bed([LOOP])
+    bed = EvmTestbed([LOOP])
     head = bed.chain.head
     first, second = bed.sample(LOOP, 3), bed.sample(LOOP, 3)
     assert first.gas == second.gas
@@ -53,48 +55,52 @@ def test_a_sample_leaves_the_chain_as_it_was() -> None:
 
 def test_a_contract_is_charged_without_its_transaction() -> None:
     # PUSH0 CALLDATALOAD, and the turns of JUMPDESTs.
-    assert Bed([LOOP]).sample(LOOP, 3).gas == 2 + 3 + 3 * (TURN + 1)
+    assert EvmTestbed([LOOP]).sample(LOOP, 3).gas == 2 + 3 + 3 * (TURN + 1)
 
 
 def test_a_transaction_is_charged_as_a_whole() -> None:
     (transfer, _) = TRANSACTIONS
-    assert Bed([transfer]).sample(transfer, 4).gas == 4 * 21_000
+    assert EvmTestbed([transfer]).sample(transfer, 4).gas == 4 * 21_000
 
 
 def test_what_is_to_be_taken_off_is() -> None:
-    assert Bed([TAKEN_OFF]).measure(TAKEN_OFF).gas == 5 * (TURN + 1)
+    assert EvmTestbed([TAKEN_OFF]).measure(TAKEN_OFF).gas == 5 * (TURN + 1)
 
 
 def test_a_sample_has_what_was_returned() -> None:
-    echo = contract("echo", "", calling_with(inputs.IDENTITY, b"onetwo", 3, 6), times=2)
-    assert Bed([echo]).sample(echo, 2).outputs == (b"onetwo",)
+    echo = make_contract_case(
+        "echo", "", build_precompile_call(inputs.IDENTITY, b"onetwo", 3, 6), times=2
+    )
+    assert EvmTestbed([echo]).sample(echo, 2).outputs == (b"onetwo",)
 
 
 def test_a_case_that_fails_is_not_measured() -> None:
     with pytest.raises(RuntimeError, match=r"case failing failed: InvalidInstruction"):
-        Bed([FAILING]).sample(FAILING, 1)
+        EvmTestbed([FAILING]).sample(FAILING, 1)
 
 
 def test_a_quick_run_measures_what_is_quick(llama: LlamaModel) -> None:
     observer = Counting()
-    setting = Setting(model=llama, observer=observer, is_quick=True)
+    setting = BenchSettings(model=llama, observer=observer, is_quick=True)
     bench = EvmBench(setting, (LOOP, TAKEN_OFF))
     bench.measure()
-    (found,) = bench.yardsticks()
+    (found,) = bench.build_yardsticks()
     assert (found.name, found.title, found.vm) == ("loop", "a loop", "pyevm-agents")
     assert found.gas == 2 + 3 + 20 * (TURN + 1)
     assert len(found.seconds) == QUICK_ROUNDS
-    assert found.ns_per_gas == ns_per_gas(found.seconds, found.gas)
+    assert found.ns_per_gas == estimate_ns_per_gas(found.seconds, found.gas)
     assert not found.is_worst_case
     assert observer.promised == [("EVM", len(observer.steps))]
 
 
 def test_a_case_can_be_timed_again_later(llama: LlamaModel) -> None:
-    bench = EvmBench(Setting(model=llama, observer=Counting(), is_quick=False), (LOOP, TAKEN_OFF))
+    bench = EvmBench(
+        BenchSettings(model=llama, observer=Counting(), is_quick=False), (LOOP, TAKEN_OFF)
+    )
     bench.measure()
-    again = bench.timings(["rest"])
+    again = bench.make_timers(["rest"])
     seconds = [again["rest"]() for _ in range(2)]
-    loop, rest = bench.yardsticks()
+    loop, rest = bench.build_yardsticks()
     assert len(loop.seconds) == FULL_ROUNDS
     assert list(rest.seconds[FULL_ROUNDS:]) == seconds
-    assert rest.ns_per_gas == ns_per_gas(rest.seconds, rest.gas)
+    assert rest.ns_per_gas == estimate_ns_per_gas(rest.seconds, rest.gas)

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from pyevm_agents.bench.evm.runner import Bed
+from pyevm_agents.bench.evm.runner import EvmTestbed
 from pyevm_agents.bench.evm.worst_case_search import (
-    Found,
-    all_cases,
-    call_cases,
-    opcode_cases,
+    TurnTiming,
+    iter_all_cases,
+    iter_call_cases,
+    iter_opcode_cases,
     search,
 )
 from pyevm_agents.bench.evm.worst_cases import WORST_CASES
-from pyevm_agents.bench.measurement.assembly import number
+from pyevm_agents.bench.measurement.assembly import format_push
 
-CASES = {case.name: case for case in all_cases()}
+CASES = {case.name: case for case in iter_all_cases()}
 
 
 def test_names_are_unique() -> None:
-    assert len(CASES) == len(list(all_cases()))
+    assert len(CASES) == len(list(iter_all_cases()))
 
 
 def test_nanoseconds_of_a_gas() -> None:
-    assert Found(name="", turn_gas=50, turn_seconds=1e-6).ns_per_gas == pytest.approx(20)
+    assert TurnTiming(name="", turn_gas=50, turn_seconds=1e-6).ns_per_gas == pytest.approx(20)
 
 
 def test_the_slowest_for_its_gas_is_first() -> None:
@@ -44,19 +44,19 @@ def test_one_more_pair_is_far_worse_than_any_opcode() -> None:
     # On 22 November 2026: 30,000 ns a gas, and 1,500.
     (worst, *_) = WORST_CASES
     (opcode,) = search([CASES["CODECOPY"]], seconds=0.05)
-    sample = Bed([worst]).measure(worst)
+    sample = EvmTestbed([worst]).measure(worst)
     assert sample.seconds / sample.gas * 1e9 > 3 * opcode.ns_per_gas
 
 
 def test_every_opcode_and_call_ends_well() -> None:
-    cases = [*opcode_cases(), *call_cases()]
-    bed = Bed(cases)
+    cases = [*iter_opcode_cases(), *iter_call_cases()]
+    bed = EvmTestbed(cases)
     for case in cases:
         assert bed.sample(case, 1).gas > 0
 
 
 def test_each_precompile_of_prague_is_looked_at() -> None:
-    called = {case.codes[next(iter(case.codes))] for case in all_cases()}
+    called = {case.codes[next(iter(case.codes))] for case in iter_all_cases()}
     for address in range(1, 0x12):
-        push = number(address)[2:]
+        push = format_push(address)[2:]
         assert any(bytes.fromhex(f"60{push}5afa") in code for code in called), hex(address)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from precompiles.language_model import GenerationRequest
-from pyevm_agents.bench.inference.engine_probes import FREE, EngineProbes, numbers_grammar
+from pyevm_agents.bench.inference.engine_probes import FREE, EngineProbes, build_numbers_grammar
 from pyevm_agents.bench.measurement.texts import OrdinaryText
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     ("longest", "lengths"), [(16, [16]), (100, [16, 32, 64]), (9_999, [16, 32, 64, 128, 256, 512])]
 )
 def test_lengths_double_up_to_a_piece(llama: LlamaModel, longest: int, lengths: list[int]) -> None:
-    assert EngineProbes(llama, longest_tokens=longest).lengths() == lengths
+    assert EngineProbes(llama, longest_tokens=longest).list_lengths() == lengths
 
 
 def test_the_longest_prompt_leaves_room_for_the_longest_output(llama: LlamaModel) -> None:
@@ -24,7 +24,7 @@ def test_the_longest_prompt_leaves_room_for_the_longest_output(llama: LlamaModel
 
 
 def test_a_long_prompt_is_read_in_pieces_in_order(llama: LlamaModel) -> None:
-    cases = EngineProbes(llama, longest_tokens=1_300).long()
+    cases = EngineProbes(llama, longest_tokens=1_300).build_long_cases()
     assert [name for name, case in cases.items() if case.term == "cold"] == [
         "cold tokens 0 to 512",
         "cold tokens 512 to 1024",
@@ -34,12 +34,12 @@ def test_a_long_prompt_is_read_in_pieces_in_order(llama: LlamaModel) -> None:
 
 
 def test_what_is_read_again_is_known_and_what_is_new_is_not(llama: LlamaModel) -> None:
-    cases = EngineProbes(llama, longest_tokens=64).short()
+    cases = EngineProbes(llama, longest_tokens=64).build_short_cases()
 
     def reused(name: str) -> tuple[int, int]:
         cases[name].sample()
-        assert llama.last_work is not None
-        return llama.last_work.reused_tokens, llama.last_work.restored_tokens
+        assert llama.last_stats is not None
+        return llama.last_stats.reused_tokens, llama.last_stats.restored_tokens
 
     assert reused("64 cold tokens") == (0, 0)
     assert reused("64 cold tokens") == (0, 0)
@@ -47,13 +47,13 @@ def test_what_is_read_again_is_known_and_what_is_new_is_not(llama: LlamaModel) -
     assert reused("64 warm tokens from aside") == (63, 63)
     # A literal that was never said is evaluated, after a prompt that is known.
     cases["16 tokens forced at 64"].sample()
-    assert llama.last_work is not None
-    assert llama.last_work.evaluated_tokens >= 16
+    assert llama.last_stats is not None
+    assert llama.last_stats.evaluated_tokens >= 16
 
 
 def test_free_text_and_numbers_have_choices_and_no_end(llama: LlamaModel) -> None:
-    prompt = OrdinaryText(llama).tokens(20)
-    for grammar in (FREE, numbers_grammar()):
+    prompt = OrdinaryText(llama).draw_tokens(20)
+    for grammar in (FREE, build_numbers_grammar()):
         request = GenerationRequest(
             segments=(), prompt_tokens=prompt, grammar=grammar, max_tokens=17
         )
@@ -65,6 +65,6 @@ def test_free_text_and_numbers_have_choices_and_no_end(llama: LlamaModel) -> Non
 
 def test_text_is_new_each_time_and_a_token_a_word(llama: LlamaModel) -> None:
     text = OrdinaryText(llama)
-    first, second = text.tokens(40), text.tokens(40)
+    first, second = text.draw_tokens(40), text.draw_tokens(40)
     assert len(first) == len(second) == 40
     assert first != second

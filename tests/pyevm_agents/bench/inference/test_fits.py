@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyevm_agents.bench.inference.fits import (
-    coefficients,
-    longest_measured,
-    marginal_ns,
-    predicted_seconds,
-    terms,
+    compute_marginal_ns,
+    find_longest_measured,
+    fit_terms,
+    index_coefficients,
+    predict_seconds,
 )
 from pyevm_agents.bench.measurement.results import TERMS, Term
 from pyevm_agents.bench.measurement.usage import Usage
@@ -19,11 +19,11 @@ from tests.pyevm_agents.bench.made_up_terms import Truth, made_up_probes
 
 
 def by_name(truth: Truth, **how: float) -> dict[str, Term]:
-    return {term.name: term for term in terms(made_up_probes(truth, **how))}  # type: ignore[arg-type]
+    return {term.name: term for term in fit_terms(made_up_probes(truth, **how))}  # type: ignore[arg-type]
 
 
 def test_every_term_is_fitted_in_order() -> None:
-    assert [term.name for term in terms(made_up_probes(Truth()))] == list(TERMS)
+    assert [term.name for term in fit_terms(made_up_probes(Truth()))] == list(TERMS)
 
 
 @settings(max_examples=5)
@@ -84,7 +84,7 @@ def test_residuals_are_those_of_the_terms_own_probes() -> None:
     probes = made_up_probes(Truth())
     late = next(each for each in probes if each.term == "cold" and each.prompt_tokens == 1024)
     slower = replace(late, seconds=tuple(2 * each for each in late.seconds))
-    found = {term.name: term for term in terms([slower, *probes])}
+    found = {term.name: term for term in fit_terms([slower, *probes])}
     off = dict(sorted(found["cold"].residuals, key=lambda each: each[1]))
     assert len(found["cold"].residuals) == sum(each.term == "cold" for each in probes) + 1
     assert max(off, key=lambda x: off[x]) == 1024
@@ -96,7 +96,9 @@ def test_remembered_calls_are_no_part_of_a_fit() -> None:
     probes = made_up_probes(Truth())
     call = next(each for each in probes if each.term == "call")
     remembered = replace(call, detail="remembered", seconds=(1e-9,))
-    assert coefficients(terms([*probes, remembered])) == coefficients(terms(probes))
+    assert index_coefficients(fit_terms([*probes, remembered])) == index_coefficients(
+        fit_terms(probes)
+    )
 
 
 def test_calls_are_predicted_from_the_terms() -> None:
@@ -128,33 +130,33 @@ def test_calls_are_predicted_from_the_terms() -> None:
     for prompt in (600, 680):
         want += 19 * (t.sampled + t.sampled_before * (prompt + 15))
         want += 10 * (t.forced + t.forced_before * (prompt + 15))
-    assert predicted_seconds([first, second], found) == pytest.approx(want, rel=1e-3)
+    assert predict_seconds([first, second], found) == pytest.approx(want, rel=1e-3)
 
 
 def test_calls_alike_may_come_in_one_sum() -> None:
     found = list(by_name(Truth()).values())
     one = Usage(calls=1, input_bytes=9, cold_tokens=100, warm_tokens=64, output_tokens=20)
-    assert predicted_seconds(one + one + one, found) == pytest.approx(
-        predicted_seconds([one, one, one], found)
+    assert predict_seconds(one + one + one, found) == pytest.approx(
+        predict_seconds([one, one, one], found)
     )
     gas = Usage(evm_gas=1_000)
-    assert predicted_seconds(gas, found, evm_ns_per_gas=50) == pytest.approx(50e-6)
-    assert predicted_seconds((), found) == 0
+    assert predict_seconds(gas, found, evm_ns_per_gas=50) == pytest.approx(50e-6)
+    assert predict_seconds((), found) == 0
 
 
 def test_curves_go_on_beyond_what_was_measured() -> None:
     t = Truth()
     found = by_name(t)
-    assert longest_measured(found.values()) == 4096
-    assert marginal_ns(found["cold"], 8192) == pytest.approx(
+    assert find_longest_measured(found.values()) == 4096
+    assert compute_marginal_ns(found["cold"], 8192) == pytest.approx(
         (t.cold + 2 * 8192 * t.attention) * 1e9, rel=1e-3
     )
-    assert marginal_ns(found["sampled"], 8192) == pytest.approx(
+    assert compute_marginal_ns(found["sampled"], 8192) == pytest.approx(
         (t.sampled + 8192 * t.sampled_before) * 1e9, rel=1e-3
     )
-    assert marginal_ns(found["warm"], 8192) == found["warm"].ns_at_most.middle
+    assert compute_marginal_ns(found["warm"], 8192) == found["warm"].ns_at_most.middle
 
 
 def test_a_term_without_probes_is_refused() -> None:
     with pytest.raises(ValueError, match="no probe of cold was made"):
-        terms(each for each in made_up_probes(Truth()) if each.term != "cold")
+        fit_terms(each for each in made_up_probes(Truth()) if each.term != "cold")

@@ -18,21 +18,21 @@ from pyevm_agents.bench.inference.model_shapes import (
     Q5_0,
     Q6_K,
     Q8_0,
-    Kind,
-    Shape,
+    GgmlType,
+    ModelShape,
     Tensor,
-    parameters,
-    tensor_bytes,
-    tensors,
+    count_shape_parameters,
+    count_tensor_bytes,
+    list_tensors,
 )
 from pyevm_agents.bench.inference.random_models import (
     FILE_TYPE,
     add_entries,
-    random_blocks,
+    generate_blocks,
     require_gguf,
     write_model,
 )
-from pyevm_agents.bench.inference.synthetic_vocabulary import MadeUpVocabulary
+from pyevm_agents.bench.inference.synthetic_vocabulary import SyntheticVocabulary
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel
 from tests.pyevm_agents.bench.tiny_model import TINY, tiny_model
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SMALL = Shape(
+SMALL = ModelShape(
     name="small",
     layers=9,
     width=256,
@@ -50,7 +50,7 @@ SMALL = Shape(
     feed_forward=512,
     vocabulary_tokens=64,
 )
-LETTERS = MadeUpVocabulary(
+LETTERS = SyntheticVocabulary(
     splitting="smollm",
     tokens=[f"t{index}" for index in range(64)],
     kinds=[1] * 64,
@@ -66,10 +66,10 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaModel]:
         yield model
 
 
-def write_floats(shape: Shape, path: Path) -> None:
+def write_floats(shape: ModelShape, path: Path) -> None:
     writer = gguf.GGUFWriter(path, ARCHITECTURE)
     add_entries(writer, shape, LETTERS)
-    for one in tensors(shape):
+    for one in list_tensors(shape):
         is_vector = one.rows == 1
         numbers = np.ones((one.rows, one.columns), np.float32 if is_vector else np.float16)
         writer.add_tensor(one.name, numbers[0] if is_vector else numbers)
@@ -91,13 +91,13 @@ def test_types_are_those_that_llama_cpp_itself_chooses(tmp_path: Path, width: in
     )
     assert status == 0
     theirs = {one.name: one.tensor_type.name for one in gguf.GGUFReader(quantised).tensors}
-    assert {one.name: one.kind.name for one in tensors(shape)} == theirs
+    assert {one.name: one.kind.name for one in list_tensors(shape)} == theirs
 
 
 @pytest.mark.parametrize("kind", [Q4_K, Q5_0, Q6_K, Q8_0], ids=lambda kind: kind.name)
-def test_random_blocks_keep_the_variance_of_a_product_at_one(kind: Kind) -> None:
+def test_random_blocks_keep_the_variance_of_a_product_at_one(kind: GgmlType) -> None:
     tensor = Tensor(name="x", kind=kind, rows=64, columns=1_536)
-    blocks = random_blocks(tensor, np.random.default_rng(3))
+    blocks = generate_blocks(tensor, np.random.default_rng(3))
     assert blocks.nbytes == tensor.file_bytes
     numbers = gguf.quants.dequantize(blocks, gguf.GGMLQuantizationType[kind.name])
     assert numbers.shape == (64, 1_536)
@@ -113,8 +113,8 @@ def test_the_file_is_as_large_as_told_and_the_same_each_time(tmp_path: Path) -> 
         write_model(SMALL, path, LETTERS)
     assert paths[0].read_bytes() == paths[1].read_bytes()
     reader = gguf.GGUFReader(paths[0])
-    assert sum(one.n_elements for one in reader.tensors) == parameters(SMALL)
-    assert sum(one.n_bytes for one in reader.tensors) == tensor_bytes(SMALL)
+    assert sum(one.n_elements for one in reader.tensors) == count_shape_parameters(SMALL)
+    assert sum(one.n_bytes for one in reader.tensors) == count_tensor_bytes(SMALL)
     write_model(SMALL, paths[1], LETTERS, seed=8)
     assert paths[0].read_bytes() != paths[1].read_bytes()
 
@@ -132,7 +132,7 @@ def test_a_tiny_model_generates_and_always_the_same(tiny: LlamaModel) -> None:
     assert tiny.generate(request) == said
     tiny.forget()
     assert tiny.generate(request) == said
-    assert replace(tiny.reference(request), margin=None) == replace(said, margin=None)
+    assert replace(tiny.generate_reference(request), margin=None) == replace(said, margin=None)
 
 
 def test_a_vocabulary_of_another_size_is_refused(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_vocabulary_of_another_size_is_refused(tmp_path: Path) -> None:
 def test_nothing_is_left_of_a_file_that_was_not_finished(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
-    real, calls = random_blocks, []
+    real, calls = generate_blocks, []
 
     def fails(tensor: Tensor, generator: np.random.Generator) -> object:
         calls.append(tensor)
@@ -153,7 +153,7 @@ def test_nothing_is_left_of_a_file_that_was_not_finished(
             raise error
         return real(tensor, generator)
 
-    monkeypatch.setattr(random_models, "random_blocks", fails)
+    monkeypatch.setattr(random_models, "generate_blocks", fails)
     with pytest.raises((KeyboardInterrupt, OSError)):
         write_model(SMALL, tmp_path / "small.gguf", LETTERS)
     assert len(calls) == 3

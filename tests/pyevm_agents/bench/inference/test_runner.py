@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pyevm_agents.bench.inference.fits import predicted_seconds, terms
-from pyevm_agents.bench.inference.runner import probes
+from pyevm_agents.bench.inference.fits import fit_terms, predict_seconds
+from pyevm_agents.bench.inference.runner import measure_probes
 from pyevm_agents.bench.measurement.results import TERMS, Probe, Term
-from pyevm_agents.bench.measurement.rounds import Setting
+from pyevm_agents.bench.measurement.rounds import BenchSettings
 
 if TYPE_CHECKING:
     from pyevm_agents.models import LlamaModel
@@ -22,11 +22,11 @@ class Told:
     steps: int = 0
     details: list[str] = field(default_factory=list)
 
-    def part(self, title: str, steps: int) -> None:
+    def begin_part(self, title: str, steps: int) -> None:
         assert title == "Inference"
         self.steps = steps
 
-    def step(self, detail: str) -> None:
+    def finish_step(self, detail: str) -> None:
         self.details.append(detail)
 
 
@@ -37,8 +37,8 @@ def told() -> Told:
 
 @pytest.fixture(scope="module")
 def measured(llama: LlamaModel, told: Told) -> tuple[Probe, ...]:
-    setting = Setting(model=llama, observer=told, is_quick=True)
-    return probes(setting, beside={"beside": lambda: 0.25}, longest_tokens=64, rounds=1)
+    setting = BenchSettings(model=llama, observer=told, is_quick=True)
+    return measure_probes(setting, beside={"beside": lambda: 0.25}, longest_tokens=64, rounds=1)
 
 
 def test_every_step_is_told(measured: tuple[Probe, ...], told: Told) -> None:
@@ -72,10 +72,10 @@ def test_probes_count_what_was_in_them(measured: tuple[Probe, ...]) -> None:
 
 
 def test_terms_are_fitted_to_what_was_measured(measured: tuple[Probe, ...]) -> None:
-    found: dict[str, Term] = {term.name: term for term in terms(measured)}
+    found: dict[str, Term] = {term.name: term for term in fit_terms(measured)}
     # A token that is sampled takes milliseconds; a busy machine may hide it, or make it many.
     assert found["sampled"].ns.high > 1e6
     assert found["sampled"].ns.middle < 1e9
     assert found["cold"].ns_at_most.high > 1e5
     cold = max((probe for probe in measured if probe.term == "cold"), key=lambda it: it.seconds)
-    assert predicted_seconds(cold.usage, found.values()) > 0
+    assert predict_seconds(cold.usage, found.values()) > 0

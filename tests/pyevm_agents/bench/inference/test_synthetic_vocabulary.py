@@ -6,10 +6,13 @@ import gguf
 import pytest
 
 from precompiles.language_model import Segment
-from pyevm_agents.bench.inference.synthetic_vocabulary import MadeUpVocabulary, made_up_vocabulary
+from pyevm_agents.bench.inference.synthetic_vocabulary import (
+    SyntheticVocabulary,
+    build_synthetic_vocabulary,
+)
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import Vocabulary
-from pyevm_agents.models.gguf.files import default_model_path
+from pyevm_agents.models.gguf.files import find_default_model
 from tests.pyevm_agents.bench.tiny_model import tiny_model
 
 if TYPE_CHECKING:
@@ -24,24 +27,24 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Vocabulary]:
 
 
 @pytest.fixture(scope="module")
-def grown() -> MadeUpVocabulary:
-    return made_up_vocabulary(default_model_path(), 50_000)
+def grown() -> SyntheticVocabulary:
+    return build_synthetic_vocabulary(find_default_model(), 50_000)
 
 
 def test_the_vocabulary_grows_and_reads_every_text(
-    tiny: Vocabulary, grown: MadeUpVocabulary
+    tiny: Vocabulary, grown: SyntheticVocabulary
 ) -> None:
     assert len(grown.tokens) == len(grown.kinds) == len(set(grown.tokens)) == 50_000
     assert len(grown.merges) == len(set(grown.merges)) == 48_900 + 50_000 - 49_152
-    assert grown == made_up_vocabulary(default_model_path(), 50_000)
+    assert grown == build_synthetic_vocabulary(find_default_model(), 50_000)
     made_up = grown.merges[-1].split(" ")
     assert grown.tokens[-1] == "".join(made_up)
     for text in ("Größe 量 0x19", "a b  c\n", "The counter is: 7"):
-        assert tiny.text_of(tiny.tokenize((Segment(text=text),))) == text
+        assert tiny.detokenize(tiny.tokenize((Segment(text=text),))) == text
 
 
 def test_a_made_up_token_is_one_token_of_its_text(
-    tiny: Vocabulary, grown: MadeUpVocabulary
+    tiny: Vocabulary, grown: SyntheticVocabulary
 ) -> None:
     words = [
         (index, text)
@@ -55,7 +58,7 @@ def test_a_made_up_token_is_one_token_of_its_text(
 
 def test_a_vocabulary_that_would_shrink_is_refused() -> None:
     with pytest.raises(ConfigError, match="has 49152 tokens, more than 1000"):
-        made_up_vocabulary(default_model_path(), 1_000)
+        build_synthetic_vocabulary(find_default_model(), 1_000)
 
 
 def test_a_vocabulary_of_another_kind_is_refused(tmp_path: Path) -> None:
@@ -65,4 +68,4 @@ def test_a_vocabulary_of_another_kind_is_refused(tmp_path: Path) -> None:
     writer.write_kv_data_to_file()
     writer.close()
     with pytest.raises(ConfigError, match="is 'llama', which is no byte-level BPE"):
-        made_up_vocabulary(tmp_path / "other.gguf", 1_000)
+        build_synthetic_vocabulary(tmp_path / "other.gguf", 1_000)

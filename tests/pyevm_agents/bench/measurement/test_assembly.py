@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 from eth_typing import Address
 
-from pyevm_agents.bench.measurement.assembly import asm, calling, calling_with, looped, number
+from pyevm_agents.bench.measurement.assembly import (
+    assemble,
+    build_loop,
+    build_precompile_call,
+    build_precompile_loop,
+    format_push,
+)
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 
@@ -20,24 +26,24 @@ def output_of(code: bytes, turns: int) -> bytes:
 
 
 def test_words_are_opcodes_and_pushes() -> None:
-    assert asm("PUSH0 0x01 0xffee JUMPDEST STOP").hex() == "5f600161ffee5b00"
+    assert assemble("PUSH0 0x01 0xffee JUMPDEST STOP").hex() == "5f600161ffee5b00"
 
 
 def test_an_unknown_word_is_refused() -> None:
     with pytest.raises(KeyError, match="PUSH33"):
-        asm("PUSH33")
+        assemble("PUSH33")
 
 
 @pytest.mark.parametrize(
     ("value", "push"), [(0, "0x00"), (255, "0xff"), (256, "0x0100"), (2**256 - 1, f"0x{'ff' * 32}")]
 )
 def test_a_number_is_pushed_in_as_few_bytes_as_hold_it(value: int, push: str) -> None:
-    assert number(value) == push
+    assert format_push(value) == push
 
 
 @pytest.mark.parametrize(("turns", "copies"), [(1, 1), (2, 3), (300, 7)])
 def test_a_loop_turns_as_often_as_it_is_told(turns: int, copies: int) -> None:
-    code = looped(
+    code = build_loop(
         "SWAP1 0x01 ADD SWAP1", copies=copies, before="PUSH0",
         after="POP PUSH0 MSTORE 0x20 PUSH0 RETURN",
     )  # fmt: skip
@@ -46,16 +52,16 @@ def test_a_loop_turns_as_often_as_it_is_told(turns: int, copies: int) -> None:
 
 def test_a_loop_finds_its_data_in_memory() -> None:
     data = bytes(range(64))
-    code = looped("JUMPDEST", data=data, after="0x40 PUSH0 RETURN")
+    code = build_loop("JUMPDEST", data=data, after="0x40 PUSH0 RETURN")
     assert output_of(code, 2) == data
 
 
 def test_a_precompile_is_called_with_its_data() -> None:
-    identity = calling(4, b"not only words" * 5, 70)
+    identity = build_precompile_loop(4, b"not only words" * 5, 70)
     assert output_of(identity, 3) == b"not only words" * 5
 
 
 def test_a_precompile_is_called_with_some_of_its_items() -> None:
-    identity = calling_with(4, b"onetwosix", 3, 6)
+    identity = build_precompile_call(4, b"onetwosix", 3, 6)
     assert output_of(identity, 2) == b"onetwo"
     assert output_of(identity, 1) == b"one\0\0\0"

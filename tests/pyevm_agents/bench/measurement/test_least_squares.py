@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyevm_agents.bench.measurement.least_squares import fit, not_negative
+from pyevm_agents.bench.measurement.least_squares import fit, solve_non_negative
 
 TIMES = st.floats(1e-6, 10.0)
 
@@ -15,14 +15,14 @@ def test_exact_times_give_their_coefficients(a: float, b: float, c: float) -> No
     xs = [0.0, 1.0, 2.0, 3.0, 5.0, 8.0]
     found = fit([(1, x, x * x) for x in xs], [[a + b * x + c * x * x] * 3 for x in xs])
     assert found.fitted == pytest.approx(found.measured, rel=1e-6)
-    assert found.interval((1, 4, 16)).middle == pytest.approx(a + 4 * b + 16 * c, rel=1e-4)
+    assert found.evaluate((1, 4, 16)).middle == pytest.approx(a + 4 * b + 16 * c, rel=1e-4)
 
 
 def test_no_coefficient_is_negative() -> None:
     found = fit([(1, x) for x in (1, 2, 3, 4)], [[5.0], [4.0], [3.0], [2.0]])
     assert found.coefficients[1] == 0
     assert (found.resampled >= 0).all()
-    assert found.coefficient(1).high >= 0
+    assert found.get_coefficient(1).high >= 0
 
 
 def test_relative_errors_count_alike() -> None:
@@ -40,7 +40,7 @@ def test_what_is_not_negative_is_best_among_its_like(
 ) -> None:
     design = chance.uniform(0, 1, (8, columns))
     target = chance.uniform(-0.5, 1, (8, 1))
-    best = not_negative(design, target)
+    best = solve_non_negative(design, target)
     assert (best >= 0).all()
     # Karush, Kuhn, Tucker: no step that is allowed makes it better.
     slope = design.T @ (design @ best - target)
@@ -57,7 +57,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
         chance = np.random.default_rng(seed)
         off = np.exp(chance.normal(0, 0.05, (len(xs), 5)))
         found = fit(rows.tolist(), ((rows @ truth)[:, None] * off).tolist())
-        it = found.interval((0, 1, 2 * 512))
+        it = found.evaluate((0, 1, 2 * 512))
         held += it.low <= truth[1] + 2 * 512 * truth[2] <= it.high
     assert held >= 85
 

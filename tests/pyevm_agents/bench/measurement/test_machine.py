@@ -12,15 +12,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pyevm_agents.bench.measurement import machine as machine_module
-from pyevm_agents.bench.measurement.machine import machine, model_of, parameters_of, processor_in
-from pyevm_agents.models.gguf.files import default_model_path
+from pyevm_agents.bench.measurement.machine import (
+    count_file_parameters,
+    describe_machine,
+    describe_model,
+    parse_processor,
+)
+from pyevm_agents.models.gguf.files import find_default_model
 
 if TYPE_CHECKING:
     from pyevm_agents.models import LlamaModel
 
 
 def test_this_machine_is_described() -> None:
-    found = machine()
+    found = describe_machine()
     assert found.processor
     assert 1 <= found.cores <= (os.cpu_count() or 1)
     assert found.memory_bytes > 2**28
@@ -32,7 +37,7 @@ def test_this_machine_is_described() -> None:
 
 
 def test_nothing_tells_whose_machine_it_is() -> None:
-    text = repr(machine())
+    text = repr(describe_machine())
     assert platform.node() not in re.split(r"[^\w.-]+", text)
     assert str(Path.home()) not in text
     assert str(Path.cwd()) not in text
@@ -40,7 +45,7 @@ def test_nothing_tells_whose_machine_it_is() -> None:
 
 def test_packages_that_are_not_installed_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine_module, "PACKAGES", ("py-evm", "no-such-package"))
-    assert [name for name, _ in machine().versions] == ["py-evm"]
+    assert [name for name, _ in describe_machine().versions] == ["py-evm"]
 
 
 @pytest.mark.parametrize(
@@ -54,20 +59,22 @@ def test_packages_that_are_not_installed_are_left_out(monkeypatch: pytest.Monkey
     ],
 )
 def test_linux_names_the_processor(text: str, name: str) -> None:
-    assert processor_in(text) == name
+    assert parse_processor(text) == name
 
 
 def test_the_default_model_is_described(llama: LlamaModel) -> None:
-    found = model_of(llama)
+    found = describe_model(llama)
     assert found.digest == llama.profile_facts.digest.hex()
     assert found.context_tokens == llama.profile_facts.context_tokens
     assert llama.adapter is not None
     files = llama.path.stat().st_size, llama.adapter.stat().st_size
     assert found.file_bytes == sum(files)
-    assert found.parameters == parameters_of(llama.path) + parameters_of(llama.adapter)
+    assert found.parameters == count_file_parameters(llama.path) + count_file_parameters(
+        llama.adapter
+    )
 
 
 def test_parameters_are_counted_in_the_file() -> None:
     # SmolLM2-135M says of itself: 30 layers of 576, a vocabulary of 49,152, one matrix for both.
     layer = 2 * 576 * 576 + 2 * 576 * 192 + 3 * 576 * 1_536 + 2 * 576
-    assert parameters_of(default_model_path()) == 49_152 * 576 + 30 * layer + 576
+    assert count_file_parameters(find_default_model()) == 49_152 * 576 + 30 * layer + 576

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from precompiles.abi import FinalAnswer, ParamDescription, ParamType, ToolUse
 from precompiles.address_handles import AddressBook
-from precompiles.grammar import agent_grammar
+from precompiles.grammar import build_grammar
 from precompiles.language_model import GenerationRequest, Segment
 from precompiles.react import parse
 from precompiles.tool_metadata import Tool
-from pyevm_agents.bench.measurement.models import DictatedModel, OwnAnswer, dictated_grammar
+from pyevm_agents.bench.measurement.models import DictatedModel, OwnAnswer, build_dictated_grammar
 from pyevm_agents.errors import ConfigError, ScriptError
 from pyevm_agents.models import answer, use
 
@@ -47,7 +47,7 @@ def request(*, tokens: tuple[int, ...] = (1,), max_tokens: int = 200) -> Generat
     return GenerationRequest(
         segments=(Segment(text="Thought:"),),
         prompt_tokens=tokens,
-        grammar=agent_grammar(TOOLS, [handle for handle, _ in BOOK.handles]),
+        grammar=build_grammar(TOOLS, [handle for handle, _ in BOOK.handles]),
         max_tokens=max_tokens,
         handles=BOOK.handles,
     )
@@ -59,11 +59,11 @@ def said(vocabulary: Vocabulary, text: str, dictation: Dictation) -> ToolUse | F
     part = GenerationRequest(
         segments=whole.segments,
         prompt_tokens=whole.prompt_tokens,
-        grammar=dictated_grammar(dictation, whole),
+        grammar=build_dictated_grammar(dictation, whole),
         max_tokens=2_000,
     )
-    assert vocabulary.follow(text, part).text == text
-    assert vocabulary.follow(text, whole).text == text
+    assert vocabulary.encode_given_text(text, part).text == text
+    assert vocabulary.encode_given_text(text, whole).text == text
     return parse(text, TOOLS, BOOK)
 
 
@@ -122,7 +122,7 @@ def test_an_answer_that_no_grammar_admits_is_refused(characters: int) -> None:
 
 @given(st.integers(1, 1_024))
 def test_an_own_answer_has_its_length(characters: int) -> None:
-    grammar = dictated_grammar(OwnAnswer(characters=characters), request())
+    grammar = build_dictated_grammar(OwnAnswer(characters=characters), request())
     assert f"ANSWER: /[a-z][a-z ,.]{{{characters - 1}}}/\n" in grammar
 
 

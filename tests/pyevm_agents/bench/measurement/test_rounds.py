@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyevm_agents.bench.measurement.rounds import spread
+from pyevm_agents.bench.measurement.rounds import spread_rounds
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from pyevm_agents.bench.measurement.rounds import spread
     ],
 )
 def test_some_of_the_rounds_lie_far_apart(count: int, rounds: int, chosen: set[int]) -> None:
-    assert spread(count, rounds) == chosen
+    assert spread_rounds(count, rounds) == chosen

@@ -13,7 +13,7 @@ from precompiles.abi import (
     decode_input_description,
     decode_string,
 )
-from pyevm_agents.bench.measurement.tool_contracts import tool_code
+from pyevm_agents.bench.measurement.tool_contracts import build_tool_code
 from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 
@@ -29,7 +29,7 @@ PARAMETER = st.builds(
 def test_a_tool_says_of_itself_what_its_code_was_made_of(
     name: str, description: str, parameters: list[ParamDescription]
 ) -> None:
-    code = tool_code(name, description, parameters)
+    code = build_tool_code(name, description, parameters)
     chain = Chain(ChainConfig(), accounts={TOOL: GenesisAccount(code=code)})
 
     def read(selector: bytes) -> bytes:

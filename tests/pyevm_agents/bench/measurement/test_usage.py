@@ -10,18 +10,18 @@ from eth_typing import Address
 
 from precompiles.abi import ParamDescription, ParamType
 from precompiles.errors import REFUSALS
-from precompiles.gas import Schedule
+from precompiles.gas import GasSchedule
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.bench.attacks.case import calldata
-from pyevm_agents.bench.measurement.tool_contracts import answering_code, tool_code
+from pyevm_agents.bench.attacks.case import encode_calldata
+from pyevm_agents.bench.measurement.tool_contracts import build_answering_code, build_tool_code
 from pyevm_agents.bench.measurement.usage import (
     REFUSED_LATE,
     UNCHARGED,
     Usage,
-    executor_calls,
-    tokens_of,
+    count_usage,
+    iter_executor_calls,
 )
-from pyevm_agents.bench.pricing.schedules import with_evm_gas
+from pyevm_agents.bench.pricing.schedules import add_evm_gas
 from pyevm_agents.chain import Call
 from tests.byte_model import PROFILE
 from tests.conftest import OWNER
@@ -49,7 +49,7 @@ def usage_of(
     bench: MakeBench, data: bytes, *, codes: dict[Address, bytes] | None = None, **options: int
 ) -> Usage:
     b = bench([" a\nFinal Answer: b"], codes=codes)
-    return tokens_of(b.call(EXECUTOR_ADDRESS, data, **options))
+    return count_usage(b.call(EXECUTOR_ADDRESS, data, **options))
 
 
 def tool(name: str = "Tool") -> bytes:
@@ -57,11 +57,11 @@ def tool(name: str = "Tool") -> bytes:
         ParamDescription(param_type=kind, name=named, description=described)
         for kind, named, described in PARAMETERS
     ]
-    return tool_code(name, "Does it", parameters)
+    return build_tool_code(name, "Does it", parameters)
 
 
 def asking(*tools: Address, prompt: str = "") -> bytes:
-    return calldata(model_id="bytes", tools=tools, prompt=prompt)
+    return encode_calldata(model_id="bytes", tools=tools, prompt=prompt)
 
 
 def test_an_answered_call_counts_all_that_it_took_in(bench: MakeBench) -> None:
@@ -82,12 +82,12 @@ def test_an_answered_call_counts_all_that_it_took_in(bench: MakeBench) -> None:
         (asking(TOOL), b"\xfe", Usage(calls=1, input_bytes=len(asking(TOOL)))),
         (
             asking(TOOL),
-            answering_code({bytes.fromhex("06fdde03"): NAME}),
+            build_answering_code({bytes.fromhex("06fdde03"): NAME}),
             Usage(calls=1, input_bytes=len(asking(TOOL)) + len(NAME)),
         ),
         (
             asking(TOOL),
-            answering_code({bytes.fromhex("06fdde03"): bytes(16_385)}),
+            build_answering_code({bytes.fromhex("06fdde03"): bytes(16_385)}),
             Usage(calls=1, input_bytes=len(asking(TOOL))),
         ),
         (
@@ -126,22 +126,22 @@ def test_calls_of_agents_in_agents_are_counted_once(bench: MakeBench) -> None:
         " b\nFinal Answer: c",
         " d\nFinal Answer: e",
     )
-    priced = PricedChain(Schedule(), PROFILE, script)
+    priced = PricedChain(GasSchedule(), PROFILE, script)
     sent = priced.run()
-    calls = list(executor_calls(sent.computation))
-    usage = tokens_of(sent.computation)
+    calls = list(iter_executor_calls(sent.computation))
+    usage = count_usage(sent.computation)
     assert usage.calls == len(calls) == 3
     assert usage.tools == 2 + 1 + 2
     assert usage.output_tokens == sum(map(len, script))
     assert usage.warm_tokens > 0
-    whole = with_evm_gas(usage, sent.receipt.gas_used, Schedule(), PROFILE)
+    whole = add_evm_gas(usage, sent.receipt.gas_used, GasSchedule(), PROFILE)
     assert 21_000 < whole.evm_gas < sent.receipt.gas_used
 
 
 def test_no_call_is_no_usage(bench: MakeBench) -> None:
     b = bench()
     result = b.chain.call(Call(to=OWNER, sender=OWNER))
-    assert tokens_of(result.computation) == Usage()
+    assert count_usage(result.computation) == Usage()
 
 
 def test_every_named_refusal_is_one() -> None:

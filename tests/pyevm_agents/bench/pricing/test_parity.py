@@ -8,15 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from precompiles.language_model import ModelProfile
-from pyevm_agents.bench.inference.fits import terms
-from pyevm_agents.bench.measurement.results import Interval, Machine, Model, Point, Term, Yardstick
+from pyevm_agents.bench.inference.fits import fit_terms
+from pyevm_agents.bench.measurement.results import (
+    Interval,
+    Machine,
+    MeasuredModel,
+    Point,
+    Term,
+    Yardstick,
+)
 from pyevm_agents.bench.pricing.parity import (
+    build_parity_schedule,
+    compute_prices,
+    find_reference,
+    get_reference_ns_per_gas,
     is_extrapolated,
-    ns_per_gas,
-    parity_schedule,
-    prices,
-    reference,
-    rounded_up,
+    round_up_price,
 )
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.config.schedule_file import parse_schedule
@@ -24,7 +31,7 @@ from pyevm_agents.errors import ConfigError
 from tests.pyevm_agents.bench.made_up_terms import Truth, made_up_probes
 
 DIGEST = "ab" * 32
-MODEL = Model(
+MODEL = MeasuredModel(
     name="tiny",
     digest=DIGEST,
     parameters=1_000,
@@ -103,7 +110,7 @@ YARDSTICKS = (
 
 
 def test_a_price_is_a_units_time_over_a_gas_time() -> None:
-    found = {price.term: price for price in prices(TERMS, YARDSTICKS)}
+    found = {price.term: price for price in compute_prices(TERMS, YARDSTICKS)}
     assert list(found) == ["call", "byte", "tool", "parameter", "cold", "warm", "output"]
     usual = {name: dict(price.parity_gas) for name, price in found.items()}
     most = {name: dict(price.parity_gas_at_most) for name, price in found.items()}
@@ -137,7 +144,7 @@ def test_a_price_is_a_units_time_over_a_gas_time() -> None:
 
 
 def test_a_schedule_charges_the_most_that_a_unit_may_take() -> None:
-    told = parity_schedule(TERMS, YARDSTICKS, "erc20", MODEL)
+    told = build_parity_schedule(TERMS, YARDSTICKS, "erc20", MODEL)
     # Upper end of the dearest unit over the lower end of the reference: by 1.1 / (100 by 0.9).
     assert told.schedule == {
         "executor_base_gas": 250,  # 244.4
@@ -161,13 +168,13 @@ def test_a_schedule_is_a_file_that_a_chain_takes() -> None:
     machine = Machine(
         processor="Z80", cores=1, memory_bytes=1, system="CP/M", python="3", versions=()
     )
-    told = parity_schedule(
+    told = build_parity_schedule(
         TERMS, YARDSTICKS, "worst", MODEL, machine=machine, made_at="2026-11-22T00:00:00+00:00"
     )
     read = parse_schedule(told.to_json())
     assert read.made["processor"] == "Z80"
     assert read.made["yardstick"] == "The pairing"
-    rules = read.applied_to(ChainConfig(models=(PROFILE,)))
+    rules = read.apply_to(ChainConfig(models=(PROFILE,)))
     assert rules.models[0].cold_prompt_token_gas == 620
     assert rules.schedule.parameter_gas == 37
     assert rules.schedule.metadata_read_gas == 2_000_000  # A limit, not a price.
@@ -175,7 +182,7 @@ def test_a_schedule_is_a_file_that_a_chain_takes() -> None:
 
 def test_prices_hold_for_contexts_longer_than_what_was_measured() -> None:
     longer = replace(MODEL, context_tokens=5_000)
-    told = parity_schedule(TERMS, YARDSTICKS, "erc20", longer)
+    told = build_parity_schedule(TERMS, YARDSTICKS, "erc20", longer)
     prices_of_tokens = told.models["0x" + DIGEST]
     # At 5,000 tokens 3e-4 + 1e-3 s in place of 3e-4 + 2e-4 at 1,000: 2.6 times as long.
     assert prices_of_tokens["cold_prompt_token_gas"] == 16_000  # 6,111 by 2.6 = 15,889
@@ -188,18 +195,18 @@ def test_prices_hold_for_contexts_longer_than_what_was_measured() -> None:
     assert is_extrapolated(TERMS, longer)
     assert not is_extrapolated(TERMS, MODEL)
     assert not is_extrapolated((), longer)
-    assert "note" not in parity_schedule(TERMS, YARDSTICKS, "erc20", MODEL).made
+    assert "note" not in build_parity_schedule(TERMS, YARDSTICKS, "erc20", MODEL).made
 
 
 def test_warm_tokens_never_cost_more_than_cold_ones() -> None:
     dear = [term("warm", 5, 9e9) if one.name == "warm" else one for one in TERMS]
-    told = parity_schedule(dear, YARDSTICKS, "erc20", MODEL).models["0x" + DIGEST]
+    told = build_parity_schedule(dear, YARDSTICKS, "erc20", MODEL).models["0x" + DIGEST]
     assert told["warm_prompt_token_gas"] == told["cold_prompt_token_gas"]
 
 
 @given(st.lists(st.floats(0, 1e12), min_size=2, max_size=2).map(sorted))
 def test_a_price_is_rounded_up_to_two_digits_and_is_never_nothing(gas: list[float]) -> None:
-    less, more = map(rounded_up, gas)
+    less, more = map(round_up_price, gas)
     assert 1 <= less <= more
     assert gas[1] <= more <= max(1.0, math.ceil(gas[1]) * 1.1)
     assert len(str(more).rstrip("0")) <= 2
@@ -209,15 +216,15 @@ def test_a_price_is_rounded_up_to_two_digits_and_is_never_nothing(gas: list[floa
     ("gas", "price"), [(0, 1), (0.2, 1), (1, 1), (9.1, 10), (99.5, 100), (101, 110), (6_111, 6_200)]
 )
 def test_prices_by_hand(gas: float, price: int) -> None:
-    assert rounded_up(gas) == price
+    assert round_up_price(gas) == price
 
 
 def test_a_slower_machine_has_no_lower_price() -> None:
     before: dict[str, int] = {}
     for factor in (1.0, 1.3, 2.0):
         truth = Truth(cold=3e-3 * factor, sampled=1e-2 * factor, restored=1e-5 * factor)
-        told = parity_schedule(
-            terms(made_up_probes(truth, longest=1024)), YARDSTICKS, "erc20", MODEL
+        told = build_parity_schedule(
+            fit_terms(made_up_probes(truth, longest=1024)), YARDSTICKS, "erc20", MODEL
         )
         now = dict(told.models["0x" + DIGEST])
         assert all(now[name] >= gas for name, gas in before.items())
@@ -225,14 +232,14 @@ def test_a_slower_machine_has_no_lower_price() -> None:
 
 
 def test_the_worst_is_the_slowest_on_our_own_vm() -> None:
-    slowest = reference(YARDSTICKS, "worst")
+    slowest = find_reference(YARDSTICKS, "worst")
     assert slowest is not None
     assert (slowest.name, slowest.vm) == ("pairing", "pyevm-agents")
-    assert ns_per_gas(YARDSTICKS)["worst"] == slowest.ns_per_gas
-    assert ns_per_gas(YARDSTICKS)["erc20"].middle == 100
-    assert reference(YARDSTICKS, "keccak") is None
-    assert reference(YARDSTICKS[3:], "worst") is None
-    assert ns_per_gas([]) == {}
+    assert get_reference_ns_per_gas(YARDSTICKS)["worst"] == slowest.ns_per_gas
+    assert get_reference_ns_per_gas(YARDSTICKS)["erc20"].middle == 100
+    assert find_reference(YARDSTICKS, "keccak") is None
+    assert find_reference(YARDSTICKS[3:], "worst") is None
+    assert get_reference_ns_per_gas([]) == {}
 
 
 @pytest.mark.parametrize("low", [0.0, -1.0])
@@ -240,15 +247,15 @@ def test_a_reference_that_took_no_time_has_no_price(low: float) -> None:
     """It may be the difference of two samples."""
     nothing = replace(YARDSTICKS[0], ns_per_gas=Interval(middle=1.0, low=low, high=2.0))
     with pytest.raises(ConfigError, match="measure it again"):
-        parity_schedule(TERMS, [nothing], nothing.name, MODEL)
+        build_parity_schedule(TERMS, [nothing], nothing.name, MODEL)
 
 
 def test_what_was_not_measured_is_named() -> None:
     with pytest.raises(ConfigError, match=r"'ecrecover': no such yardstick .*; there are erc20"):
-        parity_schedule(TERMS, YARDSTICKS[:1], "ecrecover", MODEL)
+        build_parity_schedule(TERMS, YARDSTICKS[:1], "ecrecover", MODEL)
     with pytest.raises(ConfigError, match="no yardstick of our own VM"):
-        prices(TERMS, YARDSTICKS[3:])
+        compute_prices(TERMS, YARDSTICKS[3:])
     with pytest.raises(ConfigError, match="the term 'read' was not measured"):
-        prices([one for one in TERMS if one.name != "read"], YARDSTICKS)
+        compute_prices([one for one in TERMS if one.name != "read"], YARDSTICKS)
     with pytest.raises(ConfigError, match="a price of inf gas"):
-        rounded_up(math.inf)
+        round_up_price(math.inf)

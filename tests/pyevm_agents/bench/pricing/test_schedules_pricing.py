@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from precompiles.gas import Schedule
-from pyevm_agents.bench.measurement.results import Cost
-from pyevm_agents.bench.measurement.usage import Usage, tokens_of
+from precompiles.gas import GasSchedule
+from pyevm_agents.bench.measurement.results import ScheduleCost
+from pyevm_agents.bench.measurement.usage import Usage, count_usage
 from pyevm_agents.bench.pricing.schedules import (
-    Prices,
+    NamedSchedule,
+    add_evm_gas,
     compute_costs,
     executor_gas,
-    gas_of,
-    with_evm_gas,
+    transaction_gas,
 )
 from tests.byte_model import PROFILE
 from tests.pyevm_agents.bench.priced_chain import DEAR, DEAR_PROFILE, PRICES, PricedChain
@@ -36,12 +36,12 @@ def test_the_gas_of_a_usage_is_what_any_chain_charges(script: tuple[str, ...]) -
     for schedule, profile in PRICES:
         priced = PricedChain(schedule, profile, script)
         sent = priced.run()
-        usage = tokens_of(sent.computation)
+        usage = count_usage(sent.computation)
         if script is TOO_LONG:  # It leaves no record of tokens.
             prompt = len(priced.model.requests[0].prompt_tokens)
             usage += Usage(cold_tokens=prompt, output_tokens=profile.max_output_tokens)
-        usages.append(with_evm_gas(usage, sent.receipt.gas_used, schedule, profile))
-        assert gas_of(usages[-1], schedule, profile) == sent.receipt.gas_used
+        usages.append(add_evm_gas(usage, sent.receipt.gas_used, schedule, profile))
+        assert transaction_gas(usages[-1], schedule, profile) == sent.receipt.gas_used
     # One usage, whatever it costs: so each tells what the transaction costs under the others.
     assert len(set(usages)) == 1
     assert usages[0].calls == (5 if script is NESTED else 1)
@@ -63,18 +63,18 @@ def test_each_term_by_hand(tools: int, parameters: int) -> None:
     )
     terms = 2 * 3_000 + 100 * 16 + tools * 5_000 + parameters * 2_000
     tokens = 10 * 6_000 + 20 * 100 + 30 * 10_000
-    assert executor_gas(usage, Schedule(), PROFILE) == terms + tokens
-    assert gas_of(usage, Schedule(), PROFILE) == 50_000 + terms + tokens
-    prices = Prices(name="default", schedule=Schedule(), profile=PROFILE)
+    assert executor_gas(usage, GasSchedule(), PROFILE) == terms + tokens
+    assert transaction_gas(usage, GasSchedule(), PROFILE) == 50_000 + terms + tokens
+    prices = NamedSchedule(name="default", schedule=GasSchedule(), profile=PROFILE)
     assert compute_costs(usage, [prices]) == (
-        Cost(schedule="default", gas=50_000 + terms + tokens),
+        ScheduleCost(schedule="default", gas=50_000 + terms + tokens),
     )
 
 
 def test_gas_that_does_not_pay_for_the_usage_is_refused() -> None:
     with pytest.raises(ValueError, match="1 less than the executor charges"):
-        with_evm_gas(Usage(calls=1), 2_999, Schedule(), PROFILE)
-    assert with_evm_gas(Usage(calls=1), 3_000, Schedule(), PROFILE).evm_gas == 0
+        add_evm_gas(Usage(calls=1), 2_999, GasSchedule(), PROFILE)
+    assert add_evm_gas(Usage(calls=1), 3_000, GasSchedule(), PROFILE).evm_gas == 0
 
 
 COUNTS = st.builds(
@@ -92,5 +92,7 @@ COUNTS = st.builds(
 
 @given(COUNTS, COUNTS)
 def test_two_usages_together_cost_what_both_cost(one: Usage, other: Usage) -> None:
-    together = gas_of(one + other, DEAR, DEAR_PROFILE)
-    assert together == gas_of(one, DEAR, DEAR_PROFILE) + gas_of(other, DEAR, DEAR_PROFILE)
+    together = transaction_gas(one + other, DEAR, DEAR_PROFILE)
+    assert together == transaction_gas(one, DEAR, DEAR_PROFILE) + transaction_gas(
+        other, DEAR, DEAR_PROFILE
+    )

@@ -8,10 +8,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyevm_agents.bench.measurement.intervals import scaled
+from pyevm_agents.bench.measurement.intervals import scale_interval
 from pyevm_agents.bench.measurement.results import Interval, Report, Yardstick
-from pyevm_agents.bench.report.chapters.changes import verdict
-from pyevm_agents.bench.report.compare import compare, figures
+from pyevm_agents.bench.report.chapters.changes import describe_comparison
+from pyevm_agents.bench.report.compare import compare, iter_figures
 from tests.pyevm_agents.bench import made_up
 
 FULL = made_up.report()
@@ -26,7 +26,7 @@ def with_first(report: Report, **changed: Interval) -> Report:
 def test_a_report_is_like_itself() -> None:
     it = compare(FULL, FULL)
     assert [*it.circumstances, *it.changed, *it.added, *it.gone] == []
-    assert len(it.differences) == len(list(figures(FULL)))
+    assert len(it.differences) == len(list(iter_figures(FULL)))
     assert all(one.ratio.middle == 1 for one in it.differences)
     assert {one.group for one in it.differences} == {
         "EVM",
@@ -41,7 +41,7 @@ def test_a_report_is_like_itself() -> None:
 @given(st.floats(0.2, 5))
 def test_a_change_is_told_where_intervals_part(factor: float) -> None:
     old = FULL.yardsticks[0].ns_per_gas
-    new = scaled(old, factor)
+    new = scale_interval(old, factor)
     it = compare(FULL, with_first(FULL, ns_per_gas=new))
     is_beyond = new.low > old.high or new.high < old.low
     assert [one.title for one in it.changed] == (
@@ -59,7 +59,7 @@ def test_prices_agree_or_do_not() -> None:
 
     def said(beyond: int, count: int = 2) -> str:
         changed = [replace(one, is_beyond=at < beyond) for at, one in enumerate(prices[:count])]
-        return verdict(replace(told, differences=(*others, *changed)))
+        return describe_comparison(replace(told, differences=(*others, *changed)))
 
     assert len(prices) >= 2
     for beyond in range(3):

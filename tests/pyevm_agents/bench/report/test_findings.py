@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pyevm_agents.bench.measurement.results import Interval, Noise, Size
+from pyevm_agents.bench.measurement.results import Interval, ModelSize, Noise
 from pyevm_agents.bench.report import findings
 from tests.pyevm_agents.bench import made_up
 
@@ -14,21 +14,24 @@ FULL = made_up.report()
 
 
 def test_the_worst_evm_case_is_on_our_own_vm() -> None:
-    slowest = findings.slowest(FULL)
+    slowest = findings.find_slowest(FULL)
     assert slowest is not None
     assert (slowest.name, slowest.vm) == ("pairing", "pyevm-agents")
-    assert findings.block_seconds(slowest).middle == slowest.ns_per_gas.middle * 30_000_000 / 1e9
-    assert findings.slowest(replace(FULL, yardsticks=())) is None
+    assert (
+        findings.compute_block_seconds(slowest).middle
+        == slowest.ns_per_gas.middle * 30_000_000 / 1e9
+    )
+    assert findings.find_slowest(replace(FULL, yardsticks=())) is None
 
 
 def test_a_runs_gas_is_divided_without_a_rest() -> None:
     for run in FULL.runs:
-        parts = findings.gas_parts(FULL, run)
+        parts = findings.divide_gas(FULL, run)
         assert parts is not None
-        assert sum(parts) == findings.gas_of(run.costs, "default")
+        assert sum(parts) == findings.find_gas(run.costs, "default")
         assert parts[2] == 10_000 * run.usage.output_tokens
-    assert findings.gas_parts(replace(FULL, prices=()), FULL.runs[0]) is None
-    assert findings.gas_parts(FULL, replace(FULL.runs[0], costs=())) is None
+    assert findings.divide_gas(replace(FULL, prices=()), FULL.runs[0]) is None
+    assert findings.divide_gas(FULL, replace(FULL.runs[0], costs=())) is None
 
 
 def test_a_run_is_worth_its_time_at_a_references_pace() -> None:
@@ -36,39 +39,42 @@ def test_a_run_is_worth_its_time_at_a_references_pace() -> None:
     pace = Interval(middle=50.0, low=40.0, high=100.0)
     erc20 = replace(FULL.yardsticks[6], ns_per_gas=pace)
     report = replace(FULL, yardsticks=(erc20,))
-    worth = findings.gas_worth(report, run, "erc20")
+    worth = findings.compute_gas_worth(report, run, "erc20")
     assert worth == Interval(middle=40_000_000, low=20_000_000, high=50_000_000)
-    assert findings.gas_worth(report, run, "ecrecover") is None
-    assert findings.gas_worth(report, replace(run, seconds=()), "erc20") is None
+    assert findings.compute_gas_worth(report, run, "ecrecover") is None
+    assert findings.compute_gas_worth(report, replace(run, seconds=()), "erc20") is None
 
 
 def test_the_longest_prompt_is_that_of_the_cold_terms_points() -> None:
-    assert findings.longest_prompt(FULL) == made_up.PROMPTS[-1]
-    assert findings.longest_prompt(replace(FULL, terms=())) is None
+    assert findings.get_longest_prompt(FULL) == made_up.PROMPTS[-1]
+    assert findings.get_longest_prompt(replace(FULL, terms=())) is None
 
 
 def test_a_factor_needs_a_default_price() -> None:
-    cold = findings.price(FULL, "cold")
+    cold = findings.find_price(FULL, "cold")
     assert cold is not None
-    factor, gas = findings.factor(cold, "erc20"), findings.parity(cold, "erc20")
+    factor, gas = (
+        findings.compute_price_factor(cold, "erc20"),
+        findings.get_parity_gas(cold, "erc20"),
+    )
     assert factor is not None
     assert gas is not None
     assert factor.middle == gas.middle / 6_000
-    assert findings.factor(replace(cold, default_gas=None), "erc20") is None
-    assert findings.parity(cold, "none") is None
+    assert findings.compute_price_factor(replace(cold, default_gas=None), "erc20") is None
+    assert findings.get_parity_gas(cold, "none") is None
 
 
 def test_the_worst_attack_is_by_schedule() -> None:
-    found = findings.worst_attack(FULL, "default")
+    found = findings.find_worst_attack(FULL, "default")
     assert found is not None
     assert found[0].name == "thoughts"
-    assert findings.worst_attack(FULL, "none") is None
-    assert findings.attack_schedules(FULL) == made_up.SCHEDULES
-    assert findings.run_schedules(FULL) == made_up.SCHEDULES + made_up.PUBLISHED
+    assert findings.find_worst_attack(FULL, "none") is None
+    assert findings.list_attack_schedules(FULL) == made_up.SCHEDULES
+    assert findings.list_run_schedules(FULL) == made_up.SCHEDULES + made_up.PUBLISHED
 
 
-def size(parameters: int, ns: float) -> Size:
-    return Size(
+def size(parameters: int, ns: float) -> ModelSize:
+    return ModelSize(
         name=str(parameters),
         parameters=parameters,
         file_bytes=1,
@@ -80,8 +86,8 @@ def size(parameters: int, ns: float) -> Size:
 
 
 def test_the_exponent_of_parameters() -> None:
-    def exponent(*sizes: Size) -> Interval | None:
-        return findings.exponent_of_sizes(replace(FULL, sizes=sizes), "cold")
+    def exponent(*sizes: ModelSize) -> Interval | None:
+        return findings.fit_size_exponent(replace(FULL, sizes=sizes), "cold")
 
     found = exponent(size(10**8, 1e6), size(10**9, 1e7))
     assert found is not None
@@ -93,10 +99,10 @@ def test_the_exponent_of_parameters() -> None:
 
 def test_noise_in_words() -> None:
     quiet = Noise(beats_s=(0.002,) * 9, spread=0.01, load_average=0.1)
-    assert findings.noise_in_words(quiet, 2) == (
+    assert findings.describe_noise(quiet, 2) == (
         "quiet: the same work, 9 times, took 2.00 ms in the middle, its quartiles 1.0 % apart; "
         "load average 0.1 on 2 cores at the start"
     )
-    assert findings.noise_in_words(replace(quiet, spread=0.05), 2).startswith("uneven")
-    assert findings.noise_in_words(replace(quiet, load_average=2), 2).startswith("noisy")
-    assert findings.noise_in_words(replace(quiet, spread=0.2), 1).startswith("noisy")
+    assert findings.describe_noise(replace(quiet, spread=0.05), 2).startswith("uneven")
+    assert findings.describe_noise(replace(quiet, load_average=2), 2).startswith("noisy")
+    assert findings.describe_noise(replace(quiet, spread=0.2), 1).startswith("noisy")

@@ -11,11 +11,11 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from pyevm_agents.bench.measurement.results import Interval
-from pyevm_agents.bench.report.chapters import document
+from pyevm_agents.bench.report.chapters import build_document
 from pyevm_agents.bench.report.compare import compare
 from pyevm_agents.bench.report.html import as_html, write_html
-from pyevm_agents.bench.report.plots import PLOTS, as_file, drawn
-from pyevm_agents.bench.report.plots.axes import apart
+from pyevm_agents.bench.report.plots import PLOTS, as_file, draw_plots
+from pyevm_agents.bench.report.plots.axes import space_ticks
 from tests.pyevm_agents.bench import made_up
 
 if TYPE_CHECKING:
@@ -78,13 +78,13 @@ def assert_alone(text: str) -> None:
 @pytest.fixture(scope="module")
 def plots() -> dict[str, str]:
     """Return all plots of a full report."""
-    return drawn(made_up.report(), PLOTS)
+    return draw_plots(made_up.report(), PLOTS)
 
 
 def test_a_full_report_is_one_page(plots: dict[str, str]) -> None:
     report = made_up.report()
     old = replace(report, machine=replace(report.machine, processor="another"))
-    text = as_html(document(report, compare(old, report)), plots, plots)
+    text = as_html(build_document(report, compare(old, report)), plots, plots)
     page = Page(text)
     assert_alone(text)
     assert page.counts["svg"] == 2 * len(PLOTS)
@@ -96,7 +96,7 @@ def test_a_full_report_is_one_page(plots: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("kind", DEGENERATE)
 def test_a_page_of_what_there_is(kind: str, plots: dict[str, str]) -> None:
-    text = as_html(document(DEGENERATE[kind]), plots, plots)
+    text = as_html(build_document(DEGENERATE[kind]), plots, plots)
     page = Page(text)
     assert_alone(text)
     words = " ".join(page.words)
@@ -117,7 +117,7 @@ def test_a_page_of_what_there_is(kind: str, plots: dict[str, str]) -> None:
 )
 def test_plots_of_what_there_is(kind: str, names: list[str]) -> None:
     report: Report = DEGENERATE[kind]
-    for svg in drawn(report, names, is_narrow=True).values():
+    for svg in draw_plots(report, names, is_narrow=True).values():
         ET.fromstring(as_file(svg))  # noqa: S314 - our own
 
 
@@ -127,20 +127,21 @@ def test_a_price_that_may_be_nothing_reaches_out_of_the_plot() -> None:
     few = replace(full, prices=(replace(full.prices[0], parity_gas=little),))
     none = replace(full, prices=(replace(full.prices[0], parity_gas=()),))
     bars = [
-        drawn(report, ["prices"])["prices"].count("stroke-width: 1.4") for report in (few, none)
+        draw_plots(report, ["prices"])["prices"].count("stroke-width: 1.4")
+        for report in (few, none)
     ]
     assert bars[0] > bars[1]
 
 
 def test_models_have_their_own_ticks_where_there_is_room() -> None:
-    assert apart([142e6, 494e6, 1.54e9]) == [142e6, 494e6, 1.54e9]
-    assert apart([142e6, 150e6, 1.54e9]) == [142e6, 1.54e9]
-    assert apart([142e6]) == [142e6]
-    assert apart([0.0]) == []
+    assert space_ticks([142e6, 494e6, 1.54e9]) == [142e6, 494e6, 1.54e9]
+    assert space_ticks([142e6, 150e6, 1.54e9]) == [142e6, 1.54e9]
+    assert space_ticks([142e6]) == [142e6]
+    assert space_ticks([0.0]) == []
 
 
 def test_plots_are_the_same_each_time(plots: dict[str, str]) -> None:
-    assert drawn(made_up.report(), ["runs"])["runs"] == plots["runs"]
+    assert draw_plots(made_up.report(), ["runs"])["runs"] == plots["runs"]
 
 
 def test_a_page_is_written(tmp_path: Path) -> None:

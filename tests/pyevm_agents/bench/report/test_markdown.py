@@ -9,9 +9,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from pyevm_agents.bench.report.chapters import document
+from pyevm_agents.bench.report.chapters import build_document
 from pyevm_agents.bench.report.compare import compare
-from pyevm_agents.bench.report.document import Picture, Table
+from pyevm_agents.bench.report.document import Picture, ReportTable
 from pyevm_agents.bench.report.markdown import as_markdown, write_markdown
 from tests.pyevm_agents.bench import made_up
 
@@ -30,9 +30,9 @@ def tables(text: str) -> list[list[str]]:
 @pytest.mark.parametrize("kind", DEGENERATE)
 def test_tables_are_aligned(kind: str) -> None:
     report = DEGENERATE[kind]
-    told = document(report, compare(made_up.report(), report))
+    told = build_document(report, compare(made_up.report(), report))
     found = tables(as_markdown(told))
-    expected = [part for it in told.chapters for part in it.parts if isinstance(part, Table)]
+    expected = [part for it in told.chapters for part in it.parts if isinstance(part, ReportTable)]
     assert len(found) == len(expected)
     for lines, table in zip(found, expected, strict=True):
         assert len(lines) == len(table.rows) + 2
@@ -42,7 +42,7 @@ def test_tables_are_aligned(kind: str) -> None:
 
 
 def test_words_are_shown_as_they_are() -> None:
-    text = as_markdown(document(DEGENERATE["strange words"]))
+    text = as_markdown(build_document(DEGENERATE["strange words"]))
     assert r"\<script\>alert(1)\</script\>" in text
     assert r"\<b\>\$a\_1\$ \| \*x\* " in text
 
@@ -54,7 +54,7 @@ def test_a_folder_has_a_page_and_its_plots(tmp_path: Path) -> None:
     write_markdown(folder, report)  # Over what is there.
     names = {
         part.name
-        for it in document(report).chapters
+        for it in build_document(report).chapters
         for part in it.parts
         if isinstance(part, Picture)
     }

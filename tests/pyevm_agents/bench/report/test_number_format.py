@@ -28,12 +28,14 @@ from pyevm_agents.bench.report import number_format
     ],
 )
 def test_a_number_has_three_digits(value: float, text: str) -> None:
-    assert number_format.number(value) == text
+    assert number_format.format_number(value) == text
 
 
 @given(st.floats(min_value=1e-3, max_value=1e11))
 def test_a_number_is_right_to_three_digits(value: float) -> None:
-    assert float(number_format.number(value).replace(",", "")) == pytest.approx(value, rel=0.0051)
+    assert float(number_format.format_number(value).replace(",", "")) == pytest.approx(
+        value, rel=0.0051
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,28 +55,29 @@ def test_a_number_is_right_to_three_digits(value: float) -> None:
     ],
 )
 def test_a_time_has_the_unit_that_fits(seconds: float, text: str) -> None:
-    assert number_format.seconds(seconds) == text
+    assert number_format.format_seconds(seconds) == text
 
 
 def test_a_span_has_the_unit_of_its_middle() -> None:
     assert (
-        number_format.seconds_span(Interval(middle=0.001, low=0.0009, high=1.2)) == "0.900 to 1,200"
+        number_format.format_seconds_span(Interval(middle=0.001, low=0.0009, high=1.2))
+        == "0.900 to 1,200"
     )
     assert (
-        number_format.seconds_span(Interval(middle=36_000, low=3_600, high=36_000))
+        number_format.format_seconds_span(Interval(middle=36_000, low=3_600, high=36_000))
         == "1.00 to 10.0"
     )
-    assert number_format.span(Interval(middle=2, low=2, high=2)) == ""
-    assert number_format.span(Interval(middle=2, low=1, high=math.inf)) == "1.00 to ∞"
-    assert number_format.span(Interval(middle=math.nan, low=math.nan, high=1)) == ""
+    assert number_format.format_span(Interval(middle=2, low=2, high=2)) == ""
+    assert number_format.format_span(Interval(middle=2, low=1, high=math.inf)) == "1.00 to ∞"
+    assert number_format.format_span(Interval(middle=math.nan, low=math.nan, high=1)) == ""
 
 
 def test_words() -> None:
-    assert number_format.listed([]) == ""
-    assert number_format.listed(["a"]) == "a"
-    assert number_format.listed(["a", "b", "c"]) == "a, b and c"
-    assert number_format.count(134_515_008) == "135 million"
-    assert number_format.size(144_811_456) == "145 MB"
-    assert number_format.percent(0.0213) == "2.1 %"
-    assert number_format.moment("2026-11-21T23:40:00+00:00") == "2026-11-21 23:40 UTC"
-    assert number_format.moment("yesterday") == "yesterday"
+    assert number_format.join_names([]) == ""
+    assert number_format.join_names(["a"]) == "a"
+    assert number_format.join_names(["a", "b", "c"]) == "a, b and c"
+    assert number_format.format_count(134_515_008) == "135 million"
+    assert number_format.format_bytes(144_811_456) == "145 MB"
+    assert number_format.format_percent(0.0213) == "2.1 %"
+    assert number_format.format_timestamp("2026-11-21T23:40:00+00:00") == "2026-11-21 23:40 UTC"
+    assert number_format.format_timestamp("yesterday") == "yesterday"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pyevm_agents.bench.measurement.results import Interval
-from pyevm_agents.bench.pricing.parity import prices
+from pyevm_agents.bench.pricing.parity import compute_prices
 from pyevm_agents.bench.report.document import Strong
-from pyevm_agents.bench.report.summary import answer
+from pyevm_agents.bench.report.summary import build_summary
 from tests.pyevm_agents.bench import made_up
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ DEGENERATE = made_up.degenerate()
 
 
 def text(report: Report) -> str:
-    return "".join(word.text if isinstance(word, Strong) else word for word in answer(report))
+    return "".join(
+        word.text if isinstance(word, Strong) else word for word in build_summary(report)
+    )
 
 
 def test_the_answer_is_made_of_the_figures() -> None:
@@ -51,7 +53,7 @@ def test_what_is_too_little_to_measure_is_told_by_how_much_it_may_be() -> None:
         replace(it, ns=Interval(middle=0, low=0, high=35_600)) if it.name == "warm" else it
         for it in full.terms
     )
-    told = text(replace(full, terms=terms, prices=prices(terms, full.yardsticks)))
+    told = text(replace(full, terms=terms, prices=compute_prices(terms, full.yardsticks)))
     assert "reads it again in at most 35.6 µs and writes one" in told
     assert re.search(r"at most 19\d gas a warm one and 42,200 gas", told)
     assert "\N{MULTIPLICATION SIGN} 1.31, at most \N{MULTIPLICATION SIGN} 1.9" in told

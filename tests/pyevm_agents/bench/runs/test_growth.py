@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pyevm_agents.bench.measurement.results import QUANTITIES, Growth, GrowthPoint
-from pyevm_agents.bench.measurement.rounds import Setting
-from pyevm_agents.bench.runs.growth import AXES, Axis, axis_of, growth
-from pyevm_agents.bench.runs.growth_chain import Stage
+from pyevm_agents.bench.measurement.rounds import BenchSettings
+from pyevm_agents.bench.runs.growth import AXES, GrowthAxis, get_axis, measure_growth
+from pyevm_agents.bench.runs.growth_chain import GrowthChain
 from pyevm_agents.models import LlamaModel
 from tests.pyevm_agents.bench.tiny_model import SilentObserver, tiny_model
 
@@ -23,9 +23,13 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlamaModel]:
 
 @pytest.fixture(scope="module")
 def found(tiny: LlamaModel) -> tuple[Growth, ...]:
-    setting = Setting(model=tiny, observer=SilentObserver(), is_quick=True)
-    axes = (axis_of("steps", (1, 2, 3)), axis_of("tools", (1, 2, 8)), axis_of("levels", (1, 2, 5)))
-    return growth(setting, axes=axes, rounds=2)
+    setting = BenchSettings(model=tiny, observer=SilentObserver(), is_quick=True)
+    axes = (
+        get_axis("steps", (1, 2, 3)),
+        get_axis("tools", (1, 2, 8)),
+        get_axis("levels", (1, 2, 5)),
+    )
+    return measure_growth(setting, axes=axes, rounds=2)
 
 
 def points_of(found: tuple[Growth, ...], axis: str) -> dict[int, GrowthPoint]:
@@ -55,7 +59,7 @@ def test_only_the_four_innermost_of_five_levels_are_warm_again(found: tuple[Grow
 
 
 def test_gas_is_what_the_default_schedule_asks(found: tuple[Growth, ...], tiny: LlamaModel) -> None:
-    stage = Stage(tiny)
+    stage = GrowthChain(tiny)
     for grown in found:
         for point in grown.points:
             usage = point.usage
@@ -80,7 +84,7 @@ def test_short_runs_are_timed_more_often(found: tuple[Growth, ...]) -> None:
 
 def test_quick_mode_takes_a_few_steps_alone(tiny: LlamaModel) -> None:
     observer = SilentObserver()
-    [grown] = growth(Setting(model=tiny, observer=observer, is_quick=True))
+    [grown] = measure_growth(BenchSettings(model=tiny, observer=observer, is_quick=True))
     assert (grown.axis, [point.x for point in grown.points]) == ("steps", [1, 2, 4])
     assert dict(grown.exponents).keys() == set(QUANTITIES)
     assert observer.parts == [("How runs grow", 3)]
@@ -88,6 +92,6 @@ def test_quick_mode_takes_a_few_steps_alone(tiny: LlamaModel) -> None:
 
 
 def test_axes_with_other_places() -> None:
-    axis = axis_of("levels", (1, 2, 16))
-    assert isinstance(axis, Axis)
+    axis = get_axis("levels", (1, 2, 16))
+    assert isinstance(axis, GrowthAxis)
     assert (axis.places, axis.short, axis.steps(9)) == ((1, 2, 16), (1, 2), 2)

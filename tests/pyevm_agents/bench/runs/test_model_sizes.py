@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import pytest
 
-from pyevm_agents.bench.inference.model_shapes import parameters, tensor_bytes
+from pyevm_agents.bench.inference.model_shapes import count_shape_parameters, count_tensor_bytes
 from pyevm_agents.bench.measurement.results import Interval, Yardstick
-from pyevm_agents.bench.measurement.rounds import Setting
+from pyevm_agents.bench.measurement.rounds import BenchSettings
 from pyevm_agents.bench.runs.model_sizes import (
     LONG_TOKENS,
     TERMS,
-    file_of,
+    get_model_path,
+    measure_sizes,
+    open_work_folder,
     require_room,
-    sizes,
-    work_folder,
 )
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel
-from pyevm_agents.models.llama.prefix_cache import shared_tokens, token_array
+from pyevm_agents.models.llama.prefix_cache import count_shared_tokens, to_token_array
 from tests.pyevm_agents.bench.tiny_model import TINY, SilentObserver, tiny_model
 
 if TYPE_CHECKING:
@@ -68,10 +68,13 @@ def tiny(folder: Path) -> Iterator[LlamaModel]:
 
 def test_a_model_is_measured_beside_the_own_one(tiny: LlamaModel, folder: Path) -> None:
     observer = SilentObserver()
-    setting = Setting(model=tiny, observer=observer, is_quick=True)
-    found = sizes(setting, [yardstick("erc20")], shapes=(OTHER,), work=folder, rounds=2)
+    setting = BenchSettings(model=tiny, observer=observer, is_quick=True)
+    found = measure_sizes(setting, [yardstick("erc20")], shapes=(OTHER,), work=folder, rounds=2)
     assert [one.name for one in found] == ["tiny-random", "other-random"]
-    assert [one.parameters for one in found] == [parameters(TINY), parameters(OTHER)]
+    assert [one.parameters for one in found] == [
+        count_shape_parameters(TINY),
+        count_shape_parameters(OTHER),
+    ]
     assert [one.quantisation for one in found] == ["Q4_K", "Q4_K_M"]
     for one in found:
         ns = dict(one.ns)
@@ -82,7 +85,7 @@ def test_a_model_is_measured_beside_the_own_one(tiny: LlamaModel, folder: Path) 
         assert gas["erc20"]["cold"].middle == pytest.approx(ns["cold"].middle / 30)
         assert gas["worst"] == gas["erc20"]
     assert len(observer.steps) == observer.parts[0][1]
-    assert file_of(OTHER, folder).stat().st_size > tensor_bytes(OTHER)
+    assert get_model_path(OTHER, folder).stat().st_size > count_tensor_bytes(OTHER)
 
 
 class Metered:
@@ -103,7 +106,7 @@ class Metered:
         said = self._model.generate(request)
         prompt = request.prompt_tokens
         assert prompt is not None
-        warm = shared_tokens(token_array(self._kept), token_array(prompt))
+        warm = count_shared_tokens(to_token_array(self._kept), to_token_array(prompt))
         counts = {
             "cold": len(prompt) - warm,
             "warm": warm,
@@ -125,9 +128,13 @@ def test_a_term_is_what_a_token_of_its_kind_takes(
 ) -> None:
     took = {"cold": 2.0, "warm": 0.01, "sampled": 7.0, "forced": 5.0}
     metered = Metered(tiny, took)
-    monkeypatch.setattr("pyevm_agents.bench.runs.model_sizes.clocked", metered.clocked)
-    setting = Setting(model=cast("LlamaModel", metered), observer=SilentObserver(), is_quick=True)
-    (found,) = sizes(setting, [yardstick("erc20")], shapes=(), work=folder, rounds=2)
+    monkeypatch.setattr(
+        "pyevm_agents.bench.runs.model_sizes.time_with_result", metered.clocked
+    )
+    setting = BenchSettings(
+        model=cast("LlamaModel", metered), observer=SilentObserver(), is_quick=True
+    )
+    (found,) = measure_sizes(setting, [yardstick("erc20")], shapes=(), work=folder, rounds=2)
     assert {term: ns.middle / 1e9 for term, ns in found.ns} == pytest.approx(took)
 
 
@@ -145,33 +152,33 @@ def test_a_temporary_folder_is_gone_after_an_error(
     seen: list[int] = []
 
     class Failing(SilentObserver):
-        def step(self, detail: str) -> None:
+        def finish_step(self, detail: str) -> None:
             seen.append(sum(1 for one in temporary.rglob("*.gguf")))
             raise error(detail)
 
-    setting = Setting(model=tiny, observer=Failing(), is_quick=True)
+    setting = BenchSettings(model=tiny, observer=Failing(), is_quick=True)
     with pytest.raises(error):
-        sizes(setting, [], shapes=(OTHER,))
+        measure_sizes(setting, [], shapes=(OTHER,))
     assert seen == [1]
     assert not [*temporary.iterdir()]
 
 
 INTERRUPTED = """
 import sys
-from pyevm_agents.bench.measurement.rounds import Setting
-from pyevm_agents.bench.runs.model_sizes import sizes
+from pyevm_agents.bench.measurement.rounds import BenchSettings
+from pyevm_agents.bench.runs.model_sizes import measure_sizes
 from pyevm_agents.models import LlamaModel
-from pyevm_agents.models.llama.prefix_cache import shared_tokens, token_array
+from pyevm_agents.models.llama.prefix_cache import count_shared_tokens, to_token_array
 from tests.pyevm_agents.bench.tiny_model import TINY, SilentObserver
 
 class Telling(SilentObserver):
-    def step(self, detail):
+    def finish_step(self, detail):
         print(detail, flush=True)
 
 if __name__ == "__main__":
     with LlamaModel(sys.argv[1], threads=1) as model:
-        setting = Setting(model=model, observer=Telling(), is_quick=True)
-        sizes(setting, [], shapes=(TINY,), rounds=1_000)
+        setting = BenchSettings(model=model, observer=Telling(), is_quick=True)
+        measure_sizes(setting, [], shapes=(TINY,), rounds=1_000)
 """
 
 
@@ -196,16 +203,16 @@ def test_a_disk_without_room_is_refused_before_anything_is_written(
     temporary: Path, tiny: LlamaModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: DiskUsage(10**9, 10**9, 1_000))
-    setting = Setting(model=tiny, observer=SilentObserver(), is_quick=True)
+    setting = BenchSettings(model=tiny, observer=SilentObserver(), is_quick=True)
     with pytest.raises(ConfigError, match="1,000 free: make room, or set TMPDIR"):
-        sizes(setting, [], shapes=(OTHER,))
+        measure_sizes(setting, [], shapes=(OTHER,))
     assert not [*temporary.iterdir()]
 
 
 def test_files_that_are_there_need_no_room(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny_model(folder)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: DiskUsage(10**9, 10**9, 0))
-    with work_folder([TINY], folder) as same:
+    with open_work_folder([TINY], folder) as same:
         assert same == folder
     with pytest.raises(ConfigError, match="make room"):
         require_room([TINY], folder)
@@ -215,7 +222,7 @@ def test_a_folder_that_can_not_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with (
         pytest.raises(ConfigError, match="can't be made: File exists"),
-        work_folder([TINY], tmp_path / "file"),
+        open_work_folder([TINY], tmp_path / "file"),
     ):
         pass
 
@@ -226,5 +233,5 @@ def test_without_the_package_nothing_is_measured(
     monkeypatch.setitem(sys.modules, "gguf", None)
     observer = SilentObserver()
     with pytest.raises(ConfigError, match="pip install"):
-        sizes(Setting(model=tiny, observer=observer, is_quick=True), [])
+        measure_sizes(BenchSettings(model=tiny, observer=observer, is_quick=True), [])
     assert not observer.parts

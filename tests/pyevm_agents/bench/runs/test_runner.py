@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from precompiles.gas import Schedule
-from precompiles.grammar import agent_grammar
+from precompiles.gas import GasSchedule
+from precompiles.grammar import build_grammar
 from precompiles.language_model import GenerationRequest, Segment
-from pyevm_agents.bench.measurement.models import OwnAnswer, dictated_grammar
-from pyevm_agents.bench.measurement.rounds import Setting
-from pyevm_agents.bench.pricing.schedules import Prices, gas_of
+from pyevm_agents.bench.measurement.models import OwnAnswer, build_dictated_grammar
+from pyevm_agents.bench.measurement.rounds import BenchSettings
+from pyevm_agents.bench.pricing.schedules import NamedSchedule, transaction_gas
 from pyevm_agents.bench.runs import runner as bench_runs
-from pyevm_agents.bench.runs.runner import ANSWER_LINE, RunBench, fitted_characters, runs
-from pyevm_agents.devnet.chain import model_profile
+from pyevm_agents.bench.runs.runner import (
+    ANSWER_LINE,
+    RunBench,
+    find_answer_characters,
+    measure_runs,
+)
+from pyevm_agents.devnet.chain import build_model_profile
 
 if TYPE_CHECKING:
     from pyevm_agents.models import LlamaModel
@@ -28,16 +33,16 @@ class Quiet:
         self.steps = 0
         self.told: list[str] = []
 
-    def part(self, title: str, steps: int) -> None:
+    def begin_part(self, title: str, steps: int) -> None:
         assert title == "Runs"
         self.steps = steps
 
-    def step(self, detail: str) -> None:
+    def finish_step(self, detail: str) -> None:
         self.told.append(detail)
 
 
-def setting(llama: LlamaModel) -> Setting:
-    return Setting(model=llama, observer=Quiet(), is_quick=True)
+def setting(llama: LlamaModel) -> BenchSettings:
+    return BenchSettings(model=llama, observer=Quiet(), is_quick=True)
 
 
 def test_the_length_of_an_answer_follows_from_its_tokens(
@@ -47,10 +52,10 @@ def test_the_length_of_an_answer_follows_from_its_tokens(
     monkeypatch.setattr(bench_runs, "THOUGHT_TOKENS", 5)
     tokens = llama.tokenize((Segment(text="Question: Who are you?\nThought:"),))
     request = GenerationRequest(
-        segments=(), prompt_tokens=tokens, grammar=agent_grammar([], []), max_tokens=400
+        segments=(), prompt_tokens=tokens, grammar=build_grammar([], []), max_tokens=400
     )
-    characters = fitted_characters(llama, request)
-    grammar = dictated_grammar(OwnAnswer(characters=characters), request)
+    characters = find_answer_characters(llama, request)
+    grammar = build_dictated_grammar(OwnAnswer(characters=characters), request)
     said = llama.generate(replace(request, grammar=grammar))
     assert said.is_complete
     thought, _, words = said.text.partition(ANSWER_LINE)
@@ -65,10 +70,10 @@ def test_every_run_is_measured_and_priced(
     llama: LlamaModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench_runs, "LONG_ANSWER_TOKENS", 20)
-    profile = model_profile(llama.profile_facts)
-    prices = [Prices(name="default", schedule=Schedule(), profile=profile)]
+    profile = build_model_profile(llama.profile_facts)
+    prices = [NamedSchedule(name="default", schedule=GasSchedule(), profile=profile)]
     its = setting(llama)
-    done = {run.name: run for run in runs(its, prices)}
+    done = {run.name: run for run in measure_runs(its, prices)}
     assert isinstance(its.observer, Quiet)
     assert its.observer.steps == len(its.observer.told) == 3
     assert {name: run.usage.calls for name, run in done.items()} == {
@@ -82,7 +87,7 @@ def test_every_run_is_measured_and_priced(
     )
     for run in done.values():
         (cost,) = run.costs
-        assert cost.gas == gas_of(run.usage, Schedule(), profile)
+        assert cost.gas == transaction_gas(run.usage, GasSchedule(), profile)
         (seconds,) = run.seconds
         parts = run.prompt_seconds.middle + run.output_seconds.middle
         assert 0 < run.evm_seconds.middle < parts < seconds
@@ -91,4 +96,4 @@ def test_every_run_is_measured_and_priced(
 
 def test_what_was_not_measured_has_no_result(llama: LlamaModel) -> None:
     with pytest.raises(ValueError, match="the run 'nested' was not measured"):
-        RunBench(setting(llama)).result("nested", ())
+        RunBench(setting(llama)).build_run("nested", ())

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from pyevm_agents.bench.measurement.results import Interval
 from pyevm_agents.bench.measurement.results_json import read_report, to_json
 from pyevm_agents.bench.pricing import parity
-from pyevm_agents.bench.suite import PARTS, Whole, parts_of
+from pyevm_agents.bench.suite import PARTS, BenchmarkSuite, get_skip_reasons
 from pyevm_agents.cli.app import main
 from pyevm_agents.errors import EngineFault
 from tests.pyevm_agents.bench import made_up
@@ -119,7 +119,7 @@ def test_a_file_that_cant_be_written_takes_no_summary_away(
     def full_disk(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("pyevm_agents.atomic_files.replace_whole", full_disk)
+    monkeypatch.setattr("pyevm_agents.atomic_files.replace_atomically", full_disk)
     done = bench("--from", told, "--json", tmp_path / "kept.json")
     assert done.exit_code == 1
     assert "a cold prompt token" in done.output
@@ -133,7 +133,7 @@ def test_what_is_too_little_to_measure_is_shown_by_how_much_it_may_be(tmp_path: 
         for it in full.terms
     )
     file = tmp_path / "report.json"
-    prices = parity.prices(terms, full.yardsticks)
+    prices = parity.compute_prices(terms, full.yardsticks)
     file.write_text(to_json(replace(full, terms=terms, prices=prices)))
     (row,) = re.findall(r"^a warm prompt token .*", bench("--from", file).output, re.MULTILINE)
     assert "< 35.6 µs" in row
@@ -193,7 +193,7 @@ def test_mistakes_are_told_before_anything_is_measured(
     told: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Whole, "measure", lambda _: pytest.fail("something was measured"))
+    monkeypatch.setattr(BenchmarkSuite, "measure", lambda _: pytest.fail("something was measured"))
     done = bench(*(one.format(told.parent) for one in arguments))
     assert done.exit_code == 2, done.output
     assert message in " ".join(done.output.split())
@@ -202,7 +202,7 @@ def test_mistakes_are_told_before_anything_is_measured(
 def test_a_program_that_is_no_anvil_is_told_before_anything_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Whole, "measure", lambda _: pytest.fail("something was measured"))
+    monkeypatch.setattr(BenchmarkSuite, "measure", lambda _: pytest.fail("something was measured"))
     program = tmp_path / "hello"
     program.write_text("#!/bin/sh\necho hello\n")
     program.chmod(0o755)
@@ -236,12 +236,12 @@ def test_what_was_measured_before_an_end_is_kept(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def measure_one(whole: Whole) -> None:
+    def measure_one(whole: BenchmarkSuite) -> None:
         whole.yardsticks = made_up.bare_report().yardsticks
-        whole.done.append("evm")
+        whole.finished_parts.append("evm")
         raise ending
 
-    monkeypatch.setattr(Whole, "measure", measure_one)
+    monkeypatch.setattr(BenchmarkSuite, "measure", measure_one)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     file = tmp_path / "report.json"
     done = bench("--json", file, "--emit-schedule", tmp_path / "schedule.json")
@@ -256,10 +256,10 @@ def test_what_was_measured_before_an_end_is_kept(
 
 
 def test_nothing_is_written_of_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(_: Whole) -> None:
+    def stopped(_: BenchmarkSuite) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Whole, "measure", stopped)
+    monkeypatch.setattr(BenchmarkSuite, "measure", stopped)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     done = bench("--json", tmp_path / "report.json")
     assert done.exit_code == 130
@@ -272,14 +272,14 @@ def test_a_signal_to_end_puts_everything_away(
 ) -> None:
     put_away: list[str] = []
 
-    def ended(_: Whole) -> None:
+    def ended(_: BenchmarkSuite) -> None:
         try:
             signal.raise_signal(signal.SIGTERM)
         finally:
             put_away.append("anvil")
 
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr(Whole, "measure", ended)
+    monkeypatch.setattr(BenchmarkSuite, "measure", ended)
     try:
         done = bench("--json", tmp_path / "report.json")
     finally:
@@ -290,9 +290,9 @@ def test_a_signal_to_end_puts_everything_away(
 
 
 def test_parts_that_are_left_out_have_a_reason() -> None:
-    assert parts_of(only=(), is_quick=False) == dict.fromkeys(PARTS, "")
-    quick = parts_of(only=(), is_quick=True)
+    assert get_skip_reasons(only=(), is_quick=False) == dict.fromkeys(PARTS, "")
+    quick = get_skip_reasons(only=(), is_quick=True)
     assert [part for part, why in quick.items() if why] == ["growth", "sizes"]
-    only = parts_of(only=("growth",), is_quick=True)
+    only = get_skip_reasons(only=("growth",), is_quick=True)
     assert [part for part, why in only.items() if not why] == ["growth"]
     assert only["evm"] == "not asked for"

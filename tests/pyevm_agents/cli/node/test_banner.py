@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from precompiles.gas import Schedule
-from pyevm_agents.cli.node.banner import print_banner, write_banner
-from pyevm_agents.cli.node.chain import Begun
+from precompiles.gas import GasSchedule
+from pyevm_agents.cli.node.banner import print_banner, print_json_banner
+from pyevm_agents.cli.node.chain import NodeChain
 from pyevm_agents.config import ChainConfig
 from tests.byte_model import PROFILE
 from tests.pyevm_agents.cli.agent_node import AgentNode
@@ -17,7 +17,7 @@ from tests.pyevm_agents.cli.agent_node import AgentNode
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SCHEDULE = Schedule(
+SCHEDULE = GasSchedule(
     executor_base_gas=1_234, input_byte_gas=2_345, tool_gas=3_456, parameter_gas=4_567
 )
 
@@ -30,7 +30,7 @@ def started() -> Iterator[AgentNode]:
 
 
 def test_prices_are_the_chains_own(started: AgentNode, capsys: pytest.CaptureFixture[str]) -> None:
-    print_banner(started.node, Begun(chain=started.node.chain), "http://127.0.0.1:1")
+    print_banner(started.node, NodeChain(chain=started.node.chain), "http://127.0.0.1:1")
     said = capsys.readouterr().out
     assert "a token: 6,000 read, 100 read again, 10,000 written" in said
     assert "a call: 1,234, a byte: 2,345, a tool: 3,456, a parameter: 4,567" in said
@@ -39,6 +39,6 @@ def test_prices_are_the_chains_own(started: AgentNode, capsys: pytest.CaptureFix
 def test_a_line_of_json_says_who_and_where(
     started: AgentNode, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_banner(started.node, Begun(chain=started.node.chain), "http://127.0.0.1:1")
+    print_json_banner(started.node, NodeChain(chain=started.node.chain), "http://127.0.0.1:1")
     said = json.loads(capsys.readouterr().out)
     assert (said["url"], said["models"]) == ("http://127.0.0.1:1", ["bytes"])

@@ -25,7 +25,7 @@ from click.testing import CliRunner
 from eth_abi import encode
 
 from pyevm_agents.cli.app import main
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.server import Server
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def test_a_mistake_gets_one_clear_line(
     options: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A node that should not have begun would run on.
-    monkeypatch.setattr(Server, "stopped", lambda _: pytest.fail("the mistake went unnoticed"))
+    monkeypatch.setattr(Server, "wait_stopped", lambda _: pytest.fail("the mistake went unnoticed"))
     options = [option.replace("{empty}", str(tmp_path)) for option in options]
     if "--store" not in options:
         options = ["--no-model", *options]
@@ -275,7 +275,7 @@ def test_no_state_is_loaded_into_a_chain_that_has_begun(tmp_path: Path) -> None:
 
 
 def instruction(to: str, text: str) -> dict[str, str]:
-    data = artifact("WalletAgent").call("instruct", text)
+    data = load_artifact("WalletAgent").encode_call("instruct", text)
     return {"from": FIRST, "to": to, "data": "0x" + data.hex()}
 
 

@@ -14,7 +14,7 @@ from rich.console import Console
 from pyevm_agents.cli import output
 from pyevm_agents.cli.node import log
 from pyevm_agents.cli.node.log import NodeLog
-from pyevm_agents.cli.output import Paper
+from pyevm_agents.cli.output import LiveOutput
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.rpc.dispatcher import Dispatcher
 from pyevm_agents.rpc.session import Session
@@ -42,11 +42,11 @@ class Written:
 
     def __init__(self, *, is_json: bool = False) -> None:
         self.agents = AgentNode()
-        self.log = NodeLog(self.agents.node, Paper(), is_json=is_json)
-        self._dispatcher = Dispatcher(self.agents.service, watch=self.log.answered)
+        self.log = NodeLog(self.agents.node, LiveOutput(), is_json=is_json)
+        self._dispatcher = Dispatcher(self.agents.service, watch=self.log.record_request)
 
     def ask(self, method: str, *params: object) -> None:
-        begun = self._dispatcher.begin(message(method, *params), Session("test"))
+        begun = self._dispatcher.handle(message(method, *params), Session("test"))
         if callable(begun):
             begun()
 
@@ -130,7 +130,7 @@ def test_a_fault_is_written(written: Written, capsys: pytest.CaptureFixture[str]
     def fail(_request: GenerationRequest) -> str:
         raise EngineFault("The engine died")
 
-    written.agents.node.chain.models["bytes"].own._script = fail  # type: ignore[attr-defined]  # noqa: SLF001
+    written.agents.node.chain.models["bytes"].original._script = fail  # type: ignore[attr-defined]  # noqa: SLF001
     written.ask("eth_sendTransaction", written.agents.instruction())
     written.log.close()
     assert lines(capsys)[1:] == [
@@ -175,7 +175,7 @@ def test_json_is_an_object_a_line(
     written.ask("eth_call", PRINTING)
     written.ask("eth_sendTransaction", written.agents.instruction())
     written.agents.ask("eth_sendTransaction", {"from": FIRST, "to": FIRST})
-    written.log.say("It ends.")
+    written.log.add_note("It ends.")
     written.log.close()
     written.agents.node.close()
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -201,10 +201,10 @@ def test_a_terminal_has_a_line_that_changes(
     monkeypatch.setattr(
         output, "out", Console(force_terminal=True, width=40, _environ={"TERM": "xterm"})
     )
-    page = Paper()
-    page.live("reading " + "漢" * 40)
+    page = LiveOutput()
+    page.set_live_line("reading " + "漢" * 40)
     page.write([page.paint("done", "red"), page.paint("", "red")])
-    page.live("")
+    page.set_live_line("")
     page.write(["end"])
     shown = "reading " + "漢" * 15 + "…"
     assert capsys.readouterr().out.split("\r\x1b[2K") == [

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pyevm_agents.models.decoding.canonical_tokens import CanonicalText, Fit
+from pyevm_agents.models.decoding.canonical_tokens import CanonicalMatch, CanonicalTokenizer
 
 if TYPE_CHECKING:
-    from pyevm_agents.models.decoding.guided import Guide
+    from pyevm_agents.models.decoding.guided import GuidedDecoder
 
 WORDS = [
     " the",
@@ -32,9 +32,9 @@ WORDS = [
 
 
 @pytest.fixture(scope="module")
-def whole(guide: Guide) -> CanonicalText:
+def whole(guide: GuidedDecoder) -> CanonicalTokenizer:
     """The same, of a vocabulary of which it is not known that words can be read singly."""
-    text = CanonicalText(guide.vocabulary, guide.cutter)
+    text = CanonicalTokenizer(guide.vocabulary, guide.cutter)
     text._can_split = False  # noqa: SLF001 - what a file with another `tokenizer.ggml.pre` gets
     return text
 
@@ -46,44 +46,46 @@ def whole(guide: Guide) -> CanonicalText:
     forced=st.sampled_from([b"", b"\n", b" the", b"s", "é".encode()]),
 )
 def test_the_last_words_decide_as_the_whole_text_does(
-    guide: Guide, whole: CanonicalText, text: str, token: int, forced: bytes
+    guide: GuidedDecoder, whole: CanonicalTokenizer, text: str, token: int, forced: bytes
 ) -> None:
-    tokens = guide.canonical.tokens(text)
+    tokens = guide.canonical.get_canonical_tokens(text)
     # What the vocabulary lacks is left out, and no text that a grammar admits is like the rest.
     assume(b"".join(map(guide.canonical.piece, tokens)) == text.encode())
     for count in range(1, len(tokens) + 1):
         # The rule compares at each token, so what comes before the last one begins like this.
-        if guide.canonical.fit(tokens[:count]) is Fit.NO:
+        if guide.canonical.match_tokens(tokens[:count]) is CanonicalMatch.NO:
             break
-        assert guide.canonical.fit(tokens[:count]) is whole.fit(tokens[:count])
-        is_whole = whole.fit(tokens[:count]) is Fit.WHOLE
+        assert guide.canonical.match_tokens(tokens[:count]) is whole.match_tokens(tokens[:count])
+        is_whole = whole.match_tokens(tokens[:count]) is CanonicalMatch.WHOLE
         longer = [*tokens[:count], token]
-        assert guide.canonical.fit(longer, 0, forced) is whole.fit(longer, 0, forced)
-        assert guide.canonical.fit(longer, 0, forced, is_whole_before=is_whole) is whole.fit(
+        assert guide.canonical.match_tokens(longer, 0, forced) is whole.match_tokens(
             longer, 0, forced
         )
+        assert guide.canonical.match_tokens(
+            longer, 0, forced, is_whole_before=is_whole
+        ) is whole.match_tokens(longer, 0, forced)
 
 
 @given(text=st.text(max_size=30))
-def test_canonical_tokens_are_whole_and_others_are_not(guide: Guide, text: str) -> None:
-    tokens = guide.canonical.tokens(text)
+def test_canonical_tokens_are_whole_and_others_are_not(guide: GuidedDecoder, text: str) -> None:
+    tokens = guide.canonical.get_canonical_tokens(text)
     spelled = b"".join(map(guide.canonical.piece, tokens)) == text.encode()
-    assert (guide.canonical.fit(tokens) is Fit.WHOLE) or not spelled
+    assert (guide.canonical.match_tokens(tokens) is CanonicalMatch.WHOLE) or not spelled
 
 
-def test_fits(guide: Guide) -> None:
-    index, fit = guide.canonical.pieces.index, guide.canonical.fit
-    assert fit([index(b" "), index(b"De")]) is Fit.NO
-    assert fit([index(b" De")], 0, b"ploy") is Fit.OPEN
-    assert fit([index(b" D")], 0, b"eploy") is Fit.NO
-    assert fit([index(b" "), index(b"\n")]) is Fit.OPEN
-    assert fit([index("é".encode()[:1])]) is Fit.OPEN
-    assert fit([index(b" "), index(b"De")], 1) is Fit.WHOLE
-    assert fit([]) is Fit.WHOLE
+def test_fits(guide: GuidedDecoder) -> None:
+    index, fit = guide.canonical.pieces.index, guide.canonical.match_tokens
+    assert fit([index(b" "), index(b"De")]) is CanonicalMatch.NO
+    assert fit([index(b" De")], 0, b"ploy") is CanonicalMatch.OPEN
+    assert fit([index(b" D")], 0, b"eploy") is CanonicalMatch.NO
+    assert fit([index(b" "), index(b"\n")]) is CanonicalMatch.OPEN
+    assert fit([index("é".encode()[:1])]) is CanonicalMatch.OPEN
+    assert fit([index(b" "), index(b"De")], 1) is CanonicalMatch.WHOLE
+    assert fit([]) is CanonicalMatch.WHOLE
 
 
-def test_what_a_run_shares_with_the_canonical_tokens(guide: Guide) -> None:
-    index, shared = guide.canonical.pieces.index, guide.canonical.shared
+def test_what_a_run_shares_with_the_canonical_tokens(guide: GuidedDecoder) -> None:
+    index, shared = guide.canonical.pieces.index, guide.canonical.count_shared_tokens
     said = [index(b" De")]
     assert shared(said, 0, b"ploy it", [index(b"ploy"), index(b" it")]) == 2
     assert shared(said, 0, b"ploy it", [index(b"ploy"), index(b" ")]) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models.decoding.chat_template import PLAIN, ChatPieces, chat_pieces
+from pyevm_agents.models.decoding.chat_template import PLAIN, ChatPieces, split_chat_template
 
 CHATML = (
     "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}"
@@ -17,11 +17,11 @@ CHATML = (
 
 
 def test_no_template_is_two_paragraphs() -> None:
-    assert chat_pieces(None) == chat_pieces("") == PLAIN
+    assert split_chat_template(None) == split_chat_template("") == PLAIN
 
 
 def test_chatml_without_its_default_system_message() -> None:
-    assert chat_pieces(CHATML) == ChatPieces(
+    assert split_chat_template(CHATML) == ChatPieces(
         prefix="<|im_start|>system\n",
         middle="<|im_end|>\n<|im_start|>user\n",
         suffix="<|im_end|>\n<|im_start|>assistant\n",
@@ -38,14 +38,14 @@ REFUSES_SYSTEM = (
 
 
 def test_a_template_that_refuses_a_system_message_gets_it_in_front_of_the_question() -> None:
-    assert chat_pieces(REFUSES_SYSTEM, bos_text="<s>") == ChatPieces(
+    assert split_chat_template(REFUSES_SYSTEM, bos_text="<s>") == ChatPieces(
         prefix="<s><turn>user\n", middle="\n\n", suffix="<end>\n<turn>model\n"
     )
 
 
 def test_a_template_that_drops_a_system_message_gets_it_in_front_of_the_question() -> None:
     template = "{% for m in messages if m.role == 'user' %}Q: {{ m.content }}{% endfor %} A:"
-    assert chat_pieces(template) == ChatPieces(prefix="Q: ", middle="\n\n", suffix=" A:")
+    assert split_chat_template(template) == ChatPieces(prefix="Q: ", middle="\n\n", suffix=" A:")
 
 
 def test_a_template_that_puts_both_in_one_turn() -> None:
@@ -54,7 +54,7 @@ def test_a_template_that_puts_both_in_one_turn() -> None:
         "<<SYS>>\n{{ messages[0].content }}\n<</SYS>>\n\n"
         "{% endif %}{{ messages[-1].content.strip() }} [/INST]"
     )
-    assert chat_pieces(template, bos_text="<s>", adds_bos=True) == ChatPieces(
+    assert split_chat_template(template, bos_text="<s>", adds_bos=True) == ChatPieces(
         prefix="[INST] <<SYS>>\n", middle="\n<</SYS>>\n\n", suffix=" [/INST]"
     )
 
@@ -63,18 +63,18 @@ def test_a_template_that_puts_both_in_one_turn() -> None:
     ("adds_bos", "prefix"), [(True, "<turn>user\n"), (False, "<s><turn>user\n")]
 )
 def test_the_beginning_token_comes_once(*, adds_bos: bool, prefix: str) -> None:
-    assert chat_pieces(REFUSES_SYSTEM, bos_text="<s>", adds_bos=adds_bos).prefix == prefix
+    assert split_chat_template(REFUSES_SYSTEM, bos_text="<s>", adds_bos=adds_bos).prefix == prefix
 
 
 def test_only_the_first_of_two_beginnings_goes() -> None:
     template = "<s><s>{{ messages[0].content }}|{{ messages[1].content }}|"
-    assert chat_pieces(template, bos_text="<s>", adds_bos=True).prefix == "<s>"
+    assert split_chat_template(template, bos_text="<s>", adds_bos=True).prefix == "<s>"
 
 
 @pytest.mark.parametrize("change", ["trim", "upper", "lower", "capitalize", "title", "string"])
 def test_filters_that_leave_the_sentinels_are_harmless(change: str) -> None:
     template = f"{{% for m in messages %}}<{{{{ m.content | {change} }}}}>{{% endfor %}}"
-    assert chat_pieces(template) == ChatPieces(prefix="<", middle="><", suffix=">")
+    assert split_chat_template(template) == ChatPieces(prefix="<", middle="><", suffix=">")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_filters_that_leave_the_sentinels_are_harmless(change: str) -> None:
 )
 def test_a_template_that_can_not_be_cut_says_why(template: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        chat_pieces(template)
+        split_chat_template(template)
 
 
 def test_a_template_may_ask_whether_there_is_a_clock() -> None:
@@ -106,7 +106,7 @@ def test_a_template_may_ask_whether_there_is_a_clock() -> None:
         "{% if strftime_now is defined %}{{ strftime_now('%d') }}{% else %}26 Jul 2024{% endif %}"
         "{{ messages[0].content }}/{{ messages[1].content }}"
     )
-    assert chat_pieces(template).prefix == "26 Jul 2024"
+    assert split_chat_template(template).prefix == "26 Jul 2024"
 
 
 def test_blocks_leave_no_blanks_and_loops_may_break() -> None:
@@ -114,4 +114,4 @@ def test_blocks_leave_no_blanks_and_loops_may_break() -> None:
         "{% for m in messages %}\n    {% if loop.index > 2 %}\n{% break %}\n    {% endif %}\n"
         "[{{ m.content }}]\n{% endfor %}\n"
     )
-    assert chat_pieces(template) == ChatPieces(prefix="[", middle="]\n[", suffix="]\n")
+    assert split_chat_template(template) == ChatPieces(prefix="[", middle="]\n[", suffix="]\n")

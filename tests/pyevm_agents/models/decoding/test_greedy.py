@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pyevm_agents.errors import GrammarError
-from pyevm_agents.models.decoding.greedy import choose
-from pyevm_agents.models.decoding.token_walk import Ranking
+from pyevm_agents.models.decoding.greedy import choose_token
+from pyevm_agents.models.decoding.token_walk import TokenRanking
 
 
 class Nowhere:
@@ -16,18 +16,18 @@ class Nowhere:
     def __init__(self) -> None:
         self.tokens: list[int] = []
 
-    def allows(self, _token: int) -> bool:
+    def is_allowed(self, _token: int) -> bool:
         return False
 
-    def bitmask(self) -> bytes:
+    def get_bitmask(self) -> bytes:
         return bytes(8)
 
 
 def test_nothing_allowed_is_the_grammars_error() -> None:
     with pytest.raises(GrammarError, match="admits no token"):
-        choose(
+        choose_token(
             Nowhere(),  # type: ignore[arg-type]
-            Ranking(64, [5]),
+            TokenRanking(64, [5]),
             np.zeros(64, dtype=np.float32),
             None,
         )

@@ -28,14 +28,14 @@ def test_the_model_says_what_the_reference_says(
     llama: LlamaModel, make_request: MakeRequest, question: str
 ) -> None:
     request = make_request(question, max_tokens=50)
-    assert llama.generate(request) == llama.reference(request)
+    assert llama.generate(request) == llama.generate_reference(request)
 
 
 def test_a_cut_that_goes_on_is_what_the_reference_says(
     llama: LlamaModel, make_request: MakeRequest
 ) -> None:
     request = make_request(max_tokens=50)
-    expected = llama.reference(request)
+    expected = llama.generate_reference(request)
     assert expected.margin is not None
     for limit in (1, 9, len(expected.tokens) - 3):
         cut = llama.generate(replace(request, max_tokens=limit))
@@ -50,7 +50,7 @@ def test_every_grammar_gives_canonical_tokens_and_the_references(
 ) -> None:
     request = make_request(question, grammar=GRAMMARS[grammar], max_tokens=120)
     said = llama.generate(request)
-    assert said == llama.reference(request)
+    assert said == llama.generate_reference(request)
     if said.is_complete:
         again = llama.tokenize((Segment(text=said.text),))
         assert said.tokens[: len(again)] == again

@@ -14,32 +14,32 @@ from pyevm_agents.errors import EngineFault
 from pyevm_agents.models.decoding import reference
 from pyevm_agents.models.decoding.reference import generate_by_reference
 from pyevm_agents.models.decoding.token_walk import MAX_CANDIDATES, MAX_PROBED_TOKENS
-from pyevm_agents.models.decoding.tokenizer import tokens_of_data
+from pyevm_agents.models.decoding.tokenizer import tokenize_data
 from tests.pyevm_agents.models.noise import GRAMMARS, Noise, Saying, tastes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pyevm_agents.models.decoding.guided import Guide, Output
+    from pyevm_agents.models.decoding.guided import GuidedDecoder, GuidedOutput
 
 PROMPT = [1]
 
 
 @pytest.fixture(scope="module")
-def liked(guide: Guide) -> dict[str, list[int]]:
+def liked(guide: GuidedDecoder) -> dict[str, list[int]]:
     return tastes(guide.vocabulary)  # type: ignore[arg-type]
 
 
-def canonical(guide: Guide, text: str) -> list[int]:
-    return tokens_of_data(guide.vocabulary, guide.cutter, text)
+def canonical(guide: GuidedDecoder, text: str) -> list[int]:
+    return tokenize_data(guide.vocabulary, guide.cutter, text)
 
 
-def said(guide: Guide, output: Output) -> list[int]:
+def said(guide: GuidedDecoder, output: GuidedOutput) -> list[int]:
     """The output's tokens without the end."""
     return [token for token in output.tokens if token not in guide.vocabulary.end_tokens()]
 
 
-def saying(guide: Guide, *pieces: str | tuple[str, ...]) -> Saying:
+def saying(guide: GuidedDecoder, *pieces: str | tuple[str, ...]) -> Saying:
     """An evaluator that wants to say pieces, each of them one token."""
     wanted = []
     for piece in pieces:
@@ -48,7 +48,7 @@ def saying(guide: Guide, *pieces: str | tuple[str, ...]) -> Saying:
     return Saying(guide.vocabulary.vocabulary_tokens, wanted)
 
 
-def pieces(guide: Guide, output: Output) -> list[bytes]:
+def pieces(guide: GuidedDecoder, output: GuidedOutput) -> list[bytes]:
     return [guide.vocabulary.piece(token) for token in output.tokens]
 
 
@@ -58,7 +58,7 @@ def test_the_reference_has_the_rules_numbers() -> None:
 
 @pytest.mark.parametrize("examples", [3, pytest.param(20, marks=pytest.mark.slow)])
 def test_noise_is_said_as_the_reference_says_it_and_canonically(
-    guide: Guide, liked: dict[str, list[int]], examples: int
+    guide: GuidedDecoder, liked: dict[str, list[int]], examples: int
 ) -> None:
     size = guide.vocabulary.vocabulary_tokens
 
@@ -82,7 +82,7 @@ def test_noise_is_said_as_the_reference_says_it_and_canonically(
 @settings(max_examples=3)
 @given(grammar=st.sampled_from(sorted(GRAMMARS)), seed=st.integers(0, 99))
 def test_every_limit_cuts_and_every_cut_goes_on(
-    guide: Guide, liked: dict[str, list[int]], grammar: str, seed: int
+    guide: GuidedDecoder, liked: dict[str, list[int]], grammar: str, seed: int
 ) -> None:
     size = guide.vocabulary.vocabulary_tokens
     noise = Noise(size, str(seed), liked["digits"], 6.0)
@@ -99,7 +99,7 @@ def test_every_limit_cuts_and_every_cut_goes_on(
         assert min(margins, key=lambda each: each.gap, default=None) == whole.margin
 
 
-def test_a_space_before_a_name_is_a_dead_end(guide: Guide) -> None:
+def test_a_space_before_a_name_is_a_dead_end(guide: GuidedDecoder) -> None:
     wants = saying(guide, " Go", "\n", ("Action", "Final"), ":", (" ", " De", " With"))
     grammar = r'start: " Go\n" ("Action: " ("Deploy" | "Withdraw") | "Final Answer: no")'
     output = guide.generate(wants, PROMPT, grammar, 20)
@@ -108,7 +108,9 @@ def test_a_space_before_a_name_is_a_dead_end(guide: Guide) -> None:
     assert canonical(guide, output.text) == output.tokens
 
 
-def test_what_can_only_be_spelled_in_other_tokens_is_said_all_the_same(guide: Guide) -> None:
+def test_what_can_only_be_spelled_in_other_tokens_is_said_all_the_same(
+    guide: GuidedDecoder,
+) -> None:
     """The grammar names tokens one by one, where one token stands for both."""
     first, second = (guide.canonical.pieces.index(text) for text in (b" t", b"he"))
     assert len(canonical(guide, " the")) == 1
@@ -122,7 +124,7 @@ def test_what_can_only_be_spelled_in_other_tokens_is_said_all_the_same(guide: Gu
     )
 
 
-def test_a_long_run_of_zeros_does_not_exhaust_the_lexer(guide: Guide) -> None:
+def test_a_long_run_of_zeros_does_not_exhaust_the_lexer(guide: GuidedDecoder) -> None:
     thought = " I'm not sure what to do. Do you want to know how long your plan runs?"
     zeros = "0" * 400
     text = f'{thought}\nAction: Note\nAction Input: {{"text": "plan.{zeros}", "xs": []}}'
@@ -137,7 +139,7 @@ def test_a_long_run_of_zeros_does_not_exhaust_the_lexer(guide: Guide) -> None:
 @pytest.mark.parametrize(
     "text", ["😀", "量", "naïve é", "a 量子 b", "0 1 23", "x\u00a0 y", "<|im_end|>"]
 )
-def test_any_text_can_be_said_and_ends(guide: Guide, text: str) -> None:
+def test_any_text_can_be_said_and_ends(guide: GuidedDecoder, text: str) -> None:
     tokens = canonical(guide, " " + text)
     end = guide.vocabulary.end_tokens()[0]
     wants = Saying(guide.vocabulary.vocabulary_tokens, [[token] for token in [*tokens, end]])
@@ -147,7 +149,7 @@ def test_any_text_can_be_said_and_ends(guide: Guide, text: str) -> None:
     assert output.breaks == 0
 
 
-def test_a_line_may_end_in_a_space(guide: Guide) -> None:
+def test_a_line_may_end_in_a_space(guide: GuidedDecoder) -> None:
     """By itself a space with a line break is one token; before a letter it is two."""
     assert len(canonical(guide, " \n")) == 1
     wants = saying(guide, " a", " ", "\n", "Final")
@@ -156,20 +158,20 @@ def test_a_line_may_end_in_a_space(guide: Guide) -> None:
     assert canonical(guide, output.text) == output.tokens
 
 
-def test_the_gap_is_to_the_best_that_could_have_been_said(guide: Guide) -> None:
+def test_the_gap_is_to_the_best_that_could_have_been_said(guide: GuidedDecoder) -> None:
     wants = saying(guide, (" ", " yes", " y", " no"))
     output = guide.generate(wants, PROMPT, 'start: " yes" | " no"', 5)
     assert output.text == " yes"
     assert output.margin == Margin(gap=2.0, token_index=0, chosen=" yes", other=" no")
 
 
-def test_one_possibility_has_no_gap(guide: Guide) -> None:
+def test_one_possibility_has_no_gap(guide: GuidedDecoder) -> None:
     output = guide.generate(saying(guide), PROMPT, 'start: " yes"', 5)
     assert (output.text, output.margin) == (" yes", None)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-def test_a_number_that_is_none_is_a_fault(guide: Guide, value: float) -> None:
+def test_a_number_that_is_none_is_a_fault(guide: GuidedDecoder, value: float) -> None:
     class Broken:
         def evaluate(self, *_: object) -> NDArray[np.float32]:
             logits = np.zeros(guide.vocabulary.vocabulary_tokens, dtype=np.float32)
@@ -180,17 +182,17 @@ def test_a_number_that_is_none_is_a_fault(guide: Guide, value: float) -> None:
         guide.generate(Broken(), PROMPT, "start: /.+/", 5)
 
 
-def test_known_tokens_of_another_grammar_are_refused(guide: Guide) -> None:
+def test_known_tokens_of_another_grammar_are_refused(guide: GuidedDecoder) -> None:
     with pytest.raises(EngineFault, match="Token 0 of the 1 known ones is 500, which does not"):
         guide.generate(saying(guide), PROMPT, 'start: "yes" | "no"', 5, known=[500])
 
 
 @pytest.mark.parametrize("said_so_far", ["", " a", " a thought.\nAction:", " a.\nAction: Note"])
-def test_a_token_is_valid_where_its_bit_is_set(guide: Guide, said_so_far: str) -> None:
-    matcher = guide.start(GRAMMARS["every type"])
+def test_a_token_is_valid_where_its_bit_is_set(guide: GuidedDecoder, said_so_far: str) -> None:
+    matcher = guide.compile_grammar(GRAMMARS["every type"])
     matcher.consume_tokens(canonical(guide, said_so_far))
     assert not matcher.is_error()
-    mask = reference.allowed_tokens(matcher, guide.vocabulary.vocabulary_tokens)
+    mask = reference.list_allowed_tokens(matcher, guide.vocabulary.vocabulary_tokens)
     valid = [
         token
         for token in range(guide.vocabulary.vocabulary_tokens)

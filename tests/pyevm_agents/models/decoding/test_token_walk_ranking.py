@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyevm_agents.errors import EngineFault
-from pyevm_agents.models.decoding.token_walk import Ranking, mask_of
+from pyevm_agents.models.decoding.token_walk import TokenRanking, unpack_bitmask
 
 SIZE = 40
 ENDS = [38, 5]
@@ -31,7 +31,7 @@ def logits(**values: float) -> np.ndarray:
 
 def order(scores: np.ndarray, *allowed: int) -> list[int]:
     """The allowed tokens in the order in which they are gone through."""
-    found = Ranking(SIZE, ENDS).candidates(scores, lambda: bits(*allowed))
+    found = TokenRanking(SIZE, ENDS).iter_candidates(scores, lambda: bits(*allowed))
     return [each.token for each in found if each.is_allowed or each.token in allowed]
 
 
@@ -62,7 +62,7 @@ def test_the_mask_is_asked_for_late_and_once() -> None:
         return bits(*range(SIZE))
 
     scores = np.arange(SIZE, dtype=np.float32)
-    candidates = Ranking(SIZE, ENDS).candidates(scores, bitmask)
+    candidates = TokenRanking(SIZE, ENDS).iter_candidates(scores, bitmask)
     assert [each.token for each in islice(candidates, 3)] == [39, 38, 37]
     assert not asked
     assert [each.token for each in islice(candidates, 3)] == [36, 35, 34]
@@ -77,7 +77,7 @@ def test_a_number_that_is_none_is_a_fault_where_it_may_be_chosen(value: float) -
 
 
 def test_a_mask_longer_than_the_vocabulary_is_cut() -> None:
-    assert mask_of(bits(3, 41, size=48), SIZE).nonzero()[0].tolist() == [3]
+    assert unpack_bitmask(bits(3, 41, size=48), SIZE).nonzero()[0].tolist() == [3]
 
 
 @given(
@@ -86,5 +86,5 @@ def test_a_mask_longer_than_the_vocabulary_is_cut() -> None:
 )
 def test_the_order_is_that_of_the_logits(tokens: set[int], values: list[float]) -> None:
     scores = np.array(values, dtype=np.float32)
-    assert mask_of(bits(*tokens), SIZE).nonzero()[0].tolist() == sorted(tokens)
+    assert unpack_bitmask(bits(*tokens), SIZE).nonzero()[0].tolist() == sorted(tokens)
     assert order(scores, *tokens) == sorted(tokens, key=lambda token: (-scores[token], token))

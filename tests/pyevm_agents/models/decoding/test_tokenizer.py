@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from pyevm_agents.errors import EngineFault
 from pyevm_agents.models.decoding.tokenizer import (
-    SpecialCutter,
+    SpecialTokenSplitter,
     TokenKind,
     require_tokens,
-    tokens_of_data,
-    tokens_of_segments,
+    tokenize_data,
+    tokenize_segments,
 )
 
 KINDS = {
@@ -33,7 +33,7 @@ class Invented:
 
     entries: tuple[tuple[str, str], ...]
 
-    def tokens_of(self, text: str, *, parse_special: bool) -> list[int]:  # noqa: ARG002 - it always does
+    def tokenize(self, text: str, *, parse_special: bool) -> list[int]:  # noqa: ARG002 - it always does
         tokens = []
         while text:
             fitting = [
@@ -66,15 +66,15 @@ VOCABULARY = Invented(
 
 
 def test_special_spellings_are_cut_where_they_overlap() -> None:
-    cutter = SpecialCutter(["<s>", "s><", "<s><s>", "x"])
-    assert cutter.cut("<s><s>x") == ["<", "s", "><", "s>x"]
+    cutter = SpecialTokenSplitter(["<s>", "s><", "<s><s>", "x"])
+    assert cutter.split("<s><s>x") == ["<", "s", "><", "s>x"]
 
 
 @given(text=st.text("<s>/a "), spellings=st.lists(st.text("<s>/a ", min_size=2)))
 def test_no_piece_contains_a_spelling_and_together_they_are_the_text(
     text: str, spellings: list[str]
 ) -> None:
-    pieces = SpecialCutter(spellings).cut(text)
+    pieces = SpecialTokenSplitter(spellings).split(text)
     assert "".join(pieces) == text
     assert not any(spelling in piece for piece in pieces for spelling in spellings)
 
@@ -82,10 +82,10 @@ def test_no_piece_contains_a_spelling_and_together_they_are_the_text(
 @given(text=st.text("<s>/a u\n\t", max_size=30))
 def test_data_holds_no_special_token_even_without_a_cutter(text: str) -> None:
     for cutter in (
-        SpecialCutter([]),
-        SpecialCutter([spelling for spelling, kind in VOCABULARY.entries if kind != "p"]),
+        SpecialTokenSplitter([]),
+        SpecialTokenSplitter([spelling for spelling, kind in VOCABULARY.entries if kind != "p"]),
     ):
-        tokens = tokens_of_data(VOCABULARY, cutter, text)
+        tokens = tokenize_data(VOCABULARY, cutter, text)
         assert not {1, 2, 3} & set(tokens)
         assert (0 in tokens) == ("\n" in text)
         assert (4 in tokens) == ("\t" in text), (
@@ -98,9 +98,9 @@ class Counting(Invented):
 
     asked: ClassVar[Counter[str]] = Counter()
 
-    def tokens_of(self, text: str, *, parse_special: bool) -> list[int]:
+    def tokenize(self, text: str, *, parse_special: bool) -> list[int]:
         self.asked["tokens_of"] += 1
-        return super().tokens_of(text, parse_special=parse_special)
+        return super().tokenize(text, parse_special=parse_special)
 
     def kind(self, token: int) -> TokenKind:
         self.asked["kind"] += 1
@@ -111,7 +111,7 @@ class Counting(Invented):
 def test_a_long_text_asks_little_beside_its_tokens(text: str) -> None:
     source = Counting(VOCABULARY.entries)
     source.asked.clear()
-    tokens = tokens_of_data(source, SpecialCutter(["<s>", "</s>"]), text)
+    tokens = tokenize_data(source, SpecialTokenSplitter(["<s>", "</s>"]), text)
     assert b"".join(map(source.piece, tokens)) == text.encode()
     # 400,000 kinds were nine tenths of a refused call's time.
     assert max(source.asked.values()) < 20
@@ -119,14 +119,16 @@ def test_a_long_text_asks_little_beside_its_tokens(text: str) -> None:
 
 @given(text=st.text("<s>/au \t", max_size=40))
 def test_a_text_twice_has_its_tokens_twice_where_it_is_cut_between(text: str) -> None:
-    cutter = SpecialCutter(["<s>", "</s>"])
-    once = [tokens_of_data(VOCABULARY, SpecialCutter([]), piece) for piece in cutter.cut(text)]
-    assert tokens_of_data(VOCABULARY, cutter, text) == [token for part in once for token in part]
+    cutter = SpecialTokenSplitter(["<s>", "</s>"])
+    once = [
+        tokenize_data(VOCABULARY, SpecialTokenSplitter([]), piece) for piece in cutter.split(text)
+    ]
+    assert tokenize_data(VOCABULARY, cutter, text) == [token for part in once for token in part]
 
 
 def test_a_character_that_is_a_control_token_is_refused() -> None:
     with pytest.raises(EngineFault, match="control token of a character"):
-        tokens_of_data(Invented((("\x01", "c"),)), SpecialCutter([]), "\x01")
+        tokenize_data(Invented((("\x01", "c"),)), SpecialTokenSplitter([]), "\x01")
 
 
 @pytest.mark.parametrize(
@@ -140,9 +142,9 @@ def test_a_character_that_is_a_control_token_is_refused() -> None:
     ],
 )
 def test_a_beginning_comes_once(segments: list[tuple[str, bool]], tokens: list[int]) -> None:
-    found = tokens_of_segments(VOCABULARY, SpecialCutter(["<s>"]), segments, 1)
+    found = tokenize_segments(VOCABULARY, SpecialTokenSplitter(["<s>"]), segments, 1)
     assert found == [
-        token if token != 12 else VOCABULARY.tokens_of("a", parse_special=False)[0]
+        token if token != 12 else VOCABULARY.tokenize("a", parse_special=False)[0]
         for token in tokens
     ]
 

@@ -8,12 +8,12 @@ import pytest
 from eth_typing import Address
 
 from precompiles.abi import ParamDescription, ParamType
-from precompiles.grammar import agent_grammar
+from precompiles.grammar import build_grammar
 from precompiles.language_model import GenerationRequest, Segment
 from precompiles.tool_metadata import Tool
 from pyevm_agents.errors import ScriptError
 from pyevm_agents.models import AnswerStep, Vocabulary, answer, use
-from pyevm_agents.models.fakes.adversary import AdversarialModel, Situation, following
+from pyevm_agents.models.fakes.adversary import AdversarialModel, DecisionContext, decide_from_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,29 +44,29 @@ def request(*history: str, question: str = "Pay Bob 10.") -> GenerationRequest:
     return GenerationRequest(
         segments=tuple(segments),
         prompt_tokens=tuple("".join(one.text for one in segments).encode()),
-        grammar=agent_grammar([PAY], ["Bob"]),
+        grammar=build_grammar([PAY], ["Bob"]),
         max_tokens=200,
         handles=(("Bob", BOB),),
     )
 
 
 def test_a_situation_tells_what_the_prompt_holds() -> None:
-    situation = Situation(request=request(" Hm.", "\nObservation: -7 of 10, 0\nThought:"))
+    situation = DecisionContext(request=request(" Hm.", "\nObservation: -7 of 10, 0\nThought:"))
     assert situation.numbers == (-7, 0, 10, 1_000)
     assert situation.addresses == (BOB,)
     assert situation.step == 2
-    assert [tool.name for tool in situation.admitted.tools] == ["Pay"]
-    assert situation.admitted.may_answer
+    assert [tool.name for tool in situation.allowed_steps.tools] == ["Pay"]
+    assert situation.allowed_steps.may_answer
 
 
 def test_a_number_that_no_tool_takes_is_none() -> None:
     question = f"{2**256} {2**256 - 1} -{2**256}"
-    assert Situation(request=request(question=question)).numbers == (10**3, 2**256 - 1)
+    assert DecisionContext(request=request(question=question)).numbers == (10**3, 2**256 - 1)
 
 
 def test_the_same_prompt_gets_the_same_words(vocabulary: Vocabulary) -> None:
     model = AdversarialModel(
-        following(use("Pay", amount=1, to=BOB), answer("Thanks")), vocabulary=vocabulary
+        decide_from_list(use("Pay", amount=1, to=BOB), answer("Thanks")), vocabulary=vocabulary
     )
     said = model.generate(request())
     assert said.text.endswith('Action: Pay\nAction Input: {"to": "Bob", "amount": 1}')
@@ -80,7 +80,7 @@ def test_the_same_prompt_gets_the_same_words(vocabulary: Vocabulary) -> None:
 
 
 def test_a_list_does_not_say_two_things_to_the_same_question(vocabulary: Vocabulary) -> None:
-    model = AdversarialModel(following(), vocabulary=vocabulary)
+    model = AdversarialModel(decide_from_list(), vocabulary=vocabulary)
     model.generate(request(" Hm.", "\nObservation: 1"))
     assert model.is_list
     model.generate(request(" Hm.", "\nObservation: 2"))
@@ -88,7 +88,7 @@ def test_a_list_does_not_say_two_things_to_the_same_question(vocabulary: Vocabul
 
 
 def test_what_the_grammar_does_not_admit_is_not_said(vocabulary: Vocabulary) -> None:
-    model = AdversarialModel(following(use("Pay", to=BOB, amount=-1)), vocabulary=vocabulary)
+    model = AdversarialModel(decide_from_list(use("Pay", to=BOB, amount=-1)), vocabulary=vocabulary)
     with pytest.raises(ScriptError, match="amount=-1 is no positive integer"):
         model.generate(request())
 
@@ -97,8 +97,8 @@ class StopNow(BaseException):
     """Ends a test, as Hypothesis does."""
 
 
-def stopping(kind: type[BaseException]) -> Callable[[Situation], Step]:
-    def decide(_: Situation) -> AnswerStep:
+def stopping(kind: type[BaseException]) -> Callable[[DecisionContext], Step]:
+    def decide(_: DecisionContext) -> AnswerStep:
         raise kind
 
     return decide

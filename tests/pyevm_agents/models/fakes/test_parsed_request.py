@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 
 from precompiles.abi import ParamDescription, ParamType
 from precompiles.escaping import escape_line
-from precompiles.grammar import agent_grammar
+from precompiles.grammar import build_grammar
 from precompiles.spec import MAX_PARAMETERS, MAX_TOOLS
 from precompiles.tool_metadata import Tool
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.fakes.parsed_request import (
-    Admitted,
-    AdmittedParameter,
-    AdmittedTool,
-    admitted,
+    AllowedParameter,
+    AllowedSteps,
+    AllowedTool,
+    parse_grammar,
 )
 from tests.pyevm_agents.models.conftest import GRAMMAR
 
@@ -63,12 +63,12 @@ def test_what_was_written_is_read(
         for name, parameters in tools
         if handles or ParamType.ADDRESS not in [param_type for _, param_type in parameters]
     ]
-    assert admitted(agent_grammar(made(tools), handles)) == Admitted(
+    assert parse_grammar(build_grammar(made(tools), handles)) == AllowedSteps(
         tools=tuple(
-            AdmittedTool(
+            AllowedTool(
                 name=name,
                 parameters=tuple(
-                    AdmittedParameter(name=parameter, param_type=param_type)
+                    AllowedParameter(name=parameter, param_type=param_type)
                     for parameter, param_type in parameters
                 ),
             )
@@ -83,15 +83,15 @@ def test_the_largest_grammar_is_read() -> None:
     types = list(ParamType)
     parameters = [(f"p {index}", types[index % 10]) for index in range(MAX_PARAMETERS)]
     largest = [(f"tool {index}", parameters) for index in range(MAX_TOOLS)]
-    read = admitted(agent_grammar(made(largest), ["addr1"]))
+    read = parse_grammar(build_grammar(made(largest), ["addr1"]))
     assert len(read.tools) == MAX_TOOLS
     assert {len(tool.parameters) for tool in read.tools} == {MAX_PARAMETERS}
 
 
 def test_a_tool_is_found_by_its_name() -> None:
-    read = admitted(agent_grammar(made([("pay", []), ("wait", [])]), []))
-    assert read.tool("wait") == AdmittedTool(name="wait", parameters=())
-    assert read.tool("burn") is None
+    read = parse_grammar(build_grammar(made([("pay", []), ("wait", [])]), []))
+    assert read.find_tool("wait") == AllowedTool(name="wait", parameters=())
+    assert read.find_tool("burn") is None
 
 
 @pytest.mark.parametrize(
@@ -105,5 +105,5 @@ def test_a_tool_is_found_by_its_name() -> None:
     ],
 )
 def test_another_grammar_is_refused(grammar: str) -> None:
-    with pytest.raises(ConfigError, match=r"is not one of `precompiles\.grammar\.agent_grammar`"):
-        admitted(grammar)
+    with pytest.raises(ConfigError, match=r"is not one of `precompiles\.grammar\.build_grammar`"):
+        parse_grammar(grammar)

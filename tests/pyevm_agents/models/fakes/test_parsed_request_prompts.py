@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from precompiles.abi import IterationRequest
 from precompiles.address_handles import AddressBook
 from precompiles.escaping import escape_line
-from precompiles.grammar import agent_grammar
+from precompiles.grammar import build_grammar
 from precompiles.language_model import GenerationRequest, Segment
-from precompiles.react import build_prompt, past_steps
-from pyevm_agents.models.fakes.parsed_request import asked
+from precompiles.react import build_prompt, parse_history
+from pyevm_agents.models.fakes.parsed_request import parse_prompt
 from tests.byte_model import PROFILE
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ def request_of(
     )
     book = AddressBook(base_prompt, [question, *observations])
     return GenerationRequest(
-        segments=build_prompt(iteration, past_steps(iteration), (), book, profile),
+        segments=build_prompt(iteration, parse_history(iteration), (), book, profile),
         prompt_tokens=(),
-        grammar=agent_grammar((), ()),
+        grammar=build_grammar((), ()),
         max_tokens=1,
         handles=book.handles,
     )
@@ -62,42 +62,42 @@ def test_question_steps_and_observation_are_found(
 ) -> None:
     request = request_of(question, observations, base_prompt=base_prompt)
     book = AddressBook(base_prompt, [question])
-    found = asked(request)
+    found = parse_prompt(request)
     assert found.question == escape_line(book.intern(question))
     assert found.step == len(observations) + 1
     later = AddressBook(base_prompt, [question, *observations])
     last = escape_line(later.intern(observations[-1])) if observations else None
     assert found.observation == last
     assert found.text == "".join(segment.text for segment in request.segments)
-    assert found.up_to(found.step) == found.text
+    assert found.render_prompt_at(found.step) == found.text
 
 
 @given(question=LINES, observations=st.lists(LINES, min_size=1, max_size=4))
 def test_steps_of_a_run_have_one_opening(question: str, observations: list[str]) -> None:
-    last = asked(request_of(question, observations))
+    last = parse_prompt(request_of(question, observations))
     for step in range(1, len(observations) + 2):
-        then = asked(request_of(question, observations[: step - 1]))
+        then = parse_prompt(request_of(question, observations[: step - 1]))
         assert then.opening == last.opening
         assert then.step == step
 
 
 def test_earlier_prompts_of_a_run_are_its_beginnings() -> None:
-    last = asked(request_of("Go", ["a", "b"]))
+    last = parse_prompt(request_of("Go", ["a", "b"]))
     for step, observations in ((1, []), (2, ["a"]), (3, ["a", "b"])):
-        assert last.up_to(step) == asked(request_of("Go", observations)).text
-    assert last.history_up_to(1) == ""
-    assert last.history_up_to(2).endswith("\nObservation: a\nThought:")
+        assert last.render_prompt_at(step) == parse_prompt(request_of("Go", observations)).text
+    assert last.render_history_before(1) == ""
+    assert last.render_history_before(2).endswith("\nObservation: a\nThought:")
 
 
 @pytest.mark.parametrize("literal", ["", "Thought:", "Question: no"])
 def test_the_template_is_no_question_and_no_turn(literal: str) -> None:
     profile = replace(PROFILE, chat_prefix=literal, chat_middle=literal, chat_suffix=literal)
-    found = asked(request_of("Go", ["a"], profile=profile))
+    found = parse_prompt(request_of("Go", ["a"], profile=profile))
     assert (found.question, found.step, found.observation) == ("Go", 2, "a")
 
 
 def test_another_prompt_is_all_opening() -> None:
     segments = (Segment(text="hello"),)
     request = GenerationRequest(segments=segments, prompt_tokens=(), grammar="", max_tokens=1)
-    found = asked(request)
+    found = parse_prompt(request)
     assert (found.opening, found.question, found.step) == (segments, "", 1)

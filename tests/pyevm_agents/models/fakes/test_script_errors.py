@@ -11,13 +11,17 @@ from hypothesis import strategies as st
 
 from precompiles.abi import ParamDescription, ParamType, ToolUse
 from precompiles.address_handles import AddressBook
-from precompiles.grammar import agent_grammar
+from precompiles.grammar import build_grammar
 from precompiles.language_model import GenerationRequest, Segment
 from precompiles.react import GrammarViolationError, parse
 from precompiles.tool_metadata import Tool
 from pyevm_agents.models import again, answer, unchecked, use
-from pyevm_agents.models.fakes.script_errors import SHOWN_LINES, offer, reasons
-from pyevm_agents.models.fakes.script_steps import render
+from pyevm_agents.models.fakes.script_errors import (
+    SHOWN_LINES,
+    describe_allowed_steps,
+    find_step_errors,
+)
+from pyevm_agents.models.fakes.script_steps import render_step
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +59,7 @@ def request(
     return GenerationRequest(
         segments=(Segment(text=prompt), Segment(text="Thought:")),
         prompt_tokens=(),
-        grammar=agent_grammar(tools, [handle for handle, _ in book.handles]),
+        grammar=build_grammar(tools, [handle for handle, _ in book.handles]),
         max_tokens=1,
         handles=book.handles,
     )
@@ -63,7 +67,7 @@ def request(
 
 def is_admitted(step: Step, order: Sequence[str] = ()) -> bool:
     try:
-        parse(render(step, BOOK.handles, order=order), TOOLS, BOOK)
+        parse(render_step(step, BOOK.handles, order=order), TOOLS, BOOK)
     except GrammarViolationError:
         return False
     return True
@@ -123,14 +127,16 @@ def test_a_value_has_a_reason_where_it_is_refused(
 ) -> None:
     value = data.draw(values(param_type))
     step = use("Every", None, {**SOUND, param_type.name: value})
-    assert (not reasons(step, request())) == is_admitted(step, ORDER), reasons(step, request())
+    assert (not find_step_errors(step, request())) == is_admitted(step, ORDER), find_step_errors(
+        step, request()
+    )
 
 
 @given(arguments=st.dictionaries(st.sampled_from([*ORDER, "MORE"]), st.just(1)))
 def test_missing_and_unknown_arguments_have_reasons(arguments: dict[str, object]) -> None:
     given_values = {name: SOUND.get(name, 1) for name in arguments}
     step = use("Every", None, given_values)
-    found = "; ".join(reasons(step, request()))
+    found = "; ".join(find_step_errors(step, request()))
     assert ("has no parameter 'MORE'" in found) == ("MORE" in arguments)
     for name in ORDER:
         assert (f"the argument '{name}' is missing" in found) == (name not in arguments)
@@ -145,16 +151,16 @@ def test_missing_and_unknown_arguments_have_reasons(arguments: dict[str, object]
 @example(thought="\t", text="x\n\n")
 def test_thoughts_and_answers_have_a_reason_where_they_are_refused(thought: str, text: str) -> None:
     step = answer(text, thought=thought)
-    assert (not reasons(step, request())) == is_admitted(step)
+    assert (not find_step_errors(step, request())) == is_admitted(step)
     waiting = use("WaitTool", thought)
-    assert (not reasons(waiting, request())) == is_admitted(waiting)
+    assert (not find_step_errors(waiting, request())) == is_admitted(waiting)
 
 
 @given(given_order=st.permutations(ORDER))
 def test_a_tools_arguments_may_come_in_any_order(given_order: list[str]) -> None:
     step = use("Every", None, {name: SOUND[name] for name in given_order})
-    assert reasons(step, request()) == ()
-    meant = parse(render(step, BOOK.handles, order=ORDER), TOOLS, BOOK)
+    assert find_step_errors(step, request()) == ()
+    meant = parse(render_step(step, BOOK.handles, order=ORDER), TOOLS, BOOK)
     assert isinstance(meant, ToolUse)
     assert list(meant.values) == [SOUND[name] for name in ORDER]
 
@@ -189,23 +195,23 @@ def test_a_tools_arguments_may_come_in_any_order(given_order: list[str]) -> None
     ],
 )
 def test_reasons_are_told_in_the_tools_words(step: Step, told: str) -> None:
-    assert "; ".join(reasons(step, request())).startswith(told)
+    assert "; ".join(find_step_errors(step, request())).startswith(told)
 
 
 def test_a_tool_that_no_address_can_fill_is_told_from_one_that_is_not_there() -> None:
     shown = request(book=NOBODY, prompt="tools:\n- DeployTool: deposits\n")
-    assert reasons(use("DeployTool"), shown) == (
+    assert find_step_errors(use("DeployTool"), shown) == (
         "DeployTool takes an address, and the prompt names none",
     )
 
 
 @pytest.mark.parametrize("step", [" Thought\nFinal Answer: x", unchecked("?")])
 def test_texts_have_no_reasons(step: Step) -> None:
-    assert reasons(step, request()) == ()
+    assert find_step_errors(step, request()) == ()
 
 
 def test_an_offer_has_tools_and_addresses() -> None:
-    assert offer(request((DEPLOY, tool("WaitTool")))) == (
+    assert describe_allowed_steps(request((DEPLOY, tool("WaitTool")))) == (
         "It could have said:\n"
         "  DeployTool(asset: address, amount: positive integer)\n"
         "  WaitTool()\n"
@@ -214,18 +220,18 @@ def test_an_offer_has_tools_and_addresses() -> None:
         f"  USDC = {USDC}\n"
         f"  addr1 = {OTHER}"
     )
-    assert offer(request((), NOBODY)) == (
+    assert describe_allowed_steps(request((), NOBODY)) == (
         "It could have said:\n  a final answer\nand no address: the prompt names none"
     )
 
 
 def test_a_long_offer_is_cut() -> None:
     many = [tool(f"tool {n}") for n in range(64)]
-    assert offer(request(many, NOBODY)).count("\n") == SHOWN_LINES + 3
-    assert f"  and {64 - SHOWN_LINES} more" in offer(request(many))
+    assert describe_allowed_steps(request(many, NOBODY)).count("\n") == SHOWN_LINES + 3
+    assert f"  and {64 - SHOWN_LINES} more" in describe_allowed_steps(request(many))
 
 
 def test_another_grammar_has_no_offer() -> None:
     other = GenerationRequest(segments=(), prompt_tokens=(), grammar="start: A", max_tokens=1)
-    assert offer(other) == ""
-    assert reasons(use("Tool"), other) == ()
+    assert describe_allowed_steps(other) == ""
+    assert find_step_errors(use("Tool"), other) == ()

@@ -21,7 +21,12 @@ from pyevm_agents.models import (
     unchecked,
     use,
 )
-from pyevm_agents.models.fakes.script_steps import SHOWN_CHARACTERS, Step, described, render
+from pyevm_agents.models.fakes.script_steps import (
+    SHOWN_CHARACTERS,
+    Step,
+    describe_step,
+    render_step,
+)
 
 ADDRESS = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
 HANDLES = (("addr1", ADDRESS), ("USDC", "0x" + "11" * 20))
@@ -72,18 +77,18 @@ def test_a_step_is_shown_as_a_person_would_write_it() -> None:
     )
     assert str(answer("Bye")) == 'answer("Bye")'
     assert str(again(unchecked("?"))) == 'again(unchecked("?"))'
-    assert described(" Text\n") == '" Text\\n"'
+    assert describe_step(" Text\n") == '" Text\\n"'
 
 
 def test_what_is_shown_of_a_long_step_is_short() -> None:
-    assert len(described(answer("x" * 50_000))) == SHOWN_CHARACTERS + 1
+    assert len(describe_step(answer("x" * 50_000))) == SHOWN_CHARACTERS + 1
 
 
 @pytest.mark.parametrize("value", [ADDRESS, to_canonical_address(ADDRESS), Contract(ADDRESS)])
 def test_an_address_may_be_text_bytes_or_a_contract(value: object) -> None:
     step = use("Pay", to=value, all=[value, value])
     assert step.arguments == {"to": ADDRESS, "all": (ADDRESS, ADDRESS)}
-    assert render(step, HANDLES).endswith('{"to": "addr1", "all": ["addr1", "addr1"]}')
+    assert render_step(step, HANDLES).endswith('{"to": "addr1", "all": ["addr1", "addr1"]}')
 
 
 @pytest.mark.parametrize("value", [b"\x01" * 19, Contract(None), Contract(b"\x01" * 20), [None]])
@@ -97,19 +102,19 @@ def test_arguments_are_said_in_the_order_of_the_parameters(
     given_order: list[str], order: list[str]
 ) -> None:
     step = use("T", None, dict.fromkeys(given_order, 1))
-    said = json.loads(render(step, order=order).split("Action Input: ")[1])
+    said = json.loads(render_step(step, order=order).split("Action Input: ")[1])
     assert list(said) == [*order, "more"]
 
 
 def test_without_an_order_arguments_are_said_as_given() -> None:
-    assert render(use("T", b=1, a=2)).endswith('{"b": 1, "a": 2}')
+    assert render_step(use("T", b=1, a=2)).endswith('{"b": 1, "a": 2}')
 
 
 def test_again_is_said_once_more_and_not_twice() -> None:
     once = use("T", a=1)
     assert again(again(once)) == again(once) == RepeatedStep(step=once)
-    assert render(again(once)) == render(once)
-    assert render(unchecked(f"to {ADDRESS}"), HANDLES) == "to addr1"
+    assert render_step(again(once)) == render_step(once)
+    assert render_step(unchecked(f"to {ADDRESS}"), HANDLES) == "to addr1"
 
 
 def test_steps_are_values() -> None:
@@ -122,7 +127,7 @@ def test_an_address_behind_a_line_break_in_a_text_is_said_as_its_handle() -> Non
     """JSON writes a line break as two characters, the second of which is a letter."""
     address = "0x" + "Ab" * 20
     step = use("Tell", text=f"To\n{address}\t{address}", all=[f"\n{address}"])
-    assert render(step, (("bob", address),)).endswith(
+    assert render_step(step, (("bob", address),)).endswith(
         '{"text": "To\\nbob\\tbob", "all": ["\\nbob"]}'
     )
 

@@ -9,7 +9,7 @@ import pytest
 from eth_typing import Address
 
 from precompiles.abi import ParamDescription, ParamType
-from precompiles.grammar import agent_grammar
+from precompiles.grammar import build_grammar
 from precompiles.language_model import Segment
 from precompiles.tool_metadata import Tool
 from pyevm_agents.errors import ConfigError, ScriptError
@@ -24,7 +24,7 @@ from pyevm_agents.models import (
     unchecked,
     use,
 )
-from pyevm_agents.models.fakes.scripted import render
+from pyevm_agents.models.fakes.scripted import render_step
 
 if TYPE_CHECKING:
     from precompiles.language_model import GenerationRequest
@@ -52,20 +52,20 @@ def test_a_tool_is_said_as_the_grammar_has_it() -> None:
         memo='ü "x"',
         flags=(True, False),
     )
-    assert render(step, HANDLES) == (
+    assert render_step(step, HANDLES) == (
         ' Go.\nAction: DeployTool\nAction Input: {"asset": "addr1", '
         f'"amount": {2**256 - 1}, "memo": "ü \\"x\\"", "flags": [true, false]}}'
     )
 
 
 def test_a_thought_is_made_up_where_none_is_given() -> None:
-    assert render(use("Tool")) == " I should use Tool.\nAction: Tool\nAction Input: {}"
-    assert render(answer("Done.")) == " I now know the final answer\nFinal Answer: Done."
-    assert render(answer("Done.", thought="Well.")) == " Well.\nFinal Answer: Done."
+    assert render_step(use("Tool")) == " I should use Tool.\nAction: Tool\nAction Input: {}"
+    assert render_step(answer("Done.")) == " I now know the final answer\nFinal Answer: Done."
+    assert render_step(answer("Done.", thought="Well.")) == " Well.\nFinal Answer: Done."
 
 
 def test_arguments_may_have_the_names_of_keywords() -> None:
-    assert render(use("Tool", arguments={"thought": 1, "tool": 2}, other=3)).endswith(
+    assert render_step(use("Tool", arguments={"thought": 1, "tool": 2}, other=3)).endswith(
         '{"thought": 1, "tool": 2, "other": 3}'
     )
 
@@ -79,7 +79,7 @@ def test_arguments_may_have_the_names_of_keywords() -> None:
     ],
 )
 def test_addresses_are_said_by_their_handles(text: str, spoken: str) -> None:
-    assert render(text, HANDLES) == spoken
+    assert render_step(text, HANDLES) == spoken
 
 
 @pytest.mark.parametrize("value", [1.5, None, b"\x01", {"a": 1}, [1.5], object()])
@@ -209,14 +209,14 @@ def test_arguments_are_said_in_the_order_of_the_grammar(
 ) -> None:
     step = use("DeployTool", amount=5, asset=ADDRESS)
     with ScriptedModel([step], vocabulary=vocabulary) as model:
-        said = model.generate(make_request(grammar=agent_grammar((DEPLOY,), ("addr1",)))).text
+        said = model.generate(make_request(grammar=build_grammar((DEPLOY,), ("addr1",)))).text
     assert said.endswith('{"asset": "addr1", "amount": 5}')
 
 
 def test_a_refusal_names_step_prompt_and_what_could_be_said(
     vocabulary: Vocabulary, make_request: MakeRequest
 ) -> None:
-    request = make_request("Deploy", grammar=agent_grammar((DEPLOY,), ("addr1",)))
+    request = make_request("Deploy", grammar=build_grammar((DEPLOY,), ("addr1",)))
     with (
         ScriptedModel([use("DeployTool", asset="addr1")], vocabulary=vocabulary) as model,
         pytest.raises(ScriptError) as caught,

@@ -18,7 +18,7 @@ from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import NO_ADAPTER, LlamaModel
 from pyevm_agents.models.gguf import files
 from pyevm_agents.models.gguf.adapter import adapter_path, check_files, read_adapter
-from pyevm_agents.models.gguf.files import adapted_digest, default_adapter_path, default_model_path
+from pyevm_agents.models.gguf.files import combine_digests, find_default_adapter, find_default_model
 from pyevm_agents.models.llama.child_process import OWN_VARIABLES
 
 if TYPE_CHECKING:
@@ -135,33 +135,33 @@ def test_a_missing_adapter_and_a_folder(tmp_path: Path) -> None:
 
 def test_a_model_is_no_adapter_and_an_adapter_no_model(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"is no adapter: its general.type is 'model'"):
-        LlamaModel(adapter=default_model_path())
+        LlamaModel(adapter=find_default_model())
     path = tmp_path / "adapter.gguf"
     path.write_bytes(adapter_bytes(pair()))
     with pytest.raises(
         ConfigError, match=r"The model file .*adapter.gguf .*is an adapter, .*--model, .*--adapter"
     ):
         LlamaModel(path)
-    check_files(default_model_path(), path)
-    check_files(default_model_path(), None)
+    check_files(find_default_model(), path)
+    check_files(find_default_model(), None)
 
 
 def test_who_asks_for_nothing_gets_what_is_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "DEFAULT_ADAPTER", tmp_path / "default.gguf")
-    assert default_adapter_path() is None
+    assert find_default_adapter() is None
     assert adapter_path(None, is_default_model=True) is None
     path = tmp_path / "default.gguf"
     path.write_bytes(adapter_bytes(pair()))
-    assert adapter_path(None, is_default_model=True) == default_adapter_path() == path
+    assert adapter_path(None, is_default_model=True) == find_default_adapter() == path
     assert adapter_path(None, is_default_model=False) is None
     assert adapter_path(NO_ADAPTER, is_default_model=True) is None
     assert adapter_path("/a/b.gguf", is_default_model=False) == Path("/a/b.gguf")
 
 
 def test_the_digest_is_that_of_both_digests() -> None:
-    assert adapted_digest(bytes(32), bytes([1]) * 32).hex() == (
+    assert combine_digests(bytes(32), bytes([1]) * 32).hex() == (
         "5c85955f709283ecce2b74f1b1552918819f390911816e7bb466805a38ab87f3"
     )
 
@@ -184,11 +184,11 @@ def test_no_damage_that_passes_aborts_llama_cpp(tmp_path: Path) -> None:
         from pathlib import Path
         from pyevm_agents.errors import ConfigError
         from pyevm_agents.models.gguf.adapter import read_adapter
-        from pyevm_agents.models.llama.context import Context
-        from pyevm_agents.models.gguf.files import default_model_path
+        from pyevm_agents.models.llama.context import LlamaContext
+        from pyevm_agents.models.gguf.files import find_default_model
         from pyevm_agents.models.llama.bindings import Llama
 
-        llama = Llama(str(default_model_path()), vocabulary_only=False)
+        llama = Llama(str(find_default_model()), vocabulary_only=False)
         refused = failed = applied = 0
         for path in sorted(Path({str(tmp_path)!r}).glob("*.gguf")):
             print(path.name, flush=True)
@@ -198,11 +198,11 @@ def test_no_damage_that_passes_aborts_llama_cpp(tmp_path: Path) -> None:
                 refused += 1
                 continue
             try:
-                llama.adapter = llama._adapted(adapter)
+                llama.adapter = llama._load_adapter(adapter)
             except ConfigError:
                 failed += 1
                 continue
-            context = Context(llama, threads=1, context_tokens=32)
+            context = LlamaContext(llama, threads=1, context_tokens=32)
             context.evaluate([5, 6])
             llama_cpp.llama_free(context._context)
             llama_cpp.llama_adapter_lora_free(llama.adapter)

@@ -16,16 +16,16 @@ import pytest
 from benchmarks.adapters import adapter_bytes, write_random_adapter
 from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.models import NO_ADAPTER, LlamaModel, ScriptedModel, Vocabulary
-from pyevm_agents.models.engine_messages import Request
+from pyevm_agents.models.engine_messages import EngineRequest
 from pyevm_agents.models.gguf import files as gguf
-from pyevm_agents.models.gguf.files import default_model_path
+from pyevm_agents.models.gguf.files import find_default_model
 from pyevm_agents.models.llama import engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pyevm_agents.models.engine_messages import WorkMessage
+    from pyevm_agents.models.engine_messages import StatsMessage
     from tests.pyevm_agents.models.conftest import MakeRequest
 
 BOUND = 2 * (744 + 60 * 23_056)
@@ -36,7 +36,7 @@ BOUND = 2 * (744 + 60 * 23_056)
 def adapter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An adapter of random weights for all linear layers of the default model."""
     folder = tmp_path_factory.mktemp("adapters")
-    return write_random_adapter(default_model_path(), folder / "random.gguf")
+    return write_random_adapter(find_default_model(), folder / "random.gguf")
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +73,10 @@ def small(path: Path, seed: int = 1, name: str | None = None) -> Path:
 
 def logits(
     model: LlamaModel, tokens: list[int], *, batch_tokens: int = 512
-) -> tuple[str, WorkMessage]:
-    reply = model.engine.ask(Request(operation="logits", tokens=tokens, max_tokens=batch_tokens))
+) -> tuple[str, StatsMessage]:
+    reply = model.engine.ask(
+        EngineRequest(operation="logits", tokens=tokens, max_tokens=batch_tokens)
+    )
     return reply["logits"], reply["work"]
 
 
@@ -91,7 +93,7 @@ def canary_of(model: LlamaModel | Vocabulary) -> str:
 def test_the_digest_is_that_of_both_files(
     adapter: Path, adapted: LlamaModel, bare: LlamaModel
 ) -> None:
-    files = (default_model_path(), adapter)
+    files = (find_default_model(), adapter)
     both = b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files)
     assert adapted.profile_facts.digest == hashlib.sha256(both).digest()
     assert bare.profile_facts.digest == both[:32]
@@ -121,9 +123,9 @@ def test_models_without_weights_have_the_digest_of_the_model_that_they_stand_for
     monkeypatch.setattr(gguf, "DEFAULT_ADAPTER", adapter)
     with ScriptedModel([]) as scripted, Vocabulary(adapter=NO_ADAPTER) as plain:
         assert scripted.profile_facts.digest == expected.digest
-        assert plain.profile_facts.digest == gguf.digest(default_model_path())
+        assert plain.profile_facts.digest == gguf.hash_file(find_default_model())
     assert LlamaModel().adapter == adapter
-    assert LlamaModel(default_model_path()).adapter is None
+    assert LlamaModel(find_default_model()).adapter is None
 
 
 @pytest.mark.slow
@@ -165,8 +167,8 @@ def test_a_generation_is_the_references_whole_or_resumed(
     adapted: LlamaModel, alone: LlamaModel, bare: LlamaModel, make_request: MakeRequest
 ) -> None:
     request = make_request(max_tokens=24)
-    expected = alone.reference(request)
-    assert adapted.generate(request) == adapted.reference(request) == expected
+    expected = alone.generate_reference(request)
+    assert adapted.generate(request) == adapted.generate_reference(request) == expected
     assert expected != bare.generate(request)
     cut = adapted.generate(replace(request, max_tokens=9))
     assert adapted.resume(request, cut) == expected
@@ -264,11 +266,11 @@ def test_an_adapter_that_changes_while_a_chain_runs_is_a_fault(tmp_path: Path) -
         os.kill(model.engine.process_id or 0, signal.SIGKILL)
         small(path, seed=2)
         with pytest.raises(EngineFault):
-            model.text_of((5,))
+            model.detokenize((5,))
         with pytest.raises(
             EngineFault, match=r"with the adapter .*adapter.gguf or its engine changed .*digest"
         ):
-            model.text_of((5,))
+            model.detokenize((5,))
 
 
 def test_an_adapter_that_changes_after_it_was_hashed_is_not_loaded(
@@ -277,12 +279,12 @@ def test_an_adapter_that_changes_after_it_was_hashed_is_not_loaded(
     path = small(tmp_path / "adapter.gguf")
 
     def change_after(file: Path, *more: object, **options: object) -> bytes:
-        found = gguf.digest(file, *more, **options)  # type: ignore[arg-type]
+        found = gguf.hash_file(file, *more, **options)  # type: ignore[arg-type]
         if file == path:
             small(path, seed=2)
         return found
 
-    monkeypatch.setattr(engine, "digest", change_after)
+    monkeypatch.setattr(engine, "hash_file", change_after)
     with (
         Vocabulary(adapter=path) as model,
         pytest.raises(EngineFault, match=r"adapter file .* changed since its SHA-256 was taken"),

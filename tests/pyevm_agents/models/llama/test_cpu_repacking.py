@@ -13,9 +13,9 @@ from benchmarks.invariance import model_file
 from precompiles.language_model import Segment
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel, Vocabulary
-from pyevm_agents.models.engine_messages import Request
-from pyevm_agents.models.gguf.files import HEADER, default_model_path
-from pyevm_agents.models.llama.cpu import LEFT_ALONE, WeightKind, is_repacked
+from pyevm_agents.models.engine_messages import EngineRequest
+from pyevm_agents.models.gguf.files import HEADER, find_default_model
+from pyevm_agents.models.llama.cpu import NOT_REPACKED, WeightKind, is_repacked
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ SEED_TEXT = (Segment(text="Deploy 10 USDC to addr1, then say what is left of it.
         pytest.param([Q4_0], id="nothing else"),
         pytest.param([F32, Q4_0, Q6_K], id="as llama-quantize writes it"),
         pytest.param([F32, Q4_0, WeightKind("q8_0")], id="rows that 256 does not divide"),
-        pytest.param([Q4_0, *map(WeightKind, LEFT_ALONE)], id="whatever is left alone"),
+        pytest.param([Q4_0, *map(WeightKind, NOT_REPACKED)], id="whatever is left alone"),
     ],
 )
 @pytest.mark.parametrize("machine", ["x86_64", "AMD64"])
@@ -43,7 +43,7 @@ def test_q4_0_is_repacked(kinds: list[WeightKind], machine: str) -> None:
     [
         pytest.param([], id="no weights known"),
         pytest.param([F32, WeightKind("q4_1")], id="the default model"),
-        pytest.param(map(WeightKind, LEFT_ALONE), id="nothing to gain"),
+        pytest.param(map(WeightKind, NOT_REPACKED), id="nothing to gain"),
         pytest.param([F32, WeightKind("q4_K"), Q6_K], id="Q4_K_M, which is not invariant"),
         pytest.param([F32, Q4_0, WeightKind("q4_K")], id="Q4_0 with some Q4_K"),
         pytest.param([F32, Q4_0, WeightKind("iq4_nl")], id="a type that nobody measured"),
@@ -61,9 +61,9 @@ def test_other_architectures_repack_nothing(machine: str) -> None:
 
 
 def kinds_of(path: Path) -> set[WeightKind]:
-    from pyevm_agents.models.llama.bindings import weight_kinds  # noqa: PLC0415 - loads llama.cpp
+    from pyevm_agents.models.llama.bindings import read_weight_kinds  # noqa: PLC0415 - loads llama.cpp
 
-    return weight_kinds(str(path))
+    return read_weight_kinds(str(path))
 
 
 def gguf(*shape: int, parts: int | None = None) -> bytes:
@@ -76,7 +76,7 @@ def gguf(*shape: int, parts: int | None = None) -> bytes:
 
 
 def test_the_kinds_of_weights_are_read_from_the_file(tmp_path: Path) -> None:
-    assert kinds_of(default_model_path()) == {F32, WeightKind("q4_1"), WeightKind("q8_0")}
+    assert kinds_of(find_default_model()) == {F32, WeightKind("q4_1"), WeightKind("q8_0")}
     path = tmp_path / "small.gguf"
     for content, kinds in (
         (gguf(32, 8), {Q4_0}),
@@ -101,7 +101,7 @@ def q4_0(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def logits(model: LlamaModel, tokens: list[int], *, batch_tokens: int = 512) -> str:
-    request = Request(operation="logits", tokens=tokens, max_tokens=batch_tokens)
+    request = EngineRequest(operation="logits", tokens=tokens, max_tokens=batch_tokens)
     return model.engine.ask(request)["logits"]
 
 
@@ -113,11 +113,11 @@ def test_a_repacked_model_gives_the_same_bits_in_every_shape(q4_0: Path) -> None
             tokens = list(model.tokenize(SEED_TEXT))[:70]
             fingerprints.add(model.profile_facts.fingerprint)
             for batch_tokens in (512, 16, 5, 4, 3, 1):
-                model.engine.ask(Request(operation="forget"))
+                model.engine.ask(EngineRequest(operation="forget"))
                 name = f"{threads} threads, batch {batch_tokens}"
                 found[name] = logits(model, tokens, batch_tokens=batch_tokens)
             for split in (7, 40, 68):
-                model.engine.ask(Request(operation="forget"))
+                model.engine.ask(EngineRequest(operation="forget"))
                 logits(model, tokens[:split] + [9] * 8)
                 found[f"{threads} threads, {split} kept"] = logits(model, tokens)
     assert len(set(found.values())) == 1, found

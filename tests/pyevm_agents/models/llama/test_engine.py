@@ -17,8 +17,8 @@ import pytest
 from precompiles.language_model import Segment
 from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.models import GgufModel, LlamaModel, Progress, Vocabulary
-from pyevm_agents.models.engine_messages import Request
-from pyevm_agents.models.gguf.files import default_model_path
+from pyevm_agents.models.engine_messages import EngineRequest
+from pyevm_agents.models.gguf.files import find_default_model
 from pyevm_agents.models.llama.child_process import HINTS, OWN_VARIABLES
 from pyevm_agents.models.llama.engine import Engine, EngineOptions
 
@@ -39,7 +39,7 @@ def own() -> Iterator[Vocabulary]:
 
 
 def pid_of(model: Vocabulary | LlamaModel) -> int:
-    model.engine.ask(Request(operation="text", tokens=[]))  # Which starts it.
+    model.engine.ask(EngineRequest(operation="text", tokens=[]))  # Which starts it.
     pid = model.engine.process_id
     assert pid is not None
     return pid
@@ -190,7 +190,7 @@ def test_a_crash_leaves_its_last_words(own: Vocabulary) -> None:
         EngineFault,
         match=r"ended with status 1 while it was asked to no such thing.*KeyError: 'no such thing'",
     ):
-        own.engine.ask(Request(operation="no such thing"))
+        own.engine.ask(EngineRequest(operation="no such thing"))
     assert own.tokenize(TEXT)
 
 
@@ -208,14 +208,14 @@ def test_tokens_outside_of_the_vocabulary_and_texts_beyond_the_context_are_refus
         ([5] * 8193, "8193 tokens"),
     ):
         with pytest.raises(EngineFault, match=message):
-            llama.engine.ask(Request(operation="logits", tokens=tokens))
+            llama.engine.ask(EngineRequest(operation="logits", tokens=tokens))
     with pytest.raises(EngineFault, match="A batch of 513 tokens"):
-        llama.engine.ask(Request(operation="logits", tokens=[5], max_tokens=513))
+        llama.engine.ask(EngineRequest(operation="logits", tokens=[5], max_tokens=513))
 
 
 def test_a_vocabulary_generates_nothing(own: Vocabulary) -> None:
     with pytest.raises(EngineFault, match="no weights; make a LlamaModel"):
-        own.engine.ask(Request(operation="logits", tokens=[5]))
+        own.engine.ask(EngineRequest(operation="logits", tokens=[5]))
 
 
 def test_a_closed_model_says_so_and_leaves_no_process() -> None:
@@ -249,7 +249,7 @@ def test_threads_wait_in_line(own: Vocabulary) -> None:
 
 def test_a_name_that_is_no_utf_8_is_a_name(tmp_path: Path) -> None:
     path = tmp_path / os.fsdecode(b"model-\xff.gguf")
-    path.symlink_to(default_model_path())
+    path.symlink_to(find_default_model())
     with Vocabulary(path, kept_facts=tmp_path) as vocabulary:
         assert vocabulary.tokenize(TEXT)
     with Vocabulary(path, kept_facts=tmp_path) as vocabulary:
@@ -354,7 +354,7 @@ def test_a_model_that_loads_keeps_no_other_one_waiting() -> None:
 
 def test_a_changed_file_is_a_fault_at_the_next_start(tmp_path: Path) -> None:
     path = tmp_path / "model.gguf"
-    path.write_bytes(default_model_path().read_bytes())
+    path.write_bytes(find_default_model().read_bytes())
     with Vocabulary(path) as vocabulary:
         kill_and_wait(pid_of(vocabulary), signal.SIGKILL)
         with path.open("ab") as file:
@@ -371,7 +371,7 @@ def test_a_file_cut_short_is_refused_with_what_llama_cpp_says(
     tmp_path: Path, size_bytes: int
 ) -> None:
     path = tmp_path / "short.gguf"
-    path.write_bytes(default_model_path().read_bytes()[:size_bytes])
+    path.write_bytes(find_default_model().read_bytes()[:size_bytes])
     with pytest.raises(
         ConfigError, match=f"(can't hold|does not load the model file {path}.*llama.cpp said: .*)"
     ):
@@ -379,7 +379,7 @@ def test_a_file_cut_short_is_refused_with_what_llama_cpp_says(
 
 
 def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
-    damaged = bytearray(default_model_path().read_bytes())
+    damaged = bytearray(find_default_model().read_bytes())
     damaged[-2_000_000:] = b"\xff" * 2_000_000
     path = tmp_path / "damaged.gguf"
     path.write_bytes(damaged)
@@ -391,7 +391,7 @@ def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
 def test_a_damaged_file_is_an_error_and_never_the_end_of_the_chain(
     tmp_path: Path, position: int
 ) -> None:
-    damaged = bytearray(default_model_path().read_bytes()[:2_000_000])
+    damaged = bytearray(find_default_model().read_bytes()[:2_000_000])
     damaged[position : position + 64] = b"\xff" * 64
     path = tmp_path / "damaged.gguf"
     path.write_bytes(damaged)

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from precompiles.language_model import Segment
 from pyevm_agents.errors import ConfigError, EngineFault
-from pyevm_agents.models import LlamaModel, Progress, RememberingModel, Vocabulary
-from pyevm_agents.models.engine_messages import Request
+from pyevm_agents.models import CachingModel, LlamaModel, Progress, Vocabulary
+from pyevm_agents.models.engine_messages import EngineRequest
 from pyevm_agents.models.gguf.files import (
     FileStamp,
-    default_adapter_path,
-    default_model_path,
-    digest,
+    find_default_adapter,
+    find_default_model,
+    hash_file,
 )
 from pyevm_agents.models.llama import engine
 from pyevm_agents.models.llama import identity as facts
@@ -79,7 +79,7 @@ def test_another_engine_has_facts_of_its_own(
     folder: FactsFolder, identity: EngineIdentity, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder.write(KEY, identity)
-    monkeypatch.setattr(facts, "engine_stamp", lambda: "another build")
+    monkeypatch.setattr(facts, "compute_engine_stamp", lambda: "another build")
     assert folder.read(KEY) is None
 
 
@@ -124,7 +124,7 @@ def test_the_oldest_go(
 
 
 def test_the_engine_is_stamped_by_its_libraries() -> None:
-    assert len(facts.engine_stamp()) == 64
+    assert len(facts.compute_engine_stamp()) == 64
     assert all(find_spec(name) for name in facts.ENGINE_PACKAGES)
 
 
@@ -160,9 +160,7 @@ def test_what_is_remembered_needs_no_weights(tmp_path: Path, make_request: MakeR
         LlamaModel(threads=1, kept_facts=tmp_path, progress=reports.append) as second,
     ):
         profile = first.profile_facts
-        remembering = RememberingModel(
-            first, digest=profile.digest, fingerprint=profile.fingerprint
-        )
+        remembering = CachingModel(first, digest=profile.digest, fingerprint=profile.fingerprint)
         generation = remembering.generate(request)
         remembering.model = second
         assert remembering.tokenize(request.segments) == request.prompt_tokens
@@ -181,12 +179,12 @@ def test_a_vocabulary_keeps_facts_as_well(tmp_path: Path, vocabulary: Vocabulary
 
 def altered(folder: Path, identity: EngineIdentity) -> None:
     """Keep something else for the default model, whole and for this engine."""
-    adapter = default_adapter_path()
+    adapter = find_default_adapter()
     key = FactsKey(
-        stamp=FileStamp.of(default_model_path()),
+        stamp=FileStamp.from_path(find_default_model()),
         vocabulary_only=False,
         context_tokens=None,
-        adapter_stamp=None if adapter is None else FileStamp.of(adapter),
+        adapter_stamp=None if adapter is None else FileStamp.from_path(adapter),
     )
     FactsFolder(folder).write(key, identity)
 
@@ -207,7 +205,7 @@ def test_kept_facts_that_the_weights_belie_are_a_fault_and_go(
         with pytest.raises(
             EngineFault, match=f"not what {tmp_path} has kept of it: it has another {what}. That"
         ):
-            model.engine.ask(Request(operation="logits", tokens=[5]))
+            model.engine.ask(EngineRequest(operation="logits", tokens=[5]))
     assert list(tmp_path.iterdir()) == []
     with LlamaModel(threads=1, kept_facts=tmp_path) as model:
         assert model.engine.identity == identity
@@ -236,7 +234,7 @@ def test_kept_facts_of_an_unfit_build_are_refused(tmp_path: Path, identity: Engi
 
 def test_a_file_changed_since_is_another_file(tmp_path: Path) -> None:
     path = tmp_path / "model.gguf"
-    shutil.copyfile(default_model_path(), path)
+    shutil.copyfile(find_default_model(), path)
     with Vocabulary(path, kept_facts=tmp_path / "facts") as model:
         before = model.profile_facts
     with path.open("ab") as file:
@@ -254,15 +252,15 @@ def test_a_file_that_changes_after_it_was_hashed_is_not_loaded_as_what_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "model.gguf"
-    shutil.copyfile(default_model_path(), path)
+    shutil.copyfile(find_default_model(), path)
 
     def change_after(path: Path, report: Callable[[int, int], None]) -> bytes:
-        found = digest(path, report)
+        found = hash_file(path, report)
         with path.open("ab") as file:
             file.write(b"!")
         return found
 
-    monkeypatch.setattr(engine, "digest", change_after)
+    monkeypatch.setattr(engine, "hash_file", change_after)
     with (
         Vocabulary(path) as model,
         pytest.raises(EngineFault, match="changed since its SHA-256 was taken"),
@@ -274,18 +272,18 @@ def test_a_file_that_changes_after_it_was_loaded_has_no_kept_facts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, folder = tmp_path / "model.gguf", tmp_path / "facts"
-    path.symlink_to(default_model_path())
+    path.symlink_to(find_default_model())
     load = engine.Engine._load  # noqa: SLF001 - the moment after it can't be reached otherwise
 
     def change_after(self: engine.Engine, **options: bool) -> object:
         loaded = load(self, **options)
         path.unlink()
-        shutil.copyfile(default_model_path(), path)
+        shutil.copyfile(find_default_model(), path)
         return loaded
 
     monkeypatch.setattr(engine.Engine, "_load", change_after)
     with Vocabulary(path, kept_facts=folder) as model:
         _ = model.profile_facts
-    key = FactsKey(stamp=FileStamp.of(path), vocabulary_only=True, context_tokens=None)
+    key = FactsKey(stamp=FileStamp.from_path(path), vocabulary_only=True, context_tokens=None)
     assert len(list(folder.iterdir())) == 1
     assert FactsFolder(folder).read(key) is None

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyevm_agents.models import NO_ADAPTER, Vocabulary
-from pyevm_agents.models.gguf.files import default_model_path
-from pyevm_agents.models.llama.identity import profile_facts
+from pyevm_agents.models.gguf.files import find_default_model
+from pyevm_agents.models.llama.identity import build_profile_facts
 
 if TYPE_CHECKING:
     from pyevm_agents.models import LlamaModel
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def test_the_facts_are_those_of_the_file() -> None:
     with Vocabulary(adapter=NO_ADAPTER) as vocabulary:
         facts = vocabulary.profile_facts
-    assert facts.digest == hashlib.sha256(default_model_path().read_bytes()).digest()
+    assert facts.digest == hashlib.sha256(find_default_model().read_bytes()).digest()
     assert (facts.architecture, facts.context_tokens, facts.vocabulary_tokens) == (
         "llama",
         8192,
@@ -71,4 +71,4 @@ def test_a_vocabulary_says_the_same_but_for_the_canary(
 def test_a_file_without_a_name_is_called_by_its_path(llama: LlamaModel) -> None:
     identity = llama.engine.identity
     nameless = replace(identity, facts={**identity.facts, "name": ""})
-    assert profile_facts(Path("/models/mine.gguf"), nameless).name == "mine"
+    assert build_profile_facts(Path("/models/mine.gguf"), nameless).name == "mine"

@@ -11,7 +11,7 @@ import pytest
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import LlamaModel, Vocabulary
-from pyevm_agents.models.gguf.files import default_model_path
+from pyevm_agents.models.gguf.files import find_default_model
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ def test_the_parent_never_loads_llama_cpp() -> None:
 
 
 def test_a_context_can_be_smaller() -> None:
-    with Vocabulary(str(default_model_path()), context_tokens=256) as model:
+    with Vocabulary(str(find_default_model()), context_tokens=256) as model:
         assert model.profile_facts.context_tokens == 256
     with pytest.raises(
         ConfigError, match="context_tokens is 8193; this model was trained for 1 to 8192"

@@ -10,9 +10,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from pyevm_agents.models.llama.prefix_cache import (
     PrefixCache,
-    entry_bytes,
-    shared_tokens,
-    token_array,
+    compute_entry_bytes,
+    count_shared_tokens,
+    to_token_array,
 )
 
 TOKENS = st.lists(st.integers(0, 2), max_size=8)
@@ -35,7 +35,9 @@ def common(first: list[int], second: list[int]) -> int:
 
 @given(TOKENS, TOKENS)
 def test_the_longest_common_prefix(first: list[int], second: list[int]) -> None:
-    assert shared_tokens(token_array(first), token_array(second)) == common(first, second)
+    assert count_shared_tokens(to_token_array(first), to_token_array(second)) == common(
+        first, second
+    )
 
 
 class PrefixCacheMachine(RuleBasedStateMachine):
@@ -47,13 +49,13 @@ class PrefixCacheMachine(RuleBasedStateMachine):
         self.held: list[tuple[list[int], int]] = []
 
     def size(self) -> int:
-        return sum(entry_bytes(len(tokens), size) for tokens, size in self.held)
+        return sum(compute_entry_bytes(len(tokens), size) for tokens, size in self.held)
 
     @rule(tokens=TOKENS, size_bytes=st.integers(0, 120))
     def put(self, tokens: list[int], size_bytes: int) -> None:
         covering = [entry for entry in self.held if entry[0][: len(tokens)] == tokens]
-        needed = entry_bytes(len(tokens), size_bytes)
-        is_held = self.cache.put(token_array(tokens), state(size_bytes))
+        needed = compute_entry_bytes(len(tokens), size_bytes)
+        is_held = self.cache.put(to_token_array(tokens), state(size_bytes))
         assert is_held == (bool(covering) or needed <= BOUND)
         if covering:
             self.held.remove(covering[0])
@@ -72,7 +74,7 @@ class PrefixCacheMachine(RuleBasedStateMachine):
             for count, (held, _) in zip(counts, self.held, strict=True)
             if count == len(held) or not is_whole
         ]
-        match = self.cache.best(token_array(tokens), is_whole=is_whole)
+        match = self.cache.find_best(to_token_array(tokens), is_whole=is_whole)
         if match is None:
             assert max(usable, default=0) == 0
             return
@@ -80,24 +82,24 @@ class PrefixCacheMachine(RuleBasedStateMachine):
         found = match.prefix.tokens.tolist()
         assert found[: match.shared_tokens] == tokens[: match.shared_tokens]
         assert not is_whole or len(found) == match.shared_tokens
-        self.cache.use(match.prefix)
+        self.cache.touch(match.prefix)
         [entry] = [each for each in self.held if each[0] == found]
         self.held.remove(entry)
         self.held.append(entry)
 
     @rule(tokens=TOKENS)
     def drop(self, tokens: list[int]) -> None:
-        match = self.cache.best(token_array(tokens))
+        match = self.cache.find_best(to_token_array(tokens))
         if match is not None:
             self.cache.drop(match.prefix)
             self.cache.drop(match.prefix)
-            self.cache.use(match.prefix)
+            self.cache.touch(match.prefix)
             self.held = [each for each in self.held if each[0] != match.prefix.tokens.tolist()]
 
     @rule(tokens=TOKENS, size_bytes=st.integers(0, 120))
     def make_room(self, tokens: list[int], size_bytes: int) -> None:
-        needed = entry_bytes(len(tokens), size_bytes)
-        assert self.cache.make_room(token_array(tokens), size_bytes) == (needed <= BOUND)
+        needed = compute_entry_bytes(len(tokens), size_bytes)
+        assert self.cache.make_room(to_token_array(tokens), size_bytes) == (needed <= BOUND)
         if needed <= BOUND:
             self.held = [each for each in self.held if tokens[: len(each[0])] != each[0]]
         while needed <= BOUND < self.size() + needed:
@@ -125,58 +127,58 @@ TestPrefixCache = PrefixCacheMachine.TestCase
 @pytest.mark.parametrize(("size_bytes", "is_held"), [(88, True), (89, False)])
 def test_the_bound_is_reached_and_not_passed(size_bytes: int, is_held: bool) -> None:
     cache = PrefixCache(BOUND)
-    assert cache.put(token_array([1, 2, 3]), state(size_bytes)) == is_held
+    assert cache.put(to_token_array([1, 2, 3]), state(size_bytes)) == is_held
     assert cache.size_bytes == (100 if is_held else 0)
 
 
 def test_what_does_not_fit_drops_nothing() -> None:
     cache = PrefixCache(BOUND)
-    cache.put(token_array([1]), state(50))
-    assert not cache.put(token_array([1, 2]), state(93))
-    assert not cache.make_room(token_array([1, 2]), 93)
+    cache.put(to_token_array([1]), state(50))
+    assert not cache.put(to_token_array([1, 2]), state(93))
+    assert not cache.make_room(to_token_array([1, 2]), 93)
     assert len(cache) == 1
 
 
 def test_what_is_extended_makes_room_before_what_is_used_least() -> None:
     cache = PrefixCache(BOUND)
-    cache.put(token_array([1, 2]), state(40))
-    cache.put(token_array([5]), state(36))
-    assert cache.make_room(token_array([5, 6]), 44)
-    assert cache.put(token_array([5, 6]), state(44))
+    cache.put(to_token_array([1, 2]), state(40))
+    cache.put(to_token_array([5]), state(36))
+    assert cache.make_room(to_token_array([5, 6]), 44)
+    assert cache.put(to_token_array([5, 6]), state(44))
     assert len(cache) == 2
 
 
 def test_a_bound_of_nothing_holds_nothing() -> None:
     cache = PrefixCache(0)
-    assert not cache.make_room(token_array([1]), 0)
-    assert not cache.put(token_array([1]), state(0))
-    assert cache.best(token_array([1])) is None
+    assert not cache.make_room(to_token_array([1]), 0)
+    assert not cache.put(to_token_array([1]), state(0))
+    assert cache.find_best(to_token_array([1])) is None
 
 
 def test_the_state_that_comes_back_is_the_one_that_was_put() -> None:
     cache = PrefixCache(BOUND)
-    cache.put(token_array([1, 2, 3]), state(10, mark=7))
-    cache.put(token_array([1, 3, 3]), state(10, mark=8))
-    match = cache.best(token_array([1, 3, 4]))
+    cache.put(to_token_array([1, 2, 3]), state(10, mark=7))
+    cache.put(to_token_array([1, 3, 3]), state(10, mark=8))
+    match = cache.find_best(to_token_array([1, 3, 4]))
     assert match is not None
     assert (match.shared_tokens, match.prefix.state.tolist()) == (2, [8] * 10)
 
 
 def test_outputs_after_one_prompt_take_the_place_of_one() -> None:
     cache = PrefixCache(BOUND)
-    cache.put(token_array([7, 8, 9]), state(20))
+    cache.put(to_token_array([7, 8, 9]), state(20))
     for said in range(9):
-        cache.put(token_array([1, 2, said, said]), state(20), prompt_tokens=2)
+        cache.put(to_token_array([1, 2, said, said]), state(20), prompt_tokens=2)
         assert len(cache) == 2
-    match = cache.best(token_array([7, 8, 9]))
+    match = cache.find_best(to_token_array([7, 8, 9]))
     assert match is not None
     assert match.shared_tokens == 3
 
 
 def test_a_longer_prompt_takes_the_place_of_the_one_that_it_extends_whatever_was_said() -> None:
     cache = PrefixCache(BOUND)
-    cache.put(token_array([1, 2, 5]), state(20), prompt_tokens=2)
-    cache.put(token_array([1, 2, 3, 4]), state(20), prompt_tokens=3)
+    cache.put(to_token_array([1, 2, 5]), state(20), prompt_tokens=2)
+    cache.put(to_token_array([1, 2, 3, 4]), state(20), prompt_tokens=3)
     assert len(cache) == 1
-    cache.put(token_array([1, 3]), state(20), prompt_tokens=2)
+    cache.put(to_token_array([1, 3]), state(20), prompt_tokens=2)
     assert len(cache) == 2

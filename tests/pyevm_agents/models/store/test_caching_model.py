@@ -14,9 +14,9 @@ import pytest
 
 from precompiles.language_model import Generation, GenerationRequest, Margin, Segment
 from pyevm_agents.errors import ConfigError, EngineFault
-from pyevm_agents.models import RememberingModel, ScriptedModel, Store, Vocabulary
+from pyevm_agents.models import CachingModel, ScriptedModel, Store, Vocabulary
 from pyevm_agents.models.store import caching_model as memory
-from pyevm_agents.models.store.statistics import census
+from pyevm_agents.models.store.statistics import compute_statistics
 
 if TYPE_CHECKING:
     from pyevm_agents.models import LlamaModel
@@ -64,12 +64,12 @@ class Continuing(Counting):
         self.calls -= 1
         return whole
 
-    def text_of(self, tokens: tuple[int, ...]) -> str:
+    def detokenize(self, tokens: tuple[int, ...]) -> str:
         return "a" * len(tokens)
 
 
-def remembering(model: Counting, store: Store | None = None) -> RememberingModel:
-    return RememberingModel(model, digest=b"\x01" * 32, fingerprint="{}", store=store)
+def remembering(model: Counting, store: Store | None = None) -> CachingModel:
+    return CachingModel(model, digest=b"\x01" * 32, fingerprint="{}", store=store)
 
 
 def test_a_complete_generation_serves_every_limit() -> None:
@@ -125,7 +125,7 @@ def test_a_model_that_can_goes_on_where_the_limit_cut_it(tmp_path: Path) -> None
     with Store(path) as store:
         first = remembering(Continuing(), store)
         assert not first.generate(replace(REQUEST, max_tokens=4)).is_complete
-        assert (census(store).complete, census(store).incomplete) == (0, 1)
+        assert (compute_statistics(store).complete, compute_statistics(store).incomplete) == (0, 1)
     with Store(path) as store:
         model = Continuing()
         second = remembering(model, store)
@@ -134,8 +134,8 @@ def test_a_model_that_can_goes_on_where_the_limit_cut_it(tmp_path: Path) -> None
         assert (model.calls, model.resumed_from) == (0, [(0, 1, 2, 3)])
         assert (second.computed, second.resumed, second.hits) == (0, 1, 1)
         assert second.inferences == 1
-        assert (census(store).complete, census(store).incomplete) == (1, 0)
-        assert census(store).counts == {"misses": 1, "resumes": 1, "hits": 1}
+        assert (compute_statistics(store).complete, compute_statistics(store).incomplete) == (1, 0)
+        assert compute_statistics(store).counts == {"misses": 1, "resumes": 1, "hits": 1}
 
 
 def test_what_can_not_be_continued_is_computed_anew() -> None:
@@ -166,11 +166,11 @@ def test_models_and_profiles_share_a_store_and_no_generation() -> None:
     model = Counting()
     with Store() as store:
         for digest, fingerprint in ((b"\x01" * 32, "a"), (b"\x02" * 32, "a"), (b"\x01" * 32, "b")):
-            wrapped = RememberingModel(model, digest=digest, fingerprint=fingerprint, store=store)
+            wrapped = CachingModel(model, digest=digest, fingerprint=fingerprint, store=store)
             wrapped.generate(REQUEST)
             wrapped.generate(REQUEST)
         assert model.calls == 3
-        assert len(census(store).profiles) == 3
+        assert len(compute_statistics(store).profiles) == 3
 
 
 def test_everything_can_be_forgotten() -> None:
@@ -223,8 +223,8 @@ def test_what_a_script_says_does_not_get_into_a_file(
     model = ScriptedModel([], vocabulary=vocabulary)
     facts = vocabulary.profile_facts
     with Store(tmp_path / "store.sqlite3") as store, pytest.raises(ConfigError, match="no weights"):
-        RememberingModel(model, digest=facts.digest, fingerprint=facts.fingerprint, store=store)
-    RememberingModel(model, digest=facts.digest, fingerprint=facts.fingerprint)
+        CachingModel(model, digest=facts.digest, fingerprint=facts.fingerprint, store=store)
+    CachingModel(model, digest=facts.digest, fingerprint=facts.fingerprint)
 
 
 # -- threads and forks -- #
@@ -292,7 +292,7 @@ def test_when_the_first_of_them_fails_the_next_one_tries() -> None:
 
 FORKED_WHILE_COMPUTING = """
 import os, threading
-from pyevm_agents.models import RememberingModel
+from pyevm_agents.models import CachingModel
 from precompiles.language_model import Generation, GenerationRequest
 asked, let_go, parent = threading.Event(), threading.Event(), os.getpid()
 class Slow:
@@ -303,7 +303,7 @@ class Slow:
             asked.set()
             let_go.wait(60)
         return Generation(text="a", tokens=(1,), forced_tokens=0, is_complete=True)
-model = RememberingModel(Slow(), digest=b"", fingerprint="{}")
+model = CachingModel(Slow(), digest=b"", fingerprint="{}")
 request = GenerationRequest(segments=(), prompt_tokens=(1,), grammar="", max_tokens=5)
 thread = threading.Thread(target=model.generate, args=(request,))
 thread.start()
@@ -339,14 +339,14 @@ def test_the_real_model_says_the_same_cut_continued_or_whole(
     path = tmp_path / "store.sqlite3"
     for limit in (3, len(whole.tokens) - 2, len(whole.tokens)):
         with Store(path) as store:
-            wrapped = RememberingModel(
+            wrapped = CachingModel(
                 llama, digest=facts.digest, fingerprint=facts.fingerprint, store=store
             )
             limited = replace(request, max_tokens=limit)
             assert wrapped.generate(limited) == llama.generate(limited)
             assert wrapped.inferences == 1
     with Store(path) as store:
-        wrapped = RememberingModel(
+        wrapped = CachingModel(
             llama, digest=facts.digest, fingerprint=facts.fingerprint, store=store
         )
         assert wrapped.generate(request) == whole

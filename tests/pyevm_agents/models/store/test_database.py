@@ -51,7 +51,7 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     path.touch()
     with Store(path) as store:
         store.put(question(1), generation(1))
-        assert store.get(question(1).key()) == generation(1)
+        assert store.get(question(1).compute_key()) == generation(1)
 
 
 def test_a_later_version_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_folder_that_can_not_be_made_is_no_fault(tmp_path: Path) -> None:
     told: list[str] = []
     with Store(tmp_path / "file" / "store.sqlite3", report=told.append) as store:
         store.put(question(1), generation(1))
-        assert store.get(question(1).key()) is None
+        assert store.get(question(1).compute_key()) is None
         assert told == [store.trouble]
     assert "can't be opened" in told[0]
 
@@ -118,11 +118,11 @@ if os.getuid() == 0:
     os.setuid(65534)
 told = []
 store = Store(Path(sys.argv[1]), report=told.append)
-known = store.get(question(1).key()) == generation(1)
+known = store.get(question(1).compute_key()) == generation(1)
 store.put(question(2), generation(2))
-store.used(question(1).key())
+store.record_use(question(1).compute_key())
 store.flush()
-print(known, store.get(question(2).key()) is None, len(told), told[0], sep="|")
+print(known, store.get(question(2).compute_key()) is None, len(told), told[0], sep="|")
 """
 
 
@@ -158,7 +158,7 @@ store.put(question(0), generation(0))
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 for number in range(1, 400):
     store.put(question(number), generation(number))
-kept = [store.get(question(number).key()) == generation(number) for number in range(400)]
+kept = [store.get(question(number).compute_key()) == generation(number) for number in range(400)]
 print(len(told), kept[0], all(kept), "can't be written" in told[0])
 store.close()
 """
@@ -171,7 +171,7 @@ def test_a_full_disk_is_told_once_and_what_was_stored_stays(tmp_path: Path) -> N
     assert printed.stdout.split() == ["1", "True", "False", "True"]
     with Store(path) as store:
         assert store.trouble is None
-        assert store.get(question(0).key()) == generation(0)
+        assert store.get(question(0).compute_key()) == generation(0)
 
 
 def test_two_that_make_the_file_at_once_both_have_it(tmp_path: Path) -> None:
@@ -196,6 +196,6 @@ def test_waits_for_who_holds_the_file(tmp_path: Path, monkeypatch: pytest.Monkey
         other.execute("BEGIN IMMEDIATE")
         store.put(question(2), generation(2))
         assert "database is locked" in (store.trouble or "")
-        assert store.get(question(1).key()) == generation(1)
-        assert store.get(question(2).key()) is None
+        assert store.get(question(1).compute_key()) == generation(1)
+        assert store.get(question(2).compute_key()) is None
         other.execute("ROLLBACK")

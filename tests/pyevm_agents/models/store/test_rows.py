@@ -13,7 +13,7 @@ from precompiles.language_model import Generation, Margin
 from pyevm_agents.models.store import rows
 from pyevm_agents.models.store.rows import (
     DamagedRowError,
-    Question,
+    GenerationInputs,
     compress,
     decode,
     decompress,
@@ -116,8 +116,8 @@ def test_the_key_is_of_all_that_decides() -> None:
         replace(asked, prompt_tokens=asked.prompt_tokens[:-1]),
         replace(asked, grammar=asked.grammar + " "),
         # The seams between the parts count.
-        Question(digest=b"", fingerprint="a", prompt_tokens=(), grammar="b"),
-        Question(digest=b"", fingerprint="ab", prompt_tokens=(), grammar=""),
+        GenerationInputs(digest=b"", fingerprint="a", prompt_tokens=(), grammar="b"),
+        GenerationInputs(digest=b"", fingerprint="ab", prompt_tokens=(), grammar=""),
     ]
-    assert len({other.key() for other in (asked, *others)}) == 1 + len(others)
-    assert replace(asked).key() == asked.key()
+    assert len({other.compute_key() for other in (asked, *others)}) == 1 + len(others)
+    assert replace(asked).compute_key() == asked.compute_key()

@@ -12,7 +12,12 @@ import pytest
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import Store
 from pyevm_agents.models.store.rows import DamagedRowError
-from pyevm_agents.models.store.statistics import ProfileCount, census, entry, sample
+from pyevm_agents.models.store.statistics import (
+    ProfileCount,
+    compute_statistics,
+    read_generation,
+    sample_keys,
+)
 from tests.stored_generations import DIGEST, FINGERPRINT, generation, question
 
 if TYPE_CHECKING:
@@ -35,7 +40,7 @@ def store(path: Path) -> Iterator[Store]:
 
 
 def test_counts_by_model_and_profile(store: Store) -> None:
-    figures = census(store)
+    figures = compute_statistics(store)
     assert figures.profiles == (
         ProfileCount(digest=DIGEST, fingerprint=FINGERPRINT, complete=15, incomplete=5),
         ProfileCount(digest=DIGEST, fingerprint="{}", complete=1, incomplete=0),
@@ -48,19 +53,21 @@ def test_counts_by_model_and_profile(store: Store) -> None:
 
 def test_an_entry_has_its_question(store: Store) -> None:
     for number in (1, 7):
-        found = entry(store, question(number).key())
+        found = read_generation(store, question(number).compute_key())
         assert found is not None
         assert found.question == question(number)
-    assert entry(store, b"nothing") is None
+    assert read_generation(store, b"nothing") is None
 
 
 def test_a_sample_is_the_seeds_and_of_one_profile(store: Store) -> None:
-    keys = {question(number).key() for number in range(20)}
-    assert set(sample(store, DIGEST, FINGERPRINT, count=20, seed=1)) == keys
-    drawn = [tuple(sample(store, DIGEST, FINGERPRINT, count=5, seed=seed)) for seed in (1, 1, 2)]
+    keys = {question(number).compute_key() for number in range(20)}
+    assert set(sample_keys(store, DIGEST, FINGERPRINT, count=20, seed=1)) == keys
+    drawn = [
+        tuple(sample_keys(store, DIGEST, FINGERPRINT, count=5, seed=seed)) for seed in (1, 1, 2)
+    ]
     assert drawn[0] == drawn[1] != drawn[2]
     assert all(len(set(each)) == 5 and set(each) < keys for each in drawn)
-    assert sample(store, DIGEST, "another", count=5, seed=1) == []
+    assert sample_keys(store, DIGEST, "another", count=5, seed=1) == []
 
 
 @pytest.mark.parametrize(
@@ -79,23 +86,23 @@ def test_what_is_damaged_is_told(store: Store, path: Path, damage: str, message:
         connection.execute("DELETE FROM profiles WHERE fingerprint = '{}'")
         connection.execute(damage)
     with pytest.raises(DamagedRowError, match=message):
-        entry(store, question(7).key())
+        read_generation(store, question(7).compute_key())
 
 
 def test_what_is_closed_can_not_be_read() -> None:
     store = Store()
     store.close()
     with pytest.raises(ConfigError, match="closed"):
-        census(store)
+        compute_statistics(store)
 
 
 def test_a_table_that_is_gone_is_told(store: Store, path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("DROP TABLE generations")
     for read in (
-        lambda: census(store),
-        lambda: entry(store, b""),
-        lambda: sample(store, DIGEST, FINGERPRINT, count=1, seed=1),
+        lambda: compute_statistics(store),
+        lambda: read_generation(store, b""),
+        lambda: sample_keys(store, DIGEST, FINGERPRINT, count=1, seed=1),
     ):
         with pytest.raises(ConfigError, match="can't be read: no such table"):
             read()

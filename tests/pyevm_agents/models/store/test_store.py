@@ -17,7 +17,7 @@ import pytest
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import Store
 from pyevm_agents.models.store import store as store_module
-from pyevm_agents.models.store.statistics import census
+from pyevm_agents.models.store.statistics import compute_statistics
 from pyevm_agents.models.store.store import MIN_MAX_BYTES
 from tests.stored_generations import generation, question, sound
 
@@ -33,7 +33,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def key(number: int) -> bytes:
-    return question(number).key()
+    return question(number).compute_key()
 
 
 def bulky(number: int, text_bytes: int = 10_000) -> Generation:
@@ -87,7 +87,7 @@ def test_closed_it_knows_nothing_and_fails_nobody(path: Path) -> None:
     store.close()
     store.close()
     store.put(question(2), generation(2))
-    store.used(key(1))
+    store.record_use(key(1))
     assert store.get(key(1)) is None
     with pytest.raises(ConfigError, match="is closed"):
         store.clear()
@@ -122,8 +122,8 @@ def test_a_row_that_was_changed_is_none_and_goes(path: Path, damage: str) -> Non
     with Store(path) as store:
         assert store.get(key(1)) is None
         assert store.session["damaged"] == 1
-        assert census(store).complete + census(store).incomplete == 0
-        assert census(store).counts["damaged"] == 1
+        assert compute_statistics(store).complete + compute_statistics(store).incomplete == 0
+        assert compute_statistics(store).counts["damaged"] == 1
         store.put(question(1), generation(1))
         assert store.get(key(1)) == generation(1)
 
@@ -164,8 +164,8 @@ def test_the_file_keeps_its_bound_and_the_least_recently_used_goes(path: Path) -
         for number in range(100):
             store.put(question(number), bulky(number))
             assert store.get(key(0)) == bulky(0)
-            store.used(key(0))
-            assert census(store).file_bytes <= MIN_MAX_BYTES
+            store.record_use(key(0))
+            assert compute_statistics(store).file_bytes <= MIN_MAX_BYTES
             assert store.get(key(number)) == bulky(number)
         kept = [number for number in range(100) if store.get(key(number)) is not None]
         newest = kept[1:]
@@ -173,7 +173,7 @@ def test_the_file_keeps_its_bound_and_the_least_recently_used_goes(path: Path) -
         assert newest == list(range(newest[0], 100))
         assert len(kept) > 10
         evicted = 100 - len(kept)
-        assert store.session["evicted"] == census(store).counts["evicted"] == evicted
+        assert store.session["evicted"] == compute_statistics(store).counts["evicted"] == evicted
         assert store.trouble is None
     assert path.stat().st_size <= MIN_MAX_BYTES
 
@@ -184,7 +184,7 @@ def test_nothing_goes_before_the_bound_is_reached(path: Path) -> None:
         while "evicted" not in store.session:
             store.put(question(number), bulky(number))
             number += 1
-        before = census(store).file_bytes
+        before = compute_statistics(store).file_bytes
         assert before > MIN_MAX_BYTES - 5 * 4096
         assert [store.get(key(n)) is None for n in range(number)].count(True) == 1
         assert store.get(key(0)) is None
@@ -214,7 +214,7 @@ def test_grammars_and_profiles_go_with_their_generations(path: Path) -> None:
         for number in range(60):
             asked = replace(question(number), grammar=f"g{number}", fingerprint=f"f{number}")
             store.put(asked, bulky(number))
-        kept = census(store)
+        kept = compute_statistics(store)
         assert store.connection is not None
         for table in ("grammars", "profiles", "uses"):
             query = f"SELECT count(*) FROM {table}"  # noqa: S608 - from the list above
@@ -238,9 +238,9 @@ def test_uses_and_counts_are_written_in_batches(
         store.put(question(1), generation(1))
         (version,) = other.execute("PRAGMA data_version").fetchone()
         for _ in range(9):
-            store.used(key(1))
+            store.record_use(key(1))
         assert other.execute("PRAGMA data_version").fetchone() == (version,)
-        store.used(key(1))
+        store.record_use(key(1))
         assert other.execute("PRAGMA data_version").fetchone() != (version,)
         assert other.execute("SELECT * FROM counters").fetchall() == [("hits", 10)]
 
@@ -249,13 +249,13 @@ def test_counts_outlive_the_process_and_add_up(path: Path) -> None:
     for _ in range(3):
         with Store(path) as store:
             store.count("misses")
-            store.used(key(1))
-            store.used(key(1))
+            store.record_use(key(1))
+            store.record_use(key(1))
             store.count("resumes")
             assert store.session == {"misses": 1, "hits": 2, "resumes": 1}
     with Store(path) as store:
-        assert census(store).counts == {"misses": 3, "hits": 6, "resumes": 3}
-        assert census(store).hit_rate == 0.5
+        assert compute_statistics(store).counts == {"misses": 3, "hits": 6, "resumes": 3}
+        assert compute_statistics(store).hit_rate == 0.5
 
 
 def test_cleared_it_holds_and_has_counted_nothing(path: Path) -> None:
@@ -264,7 +264,7 @@ def test_cleared_it_holds_and_has_counted_nothing(path: Path) -> None:
             store.put(question(number), bulky(number))
         store.count("misses")
         assert store.clear() == 100
-        figures = census(store)
+        figures = compute_statistics(store)
         assert (figures.profiles, figures.counts, figures.hit_rate) == ((), {}, None)
         assert path.stat().st_size < 100_000
         store.put(question(1), generation(1))
@@ -283,7 +283,7 @@ def test_threads_share_it(path: Path) -> None:
                 store.put(question(number), generation(number))
                 if store.get(key(number)) != generation(number):
                     return False
-                store.used(key(number))
+                store.record_use(key(number))
             return True
 
         assert all(pool.map(work, range(8)))
@@ -306,7 +306,7 @@ def work():
     while not done.is_set():
         for store in (file, memory):
             store.put(question(number), generation(number))
-            store.get(question(number).key())
+            store.get(question(number).compute_key())
         number += 1
 threads = [threading.Thread(target=work) for _ in range(3)]
 for thread in threads:
@@ -317,9 +317,9 @@ for child in range(1, 21):
     if process == 0:
         fine = True
         for store in (file, memory):
-            fine &= store.get(question(0).key()) == generation(0)
+            fine &= store.get(question(0).compute_key()) == generation(0)
             store.put(question(child), generation(child))
-            fine &= store.get(question(child).key()) == generation(child)
+            fine &= store.get(question(child).compute_key()) == generation(child)
             fine &= store.trouble is None
         file.close()
         os._exit(0 if fine else 1)
@@ -329,8 +329,8 @@ done.set()
 for thread in threads:
     thread.join()
 print(codes, file.trouble, memory.trouble)
-print(all(file.get(question(n).key()) == generation(n) for n in range(21)))
-print([memory.get(question(n).key()) for n in range(1, 21)] == [None] * 20)
+print(all(file.get(question(n).compute_key()) == generation(n) for n in range(21)))
+print([memory.get(question(n).compute_key()) for n in range(1, 21)] == [None] * 20)
 file.close()
 """
 
@@ -343,4 +343,4 @@ def test_a_fork_has_a_connection_of_its_own(path: Path) -> None:
     assert printed.stdout.splitlines() == ["{0} None None", "True", "True"]
     with Store(path) as store:
         assert sound(store)
-        assert census(store).counts == {"misses": 1}
+        assert compute_statistics(store).counts == {"misses": 1}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pyevm_agents.models import Store
-from pyevm_agents.models.store.statistics import census
+from pyevm_agents.models.store.statistics import compute_statistics
 from pyevm_agents.models.store.store import MIN_MAX_BYTES
 from tests.stored_generations import generation, question, sound
 
@@ -57,8 +57,8 @@ def test_killed_writers_leave_a_sound_store(tmp_path: Path, times: int, max_byte
     kill_writers(path, times, max_bytes)
     with Store(path, max_bytes=max_bytes) as store:
         assert sound(store)
-        assert census(store).complete > 0
+        assert compute_statistics(store).complete > 0
         store.put(question(1), generation(1))
-        assert store.get(question(1).key()) == generation(1)
+        assert store.get(question(1).compute_key()) == generation(1)
         assert store.trouble is None
     assert path.stat().st_size <= max_bytes

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from pyevm_agents.models import Store
-from pyevm_agents.models.store.statistics import census
+from pyevm_agents.models.store.statistics import compute_statistics
 from pyevm_agents.models.store.store import MIN_MAX_BYTES
 from tests.stored_generations import generation, question
 
@@ -43,7 +43,7 @@ class StoreMachine(RuleBasedStateMachine):
     def put(self, number: int, length: int, text_bytes: int) -> None:
         said = replace(generation(number, length=length), text="x" * text_bytes)
         self.store.put(question(number), said)
-        known = self.store.get(question(number).key())
+        known = self.store.get(question(number).compute_key())
         assert known is not None
         before = self.known.get(number)
         if before is not None and len(before.tokens) >= length and known != said:
@@ -54,13 +54,13 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(number=numbers)
     def get(self, number: int) -> None:
-        found = self.store.get(question(number).key())
+        found = self.store.get(question(number).compute_key())
         if found is None and number in self.known:
-            assert census(self.store).counts["evicted"] > 0
+            assert compute_statistics(self.store).counts["evicted"] > 0
             del self.known[number]
         assert found == self.known.get(number)
         if found is not None:
-            self.store.used(question(number).key())
+            self.store.record_use(question(number).compute_key())
 
     @rule()
     def reopen(self) -> None:
@@ -74,7 +74,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @invariant()
     def keeps_its_bound(self) -> None:
-        assert census(self.store).file_bytes <= MIN_MAX_BYTES
+        assert compute_statistics(self.store).file_bytes <= MIN_MAX_BYTES
         assert self.store.trouble is None
 
     def teardown(self) -> None:

@@ -11,18 +11,18 @@ from eth_abi import encode
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
 from pyevm_agents.config.schedule_file import ScheduleFile
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import (
     DEVELOPMENT_ADDRESS,
     DEVELOPMENT_BALANCE_WEI,
     DEVELOPMENT_KEY,
-    model_profile,
+    build_model_profile,
 )
 from pyevm_agents.devnet.wallet_demo import WalletDemo
-from pyevm_agents.models import ScriptedModel, SwitchedModel, answer, use
+from pyevm_agents.models import ScriptedModel, SwappableModel, answer, use
 from pyevm_agents.node import Keys, Node
 from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.methods.registry import node_service
+from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
 
 if TYPE_CHECKING:
@@ -59,23 +59,23 @@ class Bench:
 
     def __init__(self, vocabulary: Vocabulary, schedule: ScheduleFile = DEFAULT) -> None:
         facts = vocabulary.profile_facts
-        profile = model_profile(facts)
-        config = schedule.applied_to(
+        profile = build_model_profile(facts)
+        config = schedule.apply_to(
             ChainConfig(models=(profile,), profile_fingerprint=facts.fingerprint)
         )
-        model = SwitchedModel(ScriptedModel([DEPOSIT, DONE], vocabulary=vocabulary))
+        model = SwappableModel(ScriptedModel([DEPOSIT, DONE], vocabulary=vocabulary))
         accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
         self.chain = Chain(config, {profile.name: model}, accounts=accounts)
         self.wallet = WalletDemo(self.chain)
         self.node = Node(self.chain, now=lambda: 2e9, keys=Keys([DEVELOPMENT_KEY]))
-        self.service: NodeService = node_service(self.node, send_seconds=60)
+        self.service: NodeService = build_node_service(self.node, send_seconds=60)
         self.session = Session("test")
 
     def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - whatever it answers
         return self.service.call(method, list(params), self.session)
 
     def instruction(self, text: str = "Deposit 10 USDC") -> dict[str, str]:
-        data = artifact("WalletAgent").call("instruct", text)
+        data = load_artifact("WalletAgent").encode_call("instruct", text)
         return {
             "from": "0x" + DEVELOPMENT_ADDRESS.hex(),
             "to": "0x" + self.wallet.agent.hex(),

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 import pytest
 
-from pyevm_agents.agents.events import Place, StepProgressed
+from pyevm_agents.agents.events import StepLocation, StepProgressed
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import DEVELOPMENT_ADDRESS, DEVELOPMENT_BALANCE_WEI, DEVELOPMENT_KEY
 from pyevm_agents.devnet.wallet_demo import WalletDemo
 from pyevm_agents.errors import EngineFault
-from pyevm_agents.models import SwitchedModel
+from pyevm_agents.models import SwappableModel
 from pyevm_agents.node import Keys, Node
 from pyevm_agents.rpc import agent_subscriptions
-from pyevm_agents.rpc.agent_subscriptions import Rhythm
+from pyevm_agents.rpc.agent_subscriptions import Throttle
 from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.rpc.methods.registry import node_service
+from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
 from pyevm_agents.server import Server, ServerOptions
 from tests.byte_model import PROFILE, ByteModel
@@ -43,13 +43,13 @@ class Bench:
 
     def __init__(self) -> None:
         self.say: Callable[[GenerationRequest], str] = self._script
-        model = SwitchedModel(ByteModel(self._said))
+        model = SwappableModel(ByteModel(self._said))
         config = ChainConfig(models=(PROFILE,))
         accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
         self.chain = Chain(config, {PROFILE.name: model}, accounts=accounts)
         self.wallet = WalletDemo(self.chain)
         self.node = Node(self.chain, now=lambda: 2e9, keys=Keys([DEVELOPMENT_KEY]))
-        self.service: NodeService = node_service(self.node, send_seconds=60)
+        self.service: NodeService = build_node_service(self.node, send_seconds=60)
         self.messages: list[Any] = []
         self.session = Session("test", self.messages.append)
 
@@ -59,7 +59,7 @@ class Bench:
     def _script(self, request: GenerationRequest) -> str:
         handle = next(name for name, _ in request.handles)
         asked = "".join(one.text for one in request.segments)
-        self.chain.steps.progressed(is_writing=True, done=5, total=512, text=" Depo")
+        self.chain.agent_events.on_progress(is_writing=True, done=5, total=512, text=" Depo")
         if "Success" in asked:
             return DONE
         return DEPOSIT.replace("USDC", f'"{handle}"')
@@ -68,7 +68,7 @@ class Bench:
         return self.service.call(method, list(params), self.session)
 
     def instruction(self) -> dict[str, str]:
-        data = artifact("WalletAgent").call("instruct", "Deposit 10 USDC")
+        data = load_artifact("WalletAgent").encode_call("instruct", "Deposit 10 USDC")
         return {
             "from": "0x" + DEVELOPMENT_ADDRESS.hex(),
             "to": "0x" + self.wallet.agent.hex(),
@@ -184,7 +184,7 @@ def test_wrong_subscriptions_are_named(bench: Bench, monkeypatch: pytest.MonkeyP
 
 
 def test_progress_keeps_a_rhythm_and_the_first_word_is_told_at_once() -> None:
-    place = Place(
+    place = StepLocation(
         run=1,
         purpose="call",
         transaction_hash=None,
@@ -194,13 +194,13 @@ def test_progress_keeps_a_rhythm_and_the_first_word_is_told_at_once() -> None:
     )
 
     def progress(done: int, *, is_writing: bool) -> StepProgressed:
-        return StepProgressed(place=place, is_writing=is_writing, done=done, total=9, text="")
+        return StepProgressed(location=place, is_writing=is_writing, done=done, total=9, text="")
 
-    rhythm = Rhythm(1e9)  # Longer than any machine is up: its clock may begin at 0.
-    assert rhythm.takes(progress(1, is_writing=False))
-    assert not rhythm.takes(progress(2, is_writing=False))
-    assert rhythm.takes(progress(1, is_writing=True))
-    assert not rhythm.takes(progress(2, is_writing=True))
+    rhythm = Throttle(1e9)  # Longer than any machine is up: its clock may begin at 0.
+    assert rhythm.is_due(progress(1, is_writing=False))
+    assert not rhythm.is_due(progress(2, is_writing=False))
+    assert rhythm.is_due(progress(1, is_writing=True))
+    assert not rhythm.is_due(progress(2, is_writing=True))
 
 
 def test_a_reader_that_does_not_read_holds_up_nobody(
@@ -208,13 +208,15 @@ def test_a_reader_that_does_not_read_holds_up_nobody(
 ) -> None:
     """Over real sockets: one reads, one never does, and an agent writes 20 MB of progress."""
     monkeypatch.setattr(agent_subscriptions, "PROGRESS_SECONDS", 0.0)
-    service = node_service(bench.node, send_seconds=60)
+    service = build_node_service(bench.node, send_seconds=60)
     seconds: list[float] = []
 
     def talk_much(_request: GenerationRequest) -> str:
         began = time.perf_counter()
         for done in range(2_000):
-            bench.chain.steps.progressed(is_writing=True, done=done, total=2_000, text="x" * 10_000)
+            bench.chain.agent_events.on_progress(
+                is_writing=True, done=done, total=2_000, text="x" * 10_000
+            )
         seconds.append(time.perf_counter() - began)
         return DONE
 

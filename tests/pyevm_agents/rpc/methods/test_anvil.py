@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pyevm_agents.rpc.context import Rpc
-from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError, WouldWaitError
-from pyevm_agents.rpc.filters import Events
+from pyevm_agents.rpc.context import RequestContext
+from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError, WouldBlockError
+from pyevm_agents.rpc.filters import EventSystem
 from pyevm_agents.rpc.methods import anvil
-from pyevm_agents.rpc.methods.evm import QUICKLY_UNDONE_BLOCKS, revert, snapshot
+from pyevm_agents.rpc.methods.evm import MAX_INLINE_REVERT_BLOCKS, revert, snapshot
 from tests.pyevm_agents.rpc.local_node import (
     ETHER,
     FIRST,
@@ -114,12 +114,12 @@ def test_a_rollback_can_be_reverted(local: LocalNode) -> None:
 
 
 def test_what_takes_long_to_undo_is_not_undone_in_passing(local: LocalNode) -> None:
-    rpc = Rpc(node=local.node, events=Events(local.node), may_wait=False)
+    rpc = RequestContext(node=local.node, events=EventSystem(local.node), may_wait=False)
     few, many = (local.node.history.snapshot() for _ in range(2))
-    local.ask("anvil_mine", hex(QUICKLY_UNDONE_BLOCKS + 1))
-    with pytest.raises(WouldWaitError):
+    local.ask("anvil_mine", hex(MAX_INLINE_REVERT_BLOCKS + 1))
+    with pytest.raises(WouldBlockError):
         revert(rpc, many)
-    assert local.number("eth_blockNumber") == QUICKLY_UNDONE_BLOCKS + 1
+    assert local.number("eth_blockNumber") == MAX_INLINE_REVERT_BLOCKS + 1
     local.ask("anvil_rollback", 1)
     assert revert(rpc, many)
     assert local.number("eth_blockNumber") == 0
@@ -128,10 +128,10 @@ def test_what_takes_long_to_undo_is_not_undone_in_passing(local: LocalNode) -> N
 
 
 def test_nothing_changes_in_passing_while_something_is_under_way(local: LocalNode) -> None:
-    rpc = Rpc(node=local.node, events=Events(local.node), may_wait=False)
+    rpc = RequestContext(node=local.node, events=EventSystem(local.node), may_wait=False)
     may_end = threading.Event()
-    under_way = local.node.do(lambda: may_end.wait(60))
-    with pytest.raises(WouldWaitError):
+    under_way = local.node.submit_change(lambda: may_end.wait(60))
+    with pytest.raises(WouldBlockError):
         snapshot(rpc)
     may_end.set()
     assert under_way.result(60)

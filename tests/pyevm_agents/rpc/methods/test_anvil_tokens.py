@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.rpc.errors import RpcError
 from tests.pyevm_agents.rpc.local_node import (
     ETHER,
@@ -30,14 +30,14 @@ def local() -> Iterator[LocalNode]:
 
 @pytest.fixture
 def token(local: LocalNode) -> str:
-    data = artifact("DemoToken").creation("Demo", "DEMO", 18, 1_000)
+    data = load_artifact("DemoToken").encode_creation("Demo", "DEMO", 18, 1_000)
     form = {"from": FIRST, "data": "0x" + data.hex()}
     sent = local.ask("eth_sendTransaction", form)
     return str(local.ask("eth_getTransactionReceipt", sent)["contractAddress"])
 
 
 def read(local: LocalNode, token: str, function: str, *accounts: str) -> int:
-    data = artifact("DemoToken").call(function, *map(canonical, accounts))
+    data = load_artifact("DemoToken").encode_call(function, *map(canonical, accounts))
     return local.number("eth_call", {"to": token, "data": "0x" + data.hex()})
 
 

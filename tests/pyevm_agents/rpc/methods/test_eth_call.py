@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pyevm_agents.rpc.errors import RpcError, WouldWaitError
+from pyevm_agents.rpc.errors import RpcError, WouldBlockError
 from tests.pyevm_agents.rpc.local_node import FIRST, SECOND, STRANGER, local_node
 
 if TYPE_CHECKING:
@@ -139,10 +139,10 @@ def test_where_nobody_may_wait_a_short_call_is_answered(node: LocalNode) -> None
 
 def test_where_nobody_may_wait_no_other_call_is_answered(node: LocalNode) -> None:
     calls_itself = {ADDRESS: {"code": "0x5f5f5f5f5f305af1"}}
-    with pytest.raises(WouldWaitError):
+    with pytest.raises(WouldBlockError):
         node.ask_at_once("eth_call", {"to": ADDRESS}, "latest", calls_itself)
     node.ask("anvil_setCode", ADDRESS, calls_itself[ADDRESS]["code"])
-    with pytest.raises(WouldWaitError):
+    with pytest.raises(WouldBlockError):
         node.ask_at_once("eth_call", {"to": ADDRESS})
     assert node.ask("eth_call", {"to": ADDRESS, "gas": "0x186a0"}) == "0x"
 

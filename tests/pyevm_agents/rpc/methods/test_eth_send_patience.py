@@ -31,7 +31,7 @@ def test_it_gets_a_blocks_gas_where_what_it_needs_is_not_known_in_time(it: Think
     assert waiting["blockNumber"] is None
     assert waiting["gas"] == it.ask("eth_getBlockByNumber", "latest")["gasLimit"]
     it.model.go_on.set()
-    it.node.do(int).result()
+    it.node.submit_change(int).result()
     assert it.ask("eth_getTransactionReceipt", sent)["status"] == "0x1"
 
 
@@ -78,7 +78,7 @@ def test_whoever_waits_for_a_receipt_is_told_of_a_fault(
         sent = it.ask("eth_sendRawTransaction", signed)
         assert it.ask("eth_getTransactionReceipt", sent) is None
         it.model.go_on.set()
-        it.node.do(int).result()
+        it.node.submit_change(int).result()
     with pytest.raises(RpcError, match=r"dropped.*SIGKILL.*send it again") as told:
         it.ask("eth_getTransactionReceipt", sent)
     assert (told.value.code, told.value.data) == (RESOURCE_UNAVAILABLE, {"retry": False})

@@ -7,15 +7,15 @@ import threading
 
 import pytest
 
-from pyevm_agents.rpc.methods.eth_send import done_within
+from pyevm_agents.rpc.methods.eth_send import run_with_timeout
 
 
 def test_what_is_done_in_time_is_returned_or_raised() -> None:
-    assert done_within(60, lambda: 5) == 5
+    assert run_with_timeout(60, lambda: 5) == 5
     with pytest.raises(ZeroDivisionError):
-        done_within(60, lambda: 1 // 0)
+        run_with_timeout(60, lambda: 1 // 0)
     with pytest.raises(TimeoutError, match="its own"):
-        done_within(60, lambda: _raise(TimeoutError("its own")))
+        run_with_timeout(60, lambda: _raise(TimeoutError("its own")))
 
 
 def test_what_takes_longer_goes_on() -> None:
@@ -26,7 +26,7 @@ def test_what_takes_longer_goes_on() -> None:
         has_ended.set()
         return True
 
-    assert done_within(0.01, work) is None
+    assert run_with_timeout(0.01, work) is None
     assert not has_ended.is_set()
     may_end.set()
     assert has_ended.wait(60)
@@ -39,7 +39,7 @@ def test_there_is_room_for_deep_calls() -> None:
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(100_000)
     try:
-        assert done_within(60, lambda: deep(1_000)) == 1_000
+        assert run_with_timeout(60, lambda: deep(1_000)) == 1_000
     finally:
         sys.setrecursionlimit(before)
 

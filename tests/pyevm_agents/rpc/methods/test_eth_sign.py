@@ -119,7 +119,7 @@ def test_blobs_go_with_send_transaction(local: LocalNode) -> None:
 
 
 def test_set_code_goes_with_send_transaction(local: LocalNode) -> None:
-    key = "0x" + local.node.keys.key_of(local.node.keys.addresses[1]).to_bytes().hex()  # type: ignore[union-attr]
+    key = "0x" + local.node.keys.get_key(local.node.keys.addresses[1]).to_bytes().hex()  # type: ignore[union-attr]
     counter = local.deploy("Counter")
     told = {"chainId": 31_337, "address": counter, "nonce": 0}
     signed = Account.from_key(key).sign_authorization(told)

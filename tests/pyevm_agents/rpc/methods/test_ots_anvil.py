@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pyevm_agents.node import Node
-from pyevm_agents.rpc.methods.registry import node_service
+from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
 from tests.pyevm_agents.tracing.anvil_answers import OTTERSCANS, answers
 from tests.pyevm_agents.tracing.scenarios import BY_NAME
@@ -37,7 +37,7 @@ def ours(scenario: Scenario) -> dict[str, Any]:
     """Return what we tell of a scenario's transaction."""
     chain = scenario.chain()
     node = Node(chain, now=lambda: chain.head.timestamp + 1.0)
-    service, session = node_service(node, send_seconds=60), Session("test")
+    service, session = build_node_service(node, send_seconds=60), Session("test")
     try:
         raw = "0x" + scenario.raw_transaction().hex()
         sent = service.call("eth_sendRawTransaction", [raw], session)

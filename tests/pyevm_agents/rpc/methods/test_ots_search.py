@@ -104,7 +104,7 @@ def test_a_search_that_is_too_long_ends_and_goes_on_where_it_was(
 def test_a_search_looks_at_so_many_blocks_and_no_more(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ots, "MAX_LOOKED_AT", 3)
+    monkeypatch.setattr(ots, "MAX_SCANNED", 3)
     with pytest.raises(RefusedError, match="in blocks 11 to 9; ask again, from block 9 on"):
         served.ask(BEFORE, STRANGER, 0, 25)
     page = served.ask(BEFORE, SENDER, 0, 25)

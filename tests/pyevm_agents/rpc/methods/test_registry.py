@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pyevm_agents.rpc.method_table import Table
-from pyevm_agents.rpc.methods.registry import all_methods, merged
-from pyevm_agents.rpc.unsupported import ABSENT
+from pyevm_agents.rpc.method_table import MethodTable
+from pyevm_agents.rpc.methods.registry import collect_methods, merge_tables
+from pyevm_agents.rpc.unsupported import UNSUPPORTED_METHODS
 from scripts import list_methods
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from tests.pyevm_agents.rpc.served import Served
 
-METHODS = all_methods()
+METHODS = collect_methods()
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -26,7 +26,7 @@ def test_each_method_is_documented(name: str) -> None:
 
 
 def test_a_name_is_entered_once() -> None:
-    first, second = Table(), Table()
+    first, second = MethodTable(), MethodTable()
 
     @first.method("eth_one")
     def one(rpc: object) -> None:
@@ -37,12 +37,12 @@ def test_a_name_is_entered_once() -> None:
         """Do another."""
 
     with pytest.raises(TypeError, match="eth_one is both"):
-        merged([first, second])
+        merge_tables([first, second])
 
 
 def test_what_is_absent_is_not_there_and_has_a_reason() -> None:
-    assert not ABSENT.keys() & METHODS.keys()
-    assert all(len(reason) > 10 for reason in ABSENT.values())
+    assert not UNSUPPORTED_METHODS.keys() & METHODS.keys()
+    assert all(len(reason) > 10 for reason in UNSUPPORTED_METHODS.values())
 
 
 ANVILS = """
@@ -147,7 +147,9 @@ txpool_content web3_clientVersion web3_sha3
 
 @pytest.mark.parametrize("names", [ANVILS, ANVIL_MAINS, HARDHATS, GANACHES])
 def test_each_of_other_nodes_is_there_or_has_a_reason(names: str) -> None:
-    assert [name for name in names.split() if name not in METHODS and name not in ABSENT] == []
+    assert [
+        name for name in names.split() if name not in METHODS and name not in UNSUPPORTED_METHODS
+    ] == []
 
 
 def test_namespaces_are_those_of_the_methods(serve: Callable[..., Served]) -> None:
@@ -159,5 +161,5 @@ def test_namespaces_are_those_of_the_methods(serve: Callable[..., Served]) -> No
 def test_the_document_is_what_the_table_says() -> None:
     written = list_methods.FILE.read_text(encoding="utf-8")
     assert written == list_methods.document(), "run `python -m scripts.list_methods`"
-    assert all(f"| `{name}` |" in written for name in (*METHODS, *ABSENT))
+    assert all(f"| `{name}` |" in written for name in (*METHODS, *UNSUPPORTED_METHODS))
     assert written.index("## agent") < written.index("## eth") < written.index("## anvil")

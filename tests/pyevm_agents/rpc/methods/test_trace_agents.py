@@ -8,17 +8,17 @@ import pytest
 
 from pyevm_agents.chain import Chain, GenesisAccount
 from pyevm_agents.config import ChainConfig
-from pyevm_agents.contracts import artifact
+from pyevm_agents.contracts import load_artifact
 from pyevm_agents.devnet.chain import (
     DEVELOPMENT_ADDRESS,
     DEVELOPMENT_BALANCE_WEI,
     DEVELOPMENT_KEY,
-    model_profile,
+    build_model_profile,
 )
 from pyevm_agents.devnet.wallet_demo import WalletDemo
 from pyevm_agents.models import ScriptedModel, answer, use
 from pyevm_agents.node import Keys, Node
-from pyevm_agents.rpc.methods.registry import node_service
+from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
 
 if TYPE_CHECKING:
@@ -37,18 +37,19 @@ ALL = ["trace", "stateDiff", "vmTrace"]
 def asked(vocabulary: Vocabulary) -> Iterator[tuple[Ask, dict[str, str]]]:
     """Return a node with a wallet's agent, and a transaction that instructs it."""
     facts = vocabulary.profile_facts
-    profile = model_profile(facts)
+    profile = build_model_profile(facts)
     config = ChainConfig(models=(profile,), profile_fingerprint=facts.fingerprint)
     model = ScriptedModel([DEPOSIT, DONE], vocabulary=vocabulary)
     accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
     chain = Chain(config, {profile.name: model}, accounts=accounts)
     wallet = WalletDemo(chain)
     node = Node(chain, now=lambda: 2e9, keys=Keys([DEVELOPMENT_KEY]))
-    service, session = node_service(node, send_seconds=60), Session("test")
+    service, session = build_node_service(node, send_seconds=60), Session("test")
     form = {
         "from": "0x" + DEVELOPMENT_ADDRESS.hex(),
         "to": "0x" + wallet.agent.hex(),
-        "data": "0x" + artifact("WalletAgent").call("instruct", "Deposit 10 USDC").hex(),
+        "data": "0x"
+        + load_artifact("WalletAgent").encode_call("instruct", "Deposit 10 USDC").hex(),
         "gas": hex(20_000_000),
     }
     yield lambda method, *params: service.call(method, list(params), session), form

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pyevm_agents.rpc.methods import trace_mined
-from pyevm_agents.rpc.methods.trace_mined import parties
+from pyevm_agents.rpc.methods.trace_mined import get_call_parties
 from tests.pyevm_agents.rpc.contracts_to_trace import (
     CALLER,
     CODES,
@@ -97,4 +97,4 @@ def test_a_range_is_one_and_not_too_long(served: Served, monkeypatch: pytest.Mon
 
 def test_a_creation_that_failed_has_no_receiver() -> None:
     failed: dict[str, object] = {"type": "create", "action": {"from": SENDER}, "result": None}
-    assert parties(failed) == (SENDER, None)
+    assert get_call_parties(failed) == (SENDER, None)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pyevm_agents.rpc.methods.registry import node_service
+from pyevm_agents.rpc.methods.registry import build_node_service
 from tests.pyevm_agents.rpc.local_node import FIRST, SECOND, LocalNode, local_node
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def local() -> Iterator[LocalNode]:
 
 @pytest.fixture
 def w3(local: LocalNode) -> Any:  # noqa: ANN401 - web3's
-    return web3.Web3(provider.AgentProvider(node_service(local.node, send_seconds=60)))
+    return web3.Web3(provider.AgentProvider(build_node_service(local.node, send_seconds=60)))
 
 
 def test_web3_reads_what_is_traced(w3: Any) -> None:  # noqa: ANN401 - web3's

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pyevm_agents.bench.measurement.intervals import scaled
-from pyevm_agents.bench.pricing.parity import reference
+from pyevm_agents.bench.measurement.intervals import scale_interval
+from pyevm_agents.bench.pricing.parity import find_reference
 from pyevm_agents.bench.report import findings
-from pyevm_agents.bench.report.chapters.attacks import attacks
+from pyevm_agents.bench.report.chapters.attacks import build_attack_chapter
 from tests.pyevm_agents.bench import made_up
 
 FULL = made_up.report()
@@ -15,11 +15,11 @@ FULL = made_up.report()
 
 def words_at(share: float) -> str:
     """Return what is said where all attacks take this share of what parity is worth."""
-    one = reference(FULL.yardsticks, "erc20")
+    one = find_reference(FULL.yardsticks, "erc20")
     assert one is not None
-    bought = scaled(findings.block_seconds(one), share)
+    bought = scale_interval(findings.compute_block_seconds(one), share)
     found = replace(FULL.attacks[0], seconds_per_30m_gas=(("parity-erc20", bought),))
-    chapter = attacks(replace(FULL, attacks=(found,)))
+    chapter = build_attack_chapter(replace(FULL, attacks=(found,)))
     assert chapter is not None
     return " ".join(str(word) for words in chapter.words for word in words)
 
@@ -34,6 +34,6 @@ def test_what_takes_longer_than_parity_is_named() -> None:
 
 def test_a_unit_in_a_title_keeps_its_letters() -> None:
     found = replace(FULL.attacks[0], title="64 KiB of text")
-    chapter = attacks(replace(FULL, attacks=(found,)))
+    chapter = build_attack_chapter(replace(FULL, attacks=(found,)))
     assert chapter is not None
     assert "(64 KiB of text)" in str(chapter.words[0])
