@@ -60,9 +60,9 @@ def build_grammar(tools: Sequence[Tool], handles: Sequence[str]) -> str:
         rules.append(
             "address: " + " | ".join(_quote_literal(json.dumps(handle)) for handle in handles)
         )
-    spoken = {_ITEM_RULE[parameter.param_type] for tool in usable for parameter in tool.parameters}
-    spoken |= {"THOUGHT", "ANSWER"}
-    rules += [f"{name}: {body}" for name, body in _TERMINALS.items() if name in spoken]
+    symbols = {_ITEM_RULE[parameter.param_type] for tool in usable for parameter in tool.parameters}
+    symbols |= {"THOUGHT", "ANSWER"}
+    rules += [f"{name}: {body}" for name, body in _TERMINALS.items() if name in symbols]
     return "\n".join(rules) + "\n"
 
 

@@ -131,9 +131,9 @@ def build_prompt(
         Segment(text="Thought:"),
     ]
     for step in steps:
-        spoken = book.intern(step.reasoning).removeprefix("Thought:")
+        reasoning = book.intern(step.reasoning).removeprefix("Thought:")
         observed = escape_line(book.intern(step.observation))
-        segments.append(Segment(text=spoken))
+        segments.append(Segment(text=reasoning))
         segments.append(Segment(text=f"\nObservation: {observed}\nThought:"))
     return tuple(segment for segment in segments if segment.text)
 

@@ -182,7 +182,7 @@ class AgentEventBus:
 
         def stop() -> None:
             with self._lock:
-                self._listeners = tuple(one for one in self._listeners if one is not listener)
+                self._listeners = tuple(entry for entry in self._listeners if entry is not listener)
 
         return stop
 

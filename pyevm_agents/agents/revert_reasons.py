@@ -65,11 +65,11 @@ def decode_revert(data: bytes) -> str:
         return "0x" + data.hex()
     if name == "Panic":
         return f"Panic({_format_panic(values[0])})"
-    shown = (
+    arguments = (
         f"{label}={_show(abi_type, value)}" if label else _show(abi_type, value)
         for label, abi_type, value in zip(names, types, values, strict=True)
     )
-    return f"{name}({', '.join(shown)})"
+    return f"{name}({', '.join(arguments)})"
 
 
 def explain_failure(computation: ComputationAPI) -> str:
@@ -86,8 +86,8 @@ def explain_failure(computation: ComputationAPI) -> str:
 
 def explain_revert(data: bytes, starved: str | None) -> str:
     """Return what revert data says; without a reason there, what `find_starved_call` says."""
-    told = decode_revert(data)
-    return f"{told}; {starved}" if starved and NO_REASON in told else told
+    reason = decode_revert(data)
+    return f"{reason}; {starved}" if starved and NO_REASON in reason else reason
 
 
 def find_starved_call(computation: ComputationAPI) -> str | None:
@@ -115,8 +115,8 @@ def register_errors(abi: Iterable[ABIElement]) -> None:
 
 
 def _format_callee(address: Address) -> str:
-    told = to_checksum_address(address)
-    return f"the executor at {told}" if address == EXECUTOR_ADDRESS else told
+    text = to_checksum_address(address)
+    return f"the executor at {text}" if address == EXECUTOR_ADDRESS else text
 
 
 @cache

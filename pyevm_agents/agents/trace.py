@@ -211,14 +211,14 @@ def trace_agents(
 
 def sum_usage(inferences: Iterable[Inference]) -> InferenceUsage:
     """Return the tokens and gas of inferences together."""
-    found = tuple(inferences)
+    batch = tuple(inferences)
     return InferenceUsage(
-        cold_tokens=sum(inference.cold_tokens for inference in found),
-        warm_tokens=sum(inference.warm_tokens for inference in found),
-        output_tokens=sum(inference.output_tokens for inference in found),
-        forced_tokens=sum(inference.forced_tokens for inference in found),
-        prompt_gas=sum(inference.prompt_gas for inference in found),
-        output_gas=sum(inference.output_gas for inference in found),
+        cold_tokens=sum(inference.cold_tokens for inference in batch),
+        warm_tokens=sum(inference.warm_tokens for inference in batch),
+        output_tokens=sum(inference.output_tokens for inference in batch),
+        forced_tokens=sum(inference.forced_tokens for inference in batch),
+        prompt_gas=sum(inference.prompt_gas for inference in batch),
+        output_gas=sum(inference.output_gas for inference in batch),
     )
 
 
@@ -285,18 +285,18 @@ def _build_step(
 
 def _find_tool_call(result: ToolUse, later: Sequence[ComputationAPI]) -> ComputationAPI | None:
     """Return the first call of the tool after the step."""
-    return next((one for one in later if one.msg.to == result.tool), None)
+    return next((call for call in later if call.msg.to == result.tool), None)
 
 
 def _evm_gas(call: ComputationAPI) -> int:
     """Return the gas of a call without the price of words, in it or below it, undone ones too."""
     word_gas, pending = 0, [call]
     while pending:
-        one = pending.pop()
-        inference = _get_inference(one)
+        computation = pending.pop()
+        inference = _get_inference(computation)
         if inference is not None:
             word_gas += inference.prompt_gas + inference.output_gas
-        pending += one.children
+        pending += computation.children
     return call.get_gas_used() - word_gas
 
 

@@ -118,9 +118,9 @@ class BenchmarkSuite:
         from pyevm_agents.bench.measurement.machine import describe_machine, describe_model  # noqa: PLC0415 - when needed
 
         left_out = [(part, why) for part, why in self.reasons.items() if why]
-        asked = [part for part, why in self.reasons.items() if not why]
+        parts = [part for part, why in self.reasons.items() if not why]
         left_out += [
-            (part, why_ended) for part in asked if part not in self.finished_parts and why_ended
+            (part, why_ended) for part in parts if part not in self.finished_parts and why_ended
         ]
         if not self.setting.metronome.beats_s:
             self.setting.metronome.beat()
@@ -171,7 +171,7 @@ class BenchmarkSuite:
         self.probes = inference.measure_probes(self.setting, beside=self._make_reference_timers())
         self.terms = fits.fit_terms(self.probes)
         if self.evm is not None:
-            others = [one for one in self.yardsticks if one.vm != OWN_VM]
+            others = [yardstick for yardstick in self.yardsticks if yardstick.vm != OWN_VM]
             self.yardsticks = (*self.evm.build_yardsticks(), *others)
         self.published = published.audit_published_schedules(
             self.terms, describe_model(self.setting.model)
@@ -185,8 +185,10 @@ class BenchmarkSuite:
 
         if self.evm is None:
             return {}
-        found = (parity.find_reference(self.yardsticks, name) for name in REFERENCES)
-        return self.evm.make_timers(dict.fromkeys(one.name for one in found if one is not None))
+        yardsticks = (parity.find_reference(self.yardsticks, name) for name in REFERENCES)
+        return self.evm.make_timers(
+            dict.fromkeys(yardstick.name for yardstick in yardsticks if yardstick is not None)
+        )
 
     def _measure_runs(self) -> None:
         from pyevm_agents.bench.measurement.machine import describe_model  # noqa: PLC0415 - as above
@@ -241,5 +243,7 @@ class BenchmarkSuite:
 
         if not self.runs and not self.attacks:
             return ()
-        own = tuple((one.name, describe_schedule(one)) for one in self.build_schedules())
-        return own + tuple((one.name, one.formula) for one in self.published)
+        own = tuple(
+            (schedule.name, describe_schedule(schedule)) for schedule in self.build_schedules()
+        )
+        return own + tuple((audit.name, audit.formula) for audit in self.published)

@@ -34,7 +34,7 @@ def strip_blobs(raw: bytes) -> bytes:
     body, *_, blobs, commitments, proofs = parts
     if not all(isinstance(part, list) for part in (body, blobs, commitments, proofs)):
         return raw
-    if not all(isinstance(one, bytes) for one in (*blobs, *commitments, *proofs)):
+    if not all(isinstance(item, bytes) for item in (*blobs, *commitments, *proofs)):
         return raw
     named = body[10] if len(body) > 10 else []  # noqa: PLR2004 - `blob_versioned_hashes`
     _require_matching_hashes(named, blobs, commitments)

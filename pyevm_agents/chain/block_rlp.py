@@ -37,7 +37,7 @@ def _find_block_class(encoded: bytes) -> type[BlockAPI]:
     """
     parts = rlp.decode(encoded, strict=False)
     count = len(parts[0]) if parts else 0
-    classes: list[type[BlockAPI]] = [one.vm_class.get_block_class() for one in FORKS.values()]
+    classes: list[type[BlockAPI]] = [fork.vm_class.get_block_class() for fork in FORKS.values()]
     for block_class in classes:
         header_class = dict(block_class._meta.fields)["header"]  # type: ignore[attr-defined]  # noqa: SLF001 - where rlp says what the fields are
         if len(header_class._meta.fields) == count:  # noqa: SLF001 - see above

@@ -56,8 +56,8 @@ def read_chain_config(rows: Rows) -> ChainConfig | None:
 
     Raises: ConfigError: it is one of another version.
     """
-    kept = rows.get(CONFIG_KEY)
-    return None if kept is None else ChainConfig.from_json(kept.decode())
+    row = rows.get(CONFIG_KEY)
+    return None if row is None else ChainConfig.from_json(row.decode())
 
 
 def build_executor(
@@ -102,10 +102,10 @@ def _require_genesis(
     scratch = AtomicDB(MemoryDB())
     chain_class.from_genesis(scratch, dict(header), build_genesis_state(accounts))
     wanted = chain_class(scratch).get_canonical_head().hash
-    kept = chain_class(AtomicDB(db)).get_canonical_block_hash(BlockNumber(0))
-    if wanted != kept:
+    stored_hash = chain_class(AtomicDB(db)).get_canonical_block_hash(BlockNumber(0))
+    if wanted != stored_hash:
         raise ConfigError(
-            f"the chain that is kept there begins with block 0x{kept.hex()}, and these "
+            f"the chain that is kept there begins with block 0x{stored_hash.hex()}, and these "
             f"accounts with 0x{wanted.hex()}; start it with the accounts it was made with "
             "(a node's are those of --fixture, --genesis, --accounts, --balance and --mnemonic), "
             "or keep a new chain elsewhere"
@@ -114,23 +114,23 @@ def _require_genesis(
 
 def _describe_difference(stated: str, own: str) -> str:
     """Name the first entry in which two configurations differ; of models, what differs in them."""
-    one, other = json.loads(stated), json.loads(own)
-    name = _find_differing_key(one, other)
+    doc, other = json.loads(stated), json.loads(own)
+    name = _find_differing_key(doc, other)
     if name != "models":
-        return f"{name} is {json.dumps(one.get(name))} there and {json.dumps(other.get(name))} here"
-    there, here = _describe_models(one["models"]), _describe_models(other["models"])
+        return f"{name} is {json.dumps(doc.get(name))} there and {json.dumps(other.get(name))} here"
+    there, here = _describe_models(doc["models"]), _describe_models(other["models"])
     if there != here:
         return f"its models are {there} there and {here} here"
-    model, same = next((a, b) for a, b in zip(one[name], other[name], strict=True) if a != b)
+    model, same = next((a, b) for a, b in zip(doc[name], other[name], strict=True) if a != b)
     name = _find_differing_key(model, same)
-    told = f"{json.dumps(model.get(name))} there and {json.dumps(same.get(name))} here"
-    return f"{name} of model {model['name']} is {told}"
+    difference = f"{json.dumps(model.get(name))} there and {json.dumps(same.get(name))} here"
+    return f"{name} of model {model['name']} is {difference}"
 
 
-def _find_differing_key(one: Mapping[str, object], other: Mapping[str, object]) -> str:
-    return next((n for n in sorted(one.keys() | other.keys()) if one.get(n) != other.get(n)), "")
+def _find_differing_key(doc: Mapping[str, object], other: Mapping[str, object]) -> str:
+    return next((n for n in sorted(doc.keys() | other.keys()) if doc.get(n) != other.get(n)), "")
 
 
 def _describe_models(models: Sequence[Mapping[str, str]]) -> str:
     """Return which models there are."""
-    return ", ".join(f"{one['name']} {one['digest'][:18]}…" for one in models) or "none"
+    return ", ".join(f"{model['name']} {model['digest'][:18]}…" for model in models) or "none"

@@ -104,22 +104,22 @@ class BlockOverride:
             "mix_hash": self.prev_randao,
             "base_fee_per_gas": self.base_fee_wei,
         }
-        told = {name: it for name, it in fields.items() if it is not None}
-        return header.copy(**told) if told else header
+        changes = {name: value for name, value in fields.items() if value is not None}
+        return header.copy(**changes) if changes else header
 
 
 def apply_overrides(state: StateAPI, accounts: Mapping[Address, AccountOverride]) -> None:
     """Make accounts what they are said to be."""
-    for address, told in accounts.items():
-        if told.balance_wei is not None:
-            state.set_balance(address, told.balance_wei)
-        if told.nonce is not None:
-            state.set_nonce(address, told.nonce)
-        if told.code is not None:
-            state.set_code(address, told.code)
-        if told.storage is not None:
+    for address, override in accounts.items():
+        if override.balance_wei is not None:
+            state.set_balance(address, override.balance_wei)
+        if override.nonce is not None:
+            state.set_nonce(address, override.nonce)
+        if override.code is not None:
+            state.set_code(address, override.code)
+        if override.storage is not None:
             state.delete_storage(address)
-        for slot, value in {**(told.storage or {}), **told.storage_diff}.items():
+        for slot, value in {**(override.storage or {}), **override.storage_diff}.items():
             state.set_storage(address, slot, value)
     if accounts:
         state.lock_changes()

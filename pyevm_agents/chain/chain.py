@@ -173,7 +173,7 @@ class Chain(ChainSimulator):
         if not self.models:
             return self._chain_class
         return self._build_chain_class(
-            {name: UnavailableModel(it) for name, it in self.models.items()}
+            {name: UnavailableModel(model) for name, model in self.models.items()}
         )
 
     def get_replay_vm_class(self, header: BlockHeaderAPI) -> type[WatchedVM]:
@@ -181,9 +181,9 @@ class Chain(ChainSimulator):
         row = self._get_row(generations_key(header.hash))
         if row is None:  # No model was asked, or an earlier version kept the chain.
             return self._get_vm_class(header)
-        heard = decode_generations(row)
-        said = {name: ReplayModel(model, heard) for name, model in self.models.items()}
-        return find_vm_class(self._build_chain_class(said), header.block_number)
+        entries = decode_generations(row)
+        replay_models = {name: ReplayModel(model, entries) for name, model in self.models.items()}
+        return find_vm_class(self._build_chain_class(replay_models), header.block_number)
 
     def agent_trace(self, transaction_hash: bytes) -> AgentTrace | None:
         """Return the trace of a transaction's agents, as stored or else by replaying it.
@@ -194,10 +194,10 @@ class Chain(ChainSimulator):
         stored = self.stored_trace(transaction_hash)
         if stored is not None:
             return stored
-        found = self.find_transaction(transaction_hash)
-        if found is None:
+        match = self.find_transaction(transaction_hash)
+        if match is None:
             return None
-        record, index = found
+        record, index = match
         receipt, computation = self.replay(record, index)
         gas_before = record.receipts[index - 1].gas_used if index else 0
         return trace_agents(computation, receipt.gas_used - gas_before, self.models)
@@ -321,10 +321,10 @@ class Chain(ChainSimulator):
         vm.on_transaction = collect
         result = vm.import_block(block)
         # py-evm has copied the transactions over and over, and lost who sent them.
-        kept: Any = result.block
-        fields = kept.as_dict() | {"transactions": block.transactions}
+        final_block: Any = result.block
+        fields = final_block.as_dict() | {"transactions": block.transactions}
         return MinedBlock(
-            block=type(kept)(**fields),
+            block=type(final_block)(**fields),
             receipts=tuple(receipt for receipt, _ in done),
             computations=tuple(computation for _, computation in done),
             witness=result.meta_witness,
@@ -354,10 +354,10 @@ class Chain(ChainSimulator):
         A trace is stored because it cannot be recomputed in full: how long a generation took is
         not known later.
         """
-        said = encode_generations(mined.computations)
-        if said is None:
+        row = encode_generations(mined.computations)
+        if row is None:
             return
-        self._db[generations_key(mined.block.hash)] = said
+        self._db[generations_key(mined.block.hash)] = row
         gas_before = 0
         for transaction, receipt, computation in zip(
             mined.block.transactions, mined.receipts, mined.computations, strict=True

@@ -160,7 +160,7 @@ class Database(BaseDB):
 
     def forget_snapshot(self, number: int) -> None:
         """Keep a snapshot no longer; those before and after it stay."""
-        earlier = [one for one in self._before if one < number]
+        earlier = [key for key in self._before if key < number]
         before = self._before.pop(number, {})
         if earlier:
             self._before[earlier[-1]] = before | self._before[earlier[-1]]
@@ -172,17 +172,17 @@ class Database(BaseDB):
             ConfigError: there is no such snapshot. EngineFault: the rows can't be written.
         """
         if number not in self._before:
-            kept = ", ".join(map(str, self._before)) or "none"
+            choices = ", ".join(map(str, self._before)) or "none"
             raise ConfigError(
-                f"snapshot {number} is not one of those kept ({kept}): each can be gone back to "
+                f"snapshot {number} is not one of those kept ({choices}): each can be gone back to "
                 "once, and goes with an earlier one"
             )
         changes: dict[bytes, bytes | None] = {}
-        for later in reversed([one for one in self._before if one >= number]):
+        for later in reversed([key for key in self._before if key >= number]):
             changes |= self._before[later]
         self.discard()
         self._rows.write(changes)
-        self._before = {one: it for one, it in self._before.items() if one < number}
+        self._before = {key: rows for key, rows in self._before.items() if key < number}
 
 
 CONFIG_KEY = b"agents:config"

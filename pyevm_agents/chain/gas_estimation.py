@@ -66,20 +66,20 @@ class GasTrial:
 def _total_gas_required(computation: AgentComputation) -> int:
     """Return the gas that a call needs for itself and all that it calls to go as they went."""
     needed: dict[int, int] = {}
-    for one in reversed([*iter_computations(computation)]):  # Whoever was called comes first.
-        needed[id(one)] = _gas_required(one, needed)
+    for call in reversed([*iter_computations(computation)]):  # Whoever was called comes first.
+        needed[id(call)] = _gas_required(call, needed)
     return needed[id(computation)]
 
 
-def _gas_required(one: AgentComputation, needed: Mapping[int, int]) -> int:
+def _gas_required(call: AgentComputation, needed: Mapping[int, int]) -> int:
     """Return the gas that a call needs, given what those that it called need."""
-    if one.is_error and one.error.burns_gas:
+    if call.is_error and call.error.burns_gas:
         return 0  # It fails with less as well.
-    gas = one.msg.gas
-    least = gas - one.get_gas_remaining()
-    if one.least_gas_at_store is not None:
-        least = max(least, gas - one.least_gas_at_store + STORE_LEAVES_GAS)
-    for child in () if one.is_error else one.children:
+    gas = call.msg.gas
+    least = gas - call.get_gas_remaining()
+    if call.least_gas_at_store is not None:
+        least = max(least, gas - call.least_gas_at_store + STORE_LEAVES_GAS)
+    for child in () if call.is_error else call.children:
         assert isinstance(child, AgentComputation)  # noqa: S101 - as whoever called it
         message = child.msg
         is_paid_for = message.value and message.should_transfer_value and not message.is_create

@@ -51,8 +51,8 @@ def add_executor(
     """Return genesis' accounts: those given, and the executor's code where there are models."""
     if not config.models:
         return dict(accounts)
-    given = accounts.get(EXECUTOR_ADDRESS, GenesisAccount())  # It may have a balance.
-    return {**accounts, EXECUTOR_ADDRESS: replace(given, nonce=1, code=EXECUTOR_CODE)}
+    account = accounts.get(EXECUTOR_ADDRESS, GenesisAccount())  # It may have a balance.
+    return {**accounts, EXECUTOR_ADDRESS: replace(account, nonce=1, code=EXECUTOR_CODE)}
 
 
 def build_genesis_header(config: ChainConfig) -> dict[str, HeaderParams]:

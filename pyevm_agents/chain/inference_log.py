@@ -23,24 +23,24 @@ if TYPE_CHECKING:
 
 def encode_generations(computations: Sequence[ComputationAPI]) -> bytes | None:
     """Return what models said in transactions, in order, as a row; None where none was asked."""
-    heard = [
+    entries = [
         {"prompt": prompt, "said": _serialize_generation(generation)}
         for computation in computations
         for prompt, generation in _iter_generations(computation)
     ]
-    return json.dumps(heard).encode() if heard else None
+    return json.dumps(entries).encode() if entries else None
 
 
 class ReplayModel:
     """A language model that says again what was said. Implements `LanguageModel`."""
 
-    def __init__(self, model: LanguageModel, heard: Iterator[Any]) -> None:
+    def __init__(self, model: LanguageModel, entries: Iterator[Any]) -> None:
         """Say it in its order.
 
         Input: the model itself, for its tokens; the entries of a row, which models share.
         """
         self._model = model
-        self._entries = heard
+        self._entries = entries
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
         """Return the tokens of a prompt."""
@@ -51,15 +51,15 @@ class ReplayModel:
 
         Raises: EngineFault: to another prompt, or nothing.
         """
-        heard = next(self._entries, None)
-        if heard is None or heard["prompt"] != hash_prompt(request):
+        entry = next(self._entries, None)
+        if entry is None or entry["prompt"] != hash_prompt(request):
             raise EngineFault(
                 "what the models said in this block is kept for other prompts than it has now; the "
                 "rows of the chain are damaged, or of another version: keep a new chain"
             )
-        said = heard["said"]
-        margin = None if said["margin"] is None else Margin(**said["margin"])
-        return Generation(**{**said, "tokens": tuple(said["tokens"]), "margin": margin})
+        form = entry["said"]
+        margin = None if form["margin"] is None else Margin(**form["margin"])
+        return Generation(**{**form, "tokens": tuple(form["tokens"]), "margin": margin})
 
 
 def decode_generations(row: bytes) -> Iterator[Any]:
@@ -69,7 +69,7 @@ def decode_generations(row: bytes) -> Iterator[Any]:
 
 def _serialize_generation(generation: Generation) -> dict[str, object]:
     """Write a generation; `dataclasses.asdict` would copy each token."""
-    form = {one.name: getattr(generation, one.name) for one in fields(generation)}
+    form = {field.name: getattr(generation, field.name) for field in fields(generation)}
     return form | {"margin": None if generation.margin is None else asdict(generation.margin)}
 
 
@@ -77,7 +77,7 @@ def _iter_generations(computation: ComputationAPI) -> Iterator[tuple[str, Genera
     """Yield the prompts' digests and what was said, in order: a call of the executor calls none."""
     left = [computation]
     while left:
-        one = left.pop()
-        if isinstance(one, AgentComputation) and one.generation is not None:
-            yield one.generation
-        left.extend(reversed(one.children))
+        call = left.pop()
+        if isinstance(call, AgentComputation) and call.generation is not None:
+            yield call.generation
+        left.extend(reversed(call.children))

@@ -172,10 +172,10 @@ class ChainReader:
 
         Raises: TransactionNotFound: no block has it.
         """
-        found = self.find_transaction(transaction_hash)
-        if found is None:
+        match = self.find_transaction(transaction_hash)
+        if match is None:
             raise TransactionNotFound(f"no block holds transaction 0x{transaction_hash.hex()}")
-        record, index = found
+        record, index = match
         return record.receipts[index]
 
     # -- states -- #

@@ -87,12 +87,12 @@ class ChainSimulator(ChainReader):
                 fits to it whatever is mined meanwhile.
         Raises: ConfigError: its time is not after its parent's.
         """
-        told = settings or BlockSettings()
+        spec = settings or BlockSettings()
         parent = self._head if parent is None else parent
         header = self._chain.create_header_from_parent(parent)
         timestamp = parent.timestamp + 1
-        if told.timestamp_seconds is not None:
-            timestamp = told.timestamp_seconds
+        if spec.timestamp_seconds is not None:
+            timestamp = spec.timestamp_seconds
         if timestamp <= parent.timestamp:
             raise ConfigError(
                 f"timestamp {timestamp}: must be after the parent's {parent.timestamp}"
@@ -100,13 +100,13 @@ class ChainSimulator(ChainReader):
         fields: dict[str, object] = {
             "state_root": self.state_root(parent),
             "timestamp": timestamp,
-            "gas_limit": self.config.block_gas_limit if told.gas_limit is None else told.gas_limit,
-            "coinbase": told.coinbase,
-            "base_fee_per_gas": told.base_fee_wei,
-            "mix_hash": told.prev_randao,
-            "parent_beacon_block_root": told.parent_beacon_root,
+            "gas_limit": self.config.block_gas_limit if spec.gas_limit is None else spec.gas_limit,
+            "coinbase": spec.coinbase,
+            "base_fee_per_gas": spec.base_fee_wei,
+            "mix_hash": spec.prev_randao,
+            "parent_beacon_block_root": spec.parent_beacon_root,
         }
-        return header.copy(**{name: it for name, it in fields.items() if it is not None})
+        return header.copy(**{name: value for name, value in fields.items() if value is not None})
 
     def build_unsigned_transaction(
         self, call: Call, *, gas_price_wei: int | None = None
@@ -280,14 +280,14 @@ class ChainSimulator(ChainReader):
         """
         meant = self.build_next_header() if header is None else header
         root, number = self.state_root(meant), meant.block_number
-        told = block or BlockOverride()
-        header = told.apply_to(meant)
+        override = block or BlockOverride()
+        header = override.apply_to(meant)
         base_fee = _get_base_fee(header)
         state = self._build_state(self._make_free_header(header, root), root, trace, number=number)
         if isinstance(state, AgentState):
-            sees_fee = call.gas_price_wei or told.base_fee_wei is not None
+            sees_fee = call.gas_price_wei or override.base_fee_wei is not None
             state.shown_base_fee_wei = base_fee if sees_fee else None
-            state.shown_blob_base_fee_wei = told.blob_base_fee_wei
+            state.shown_blob_base_fee_wei = override.blob_base_fee_wei
             state.shown_blob_hashes = call.blob_hashes
         self._begin_block_if_new(state, meant)
         apply_overrides(state, overrides or {})
@@ -301,9 +301,9 @@ class ChainSimulator(ChainReader):
         fields: dict[str, object] = {"state_root": root}
         if _get_base_fee(header) is not None:
             fields["base_fee_per_gas"] = 0
-        made = header.copy(**fields)
-        self._last_free_header = _FreeHeader(source=header, base_root=root, free_header=made)
-        return made
+        free_header = header.copy(**fields)
+        self._last_free_header = _FreeHeader(source=header, base_root=root, free_header=free_header)
+        return free_header
 
     def _spoof(self, state: StateAPI, call: Call, gas: int) -> SignedTransactionAPI:
         if call.authorizations and self.fork.last_type < SET_CODE_TYPE:

@@ -100,10 +100,10 @@ def build_impersonated(
     r, s = int.from_bytes(sender, "big") or 1, NO_SIGNATURE_S
     if fields.kind == LEGACY_TYPE:
         v = FIRST_V + 2 * chain_id
-        made = builder.new_transaction(**_build_legacy_fields(fields), v=v, r=r, s=s)
+        tx = builder.new_transaction(**_build_legacy_fields(fields), v=v, r=r, s=s)
     else:
-        made = _build_typed(builder, fields.kind, _build_typed_fields(fields, chain_id), 0, r, s)
-    return impersonate(made, sender)
+        tx = _build_typed(builder, fields.kind, _build_typed_fields(fields, chain_id), 0, r, s)
+    return impersonate(tx, sender)
 
 
 def build_unsigned(
@@ -114,10 +114,10 @@ def build_unsigned(
 ) -> SignedTransactionAPI:
     """Make a transaction with a signature of zeros, to be shown and not sent; else as `sign`."""
     if fields.kind == LEGACY_TYPE:
-        made = builder.new_transaction(**_build_legacy_fields(fields), v=0, r=0, s=0)
+        tx = builder.new_transaction(**_build_legacy_fields(fields), v=0, r=0, s=0)
     else:
-        made = _build_typed(builder, fields.kind, _build_typed_fields(fields, chain_id), 0, 0, 0)
-    return set_known_sender(made, sender)
+        tx = _build_typed(builder, fields.kind, _build_typed_fields(fields, chain_id), 0, 0, 0)
+    return set_known_sender(tx, sender)
 
 
 def _build_typed(  # noqa: PLR0913, PLR0917 - parts of a signature
@@ -147,7 +147,7 @@ def _find_maker(kind: int, builder: Builder) -> str:
     """
     maker = _MAKERS.get(kind)
     if maker is None or not _has(builder, maker):
-        last = max(one for one, name in _MAKERS.items() if _has(builder, name))
+        last = max(number for number, name in _MAKERS.items() if _has(builder, name))
         raise ConfigError(f"transaction type {kind}: there are {LEGACY_TYPE} to {last}")
     return maker
 

@@ -46,26 +46,26 @@ def _validate_calldata(
 @json_option
 def models(remote: RpcClient, *, as_json: bool) -> None:
     """List the models that a node's contracts may ask for: digest, limits, prices."""
-    told = remote.call("agent_models")
+    listing = remote.call("agent_models")
     if as_json:
-        print_json(told)
+        print_json(listing)
         return
-    if not told:
+    if not listing:
         out.print("none: the chain has no executor")
-    for one in told:
-        scripted = "  [yellow]a script answers[/]" if one["isScripted"] else ""
-        out.print(f"[bold]{escape(sanitize(one['name']))}[/]{scripted}")
+    for item in listing:
+        scripted = "  [yellow]a script answers[/]" if item["isScripted"] else ""
+        out.print(f"[bold]{escape(sanitize(item['name']))}[/]{scripted}")
         _print_pairs(
             [
-                ("also", ", ".join(map(sanitize, one["aliases"]))),
-                ("sha256", one["digest"].removeprefix("0x")),
-                ("context", f"{one['contextTokens']:,} tokens"),
-                ("output", f"at most {one['maxOutputTokens']:,} tokens at a time"),
+                ("also", ", ".join(map(sanitize, item["aliases"]))),
+                ("sha256", item["digest"].removeprefix("0x")),
+                ("context", f"{item['contextTokens']:,} tokens"),
+                ("output", f"at most {item['maxOutputTokens']:,} tokens at a time"),
                 (
                     "gas a token",
                     (
-                        f"{one['coldPromptTokenGas']:,} read, {one['warmPromptTokenGas']:,} read "
-                        f"again, {one['outputTokenGas']:,} written"
+                        f"{item['coldPromptTokenGas']:,} read, {item['warmPromptTokenGas']:,} read "
+                        f"again, {item['outputTokenGas']:,} written"
                     ),
                 ),
             ]
@@ -80,22 +80,22 @@ def models(remote: RpcClient, *, as_json: bool) -> None:
 @json_option
 def schedule(remote: RpcClient, *, as_json: bool) -> None:
     """Show what a node's executor charges beside tokens, its limits, and its engine's profile."""
-    told = remote.call("agent_schedule")
+    answer = remote.call("agent_schedule")
     if as_json:
-        print_json(told)
+        print_json(answer)
         return
     _print_pairs(
         [
-            ("executor", told["executor"] or "none: a plain chain"),
-            ("config", told["configDigest"]),
-            ("profile", sanitize(told["profile"])),
+            ("executor", answer["executor"] or "none: a plain chain"),
+            ("config", answer["configDigest"]),
+            ("profile", sanitize(answer["profile"])),
         ]
     )
     for heading in ("gas", "limits"):
         table = Table(box=None, padding=(0, 3, 0, 0), header_style="bold")
         table.add_column(heading.capitalize())
         table.add_column("", justify="right")
-        for name, value in told[heading].items():
+        for name, value in answer[heading].items():
             table.add_row(escape(name), f"{value:,}")
         out.print()
         print_table(table)
@@ -141,25 +141,25 @@ def estimate(  # noqa: PLR0913 - one for each option
 
         data = "0x" + load_artifact("WalletAgent").encode_call("instruct", instruct).hex()
     sender = sender or next(iter(remote.call("eth_accounts")), None)
-    asked = {"from": sender, "to": to, "data": data or "0x", "value": hex(value)}
-    told = remote.call("agent_estimate", {k: v for k, v in asked.items() if v is not None})
+    transaction = {"from": sender, "to": to, "data": data or "0x", "value": hex(value)}
+    costs = remote.call("agent_estimate", {k: v for k, v in transaction.items() if v is not None})
     if as_json:
-        print_json(told)
+        print_json(costs)
         return
-    out.print(f"[bold]{told['gasLimit']:,}[/] gas is enough, and one less is not")
+    out.print(f"[bold]{costs['gasLimit']:,}[/] gas is enough, and one less is not")
     _print_pairs(
         [
-            ("used", f"{told['gasUsed']:,}, after refunds"),
-            ("EVM", f"{told['evmGas']:,}"),
+            ("used", f"{costs['gasUsed']:,}, after refunds"),
+            ("EVM", f"{costs['evmGas']:,}"),
             (
                 "prompt",
                 (
-                    f"{told['promptGas']:,} for {told['coldTokens']:,} cold and "
-                    f"{told['warmTokens']:,} warm tokens"
+                    f"{costs['promptGas']:,} for {costs['coldTokens']:,} cold and "
+                    f"{costs['warmTokens']:,} warm tokens"
                 ),
             ),
-            ("output", f"{told['outputGas']:,} for {told['outputTokens']:,} tokens"),
-            ("steps", f"{told['inferences']:,}"),
+            ("output", f"{costs['outputGas']:,} for {costs['outputTokens']:,} tokens"),
+            ("steps", f"{costs['inferences']:,}"),
         ]
     )
 
@@ -190,9 +190,11 @@ Example:
 @rpc_option
 def set_script(steps: BinaryIO, remote: RpcClient, *, model: str | None) -> None:
     """Answer with STEPS from now on, one for each prompt."""
-    told = _read_script(steps)
-    remote.call("agent_setScript", told, model)
-    out.print(f"{pluralize(len(told), 'step')} will be said; `pyevm-agents script clear` ends it")
+    script_steps = _read_script(steps)
+    remote.call("agent_setScript", script_steps, model)
+    out.print(
+        f"{pluralize(len(script_steps), 'step')} will be said; `pyevm-agents script clear` ends it"
+    )
 
 
 def _read_script(file: BinaryIO) -> list[Any]:
@@ -201,14 +203,14 @@ def _read_script(file: BinaryIO) -> list[Any]:
     Raises: click.UsageError: it is no list.
     """
     try:
-        told = decode(file.read(), Limits())
+        steps = decode(file.read(), Limits())
     except RpcError as error:
         raise click.UsageError(f"{file.name}: {error}") from error
-    if not isinstance(told, list):
+    if not isinstance(steps, list):
         raise click.UsageError(
             f'{file.name} holds no list of steps such as [{{"answer": "Done."}}]'
         )
-    return told
+    return steps
 
 
 @script.command(

@@ -193,9 +193,9 @@ def print_steps(run: DemoRun, names: Mapping[str, str]) -> None:
             style = "bold yellow" if number - 1 == find_closest_step(run.steps) else "dim"
             lines.append(("Closest", format_margin(step.margin), style))
         for label, text, style in lines:
-            shown = escape(truncate_text(replace_addresses(text, names)))
-            shown = f"[{style}]{shown}[/]" if style else shown
-            out.print(f"{indent}  {label:<12} {shown}", soft_wrap=True)
+            markup = escape(truncate_text(replace_addresses(text, names)))
+            markup = f"[{style}]{markup}[/]" if style else markup
+            out.print(f"{indent}  {label:<12} {markup}", soft_wrap=True)
 
 
 def print_failure(run: DemoRun, wallet: WalletDemo) -> None:
@@ -203,12 +203,12 @@ def print_failure(run: DemoRun, wallet: WalletDemo) -> None:
     if run.failure is None:
         return
     for depth, reason in enumerate(run.failure.split("reason=")):
-        told = replace_addresses(
+        message = replace_addresses(
             reason.rstrip("), ") + ")" if "(" in reason else reason, wallet.names
         )
-        told = format_whole_tokens(told, wallet.unit)
+        message = format_whole_tokens(message, wallet.unit)
         out.print(
-            f"             [red]{'  ' * depth}{escape(truncate_text(told))}[/]", soft_wrap=True
+            f"             [red]{'  ' * depth}{escape(truncate_text(message))}[/]", soft_wrap=True
         )
 
 
@@ -232,7 +232,7 @@ def format_whole_tokens(reason: str, unit: Mapping[str, int]) -> str:
     if symbol is None:
         return reason
     return AMOUNT.sub(
-        lambda found: f"{found[1]}={_format_amount(int(found[2]), unit[symbol])}", reason
+        lambda match: f"{match[1]}={_format_amount(int(match[2]), unit[symbol])}", reason
     )
 
 

@@ -68,9 +68,9 @@ Examples:
 def _validate_hashes(
     _context: click.Context, _argument: click.Parameter, value: tuple[str, ...]
 ) -> Any:  # noqa: ANN401 - click's
-    for one in value:
-        if not HASH.fullmatch(one):
-            raise click.BadParameter(f"{one!r} is no hash of a transaction: 0x and 64 digits")
+    for tx_hash in value:
+        if not HASH.fullmatch(tx_hash):
+            raise click.BadParameter(f"{tx_hash!r} is no hash of a transaction: 0x and 64 digits")
     return value
 
 
@@ -130,8 +130,8 @@ def export_replay(  # noqa: PLR0913 - one for each option
         steps = _collect_steps(remote.call, transactions)
         source = "Recorded on a node of pyevm-agents."
     else:
-        with _open_fixture(fixture) as (ask, told):
-            steps = _collect_steps(ask, transactions or told)
+        with _open_fixture(fixture) as (ask, hashes):
+            steps = _collect_steps(ask, transactions or hashes)
         source = f"Recorded on the chain {fixture!r}."
     replay = ReplayExport(name=name, source=source, steps=steps)
     text = render_json(replay) if form == "json" else render_solidity(replay, contracts=contracts)

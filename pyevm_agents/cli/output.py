@@ -168,10 +168,10 @@ class LiveOutput:
         if not self.is_live:
             return
         width = max(out.width - 1, 1)
-        shown = text if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"
-        if shown != self._live:
-            self._live = shown
-            self._put(f"{CLEAR}{shown}")
+        line = text if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"
+        if line != self._live:
+            self._live = line
+            self._put(f"{CLEAR}{line}")
 
     def _put(self, text: str) -> None:
         sys.stdout.write(text)

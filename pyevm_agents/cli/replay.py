@@ -104,8 +104,8 @@ def replay(  # noqa: PLR0913 - one for each option
         if not as_json:
             _print(outcome)
     if as_json:
-        click.echo(json.dumps([_serialize_outcome(one) for one in outcomes], indent=2))
-    raise SystemExit(max(one.exit_code for one in outcomes))
+        click.echo(json.dumps([_serialize_outcome(result) for result in outcomes], indent=2))
+    raise SystemExit(max(result.exit_code for result in outcomes))
 
 
 def _replay_file(

@@ -52,11 +52,11 @@ class RpcClient:
         error = answer.get("error")
         if error is None:
             return answer.get("result")
-        told = error.get("message") if isinstance(error, dict) else error
-        shown = "\n".join(map(escape_line, str(told).split("\n")))
+        detail = error.get("message") if isinstance(error, dict) else error
+        message = "\n".join(map(escape_line, str(detail).split("\n")))
         if isinstance(error, dict) and error.get("code") == -32601:  # noqa: PLR2004 - JSON-RPC's own
-            shown += f": {self.url} is no pyevm-agents node, or an older one"
-        raise AgentsError(shown)
+            message += f": {self.url} is no pyevm-agents node, or an older one"
+        raise AgentsError(message)
 
     def _read(self, body: bytes) -> object:
         headers = {"Content-Type": "application/json"}
@@ -65,9 +65,9 @@ class RpcClient:
             with self._opener.open(request, timeout=TIMEOUT_SECONDS) as response:
                 return orjson.loads(response.read(MAX_ANSWER_BYTES))
         except urllib.error.HTTPError as error:
-            said = error.read(MAX_SHOWN_CHARACTERS).decode("utf-8", "replace")
+            error_body = error.read(MAX_SHOWN_CHARACTERS).decode("utf-8", "replace")
             raise AgentsError(
-                f"{self.url} answers {error.code} {error.reason}: {escape_line(said)}"
+                f"{self.url} answers {error.code} {error.reason}: {escape_line(error_body)}"
             ) from error
         except (urllib.error.URLError, OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)

@@ -49,26 +49,26 @@ def trace(transaction: str, remote: RpcClient, *, prompts: bool, as_json: bool) 
     the grammar) and their gas, what the model said, what the tool told, how close its closest
     decision was, and how long it took. A nested agent's steps hang under the step that used it.
     """
-    told = remote.call("agent_traceTransaction", transaction)
+    tx_trace = remote.call("agent_traceTransaction", transaction)
     if as_json:
-        print_json(told)
+        print_json(tx_trace)
         return
-    _print_head(told)
-    for number, step in enumerate(told["steps"], start=1):
-        is_last = number == len(told["steps"])
-        for line in _iter_tree_lines(step, told["closest"], is_last=is_last, prompts=prompts):
+    _print_head(tx_trace)
+    for number, step in enumerate(tx_trace["steps"], start=1):
+        is_last = number == len(tx_trace["steps"])
+        for line in _iter_tree_lines(step, tx_trace["closest"], is_last=is_last, prompts=prompts):
             out.print(line, soft_wrap=True)
 
 
-def _print_head(told: StepJson) -> None:
-    gas, tokens = told["gas"], told["tokens"]
-    out.print(f"[bold]Transaction[/] {escape(told['transactionHash'])}", soft_wrap=True)
-    reason = told.get("reason")  # An earlier version's trace has none.
+def _print_head(tx_trace: StepJson) -> None:
+    gas, tokens = tx_trace["gas"], tx_trace["tokens"]
+    out.print(f"[bold]Transaction[/] {escape(tx_trace['transactionHash'])}", soft_wrap=True)
+    reason = tx_trace.get("reason")  # An earlier version's trace has none.
     if reason is not None:
         out.print(
             f"[red]It failed, and what was done is undone:[/] {escape(reason)}", soft_wrap=True
         )
-    if not told["steps"]:
+    if not tx_trace["steps"]:
         out.print(f"{gas['used']:,} gas; no agent took a step in it")
         return
     out.print(
@@ -77,7 +77,7 @@ def _print_head(told: StepJson) -> None:
         soft_wrap=True,
     )
     out.print(
-        f"{_format_tokens(tokens)}, in {pluralize(_count(told['steps']), 'step')}\n",
+        f"{_format_tokens(tokens)}, in {pluralize(_count(tx_trace['steps']), 'step')}\n",
         soft_wrap=True,
     )
 
@@ -96,8 +96,8 @@ def _iter_tree_lines(
     stem = "│ " if nested else "  "
     for line in _iter_body_lines(step, is_closest=step["number"] == closest, prompts=prompts):
         yield f"[dim]{margin}{stem}[/]{line}"
-    for index, one in enumerate(nested, start=1):
-        below = _iter_tree_lines(one, closest, is_last=index == len(nested), prompts=prompts)
+    for index, child in enumerate(nested, start=1):
+        below = _iter_tree_lines(child, closest, is_last=index == len(nested), prompts=prompts)
         for line in below:
             yield f"[dim]{margin}[/]{line}"
     if not is_last:
@@ -127,8 +127,10 @@ def _iter_body_lines(step: StepJson, *, is_closest: bool, prompts: bool) -> Iter
         else:
             yield _format_line("Observation", sanitize(step["observation"]))
     if step["margin"] is not None:
-        told = _format_step_margin(step["margin"]) + (", the run's closest" if is_closest else "")
-        yield _format_line("Margin", told, "bold yellow" if is_closest else "dim")
+        margin_text = _format_step_margin(step["margin"]) + (
+            ", the run's closest" if is_closest else ""
+        )
+        yield _format_line("Margin", margin_text, "bold yellow" if is_closest else "dim")
     if seconds is not None:
         yield _format_line("Time", f"{seconds:.2f} s")
 
@@ -156,8 +158,8 @@ def _format_tokens(tokens: dict[str, int]) -> str:
     )
 
 
-def _format_step_margin(told: dict[str, Any]) -> str:
+def _format_step_margin(form: dict[str, Any]) -> str:
     margin = Margin(
-        gap=told["gap"], token_index=told["token"], chosen=told["chosen"], other=told["other"]
+        gap=form["gap"], token_index=form["token"], chosen=form["chosen"], other=form["other"]
     )
     return sanitize(format_margin(margin))

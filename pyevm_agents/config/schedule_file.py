@@ -96,8 +96,8 @@ class ScheduleFile:
     def from_config(cls, config: ChainConfig) -> ScheduleFile:
         """Return all prices of a chain, its models by their digests."""
         models = {
-            "0x" + one.digest.hex(): {name: getattr(one, name) for name in MODEL_PRICES}
-            for one in config.models
+            "0x" + model.digest.hex(): {name: getattr(model, name) for name in MODEL_PRICES}
+            for model in config.models
         }
         return cls(schedule=asdict(config.schedule), models=models)
 
@@ -127,9 +127,9 @@ class ScheduleFile:
         entries = self._match_models(config.models)
         of_every = self.models.get(EVERY_MODEL, {})
         models = []
-        for one in config.models:
-            own = self.models.get(entries.get(one.name, ""), {})
-            models.append(replace(one, **{**of_every, **own}))  # type: ignore[arg-type]
+        for model in config.models:
+            own = self.models.get(entries.get(model.name, ""), {})
+            models.append(replace(model, **{**of_every, **own}))  # type: ignore[arg-type]
         schedule = replace(config.schedule, **self.schedule)
         return replace(config, models=tuple(models), schedule=schedule)
 
@@ -168,7 +168,7 @@ def parse_schedule(text: str) -> ScheduleFile:
     if is_too_deep(text):
         raise ConfigError(f"more than {MAX_DEPTH} objects and lists in each other")
     try:
-        told = json.loads(
+        document = json.loads(
             text,
             object_pairs_hook=_reject_duplicates,
             parse_constant=_reject_constant,
@@ -178,7 +178,7 @@ def parse_schedule(text: str) -> ScheduleFile:
         raise
     except ValueError as error:
         raise ConfigError(f"no JSON: {error}") from error
-    form = _require_object("it", told)
+    form = _require_object("it", document)
     if not form.keys().isdisjoint(SHORT_NAMES):
         return parse_short_prices(form)
     _check_names("it", form, SECTIONS)
@@ -249,10 +249,10 @@ def _check_names(at: str, form: Iterable[str], known: Sequence[str]) -> None:
     for name in form:
         if name not in known:
             near = get_close_matches(str(name), known, n=1)
-            asked = f"did you mean {near[0]}? There" if near else "there"
+            hint = f"did you mean {near[0]}? There" if near else "there"
             raise ConfigError(
                 f"{at} has {_format_value(name)}, which means nothing; "
-                f"{asked} are {', '.join(known)}"
+                f"{hint} are {', '.join(known)}"
             )
 
 
@@ -284,11 +284,12 @@ def _check_model(at: str, form: object) -> None:
 
 
 def _find_model(models: Sequence[ModelProfile], name: str) -> ModelProfile:
-    for one in models:
-        if name in {one.name, *one.aliases} or name.lower() == "0x" + one.digest.hex():
-            return one
+    for model in models:
+        if name in {model.name, *model.aliases} or name.lower() == "0x" + model.digest.hex():
+            return model
     known = "; ".join(
-        f"{one.name} (also {', '.join((*one.aliases, '0x' + one.digest.hex()))})" for one in models
+        f"{model.name} (also {', '.join((*model.aliases, '0x' + model.digest.hex()))})"
+        for model in models
     )
     raise ConfigError(
         f"the schedule's models[{_format_value(name)}]: the chain has no such model; it has "

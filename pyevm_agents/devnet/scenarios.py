@@ -141,8 +141,8 @@ def _build_out_of_gas(building: Chain) -> Chain:
     least = 0
     while most - least > 1:  # The least gas that pays for half of the last step's words.
         gas = (least + most) // 2
-        said = ask(gas)
-        is_enough = len(said) == len(whole) and said[-1].limit_tokens >= wanted_tokens
+        lengths = ask(gas)
+        is_enough = len(lengths) == len(whole) and lengths[-1].limit_tokens >= wanted_tokens
         least, most = (least, gas) if is_enough else (gas, most)
     mined = _send(chain, agent, data, gas=most)
     _require(mined.computations[0].is_error, "the transaction had enough gas")

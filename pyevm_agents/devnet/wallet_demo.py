@@ -131,8 +131,8 @@ class WalletDemo:
         addresses = "\n".join(
             f"{symbol} = {to_checksum_address(token)}" for symbol, token in self.tokens.items()
         )
-        shown = f"\n\n{examples}" if examples else ""
-        base_prompt = BASE_PROMPT.format(addresses=addresses, examples=shown)
+        section = f"\n\n{examples}" if examples else ""
+        base_prompt = BASE_PROMPT.format(addresses=addresses, examples=section)
         creation = load_artifact("WalletAgent").encode_creation(
             EXECUTOR_ADDRESS, ALIASES[0], self.pool, base_prompt, info
         )

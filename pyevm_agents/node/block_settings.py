@@ -49,12 +49,12 @@ class NextBlock:
         """Take note that the next block is there: the one after it is told only what all are."""
         self.once = BlockSettings()
 
-    def override_next(self, **told: object) -> None:
+    def override_next(self, **settings: object) -> None:
         """Tell the next block what to be, once.
 
         Raises: ConfigError: such a block can't follow.
         """
-        self.once = replace(self.once, **told)  # type: ignore[arg-type]
+        self.once = replace(self.once, **settings)  # type: ignore[arg-type]
         try:
             self.build_header()
         except (ConfigError, ValidationError):
@@ -65,11 +65,11 @@ class NextBlock:
         self, timestamp_seconds: int | None = None, *, parent: BlockHeaderAPI | None = None
     ) -> BlockSettings:
         """Return all that it is told, its time too."""
-        told = _merge(self.fixed, self.once)
+        settings = _merge(self.fixed, self.once)
         if timestamp_seconds is None:
             parent = self._chain.head if parent is None else parent
             timestamp_seconds = self._clock.compute_next_timestamp(parent.timestamp)
-        return replace(told, timestamp_seconds=timestamp_seconds)
+        return replace(settings, timestamp_seconds=timestamp_seconds)
 
     def build_header(self, parent: BlockHeaderAPI | None = None) -> BlockHeaderAPI:
         """Return the header that it begins with, were it made now.
@@ -83,9 +83,9 @@ class NextBlock:
 
 def _merge(fixed: BlockSettings, once: BlockSettings) -> BlockSettings:
     """Return what two settings say together, the second first."""
-    told = {
+    changes = {
         name: getattr(once, name)
         for name in BlockSettings.__slots__
         if getattr(once, name) is not None
     }
-    return replace(fixed, **told)
+    return replace(fixed, **changes)

@@ -65,7 +65,11 @@ class NodeListeners:
 
     def on_console_log(self, computation: ComputationAPI) -> None:
         """Tell what was printed in a transaction or a call, where somebody wants to know."""
-        takers = [one.on_console_log for one in [*self._all] if one.on_console_log is not None]
+        takers = [
+            listener.on_console_log
+            for listener in [*self._all]
+            if listener.on_console_log is not None
+        ]
         if takers:
             for line in iter_console_lines(computation):
                 for take in takers:

@@ -281,7 +281,7 @@ class Node:
             self.chain.draft_block(
                 transactions,
                 self.chain.build_next_header(settings),
-                watch=lambda one, *_: ended.append(one.hash),
+                watch=lambda transaction, *_: ended.append(transaction.hash),
             )
         except ValidationError:
             self.pool.remove(transactions[len(ended)].hash)

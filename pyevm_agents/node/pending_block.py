@@ -55,7 +55,9 @@ class PendingBlock:
         """Return the same without an account's transactions of a nonce, and of those behind it."""
         upcoming = self._collect()
         ready = tuple(
-            one for one in upcoming.ready if one.sender != sender or one.transaction.nonce < nonce
+            entry
+            for entry in upcoming.ready
+            if entry.sender != sender or entry.transaction.nonce < nonce
         )
         return PendingBlockBuilder(self._chain).get_simulator(replace(upcoming, ready=ready))
 
@@ -113,12 +115,12 @@ class PendingTransactions:
         gas_room, blob_room = self.header.gas_limit, self.max_blobs
         left_out: set[Address] = set()
         chosen = []
-        for one in self.ready:
-            transaction = one.transaction
+        for entry in self.ready:
+            transaction = entry.transaction
             gas, blobs = transaction.gas, count_blobs(transaction)
-            is_out = one.sender in left_out or transaction.hash in without
+            is_out = entry.sender in left_out or transaction.hash in without
             if is_out or gas > gas_room or blobs > blob_room:
-                left_out.add(one.sender)
+                left_out.add(entry.sender)
                 continue
             gas_room, blob_room = gas_room - gas, blob_room - blobs
             chosen.append(transaction)
@@ -157,7 +159,9 @@ class _ExecutedPrefix:
         if self.context != circumstances or not -1 <= age <= self._seconds:
             return False
         # Behind others that came before them since, it might hold what it could not.
-        count = max((i + 1 for i, one in enumerate(self.ready) if one in self.invalid), default=0)
+        count = max(
+            (i + 1 for i, tx_hash in enumerate(self.ready) if tx_hash in self.invalid), default=0
+        )
         return ready[:count] == self.ready[:count]
 
     @property
@@ -167,28 +171,28 @@ class _ExecutedPrefix:
 
     def is_prefix_of(self, transactions: Sequence[SignedTransactionAPI]) -> bool:
         """Whether these begin with what was tried."""
-        tried: list[bytes] = [one.hash for one in self.included_transactions]
+        tried: list[bytes] = [transaction.hash for transaction in self.included_transactions]
         if self.stop_hash is not None:
             tried.append(self.stop_hash)
-        return [one.hash for one in transactions[: len(tried)]] == tried
+        return [transaction.hash for transaction in transactions[: len(tried)]] == tried
 
     def extend(self, transactions: Sequence[SignedTransactionAPI]) -> bool:
         """Try those that were not tried yet; return whether the block holds them.
 
         It ends before one for which a model would have to be asked.
         """
-        for one in transactions[len(self.included_transactions) :]:
+        for transaction in transactions[len(self.included_transactions) :]:
             if self.stop_hash is not None:
                 break
             try:
-                self.draft.add(one)
+                self.draft.add(transaction)
             except ModelNeededError:
-                self.stop_hash = one.hash
+                self.stop_hash = transaction.hash
             except ValidationError:
-                self.invalid.add(one.hash)
+                self.invalid.add(transaction.hash)
                 return False
             else:
-                self.included_transactions.append(one)
+                self.included_transactions.append(transaction)
                 self.sealed_chain = None
         return True
 
@@ -236,7 +240,7 @@ class PendingBlockBuilder:
             return BlockRecord(block=block, receipts=())
 
     def _extend_prefix(self, upcoming: PendingTransactions) -> _ExecutedPrefix:
-        ready = [one.transaction.hash for one in upcoming.ready]
+        ready = [entry.transaction.hash for entry in upcoming.ready]
         circumstances = (upcoming.header.copy(timestamp=0).hash, upcoming.clock)
         line = self._prefix
         if line is None or not line.can_continue(circumstances, upcoming.header.timestamp, ready):

@@ -66,7 +66,7 @@ class History:
             self._chain.revert(number)
             for restore in self._snapshots[number].restore:
                 restore()
-            self._snapshots = {n: one for n, one in self._snapshots.items() if n < number}
+            self._snapshots = {n: snapshot for n, snapshot in self._snapshots.items() if n < number}
 
     def forget(self, number: int) -> None:
         """Keep a snapshot no longer; later ones stay."""
@@ -81,12 +81,12 @@ class History:
     @property
     def snapshots(self) -> dict[int, BlockHeaderAPI]:
         """The snapshots that can be gone back to, with what was the latest block then."""
-        return {number: kept.head for number, kept in self._snapshots.items()}
+        return {number: snapshot.head for number, snapshot in self._snapshots.items()}
 
     def count_blocks_since(self, number: int) -> int:
         """Return how many blocks going back to a snapshot would undo; 0 where there is none."""
-        kept = self._snapshots.get(number)
-        return 0 if kept is None else self._chain.head.block_number - kept.head.block_number
+        snapshot = self._snapshots.get(number)
+        return 0 if snapshot is None else self._chain.head.block_number - snapshot.head.block_number
 
     def rollback(self, depth: int) -> None:
         """Go back by so many blocks; their transactions are gone.

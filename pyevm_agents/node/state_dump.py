@@ -44,11 +44,11 @@ def load(node: Node, form: object) -> None:
     if not isinstance(form, dict):
         raise ConfigError("a state dump is an object of JSON: load what anvil_dumpState returned")
     block = form.get("block")
-    told = form.get("format")
+    kind = form.get("format")
     is_anvils = "format" not in form and isinstance(block, dict) and "accounts" in form
-    if told != DUMP_FORMAT and not is_anvils:
+    if kind != DUMP_FORMAT and not is_anvils:
         raise ConfigError(
-            f"its format is {told!r}, this node loads {DUMP_FORMAT!r} and anvil's own: load what "
+            f"its format is {kind!r}, this node loads {DUMP_FORMAT!r} and anvil's own: load what "
             "one of them dumped"
         )
     number, timestamp = _parse_quantity(block, "number"), _parse_quantity(block, "timestamp")

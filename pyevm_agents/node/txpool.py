@@ -121,13 +121,17 @@ class TxPool:
     def remove_by_sender(self, sender: Address) -> list[PoolTransaction]:
         """Let none of an account's transactions wait; return them."""
         with self._lock:
-            return [one for one in self.list_by_sender(sender) if self.remove(one.transaction.hash)]
+            return [
+                entry
+                for entry in self.list_by_sender(sender)
+                if self.remove(entry.transaction.hash)
+            ]
 
     def remove_below(self, sender: Address, nonce: int) -> None:
         """Let none of an account's transactions wait that has a nonce below one."""
-        for one in self.list_by_sender(sender):
-            if one.transaction.nonce < nonce:
-                self.remove(one.transaction.hash)
+        for entry in self.list_by_sender(sender):
+            if entry.transaction.nonce < nonce:
+                self.remove(entry.transaction.hash)
 
     def clear(self) -> None:
         """Let none wait."""
@@ -175,8 +179,8 @@ class TxPool:
             end = nonce_of(sender)
             while end in own:
                 end += 1
-            for nonce, one in sorted(own.items()):
-                (ready if nonce < end else queued).setdefault(sender, []).append(one)
+            for nonce, entry in sorted(own.items()):
+                (ready if nonce < end else queued).setdefault(sender, []).append(entry)
         return ready, queued
 
     def _copy_by_sender(self) -> list[tuple[Address, dict[int, PoolTransaction]]]:

@@ -194,8 +194,8 @@ def pytest_runtest_makereport(
         from pyevm_agents.testing.cassettes import CassetteError  # noqa: PLC0415 - see above
 
         if isinstance(call.excinfo.value, CassetteError):
-            told: Any = report
-            told.longrepr = FailureMessage(str(call.excinfo.value))
+            untyped_report: Any = report
+            untyped_report.longrepr = FailureMessage(str(call.excinfo.value))
     if slot.has_changed is not None and report.when == "call" and report.passed:
         report.agent_cassette = [slot.name, slot.has_changed]  # type: ignore[attr-defined]
     return report
@@ -204,7 +204,7 @@ def pytest_runtest_makereport(
 def pytest_terminal_summary(terminalreporter: Any) -> None:  # noqa: ANN401 - pytest's, not public
     """List what was recorded."""
     reports = terminalreporter.stats.get("passed", [])
-    recorded = [one.agent_cassette for one in reports if hasattr(one, "agent_cassette")]
+    recorded = [report.agent_cassette for report in reports if hasattr(report, "agent_cassette")]
     if not recorded:
         return
     terminalreporter.write_sep("=", "cassettes")

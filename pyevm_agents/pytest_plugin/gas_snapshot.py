@@ -115,14 +115,14 @@ class GasSnapshotPlugin:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take note of what a test cost."""
-        told = getattr(report, "agent_cost", None)
-        if told is None:
+        cost_fields = getattr(report, "agent_cost", None)
+        if cost_fields is None:
             if report.when == "call" and report.passed:
                 self._silent.add(report.nodeid)
             return
         from pyevm_agents.testing.gas_snapshot import AgentCost  # noqa: PLC0415 - see above
 
-        self._costs[report.nodeid] = AgentCost(**told)
+        self._costs[report.nodeid] = AgentCost(**cost_fields)
         self._seconds[report.nodeid] = report.duration
         if getattr(report, "agent_varies", False):
             self._varying.add(report.nodeid)
@@ -181,7 +181,9 @@ class GasSnapshotPlugin:
                 "commit it"
             )
             return
-        costs = {test: it for test, it in self._costs.items() if test not in self._varying}
+        costs = {
+            test: test_cost for test, test_cost in self._costs.items() if test not in self._varying
+        }
         snapshot = read_snapshot(self._path)
         gone = {test for test in snapshot if self._is_gone(test)}
         silent = snapshot.keys() & (self._silent - self._costs.keys())
@@ -192,8 +194,8 @@ class GasSnapshotPlugin:
         tolerance = 0.0 if self._is_written else self._tolerance
         self._comparison = compare_costs(snapshot, costs, tolerance=tolerance, gone=gone)
         if self._is_written:
-            kept = {test: cost for test, cost in snapshot.items() if test not in gone}
-            write_snapshot(kept | costs, self._path)
+            old_costs = {test: cost for test, cost in snapshot.items() if test not in gone}
+            write_snapshot(old_costs | costs, self._path)
         elif self._comparison.changes or self._comparison.new:
             self._failure = (
                 "agents cost something else than the snapshot says. If that is right: "
@@ -208,7 +210,7 @@ class GasSnapshotPlugin:
         is_whole = not any("::" in argument for argument in self._config.args)
         if getattr(self._config.option, "lf", False) or not is_whole:
             return False
-        files = {one.split("::", 1)[0] for one in self.collected}
+        files = {node_id.split("::", 1)[0] for node_id in self.collected}
         return file in files and test not in self.collected
 
     def _format_comparison(self) -> Iterator[str]:

@@ -197,8 +197,8 @@ def _select_schedule(request: pytest.FixtureRequest) -> ScheduleFile | Path | No
     )
     if marked is not None:
         return config.rootpath / marked if isinstance(marked, str | PurePath) else marked
-    if told := config.getoption("--agent-schedule"):
-        return Path(config.invocation_params.dir, told)  # As the shell completes it.
+    if path := config.getoption("--agent-schedule"):
+        return Path(config.invocation_params.dir, path)  # As the shell completes it.
     written = config.getini("agent_schedule")
     return config.rootpath / written if written else None
 

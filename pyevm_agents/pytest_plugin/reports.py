@@ -97,8 +97,8 @@ def pytest_runtest_makereport(
     if call.when == "call" and report.passed and cost is not None:
         is_varying = bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
         # A report's fields come back from a worker of xdist.
-        told: Any = report
-        told.agent_cost, told.agent_varies = asdict(cost), is_varying
+        untyped_report: Any = report
+        untyped_report.agent_cost, untyped_report.agent_varies = asdict(cost), is_varying
     return report
 
 
@@ -117,8 +117,8 @@ def _add_steps_section(report: pytest.TestReport, call: pytest.CallInfo[None], l
     from pyevm_agents.testing.reports import format_runs  # noqa: PLC0415 - see above
 
     error = None if call.excinfo is None else call.excinfo.value
-    shown: AgentRun | None = getattr(error, SHOWN_RUN, None)
-    runs = [one for one in log.runs if shown is None or not one.is_same_run(shown)]
+    failure_run: AgentRun | None = getattr(error, SHOWN_RUN, None)
+    runs = [run for run in log.runs if failure_run is None or not run.is_same_run(failure_run)]
     count = log.count - len(log.runs) + len(runs)
     if count:
         report.sections.append((SECTION, format_runs(runs, count)))
@@ -150,5 +150,5 @@ class ReportColours:
 
 def _get_run_log() -> RunLog | None:
     module: Any = sys.modules.get(RUNS)
-    found: RunLog | None = None if module is None else module.log
-    return found
+    run_log: RunLog | None = None if module is None else module.log
+    return run_log

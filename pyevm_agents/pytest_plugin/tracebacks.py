@@ -90,7 +90,7 @@ def trim_inner_kit_frames(traceback: TracebackType | None, root: Path) -> None:
 def drop_causes(error: BaseException, root: Path) -> None:
     """Forget what a refusal came of, where no line of a test is in that: the message says it."""
     cause = error.__cause__ or error.__context__
-    if cause is not None and not any(_is_of_test(one, root) for one in _iter_frames(cause)):
+    if cause is not None and not any(_is_of_test(frame, root) for frame in _iter_frames(cause)):
         error.__cause__ = None
         error.__suppress_context__ = True
 
@@ -108,7 +108,7 @@ def _iter_frames(error: BaseException | None) -> Iterator[TracebackType]:
 def summarize_error(error: BaseException) -> str:
     """Return a line about an error: of a revert that web3.py tells in hexadecimal, its words."""
     notes: Sequence[str] = getattr(error, "__notes__", ())
-    return get_first_line(next((one for one in notes if one.startswith(REVERTED)), str(error)))
+    return get_first_line(next((note for note in notes if note.startswith(REVERTED)), str(error)))
 
 
 def get_first_line(text: str) -> str:

@@ -131,7 +131,7 @@ class _ChainRecorder:
             transaction: SignedTransactionAPI, receipt: ReceiptAPI, computation: ComputationAPI
         ) -> None:
             del computation
-            gas_before = sum(one.gas_used for one in transactions)
+            gas_before = sum(record.gas_used for record in transactions)
             self.steps += (
                 RecordedStep(
                     block=number,
@@ -153,11 +153,13 @@ class _ChainRecorder:
 
         Raises: FixtureError: the state holds something that no block asked for.
         """
-        found = {
+        seen_accounts = {
             address: self._chain.account(address, sorted(slots))
             for address, slots in sorted(self._seen.items())
         }
-        accounts = {address: account for address, account in found.items() if account is not None}
+        accounts = {
+            address: account for address, account in seen_accounts.items() if account is not None
+        }
         root = Chain(ChainConfig(), accounts=accounts).head.state_root
         if root != self._chain.head.state_root:
             raise FixtureError(

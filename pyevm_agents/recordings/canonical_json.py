@@ -63,10 +63,10 @@ def parse(data: bytes, version: int) -> tuple[str, dict[str, Json]]:
         if key not in form:
             raise FixtureError(f"altered: {key} is missing")
     sections = {key: item for key, item in form.items() if key not in DIGEST_KEYS}
-    found = _check_digests(sections, form["digests"], form["digest"])
-    _check_version(form, version, found)
-    if found is not None:
-        raise FixtureError(f"altered: {found}. Get the file again from where it came")
+    difference = _check_digests(sections, form["digests"], form["digest"])
+    _check_version(form, version, difference)
+    if difference is not None:
+        raise FixtureError(f"altered: {difference}. Get the file again from where it came")
     expected = _format_json(value) + "\n"
     if text != expected:
         _reject_spelling(text, expected)
@@ -76,7 +76,7 @@ def parse(data: bytes, version: int) -> tuple[str, dict[str, Json]]:
     return name, sections
 
 
-def _check_version(form: dict[str, Json], version: int, found: str | None) -> None:
+def _check_version(form: dict[str, Json], version: int, difference: str | None) -> None:
     """Refuse a file of another version; what does not fit there (`found`) may be its new layout.
 
     Raises: ConfigError: it is one.
@@ -84,7 +84,7 @@ def _check_version(form: dict[str, Json], version: int, found: str | None) -> No
     info = form.get("_info")
     stated = info.get("version") if isinstance(info, dict) else None
     is_other = isinstance(stated, int) and stated != version
-    if is_other and (found is None or "_info.version" not in found):
+    if is_other and (difference is None or "_info.version" not in difference):
         raise ConfigError(
             f"a fixture of version {stated}; this program reads version {version}: use the "
             "program that wrote it, or record it again"
@@ -135,18 +135,18 @@ def _check_digests(sections: dict[str, Json], digests: Json, digest: Json) -> st
         computed = _compute_digests(dict(sections), DIGEST_DEPTH)
         is_sealed = compute_digest(digests) == digest
         pair = (digests, computed) if is_sealed else (computed, digests)
-        found = list(iter_differences(*pair))
+        differences = list(iter_differences(*pair))
     except ValueError as error:  # A number that is none, such as 1e999.
         return str(error)
-    if not found:
+    if not differences:
         return None if is_sealed else "digest is not that of digests; every item fits its own"
-    place, kind = found[0]
-    told = "does not fit its digest" if kind == "different" else f"is {kind}"
+    place, kind = differences[0]
+    phrase = "does not fit its digest" if kind == "different" else f"is {kind}"
     if not is_sealed:
         place = f"digests.{place}"
-        told = "is not the digest of its item" if kind == "different" else told
-    more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-    return f"{place} {told}{more}"
+        phrase = "is not the digest of its item" if kind == "different" else phrase
+    more = f", and {len(differences) - 1} more" if len(differences) > 1 else ""
+    return f"{place} {phrase}{more}"
 
 
 def _read(data: bytes) -> tuple[str, Json]:

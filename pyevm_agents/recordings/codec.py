@@ -110,11 +110,11 @@ def decode(data: bytes) -> Fixture:
     if root["_info"]["format"].read_text() != FORMAT:
         raise FixtureError(f"_info.format must be {FORMAT!r}")
     fixture = _read_fixture(name, root)
-    found = next(canonical_json.iter_differences(build_sections(fixture), parts), None)
-    if found is not None:
-        place, kind = found
-        told = f"does not fit {_describe_source(place)}" if kind == "different" else f"is {kind}"
-        raise FixtureError(f"{place} {told}")
+    difference = next(canonical_json.iter_differences(build_sections(fixture), parts), None)
+    if difference is not None:
+        place, kind = difference
+        phrase = f"does not fit {_describe_source(place)}" if kind == "different" else f"is {kind}"
+        raise FixtureError(f"{place} {phrase}")
     return fixture
 
 

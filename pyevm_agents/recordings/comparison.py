@@ -35,8 +35,8 @@ class MismatchError(FixtureError):
     ) -> None:
         """Say what differs, and where: a block, or a transaction in it, or a step of that."""
         named = zip(("block", "transaction", "step"), place, strict=False)
-        told = f"\n  recorded: {expected}\n  now:      {actual}" if expected or actual else ""
-        super().__init__(f"{', '.join(f'{name} {index}' for name, index in named)}: {what}{told}")
+        detail = f"\n  recorded: {expected}\n  now:      {actual}" if expected or actual else ""
+        super().__init__(f"{', '.join(f'{name} {index}' for name, index in named)}: {what}{detail}")
         self.what = what
         self.place = tuple(place)
         self.expected = expected
@@ -53,20 +53,20 @@ def quote_value(value: object) -> str:
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
 
 
-def is_unanswered(asked: Exchange) -> bool:
+def is_unanswered(exchange: Exchange) -> bool:
     """Return whether a model failed over it."""
-    return asked.grammar is not None and asked.generation is None
+    return exchange.grammar is not None and exchange.generation is None
 
 
-def check_exchange(step: RecordedStep, asked: Exchange) -> None:
+def check_exchange(step: RecordedStep, exchange: Exchange) -> None:
     """Compare what a model was asked and said, where it did not fail, with what is recorded.
 
     Raises: MismatchError: they differ.
     """
     for field in fields(Exchange):
-        if field.name == "generation" and is_unanswered(asked):
+        if field.name == "generation" and is_unanswered(exchange):
             continue
-        recorded, now = (getattr(e, field.name) for e in (step.exchange, asked))
+        recorded, now = (getattr(e, field.name) for e in (step.exchange, exchange))
         if isinstance(recorded, Generation) and isinstance(now, Generation):
             is_same = is_equivalent(recorded, now)
         else:
@@ -94,21 +94,21 @@ def check_prompt(
     if index >= len(recorded):
         return
     step = recorded[index]
-    told, now = _join_text(step.exchange.segments), _join_text(segments)
-    at = _find_first_difference(told, now)
+    record, now = _join_text(step.exchange.segments), _join_text(segments)
+    at = _find_first_difference(record, now)
     if at is None:
         return
     place, what = _locate_step(step), f"the prompt differs from character {at} on"
     for before in reversed(recorded[:index]):
-        prompt, said = _join_text(before.exchange.segments), before.exchange.generation
-        is_continued = told.startswith(prompt) and now.startswith(prompt)
-        if said is not None and is_continued and at < len(prompt) + len(said.text):
+        prompt, generation = _join_text(before.exchange.segments), before.exchange.generation
+        is_continued = record.startswith(prompt) and now.startswith(prompt)
+        if generation is not None and is_continued and at < len(prompt) + len(generation.text):
             place = _locate_step(before)
             what = f"what it says is not what the prompt of step {step.step} repeats"
             break
     start = max(0, at - SHOWN_BEFORE)
     raise MismatchError(
-        what, place, expected=quote_value(told[start:]), actual=quote_value(now[start:])
+        what, place, expected=quote_value(record[start:]), actual=quote_value(now[start:])
     )
 
 
@@ -125,7 +125,9 @@ def check_transaction(
     """
     if index >= len(recorded):
         raise MismatchError("the transaction is not recorded", (block, index))
-    now = summarize_transaction(transaction, receipt, sum(one.gas_used for one in recorded[:index]))
+    now = summarize_transaction(
+        transaction, receipt, sum(record.gas_used for record in recorded[:index])
+    )
     for field in fields(RecordedTransaction):
         left, right = getattr(recorded[index], field.name), getattr(now, field.name)
         if left != right:
@@ -154,7 +156,9 @@ def find_account_difference(
 ) -> tuple[str, str, str]:
     """Return in what two accounts differ first, in words, with both values."""
     if recorded is None or now is None:
-        left, right = ("no account" if one is None else "an account" for one in (recorded, now))
+        left, right = (
+            "no account" if account is None else "an account" for account in (recorded, now)
+        )
         return "differs", left, right
     names = (field.name for field in fields(GenesisAccount) if field.name != "storage")
     for name in names:
@@ -162,8 +166,10 @@ def find_account_difference(
         if pair[0] != pair[1]:
             return f"differs in {name}", quote_value(pair[0]), quote_value(pair[1])
     slots = sorted(recorded.storage.keys() | now.storage.keys())
-    both = ((slot, *(one.storage.get(slot, 0) for one in (recorded, now))) for slot in slots)
-    slot, old, new = next(found for found in both if found[1] != found[2])
+    both = (
+        (slot, *(account.storage.get(slot, 0) for account in (recorded, now))) for slot in slots
+    )
+    slot, old, new = next(row for row in both if row[1] != row[2])
     return f"differs in slot {slot:#x}", hex(old), hex(new)
 
 

@@ -117,16 +117,16 @@ def extract_replay_steps(frame: Frame, trace: Frame) -> tuple[ReplayStep, ...]:
             `agent_traceTransaction` answers.
     Raises: AgentsError: the two don't tell of the same steps.
     """
-    calls, told = list(_iter_executor_calls(frame)), list(_flatten_steps(trace["steps"]))
-    if len(calls) != len(told):
+    calls, rows = list(_iter_executor_calls(frame)), list(_flatten_steps(trace["steps"]))
+    if len(calls) != len(rows):
         raise AgentsError(
             f"Transaction {trace['transactionHash']} has {len(calls)} finished calls of the "
-            f"executor and {len(told)} steps: what its agents said is not kept, as the chain is of "
+            f"executor and {len(rows)} steps: what its agents said is not kept, as the chain is of "
             "an earlier version; run it anew"
         )
     return tuple(
-        _build_step(trace["transactionHash"], call, one)
-        for call, one in zip(calls, told, strict=True)
+        _build_step(trace["transactionHash"], call, step)
+        for call, step in zip(calls, rows, strict=True)
     )
 
 
@@ -166,41 +166,41 @@ def _flatten_steps(steps: list[Frame]) -> Iterator[Frame]:
         yield from _flatten_steps(step["steps"])
 
 
-def _build_step(transaction: str, call: Frame, told: Frame) -> ReplayStep:
+def _build_step(transaction: str, call: Frame, step: Frame) -> ReplayStep:
     request = decode_request(_parse_hex(call["input"]))
     past = parse_history(request)
     result = load_artifact("IERCAgentExecutor").decode_result(
         "runNextIteration", _parse_hex(call["output"])
     )
     is_final, answer, tool, (params, _), reasoning = result
-    addresses = [to_checksum_address(one) for one in request.tools]
+    addresses = [to_checksum_address(tool_address) for tool_address in request.tools]
     read = _collect_metadata(call)
     return ReplayStep(
         transaction=transaction,
-        number=told["number"],
-        agent=told["agent"],
+        number=step["number"],
+        agent=step["agent"],
         model_id=request.model_id,
         base_prompt=request.base_prompt,
         tools=tuple(_build_tool(address, read) for address in addresses),
-        agent_reasoning=tuple(one.reasoning for one in past),
-        tool_results=tuple(one.observation for one in past),
+        agent_reasoning=tuple(entry.reasoning for entry in past),
+        tool_results=tuple(entry.observation for entry in past),
         prompt=request.prompt,
         is_final_answer=is_final,
         answer=answer,
         tool=0 if is_final else addresses.index(to_checksum_address(tool)),
         values=tuple(value for _, value in params),
         reasoning=reasoning,
-        tokens=told["tokens"],
-        prompt_gas=told["gas"]["prompt"],
-        output_gas=told["gas"]["output"],
+        tokens=step["tokens"],
+        prompt_gas=step["gas"]["prompt"],
+        output_gas=step["gas"]["output"],
     )
 
 
 def _collect_metadata(call: Frame) -> dict[tuple[str, bytes], bytes]:
     """Return what the executor read, by tool and selector."""
     return {
-        (to_checksum_address(one["to"]), _parse_hex(one["input"])): _parse_hex(one["output"])
-        for one in call.get("calls", ())
+        (to_checksum_address(view["to"]), _parse_hex(view["input"])): _parse_hex(view["output"])
+        for view in call.get("calls", ())
     }
 
 
@@ -242,11 +242,11 @@ def _serialize_tool(tool: ReplayTool) -> Json:
         "description": tool.description,
         "parameters": [
             {
-                "paramType": int(one.param_type),
-                "name": one.name,
-                "description": one.description,
+                "paramType": int(parameter.param_type),
+                "name": parameter.name,
+                "description": parameter.description,
             }
-            for one in tool.parameters
+            for parameter in tool.parameters
         ],
     }
 

@@ -123,12 +123,12 @@ class Replay:
             self.chain.import_block(encoded, watch=watch)
         except (BlockError, ValidationError) as error:
             at = None if len(done) == len(recorded) else len(done)
-            told = str(error).removeprefix(f"block {number}: ")
-            raise MismatchError(told, (number,) if at is None else (number, at)) from error
+            message = str(error).removeprefix(f"block {number}: ")
+            raise MismatchError(message, (number,) if at is None else (number, at)) from error
         except (EngineFault, GrammarViolationError) as error:
-            asked = self._log[done[-1] if done else 0 :]
-            self._check_steps(number, len(done), asked, has_failed=True)
-            raise self._locate_failure(number, len(done), asked, error) from error
+            exchanges = self._log[done[-1] if done else 0 :]
+            self._check_steps(number, len(done), exchanges, has_failed=True)
+            raise self._locate_failure(number, len(done), exchanges, error) from error
         if len(done) != len(recorded):
             raise MismatchError(
                 f"{len(recorded)} transactions are recorded, the block has {len(done)}",
@@ -137,41 +137,50 @@ class Replay:
         return len(self._log)
 
     def _locate_failure(
-        self, block: int, transaction: int, asked: Sequence[Exchange], error: Exception
+        self, block: int, transaction: int, exchanges: Sequence[Exchange], error: Exception
     ) -> MismatchError:
         """Return where a transaction's model, or the parser of its words, failed; and over what."""
-        step = len(asked)
+        step = len(exchanges)
         if isinstance(error, RecordError) and error.segments is not None:
             try:
                 check_prompt(self.fixture.get_steps(block, transaction), step, error.segments)
             except MismatchError as mismatch:
                 return mismatch
-        elif asked and (isinstance(error, GrammarViolationError) or is_unanswered(asked[-1])):
+        elif exchanges and (
+            isinstance(error, GrammarViolationError) or is_unanswered(exchanges[-1])
+        ):
             step -= 1
         return MismatchError(str(error), (block, transaction, step))
 
     def _check_steps(
-        self, block: int, transaction: int, asked: Sequence[Exchange], *, has_failed: bool = False
+        self,
+        block: int,
+        transaction: int,
+        exchanges: Sequence[Exchange],
+        *,
+        has_failed: bool = False,
     ) -> None:
         recorded = self.fixture.get_steps(block, transaction)
-        for step, exchange in zip(recorded, asked, strict=False):
+        for step, exchange in zip(recorded, exchanges, strict=False):
             check_exchange(step, exchange)
-        if len(asked) > len(recorded) or (len(asked) < len(recorded) and not has_failed):
-            first = min(len(asked), len(recorded))
+        if len(exchanges) > len(recorded) or (len(exchanges) < len(recorded) and not has_failed):
+            first = min(len(exchanges), len(recorded))
             raise MismatchError(
                 "the number of steps differs",
                 (block, transaction, first),
                 expected=f"{len(recorded)} steps",
-                actual=f"{len(asked)} steps",
+                actual=f"{len(exchanges)} steps",
             )
 
     def _check_genesis(self) -> None:
         recorded, now = self.fixture.pre, self.chain.genesis_accounts
         for address in sorted(recorded.keys() | now.keys()):
             if recorded.get(address) != now.get(address):
-                told, left, right = find_account_difference(recorded.get(address), now.get(address))
+                phrase, left, right = find_account_difference(
+                    recorded.get(address), now.get(address)
+                )
                 raise MismatchError(
-                    f"genesis: pre: account {to_checksum_address(address)} {told} from what the "
+                    f"genesis: pre: account {to_checksum_address(address)} {phrase} from what the "
                     "configuration puts there",
                     (0,),
                     expected=left,
@@ -198,9 +207,9 @@ class Replay:
         for address, recorded in self.fixture.post.items():
             account = self.chain.account(address, recorded.storage)
             if account != recorded:
-                told, left, right = find_account_difference(recorded, account)
+                phrase, left, right = find_account_difference(recorded, account)
                 raise MismatchError(
-                    f"postState: account {to_checksum_address(address)} {told}",
+                    f"postState: account {to_checksum_address(address)} {phrase}",
                     (number,),
                     expected=left,
                     actual=right,

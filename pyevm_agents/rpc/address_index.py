@@ -40,9 +40,9 @@ class AddressIndex:
 
         Input: what executes the block again, and returns the calls of each transaction.
         """
-        found = tuple(map(_collect_parties, execute()))
-        self._by_block[block_hash] = found
-        return found
+        parties = tuple(map(_collect_parties, execute()))
+        self._by_block[block_hash] = parties
+        return parties
 
 
 def _collect_parties(tree: CallTree) -> frozenset[Address]:

@@ -136,8 +136,8 @@ class StepSubscriptions:
     def unsubscribe(self, name: str, session: Session) -> bool:
         """Tell a session no more; return whether it had such a subscription."""
         with self._lock:
-            found = self._subscriptions.get(name)
-            is_its = found is not None and found.session is session
+            subscription = self._subscriptions.get(name)
+            is_its = subscription is not None and subscription.session is session
             if is_its:
                 self._end(name)
             return is_its
@@ -157,7 +157,11 @@ class StepSubscriptions:
         if not self._throttle.is_due(event):
             return
         with self._lock:
-            takers = [one for one in self._subscriptions.values() if one.criteria.matches(event)]
+            takers = [
+                subscription
+                for subscription in self._subscriptions.values()
+                if subscription.criteria.matches(event)
+            ]
         if takers:
             form = serialize_event(event, self._node.chain.models)
             for taker in takers:
@@ -189,7 +193,7 @@ class Throttle:
 def serialize_event(event: Event, models: Mapping[str, LanguageModel]) -> Json:
     """Write an event: its kind, where it is, and what belongs to its kind."""
     place = event.location
-    kind, told = _serialize_details(event, models)
+    kind, details = _serialize_details(event, models)
     tx_hash = place.transaction_hash
     return {
         "kind": kind,
@@ -199,7 +203,7 @@ def serialize_event(event: Event, models: Mapping[str, LanguageModel]) -> Json:
         "step": place.step,
         "depth": place.depth,
         "agent": to_checksum_address(place.agent),
-        **told,
+        **details,
     }
 
 
@@ -223,10 +227,10 @@ def _serialize_decision(
     words, inference = event.decision, event.inference
     seconds = get_generation_seconds(inference, models)
     cost = serialize_cost(sum_usage([inference]), inference.margin, seconds)
-    said: Json = {"thought": words.thought}
+    form: Json = {"thought": words.thought}
     if words.action is None:
-        return "answer", {**said, "answer": words.answer, **cost}
-    return "tool", {**said, "action": words.action, "input": words.action_input, **cost}
+        return "answer", {**form, "answer": words.answer, **cost}
+    return "tool", {**form, "action": words.action, "input": words.action_input, **cost}
 
 
 def _serialize_outcome(

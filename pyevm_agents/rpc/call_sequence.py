@@ -58,12 +58,12 @@ class CallSequence:
         for account, before in touched.before.items():
             after = touched.after[account]
             if after != before:
-                told = self._accounts.get(account, AccountOverride())
-                self._accounts[account] = _merge_override(told, after)
+                override = self._accounts.get(account, AccountOverride())
+                self._accounts[account] = _merge_override(override, after)
         return result
 
 
-def _merge_override(told: AccountOverride, after: TouchedAccount) -> AccountOverride:
+def _merge_override(override: AccountOverride, after: TouchedAccount) -> AccountOverride:
     """Return what an account is after a call that changed it."""
     if after.is_empty:
         return NO_ACCOUNT
@@ -71,6 +71,6 @@ def _merge_override(told: AccountOverride, after: TouchedAccount) -> AccountOver
         balance_wei=after.balance_wei,
         nonce=after.nonce,
         code=after.code,
-        storage=told.storage,
-        storage_diff={**told.storage_diff, **after.storage},
+        storage=override.storage,
+        storage_diff={**override.storage_diff, **after.storage},
     )

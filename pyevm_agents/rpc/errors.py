@@ -94,13 +94,13 @@ def execution_error(error: VMError, output: bytes) -> RpcError:
 
 def error_text(error: Exception) -> str:
     """Return what an error of py-evm says: the text of one that keeps numbers beside it."""
-    said = [one for one in error.args if isinstance(one, str)]
-    return said[0] if said else str(error)
+    texts = [argument for argument in error.args if isinstance(argument, str)]
+    return texts[0] if texts else str(error)
 
 
 def revert_reason(output: bytes) -> str:
     """Return revert data in words: the text of a `require` by itself, other errors by name."""
-    told = decode_revert(output)
-    if output[:4] == ERROR_STRING and told.startswith("Error("):
-        return str(literal_eval(told.removeprefix("Error(").removesuffix(")")))
-    return told
+    text = decode_revert(output)
+    if output[:4] == ERROR_STRING and text.startswith("Error("):
+        return str(literal_eval(text.removeprefix("Error(").removesuffix(")")))
+    return text

@@ -139,25 +139,25 @@ class EventSystem:
 
     def _refresh_filter(self, name: str) -> Filter:
         self._drop_idle()
-        found = self._filters.pop(name, None)
-        if found is None:
+        event_filter = self._filters.pop(name, None)
+        if event_filter is None:
             raise RpcError(INVALID_PARAMS, f"filter not found: {name}")
-        found.polled_seconds = self._now()
-        self._filters[name] = found
-        return found
+        event_filter.polled_seconds = self._now()
+        self._filters[name] = event_filter
+        return event_filter
 
     def _drop_idle(self) -> None:
         end = self._now() - IDLE_SECONDS
-        for name, one in [*self._filters.items()]:
-            if one.polled_seconds > end:
+        for name, event_filter in [*self._filters.items()]:
+            if event_filter.polled_seconds > end:
                 return
             self._drop(name)
 
     def _drop(self, name: str) -> None:
         self._queued_count -= len(self._filters.pop(name).queue)
 
-    def _enqueue(self, found: Filter, results: list[object]) -> None:
-        found.queue.extend(results)
+    def _enqueue(self, event_filter: Filter, results: list[object]) -> None:
+        event_filter.queue.extend(results)
         self._queued_count += len(results)
         while self._queued_count > MAX_QUEUED:
             self._drop(next(iter(self._filters)))
@@ -203,8 +203,8 @@ class EventSystem:
     def unsubscribe(self, name: str, session: Session) -> bool:
         """Tell a session no more; return whether it had such a subscription."""
         with self._lock:
-            found = self._subscriptions.get(name)
-            if found is None or found.session is not session:
+            subscription = self._subscriptions.get(name)
+            if subscription is None or subscription.session is not session:
                 return False
             del self._subscriptions[name]
             return True
@@ -216,7 +216,7 @@ class EventSystem:
     # -- what happens, in the thread that executes or admits -- #
 
     def _publish(
-        self, kind: EventKind, polled: object, told: Callable[[Subscription], object]
+        self, kind: EventKind, polled: object, builder: Callable[[Subscription], object]
     ) -> None:
         """Tell all of a kind.
 
@@ -224,14 +224,14 @@ class EventSystem:
         """
         with self._lock:
             self._drop_idle()
-            for one in [one for one in self._filters.values() if one.kind == kind]:
-                self._enqueue(one, [polled])
+            for event_filter in [entry for entry in self._filters.values() if entry.kind == kind]:
+                self._enqueue(event_filter, [polled])
             subscriptions = self._list_subscriptions(kind)
         for subscription in subscriptions:
-            subscription.send(told(subscription))
+            subscription.send(builder(subscription))
 
     def _list_subscriptions(self, kind: EventKind) -> list[Subscription]:
-        return [one for one in self._subscriptions.values() if one.kind == kind]
+        return [entry for entry in self._subscriptions.values() if entry.kind == kind]
 
     def _publish_logs(self, record: BlockRecord, *, is_removed: bool = False) -> None:
         if not any(receipt.logs for receipt in record.receipts):
@@ -239,8 +239,8 @@ class EventSystem:
         logs = [log | {"removed": is_removed} for log in filter_logs(record, LogCriteria())]
         logs = logs[::-1] if is_removed else logs
         with self._lock:
-            for one in [one for one in self._filters.values() if one.kind == "logs"]:
-                self._enqueue(one, [*filter(one.criteria.matches, logs)])
+            for event_filter in [entry for entry in self._filters.values() if entry.kind == "logs"]:
+                self._enqueue(event_filter, [*filter(event_filter.criteria.matches, logs)])
             subscriptions = self._list_subscriptions("logs")
         for subscription in subscriptions:
             for log in filter(subscription.criteria.matches, logs):
@@ -255,7 +255,7 @@ class EventSystem:
     def _on_pending(self, transaction: SignedTransactionAPI) -> None:
         hashed = serializers.encode_data(transaction.hash)
         form = cache(lambda: serializers.serialize_transaction(transaction))
-        self._publish("pending", hashed, lambda one: form() if one.is_full else hashed)
+        self._publish("pending", hashed, lambda taker: form() if taker.is_full else hashed)
 
     def _on_reorg(self, headers: list[BlockHeaderAPI]) -> None:
         for header in headers:

@@ -53,7 +53,7 @@ class LogCriteria:
     def can_match_bloom(self, bloom: int) -> bool:
         """Whether a block with this bloom filter may have such logs."""
         if self.addresses and not any(
-            serializers.is_in_bloom(bloom, one) for one in self.addresses
+            serializers.is_in_bloom(bloom, address) for address in self.addresses
         ):
             return False
         return all(
@@ -97,8 +97,8 @@ def parse_log_criteria(value: object, name: str) -> LogCriteria:
         )
 
     def parse_bound(key: str) -> BlockId:
-        told = form.get(key)
-        return LATEST if told is None else parse_block_id(told, f"{name}.{key}")
+        bound = form.get(key)
+        return LATEST if bound is None else parse_block_id(bound, f"{name}.{key}")
 
     only = form.get("blockHash")
     return LogCriteria(
@@ -115,7 +115,7 @@ def _parse_addresses(value: object, name: str) -> frozenset[Address]:
         return frozenset()
     many = value if isinstance(value, list) else [value]
     _require_within_limit(many, name)
-    return frozenset(parse_address(one, f"{name}[{index}]") for index, one in enumerate(many))
+    return frozenset(parse_address(entry, f"{name}[{index}]") for index, entry in enumerate(many))
 
 
 def _parse_topics(value: object, name: str) -> tuple[frozenset[int] | None, ...]:
@@ -134,7 +134,7 @@ def _parse_topic(value: object, name: str) -> frozenset[int] | None:
     _require_within_limit(many, name)
     if None in many:
         return None
-    return frozenset(int.from_bytes(parse_hash32(one, name), "big") for one in many)
+    return frozenset(int.from_bytes(parse_hash32(topic, name), "big") for topic in many)
 
 
 def _require_within_limit(many: list[object], name: str) -> None:
@@ -157,7 +157,7 @@ def find_logs(node: Node, criteria: LogCriteria) -> Iterator[Json]:
         yield from filter_logs(record, criteria)
         return
     latest = node.chain.head.block_number
-    first, last = (_resolve_number(node, one) for one in (criteria.first, criteria.last))
+    first, last = (_resolve_number(node, bound) for bound in (criteria.first, criteria.last))
     if first > last:
         raise RpcError(
             INVALID_PARAMS, f"invalid block range params: fromBlock {first} > toBlock {last}"

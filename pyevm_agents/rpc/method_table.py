@@ -98,11 +98,11 @@ class MethodTable:
         self.methods: dict[str, RpcMethod] = {}
 
     def method(
-        self, *told: str | ParamParser | OptionalParam, is_quick: bool = False
+        self, *parts: str | ParamParser | OptionalParam, is_quick: bool = False
     ) -> Callable[[HandlerT], HandlerT]:
         """Enter a function: under a name or several, with what reads its parameters."""
-        names = [one for one in told if isinstance(one, str)]
-        parameters = tuple(one for one in told if not isinstance(one, str))
+        names = [part for part in parts if isinstance(part, str)]
+        parameters = tuple(part for part in parts if not isinstance(part, str))
 
         def register(answer: HandlerT) -> HandlerT:
             called = [*inspect.signature(answer).parameters][1:]

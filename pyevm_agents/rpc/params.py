@@ -37,10 +37,10 @@ SHOWN_CHARACTERS = 80
 
 def invalid_param_error(name: str, value: object, wanted: str) -> RpcError:
     """Return the error of a bad parameter."""
-    shown = repr(value)
-    if len(shown) > SHOWN_CHARACTERS:
-        shown = f"{shown[:SHOWN_CHARACTERS]}… ({len(shown)} characters)"
-    return RpcError(INVALID_PARAMS, f"invalid params: {name}: {shown}; {wanted}")
+    text = repr(value)
+    if len(text) > SHOWN_CHARACTERS:
+        text = f"{text[:SHOWN_CHARACTERS]}… ({len(text)} characters)"
+    return RpcError(INVALID_PARAMS, f"invalid params: {name}: {text}; {wanted}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ class RecentFaults:
         """Take note of a fault; return how it is told."""
         now = self._now()
         with self._lock:
-            self._until = {key: one for key, one in self._until.items() if one[0] > now}
+            self._until = {key: entry for key, entry in self._until.items() if entry[0] > now}
             if method in REMEMBERED_METHODS:
                 self._until[_hash_request(method, params)] = now + FAULT_SECONDS, str(fault)
         return fault_error(method, str(fault))

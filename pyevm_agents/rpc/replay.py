@@ -39,10 +39,10 @@ def find_mined(rpc: RequestContext, transaction_hash: bytes) -> tuple[BlockRecor
 
     Raises: RpcError: none does.
     """
-    found = rpc.node.chain.find_transaction(transaction_hash)
-    if found is None:
+    match = rpc.node.chain.find_transaction(transaction_hash)
+    if match is None:
         raise RpcError(SERVER_ERROR, "transaction not found")
-    return found
+    return match
 
 
 def trace_transactions(
@@ -102,9 +102,9 @@ def flatten_calls(tracers: Sequence[FlatCallTracer]) -> list[Json]:
     """Return the calls that flat tracers list, one list for all of them."""
     calls: list[Json] = []
     for tracer in tracers:
-        told = tracer.result()
-        assert isinstance(told, list)  # noqa: S101 - what a flat tracer's result is
-        calls += told
+        result = tracer.result()
+        assert isinstance(result, list)  # noqa: S101 - what a flat tracer's result is
+        calls += result
     return calls
 
 

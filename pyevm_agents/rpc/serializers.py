@@ -86,12 +86,10 @@ def serialize_header(header: BlockHeaderAPI) -> Json:
         "nonce": encode_data(header.nonce),
     }
     form |= {
-        told: encode_quantity(fields[name])
-        for name, told in HEADER_FIELDS.items()
-        if name in fields
+        key: encode_quantity(fields[name]) for name, key in HEADER_FIELDS.items() if name in fields
     }
     form |= {
-        told: encode_data(fields[name]) for name, told in HEADER_HASHES.items() if name in fields
+        key: encode_data(fields[name]) for name, key in HEADER_HASHES.items() if name in fields
     }
     return form
 
@@ -108,16 +106,16 @@ def serialize_block(record: BlockRecord, *, is_full: bool) -> Json:
             for index, transaction in enumerate(block.transactions)
         ]
     else:
-        form["transactions"] = [encode_data(one.hash) for one in block.transactions]
+        form["transactions"] = [encode_data(tx.hash) for tx in block.transactions]
     if "withdrawals_root" in block.header.as_dict():
         form["withdrawals"] = [
             {
-                "index": encode_quantity(one.index),
-                "validatorIndex": encode_quantity(one.validator_index),
-                "address": encode_data(one.address),
-                "amount": encode_quantity(one.amount),
+                "index": encode_quantity(withdrawal.index),
+                "validatorIndex": encode_quantity(withdrawal.validator_index),
+                "address": encode_data(withdrawal.address),
+                "amount": encode_quantity(withdrawal.amount),
             }
-            for one in block.withdrawals
+            for withdrawal in block.withdrawals
         ]
     return form
 
@@ -162,19 +160,19 @@ def serialize_transaction(
     if kind == BLOB_TYPE:
         form["maxFeePerBlobGas"] = encode_quantity(transaction.max_fee_per_blob_gas)
         form["blobVersionedHashes"] = [
-            encode_data(one) for one in transaction.blob_versioned_hashes
+            encode_data(blob_hash) for blob_hash in transaction.blob_versioned_hashes
         ]
     if kind == SET_CODE_TYPE:
         form["authorizationList"] = [
             {
-                "chainId": encode_quantity(one.chain_id),
-                "address": encode_data(one.address),
-                "nonce": encode_quantity(one.nonce),
-                "yParity": encode_quantity(one.y_parity),
-                "r": encode_quantity(one.r),
-                "s": encode_quantity(one.s),
+                "chainId": encode_quantity(authorization.chain_id),
+                "address": encode_data(authorization.address),
+                "nonce": encode_quantity(authorization.nonce),
+                "yParity": encode_quantity(authorization.y_parity),
+                "r": encode_quantity(authorization.r),
+                "s": encode_quantity(authorization.s),
             }
-            for one in get_authorizations(transaction)
+            for authorization in get_authorizations(transaction)
         ]
     return form
 
@@ -182,8 +180,8 @@ def serialize_transaction(
 def serialize_access_list(transaction: SignedTransactionAPI) -> list[Json]:
     """Write a transaction's access list."""
     return [
-        {"address": encode_data(one), "storageKeys": [encode_word(slot) for slot in slots]}
-        for one, slots in get_access_list(transaction)
+        {"address": encode_data(address), "storageKeys": [encode_word(slot) for slot in slots]}
+        for address, slots in get_access_list(transaction)
     ]
 
 

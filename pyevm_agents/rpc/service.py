@@ -62,8 +62,8 @@ class NodeService:
         known = self._methods.get(method)
         if known is None:
             reason = self._unsupported_reasons.get(method)
-            told = f"the method {method} does not exist/is not available"
-            raise RpcError(METHOD_NOT_FOUND, f"{told}: {reason}" if reason else told)
+            message = f"the method {method} does not exist/is not available"
+            raise RpcError(METHOD_NOT_FOUND, f"{message}: {reason}" if reason else message)
         arguments = known.parse_arguments(params)
         self._faults.invalidate(method)
         self._faults.raise_if_recent(method, params)

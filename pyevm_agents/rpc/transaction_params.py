@@ -125,7 +125,10 @@ def parse_access_list(value: object, name: str) -> tuple[tuple[Address, tuple[in
 
 def parse_blob_hashes(value: object, name: str) -> tuple[bytes, ...]:
     """Read the hashes of blobs (EIP-4844)."""
-    return tuple(parse_hash32(one, f"{name}[{i}]") for i, one in enumerate(parse_list(value, name)))
+    return tuple(
+        parse_hash32(blob_hash, f"{name}[{i}]")
+        for i, blob_hash in enumerate(parse_list(value, name))
+    )
 
 
 def parse_authorizations(value: object, name: str) -> tuple[Authorization, ...]:
@@ -151,9 +154,9 @@ def parse_authorizations(value: object, name: str) -> tuple[Authorization, ...]:
 def parse_state_overrides(value: object, name: str) -> dict[Address, AccountOverride]:
     """Read what accounts are said to be for a call."""
     read = {}
-    for key, told in parse_object(value, name).items():
+    for key, override in parse_object(value, name).items():
         at = f"{name}.{key}"
-        form = parse_object(told, at)
+        form = parse_object(override, at)
         unknown = set(form) - {"balance", "nonce", "code", "state", "stateDiff"}
         if unknown:
             raise invalid_param_error(
@@ -177,13 +180,13 @@ def _parse_optional(form: Mapping[str, object], key: str, read: Read, at: str) -
 
 def _parse_slots(value: object, name: str) -> dict[int, int]:
     form = parse_object(value, name)
-    return {parse_slot(key, name): parse_slot(told, f"{name}.{key}") for key, told in form.items()}
+    return {parse_slot(key, name): parse_slot(word, f"{name}.{key}") for key, word in form.items()}
 
 
 def parse_block_override(value: object, name: str) -> BlockOverride:
     """Read what a call's block is said to be."""
     form = {
-        BLOCK_FIELD_ALIASES.get(key, key): told for key, told in parse_object(value, name).items()
+        BLOCK_FIELD_ALIASES.get(key, key): item for key, item in parse_object(value, name).items()
     }
     return BlockOverride(**parse_block_fields(form, BLOCK_FIELDS, name))
 

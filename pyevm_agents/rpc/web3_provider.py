@@ -61,8 +61,8 @@ class AgentProvider(JSONBaseProvider):
         self._session.close()
 
     def _answer(self, body: bytes) -> bytes:
-        begun = self._dispatcher.handle(body, self._session)
-        answer = begun() if isinstance(begun, DeferredResponse) else begun
+        reply = self._dispatcher.handle(body, self._session)
+        answer = reply() if isinstance(reply, DeferredResponse) else reply
         assert answer is not None  # noqa: S101 - web3.py sends no notification
         return answer
 
@@ -157,7 +157,7 @@ class PersistentAgentProvider(PersistentConnectionProvider):
 
 async def _answer_message(dispatcher: Dispatcher, body: bytes, session: Session) -> bytes:
     """Answer a message, in a thread where it takes long."""
-    begun = dispatcher.handle(body, session)
-    answer = await asyncio.to_thread(begun) if isinstance(begun, DeferredResponse) else begun
+    reply = dispatcher.handle(body, session)
+    answer = await asyncio.to_thread(reply) if isinstance(reply, DeferredResponse) else reply
     assert answer is not None  # noqa: S101 - web3.py sends no notification
     return answer

@@ -171,9 +171,9 @@ def _answer_preflight(request: web.BaseRequest, shared: Mapping[str, str]) -> we
     """Answer a browser that asks whether a page may ask."""
     if not shared:
         origin = request.headers.get("Origin")
-        asked = "No Origin" if origin is None else f"Origin {origin[:100]!r}"
+        subject = "No Origin" if origin is None else f"Origin {origin[:100]!r}"
         return _build_text_response(
-            403, f"{asked} was allowed to share answers with (CORS): allow it explicitly."
+            403, f"{subject} was allowed to share answers with (CORS): allow it explicitly."
         )
     wanted = request.headers.get("Access-Control-Request-Headers", "")
     headers = {

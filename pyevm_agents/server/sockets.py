@@ -59,11 +59,11 @@ async def listen(
 
 async def _resolve_addresses(host: str, port: int) -> list[str]:
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(
+    entries = await loop.getaddrinfo(
         host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
     # In the order in which the system prefers them, each once.
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+    return list(dict.fromkeys(str(address[0]) for *_, address in entries))
 
 
 async def _create_listener(

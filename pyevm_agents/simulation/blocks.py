@@ -106,16 +106,16 @@ class Simulation:
 
         Raises: SimulationError: a block or a call can't be. EngineFault: the host failed.
         """
-        for told in [*self._fill_gaps(blocks)]:
-            yield self._make_block(told)
+        for request in [*self._fill_gaps(blocks)]:
+            yield self._make_block(request)
 
     def _fill_gaps(
         self, blocks: Sequence[SimulatedBlockRequest]
     ) -> Iterator[SimulatedBlockRequest]:
         """Yield blocks with their numbers and times, the gaps between them filled."""
         number, timestamp = int(self._base.block_number), self._base.timestamp
-        for told in blocks:
-            wanted = number + 1 if told.number is None else told.number
+        for request in blocks:
+            wanted = number + 1 if request.number is None else request.number
             if wanted <= number:
                 raise SimulationError(
                     BLOCK_NUMBERS, f"block numbers must be in order: {wanted} <= {number}"
@@ -125,7 +125,7 @@ class Simulation:
             for left_out in range(number + 1, wanted):
                 timestamp += BLOCK_SECONDS
                 yield SimulatedBlockRequest(number=left_out, timestamp_seconds=timestamp)
-            at = told.timestamp_seconds
+            at = request.timestamp_seconds
             if at is None:
                 at = timestamp + BLOCK_SECONDS
             if at <= timestamp:
@@ -133,18 +133,18 @@ class Simulation:
                     BLOCK_TIMESTAMPS, f"block timestamps must be in order: {at} <= {timestamp}"
                 )
             number, timestamp = wanted, at
-            yield replace(told, number=number, timestamp_seconds=timestamp)
+            yield replace(request, number=number, timestamp_seconds=timestamp)
 
-    def _make_block(self, told: SimulatedBlockRequest) -> SimulatedBlock:
+    def _make_block(self, request: SimulatedBlockRequest) -> SimulatedBlock:
         plain = self._chain.get_vm_class_at(self._parent.block_number + 1)
-        header = self._build_header(told, plain)
-        vm = self._build_vm(told, plain, header)
-        apply_overrides(vm.state, told.accounts)
+        header = self._build_header(request, plain)
+        vm = self._build_vm(request, plain, header)
+        apply_overrides(vm.state, request.accounts)
         vm.block_preprocessing(vm.get_block())
-        header, transactions, receipts, computations = self._execute(told, vm, header)
-        vm.apply_all_withdrawals(told.withdrawals)
+        header, transactions, receipts, computations = self._execute(request, vm, header)
+        vm.apply_all_withdrawals(request.withdrawals)
         filled = vm.set_block_transactions_and_withdrawals(
-            vm.get_block(), header, transactions, receipts, withdrawals=told.withdrawals
+            vm.get_block(), header, transactions, receipts, withdrawals=request.withdrawals
         )
         block = vm.finalize_block(vm.block_postprocessing(filled)).block
         self._parent, self._root = block.header, block.header.state_root
@@ -153,30 +153,32 @@ class Simulation:
             block=block, receipts=tuple(receipts), computations=tuple(computations)
         )
 
-    def _build_header(self, told: SimulatedBlockRequest, plain: type[WatchedVM]) -> BlockHeaderAPI:
+    def _build_header(
+        self, request: SimulatedBlockRequest, plain: type[WatchedVM]
+    ) -> BlockHeaderAPI:
         parent = self._parent
-        header = plain.create_header_from_parent(parent, timestamp=told.timestamp_seconds)
+        header = plain.create_header_from_parent(parent, timestamp=request.timestamp_seconds)
         fields: dict[str, object] = {
             "state_root": self._root,
             "extra_data": b"",
             "nonce": bytes(8),
-            "mix_hash": told.prev_randao or ZERO_HASH32,
-            "coinbase": parent.coinbase if told.coinbase is None else told.coinbase,
-            "gas_limit": parent.gas_limit if told.gas_limit is None else told.gas_limit,
+            "mix_hash": request.prev_randao or ZERO_HASH32,
+            "coinbase": parent.coinbase if request.coinbase is None else request.coinbase,
+            "gas_limit": parent.gas_limit if request.gas_limit is None else request.gas_limit,
             "difficulty": 0 if issubclass(plain, ParisVM) else parent.difficulty,
         }
         names = header.as_dict()
         if "parent_beacon_block_root" in names:
-            fields["parent_beacon_block_root"] = told.beacon_root or ZERO_HASH32
+            fields["parent_beacon_block_root"] = request.beacon_root or ZERO_HASH32
         if "base_fee_per_gas" in names:
-            if told.base_fee_wei is not None:
-                fields["base_fee_per_gas"] = told.base_fee_wei
+            if request.base_fee_wei is not None:
+                fields["base_fee_per_gas"] = request.base_fee_wei
             elif not self._validates:
                 fields["base_fee_per_gas"] = 0
         return header.copy(**fields)
 
     def _build_vm(
-        self, told: SimulatedBlockRequest, plain: type[WatchedVM], header: BlockHeaderAPI
+        self, request: SimulatedBlockRequest, plain: type[WatchedVM], header: BlockHeaderAPI
     ) -> SimulatedVM:
         state_class = plain._state_class  # noqa: SLF001 - so does py-evm's `configure`
         fork = state_class.computation_class.get_precompiles()
@@ -184,9 +186,9 @@ class Simulation:
             validates=self._validates,
             has_base_fee=has_base_fee(plain),
             notes_transfers=self._notes_transfers,
-            precompiles=_move_precompiles(fork, told),
+            precompiles=_move_precompiles(fork, request),
             warm=frozenset(fork),
-            blob_base_fee_wei=told.blob_base_fee_wei,
+            blob_base_fee_wei=request.blob_base_fee_wei,
         )
         vm = build_simulated_vm(plain, rules)(
             header=header,
@@ -199,7 +201,7 @@ class Simulation:
         return vm
 
     def _execute(
-        self, told: SimulatedBlockRequest, vm: VirtualMachineAPI, header: BlockHeaderAPI
+        self, request: SimulatedBlockRequest, vm: VirtualMachineAPI, header: BlockHeaderAPI
     ) -> tuple[
         BlockHeaderAPI,
         list[SignedTransactionAPI],
@@ -207,7 +209,7 @@ class Simulation:
         list[SimulatedComputation],
     ]:
         transactions, receipts, computations = [], [], []
-        for call in told.calls:
+        for call in request.calls:
             transaction = self._build_transaction(call, vm, header)
             before = header.gas_used
             receipt, computation = vm.apply_transaction(header, transaction)
@@ -259,22 +261,22 @@ def _infer_type(call: SimulatedCall) -> int:
 
 
 def _move_precompiles(
-    fork: dict[Address, Precompile], told: SimulatedBlockRequest
+    fork: dict[Address, Precompile], request: SimulatedBlockRequest
 ) -> dict[Address, Precompile]:
     """Return the precompiles of a block by where they are in it.
 
     Raises: SimulationError: what is to be moved is none, or its new place is taken.
     """
     here = dict(fork)
-    for address, to in told.moved_precompiles.items():
+    for address, to in request.moved_precompiles.items():
         if address not in fork:
             raise SimulationError(
                 SERVER_ERROR, f"account {to_checksum_address(address)} is not a precompile"
             )
-        if to in told.accounts or to in told.moved_precompiles:
+        if to in request.accounts or to in request.moved_precompiles:
             raise SimulationError(
                 SERVER_ERROR, f"account {to_checksum_address(to)} is already overridden"
             )
-    for address in (*told.accounts, *told.moved_precompiles):
+    for address in (*request.accounts, *request.moved_precompiles):
         here.pop(address, None)
-    return here | {to: fork[address] for address, to in told.moved_precompiles.items()}
+    return here | {to: fork[address] for address, to in request.moved_precompiles.items()}

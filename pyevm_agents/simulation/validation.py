@@ -76,11 +76,11 @@ def _make_error(transaction: SignedTransactionAPI, code: int, reason: str) -> Si
 def _require_nonce(transaction: SignedTransactionAPI, state: StateAPI) -> None:
     nonce = state.get_nonce(transaction.sender)
     whose = f"address {to_checksum_address(transaction.sender)}"
-    told = f"{whose}, tx: {transaction.nonce} state: {nonce}"
+    detail = f"{whose}, tx: {transaction.nonce} state: {nonce}"
     if transaction.nonce > nonce:
-        raise _make_error(transaction, NONCE_TOO_HIGH, f"nonce too high: {told}")
+        raise _make_error(transaction, NONCE_TOO_HIGH, f"nonce too high: {detail}")
     if transaction.nonce < nonce:
-        raise _make_error(transaction, NONCE_TOO_LOW, f"nonce too low: {told}")
+        raise _make_error(transaction, NONCE_TOO_LOW, f"nonce too low: {detail}")
     if nonce == MAX_NONCE:
         reason = f"nonce has max value: {whose}, nonce: {nonce}"
         raise _make_error(transaction, INTERNAL_ERROR, reason)

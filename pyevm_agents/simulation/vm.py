@@ -175,8 +175,8 @@ class _SimulatedState(BaseState):
 
     @property
     def blob_base_fee(self) -> int:
-        told = self.rules.blob_base_fee_wei
-        return super().blob_base_fee if told is None else told
+        fee_wei = self.rules.blob_base_fee_wei
+        return super().blob_base_fee if fee_wei is None else fee_wei
 
     def is_address_warm(self, address: Address) -> bool:
         return self._account_db.is_address_warm(address) or address in self.rules.warm

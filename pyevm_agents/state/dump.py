@@ -60,7 +60,7 @@ def load_accounts(db: DatabaseAPI, root: bytes, accounts: object) -> bytes:
     """
     try:
         assert isinstance(accounts, dict)  # noqa: S101 - told below
-        read = dict(_parse_entry(db, key, told) for key, told in accounts.items())
+        read = dict(_parse_entry(db, key, form) for key, form in accounts.items())
     except (
         AssertionError,
         AttributeError,
@@ -79,33 +79,33 @@ def load_accounts(db: DatabaseAPI, root: bytes, accounts: object) -> bytes:
     return bytes(state.root_hash)
 
 
-def _parse_entry(db: DatabaseAPI, key: object, told: Mapping[str, object]) -> tuple[bytes, Account]:
+def _parse_entry(db: DatabaseAPI, key: object, form: Mapping[str, object]) -> tuple[bytes, Account]:
     """Read an account and what it is filed under."""
     name = _parse_bytes(key)
     if len(name) == ADDRESS_BYTES:
-        nonce = told["nonce"]
+        nonce = form["nonce"]
         if type(nonce) is int:
-            told = {**told, "nonce": hex(nonce)}
-        return keccak(name), _parse_account(db, told, has_hashes=False)
-    return _parse_hash(key), _parse_account(db, told, has_hashes=True)
+            form = {**form, "nonce": hex(nonce)}
+        return keccak(name), _parse_account(db, form, has_hashes=False)
+    return _parse_hash(key), _parse_account(db, form, has_hashes=True)
 
 
-def _parse_account(db: DatabaseAPI, told: Mapping[str, object], *, has_hashes: bool) -> Account:
+def _parse_account(db: DatabaseAPI, form: Mapping[str, object], *, has_hashes: bool) -> Account:
     """Read an account; its slots are named by their hashes, or by themselves."""
-    code = _parse_bytes(told["code"])
+    code = _parse_bytes(form["code"])
     code_hash = keccak(code)
     if code:
         db[code_hash] = code
     storage = HexaryTrie(db, BLANK_ROOT_HASH)
-    slots = told["storage"]
+    slots = form["storage"]
     assert isinstance(slots, dict)  # noqa: S101 - told by who calls
     for slot, value in slots.items():
         name, number = _parse_hash(slot), _parse_quantity(value, 256)
         if number:
             storage[name if has_hashes else keccak(name)] = rlp.encode(number, sedes=big_endian_int)
     return Account(
-        nonce=_parse_quantity(told["nonce"], 64),
-        balance=_parse_quantity(told["balance"], 256),
+        nonce=_parse_quantity(form["nonce"], 64),
+        balance=_parse_quantity(form["balance"], 256),
         storage_root=storage.root_hash,
         code_hash=code_hash,
     )

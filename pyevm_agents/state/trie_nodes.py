@@ -96,12 +96,12 @@ def locate_content(encoded: bytes, start: int) -> tuple[int, int]:
 def split_list(encoded: bytes) -> list[bytes]:
     """Return the encodings of a list's items."""
     at, end = locate_content(encoded, 0)
-    found = []
+    items = []
     while at < end:
         _, after = locate_content(encoded, at)
-        found.append(encoded[at:after])
+        items.append(encoded[at:after])
         at = after
-    return found
+    return items
 
 
 def decode_node(encoded: bytes) -> TrieNode:

@@ -89,9 +89,9 @@ def __getattr__(name: str) -> object:
                 "pip install 'pyevm-agents[test]'"
             ) from error
         raise
-    found: object = getattr(module, name)
-    globals()[name] = found
-    return found
+    member: object = getattr(module, name)
+    globals()[name] = member
+    return member
 
 
 def __dir__() -> list[str]:

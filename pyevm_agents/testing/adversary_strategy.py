@@ -137,8 +137,8 @@ class Adversary:
         self._names = {
             address.lower(): f"accounts[{index}]" for index, address in enumerate(chain.accounts)
         } | {
-            to_checksum_address(parse_address(it)).lower(): _format_expression(name, it)
-            for name, it in names.items()
+            to_checksum_address(parse_address(account)).lower(): _format_expression(name, account)
+            for name, account in names.items()
         }
         with _reraise_interruption(model), chain.isolated(), _swap_models(chain, model):
             try:
@@ -281,7 +281,7 @@ class AdversarialMachine(RuleBasedStateMachine):
     @classmethod
     def names(cls) -> Mapping[str, AddressLike]:
         """Return what contracts and accounts are called in a script that is printed."""
-        return {name: it for name, it in vars(cls).items() if hasattr(it, "address")}
+        return {name: value for name, value in vars(cls).items() if hasattr(value, "address")}
 
     def __init__(self) -> None:
         """Begin a run, where `deploy` ended."""

@@ -77,12 +77,16 @@ class ArtifactFinder:
         if source == BUNDLED:
             return _load_bundled(name)
         files = [file for file in self._files.get(name, ()) if _is_from_source(file, source)]
-        found = [contract for file in files if (contract := read_contract(file))]
-        found = [one for one in found if one.is_deployable] or found[:1]
-        if len(found) > 1:
-            raise self._build_ambiguity_error(name, [one.file for one in found if one.file])
-        if found:
-            return found[0]
+        candidates = [contract for file in files if (contract := read_contract(file))]
+        candidates = [
+            candidate for candidate in candidates if candidate.is_deployable
+        ] or candidates[:1]
+        if len(candidates) > 1:
+            raise self._build_ambiguity_error(
+                name, [candidate.file for candidate in candidates if candidate.file]
+            )
+        if candidates:
+            return candidates[0]
         if not source and name in list_artifacts():
             return _load_bundled(name)
         raise self._build_unknown_error(wanted, name)
@@ -102,12 +106,12 @@ class ArtifactFinder:
         file = self._root / path.expanduser()
         if not file.is_file():
             raise ConfigError(f"there is no artifact {file}: compile the contracts, or check it")
-        found = read_contract(file)
-        if found is None:
+        contract = read_contract(file)
+        if contract is None:
             raise ConfigError(
                 f"{file} is no artifact: neither Foundry's, Hardhat's nor solc's form has no `abi`"
             )
-        return found
+        return contract
 
     def _build_ambiguity_error(self, name: str, files: list[Path]) -> ConfigError:
         listed = "".join(f"\n  {file.parent.name}:{name}  ({file})" for file in files)
@@ -118,8 +122,8 @@ class ArtifactFinder:
 
     def _build_unknown_error(self, wanted: str, name: str) -> ConfigError:
         names = sorted({*self._files, *list_artifacts()})
-        by_lower = {one.lower(): one for one in names}
-        near = [by_lower[one] for one in get_close_matches(name.lower(), by_lower)]
+        by_lower = {known_name.lower(): known_name for known_name in names}
+        near = [by_lower[lower_name] for lower_name in get_close_matches(name.lower(), by_lower)]
         looked = ", ".join(map(str, self.folders)) or (
             f"no folder: {self._root} and those above it have neither Foundry's out/ nor "
             "Hardhat's artifacts/"
@@ -133,9 +137,9 @@ class ArtifactFinder:
 
 
 def _load_bundled(name: str) -> CompiledContract:
-    found = load_artifact(name)
+    artifact = load_artifact(name)
     return CompiledContract(
-        name=name, abi=found.abi, code=found.bytecode.hex(), links=(), file=None
+        name=name, abi=artifact.abi, code=artifact.bytecode.hex(), links=(), file=None
     )
 
 
@@ -158,7 +162,9 @@ def _find_output_folders(folder: Path) -> tuple[Path, ...]:
     foundry, hardhat = folder / _read_foundry_folder(folder), folder / HARDHAT_FOLDER
     is_foundry = foundry.is_dir() and any(foundry.glob("*.sol/*.json"))
     is_hardhat = (hardhat / "contracts").is_dir()
-    return tuple(one for one, there in ((foundry, is_foundry), (hardhat, is_hardhat)) if there)
+    return tuple(
+        output for output, there in ((foundry, is_foundry), (hardhat, is_hardhat)) if there
+    )
 
 
 def _read_foundry_folder(folder: Path) -> str:

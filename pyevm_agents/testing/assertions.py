@@ -91,7 +91,7 @@ class AgentAssertion:
         if address is None:
             raise ConfigError(f"{agent!r} is no address: give 0x and 40 digits, or a contract")
         agents = ["0x" + step.agent.hex() for step in self.run.steps]
-        scope = tuple(i for i, one in enumerate(agents) if one == address)
+        scope = tuple(i for i, step_agent in enumerate(agents) if step_agent == address)
         call = f"of({address})"
         if not scope:
             took = ", ".join(dict.fromkeys(agents)) or "none"
@@ -151,20 +151,22 @@ class AgentAssertion:
         if not isinstance(values, Mapping):
             raise ConfigError(f"with_args({values!r}): arguments go by name, as amount={values!r}")
         wanted = {**values, **more}
-        spoken = ", ".join(f"{name}={format_expected(value)}" for name, value in wanted.items())
+        arguments = ", ".join(f"{name}={format_expected(value)}" for name, value in wanted.items())
         uses = self._require_uses("with_args")
-        found = {place: describe_argument_differences(wanted, step) for place, step in uses.items()}
-        return self._keep_matching(f"with_args({spoken})", found)
+        differences = {
+            place: describe_argument_differences(wanted, step) for place, step in uses.items()
+        }
+        return self._keep_matching(f"with_args({arguments})", differences)
 
     def observed(self, text: ExpectedText) -> AgentAssertion:
         """Expect what the tool told its agent."""
         __tracebackhide__ = True
         uses = self._require_uses("observed")
-        found = {
-            place: describe_text_difference("it observed", text, it.observation)
-            for place, it in uses.items()
+        differences = {
+            place: describe_text_difference("it observed", text, step.observation)
+            for place, step in uses.items()
         }
-        return self._keep_matching(f"observed({format_expected(text)})", found)
+        return self._keep_matching(f"observed({format_expected(text)})", differences)
 
     def tool_reverted(self) -> AgentAssertion:
         """Expect that the tool reverted."""
@@ -172,8 +174,11 @@ class AgentAssertion:
         seen = {
             place: step.observation for place, step in self._require_uses("tool_reverted").items()
         }
-        found = {place: None if it is None else f"it told {it!r}" for place, it in seen.items()}
-        return self._keep_matching("tool_reverted()", found)
+        differences = {
+            place: None if observation is None else f"it told {observation!r}"
+            for place, observation in seen.items()
+        }
+        return self._keep_matching("tool_reverted()", differences)
 
     def thought(self, text: ExpectedText) -> AgentAssertion:
         """Expect what the agent thought at the step."""
@@ -181,11 +186,11 @@ class AgentAssertion:
         if START in self.places:
             raise ConfigError("thought(…) is about a step: begin with used(…) or answered(…)")
         thoughts = {place: self._step(place).thought for place in self.places}
-        found = {
-            place: describe_text_difference("it thought", text, it)
-            for place, it in thoughts.items()
+        differences = {
+            place: describe_text_difference("it thought", text, words)
+            for place, words in thoughts.items()
         }
-        return self._keep_matching(f"thought({format_expected(text)})", found)
+        return self._keep_matching(f"thought({format_expected(text)})", differences)
 
     # -- answers -- #
 
@@ -289,10 +294,10 @@ class AgentAssertion:
     def _fail(self, call: str, but: str, marks: Mapping[int, str] | None = None) -> NoReturn:
         """Say what does not hold, and mark the steps that it is about."""
         __tracebackhide__ = True
-        said = "".join(f".{one}" for one in (*self.calls, call))
+        claim = "".join(f".{part}" for part in (*self.calls, call))
         trace = format_run(self.run, marks)
         # By its plain name, as pytest tells it; what it shows, a report need not show again.
-        untrue = AssertionError(f"assert_agent(…){said} does not hold:\n{but}\n\n{trace}")
+        untrue = AssertionError(f"assert_agent(…){claim} does not hold:\n{but}\n\n{trace}")
         setattr(untrue, SHOWN_RUN, self.run)
         raise untrue
 
@@ -343,12 +348,12 @@ class AgentAssertion:
 
     def _require_uses(self, call: str) -> dict[int, AgentStep]:
         """Return the steps of the places, all of which used a tool."""
-        found = {place: self._step(place) for place in self.places if place != START}
-        if not found or any(step.action is None for step in found.values()):
+        uses = {place: self._step(place) for place in self.places if place != START}
+        if not uses or any(step.action is None for step in uses.values()):
             raise ConfigError(
                 f"{call}(…) is about the use of a tool: say used(…) or then_used(…) before it"
             )
-        return found
+        return uses
 
     def _find_answers(self) -> list[int]:
         depth = min((self._step(i).depth for i in self.scope), default=0)

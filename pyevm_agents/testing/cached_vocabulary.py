@@ -85,8 +85,8 @@ class CachingVocabulary(Vocabulary):
         return known
 
 
-def _put_bounded(kept: OrderedDict[Key, Value], key: Key, value: Value) -> None:
+def _put_bounded(cache: OrderedDict[Key, Value], key: Key, value: Value) -> None:
     """Keep an answer; the oldest one goes. Threads may keep at once: each step is whole."""
-    kept[key] = value
-    while len(kept) > MAX_CACHED:
-        kept.popitem(last=False)
+    cache[key] = value
+    while len(cache) > MAX_CACHED:
+        cache.popitem(last=False)

@@ -116,7 +116,7 @@ def encode(cassette: Cassette) -> bytes:
     models: Json = [
         {"name": model.name, "digest": "0x" + model.digest.hex()} for model in cassette.models
     ]
-    steps: list[Json] = [encode_exchange(one) for one in cassette.exchanges]
+    steps: list[Json] = [encode_exchange(exchange) for exchange in cassette.exchanges]
     whole: Json = {
         "_info": {
             "format": FORMAT,
@@ -156,9 +156,9 @@ def decode(data: bytes) -> Cassette:
         test=info["test"].read_text(),
         models=tuple(
             CassetteModel(
-                name=one["name"].read_text(), digest=one["digest"].read_data(DIGEST_BYTES)
+                name=model["name"].read_text(), digest=model["digest"].read_data(DIGEST_BYTES)
             )
-            for one in root["models"].iter_items()
+            for model in root["models"].iter_items()
         ),
         exchanges=tuple(map(read_exchange, steps)),
         tool=info["filledwith"].read_text(),
@@ -185,7 +185,7 @@ def _check_digests(root: JsonReader, steps: list[JsonReader]) -> None:
     Raises: FixtureError: the message names the first item that was altered.
     """
     digests = root["digests"]
-    stated = [one.read_text() for one in digests["steps"].iter_items()]
+    stated = [item.read_text() for item in digests["steps"].iter_items()]
     if len(stated) != len(steps):
         raise FixtureError(
             f"altered: it has {len(steps)} steps, and {len(stated)} digests of steps"

@@ -132,8 +132,8 @@ class CassettePlayer:
             return
         parts = [f"{len(left)} of its {len(steps)} steps were not asked for"]
         for index in left:
-            said = steps[index].generation
-            answer = "" if said is None else format_end(said.text)
+            generation = steps[index].generation
+            answer = "" if generation is None else format_end(generation.text)
             parts.append(
                 f"step {index + 1}:\n{format_end(join_segments(steps[index].segments))}{answer}"
             )
@@ -170,16 +170,16 @@ class CassettePlayer:
         index = places[
             find_closest([join_segments(steps[place].segments) for place in places], now)
         ]
-        told = diff_prompts(join_segments(steps[index].segments), now)
+        diff = diff_prompts(join_segments(steps[index].segments), now)
         count = len(self.tape.exchanges)
         if not left:
             return self.build_error(
                 f"all of its {count} steps were said, and one more is asked for; next to step "
                 f"{index + 1}:",
-                told,
+                diff,
             )
         return self.build_error(
-            f"the prompt of step {index + 1} of {count} is not what was recorded", told
+            f"the prompt of step {index + 1} of {count} is not what was recorded", diff
         )
 
 
@@ -274,9 +274,9 @@ class CassetteRecorder:
                 f"0x{profile.digest.hex()}: record with the chain's"
             )
         self._models[profile.name] = CassetteModel(name=profile.name, digest=profile.digest)
-        told = model if self._report is None else _ObservedModel(model, self._report)
+        inner_model = model if self._report is None else _ObservedModel(model, self._report)
         remembering = CachingModel(
-            told, digest=profile.digest, fingerprint=config.profile_fingerprint
+            inner_model, digest=profile.digest, fingerprint=config.profile_fingerprint
         )
         chain.model.use_model(RecordingModel(remembering, name=profile.name, log=self._log))
 
@@ -326,23 +326,25 @@ def deduplicate_exchanges(log: Iterable[Exchange]) -> tuple[Exchange, ...]:
 
     A gas estimate, a call and their transaction ask the same, under other limits.
     """
-    said: dict[tuple[object, ...], Exchange] = {}
+    replies: dict[tuple[object, ...], Exchange] = {}
     read: dict[tuple[object, ...], Exchange] = {}
     order: dict[tuple[object, ...], None] = {}
-    for one in log:
-        prompt = (one.model, one.segments)
-        if one.grammar is None:
-            read.setdefault(prompt, one)
+    for exchange in log:
+        prompt = (exchange.model, exchange.segments)
+        if exchange.grammar is None:
+            read.setdefault(prompt, exchange)
             order.setdefault(prompt)
             continue
-        key = (*prompt, one.grammar)
+        key = (*prompt, exchange.grammar)
         order.setdefault(key)
-        known = said.get(key)
-        if known is None or _rank_exchange(one) > _rank_exchange(known):
-            said[key] = one
-    worded = {(one.model, one.segments) for one in said.values()}
-    found = (said[key] if key in said else read[key] for key in order if key not in worded)
-    return tuple(map(normalize_exchange, found))
+        known = replies.get(key)
+        if known is None or _rank_exchange(exchange) > _rank_exchange(known):
+            replies[key] = exchange
+    worded = {(reply.model, reply.segments) for reply in replies.values()}
+    exchanges = (
+        replies[key] if key in replies else read[key] for key in order if key not in worded
+    )
+    return tuple(map(normalize_exchange, exchanges))
 
 
 def _rank_exchange(exchange: Exchange) -> tuple[bool, int]:

@@ -96,8 +96,8 @@ class AgentChain:
         Raises: ConfigError: the default model is not installed, the schedule is none, or not for
                 this model, or there is no such fork.
         """
-        begun = get_genesis_template() if beginning is None else beginning
-        self.beginning = begun.derive(load_schedule(schedule), fork=fork)
+        template = get_genesis_template() if beginning is None else beginning
+        self.beginning = template.derive(load_schedule(schedule), fork=fork)
         self.artifacts = ArtifactFinder() if artifacts is None else artifacts
         """Where `deploy` looks."""
 
@@ -189,10 +189,10 @@ class AgentChain:
                 f"libraries={format_value(libraries)}: want addresses by the libraries' names, as "
                 "{'Name': address}"
             )
-        found = self.artifacts.find(contract)
-        creation = found.build_creation_data(arguments, named, libraries or {})
-        if found.file is not None:  # Those of our own contracts are known.
-            register_errors(found.abi)
+        artifact = self.artifacts.find(contract)
+        creation = artifact.build_creation_data(arguments, named, libraries or {})
+        if artifact.file is not None:  # Those of our own contracts are known.
+            register_errors(artifact.abi)
         w3 = self.w3
         transaction = build_creation(
             creation,
@@ -203,8 +203,8 @@ class AgentChain:
         sent = self.request("eth_sendTransaction", transaction)
         if not self.has(sent):
             self.mine()
-        address = read_deployed_address(found.name, self.computation(sent))
-        return w3.eth.contract(address=address, abi=found.abi)
+        address = read_deployed_address(artifact.name, self.computation(sent))
+        return w3.eth.contract(address=address, abi=artifact.abi)
 
     def ask(
         self,
@@ -228,8 +228,8 @@ class AgentChain:
             )
         if sender is not None:
             transaction["from"] = to_checksum_address(parse_address(sender))
-        told = agent_input(require_text("ask(agent, …)", question))
-        sent = agent.functions.run(told, ZERO_ADDRESS).transact(transaction)
+        run_input = agent_input(require_text("ask(agent, …)", question))
+        sent = agent.functions.run(run_input, ZERO_ADDRESS).transact(transaction)
         if not self.has(sent):
             self.mine()
         return self.w3.eth.wait_for_transaction_receipt(sent)
@@ -381,12 +381,16 @@ class AgentChain:
         return extract_agent_steps(self.computation(transaction_hash))
 
     def _add_block(self, mined: MinedBlock) -> None:
-        for one, computation in zip(mined.block.transactions, mined.computations, strict=True):
-            self._mined[bytes(one.hash)] = (bytes(mined.block.hash), computation)
+        for transaction, computation in zip(
+            mined.block.transactions, mined.computations, strict=True
+        ):
+            self._mined[bytes(transaction.hash)] = (bytes(mined.block.hash), computation)
 
     def _drop_blocks(self, headers: list[BlockHeaderAPI]) -> None:
         gone = {bytes(header.hash) for header in headers}
-        self._mined = {it: kept for it, kept in self._mined.items() if kept[0] not in gone}
+        self._mined = {
+            tx_hash: entry for tx_hash, entry in self._mined.items() if entry[0] not in gone
+        }
 
 
 def list_open_chains() -> tuple[AgentChain, ...]:

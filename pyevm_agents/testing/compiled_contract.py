@@ -67,7 +67,9 @@ class CompiledContract:
                 f"{self.name} can't be deployed: it has no code, as interfaces and abstract "
                 "contracts"
             )
-        constructors = [one.get("inputs", ()) for one in self.abi if one["type"] == "constructor"]
+        constructors = [
+            entry.get("inputs", ()) for entry in self.abi if entry["type"] == "constructor"
+        ]
         encoded = encode_arguments(
             self.name, constructors[0] if constructors else (), arguments, named
         )
@@ -80,13 +82,13 @@ class CompiledContract:
             needed = ", ".join(sorted(link.name for link in self.links)) or "none"
             raise ConfigError(f"{self.name} is not linked to {name}; its libraries: {needed}")
         for link in self.links:
-            given = libraries.get(f"{link.file}:{link.name}", libraries.get(link.name))
-            if given is None:
+            library = libraries.get(f"{link.file}:{link.name}", libraries.get(link.name))
+            if library is None:
                 raise ConfigError(
                     f"{self.name} needs the library {link.name} of {link.file}: deploy that, and "
                     f"pass libraries={{{link.name!r}: its address}}"
                 )
-            address = parse_address(given).hex()
+            address = parse_address(library).hex()
             for start in link.starts:
                 code = code[: 2 * start] + address + code[2 * start + len(address) :]
         return bytes.fromhex(code)
@@ -105,12 +107,12 @@ def read_contract(file: Path) -> CompiledContract | None:
         ) from error
     if not isinstance(form, dict) or not isinstance(form.get("abi"), list):
         return None
-    told = form.get("evm", form).get("bytecode", "")
+    bytecode = form.get("evm", form).get("bytecode", "")
     # Hardhat writes the code itself and the links beside it; Foundry and solc nest both.
     code, links = (
-        (told.get("object", ""), told.get("linkReferences") or {})
-        if isinstance(told, dict)
-        else (told, form.get("linkReferences") or {})
+        (bytecode.get("object", ""), bytecode.get("linkReferences") or {})
+        if isinstance(bytecode, dict)
+        else (bytecode, form.get("linkReferences") or {})
     )
     return CompiledContract(
         name=str(form.get("contractName") or file.name.partition(".")[0]),
@@ -142,7 +144,7 @@ def encode_arguments(
     Raises: ConfigError: one is missing, unknown, given twice, or of another type.
     """
     signature = f"{contract}({', '.join(map(_format_parameter, parameters))})"
-    names = [str(one.get("name", "")) for one in parameters]
+    names = [str(parameter.get("name", "")) for parameter in parameters]
     if len(arguments) > len(parameters):
         raise ConfigError(
             f"{signature} takes {len(parameters)} arguments, {len(arguments)} are given"
@@ -155,11 +157,16 @@ def encode_arguments(
         if place in places:
             raise ConfigError(f"{signature}: {name!r} is given twice")
         places[place] = value
-    missing = [_format_parameter(one) for at, one in enumerate(parameters) if at not in places]
+    missing = [
+        _format_parameter(parameter) for at, parameter in enumerate(parameters) if at not in places
+    ]
     if missing:
         raise ConfigError(f"{signature}: missing {', '.join(missing)}")
-    values = [_convert_argument(signature, one, places[at]) for at, one in enumerate(parameters)]
-    return encode([collapse_if_tuple(one) for one in parameters], values)
+    values = [
+        _convert_argument(signature, parameter, places[at])
+        for at, parameter in enumerate(parameters)
+    ]
+    return encode([collapse_if_tuple(parameter) for parameter in parameters], values)
 
 
 def _format_parameter(parameter: Any) -> str:  # noqa: ANN401 - an entry of an ABI
@@ -172,52 +179,53 @@ def _find_parameter(name: str, names: Sequence[str]) -> int | None:
     """Return which parameter a name means: its own, or one without underscores around it."""
     if name in names:
         return names.index(name)
-    bare = [one.strip("_") for one in names]
+    bare = [parameter_name.strip("_") for parameter_name in names]
     return bare.index(name) if bare.count(name) == 1 else None
 
 
-def _convert_argument(signature: str, parameter: Any, given: object) -> object:  # noqa: ANN401 - as above
+def _convert_argument(signature: str, parameter: Any, argument: object) -> object:  # noqa: ANN401 - as above
     """Return an argument as the codec takes it."""
     try:
-        value = _convert_value(parameter, parameter["type"], given)
+        value = _convert_value(parameter, parameter["type"], argument)
     except (ConfigError, TypeError, ValueError) as error:
-        raise _build_type_error(signature, parameter, given, f": {error}") from error
+        raise _build_type_error(signature, parameter, argument, f": {error}") from error
     if not is_encodable(collapse_if_tuple(parameter), value):
-        raise _build_type_error(signature, parameter, given)
+        raise _build_type_error(signature, parameter, argument)
     return value
 
 
-def _build_type_error(signature: str, parameter: Any, given: object, why: str = "") -> ConfigError:  # noqa: ANN401
-    shown = repr(given)
-    shown = shown if len(shown) <= MAX_SHOWN_CHARACTERS else f"{shown[:MAX_SHOWN_CHARACTERS]}…"
-    return ConfigError(f"{signature}: {shown} is no {_format_parameter(parameter)}{why}")
+def _build_type_error(signature: str, parameter: Any, value: object, why: str = "") -> ConfigError:  # noqa: ANN401
+    text = repr(value)
+    text = text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:MAX_SHOWN_CHARACTERS]}…"
+    return ConfigError(f"{signature}: {text} is no {_format_parameter(parameter)}{why}")
 
 
-def _convert_value(parameter: Any, abi_type: str, given: Any) -> object:  # noqa: ANN401 - as above
+def _convert_value(parameter: Any, abi_type: str, value: Any) -> object:  # noqa: ANN401 - as above
     """Return a value with addresses for contracts, and bytes for hexadecimal text."""
     if abi_type.endswith("]"):
         item = abi_type.rpartition("[")[0]
-        if isinstance(given, (str, bytes)):
+        if isinstance(value, (str, bytes)):
             raise TypeError("a list is wanted")
-        return [_convert_value(parameter, item, one) for one in given]
+        return [_convert_value(parameter, item, element) for element in value]
     if abi_type == "tuple":
-        return _convert_struct(parameter, given)
+        return _convert_struct(parameter, value)
     if abi_type == "address":
-        return parse_address(given)
-    if abi_type.startswith("bytes") and isinstance(given, str):
-        return bytes.fromhex(given.removeprefix("0x"))
-    return given
+        return parse_address(value)
+    if abi_type.startswith("bytes") and isinstance(value, str):
+        return bytes.fromhex(value.removeprefix("0x"))
+    return value
 
 
-def _convert_struct(parameter: Any, given: Any) -> tuple[object, ...]:  # noqa: ANN401 - as above
+def _convert_struct(parameter: Any, value: Any) -> tuple[object, ...]:  # noqa: ANN401 - as above
     """Return a struct's fields, given in order or by name."""
     fields = parameter["components"]
-    if isinstance(given, dict):
-        if given.keys() != {field["name"] for field in fields}:
+    if isinstance(value, dict):
+        if value.keys() != {field["name"] for field in fields}:
             raise ValueError(f"its fields are {', '.join(field['name'] for field in fields)}")
-        given = [given[field["name"]] for field in fields]
-    if len(given) != len(fields):
+        value = [value[field["name"]] for field in fields]
+    if len(value) != len(fields):
         raise ValueError(f"it has {len(fields)} fields")
     return tuple(
-        _convert_value(field, field["type"], one) for field, one in zip(fields, given, strict=True)
+        _convert_value(field, field["type"], member)
+        for field, member in zip(fields, value, strict=True)
     )

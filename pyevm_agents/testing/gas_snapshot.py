@@ -58,17 +58,17 @@ ZERO_COST = AgentCost(
 def compute_cost(steps: Sequence[AgentStep], gas_used: int) -> AgentCost:
     """Return what a transaction of these steps cost."""
     inferences = [step.inference for step in steps]
-    prompt = sum(one.prompt_gas for one in inferences)
-    output = sum(one.output_gas for one in inferences)
+    prompt = sum(inference.prompt_gas for inference in inferences)
+    output = sum(inference.output_gas for inference in inferences)
     return AgentCost(
         gas=gas_used,
         evm=gas_used - prompt - output,
         prompt=prompt,
         output=output,
         steps=len(steps),
-        cold_tokens=sum(one.cold_tokens for one in inferences),
-        warm_tokens=sum(one.warm_tokens for one in inferences),
-        output_tokens=sum(one.output_tokens for one in inferences),
+        cold_tokens=sum(inference.cold_tokens for inference in inferences),
+        warm_tokens=sum(inference.warm_tokens for inference in inferences),
+        output_tokens=sum(inference.output_tokens for inference in inferences),
     )
 
 
@@ -160,7 +160,9 @@ def compare_costs(
         for field in FIELDS
     )
     return GasComparison(
-        changes=tuple(one for one in changes if one.was != one.now and one.share > tolerance),
+        changes=tuple(
+            change for change in changes if change.was != change.now and change.share > tolerance
+        ),
         new=tuple(sorted(costs.keys() - snapshot.keys())),
         gone=tuple(sorted(set(gone) & snapshot.keys())),
     )
@@ -172,8 +174,14 @@ def format_comparison(comparison: GasComparison, costs: Mapping[str, AgentCost])
     if changes:
         rows: list[tuple[str, ...]] = [("test", "", "was", "is", "change")]
         rows += [
-            (one.test, one.field, f"{one.was:,}", f"{one.now:,}", _format_percent(one))
-            for one in changes
+            (
+                change.test,
+                change.field,
+                f"{change.was:,}",
+                f"{change.now:,}",
+                _format_percent(change),
+            )
+            for change in changes
         ]
         yield from align_columns(rows, left=2)
     for test in comparison.new:

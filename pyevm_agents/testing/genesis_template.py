@@ -92,15 +92,15 @@ class GenesisTemplate:
         fork = self._fork if fork is None else require_text("fork=…", fork)
         key = _build_key(schedule, fork)
         if key not in self._variants:
-            made = GenesisTemplate(
+            template = GenesisTemplate(
                 self._model,
                 kept_facts=self.kept_facts,
                 schedule=schedule,
                 fork=fork,
                 vocabulary=self.vocabulary,
             )
-            made._variants = self._variants
-            self._variants[key] = made
+            template._variants = self._variants
+            self._variants[key] = template
         return self._variants[key]
 
     @property
@@ -148,8 +148,8 @@ class GenesisTemplate:
     @cached_property
     def _accounts(self) -> dict[Address, GenesisAccount]:
         funded = GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)
-        given = {Address(key.public_key.to_canonical_address()): funded for key in self.keys}
-        return {**build_predeploys(self.config.fork), **given}
+        accounts = {Address(key.public_key.to_canonical_address()): funded for key in self.keys}
+        return {**build_predeploys(self.config.fork), **accounts}
 
     @cached_property
     def _rows(self) -> MemoryRows:

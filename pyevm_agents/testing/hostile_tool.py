@@ -127,8 +127,8 @@ def resolve_tool_address(
         tools = _call_view(chain, agent, "IERCAgent", "getTools")
     except UNREADABLE as error:
         raise ConfigError(f"{to_checksum_address(agent)} is no agent: no getTools()") from error
-    for one in tools:
-        address = Address(to_canonical_address(one))
+    for tool_address in tools:
+        address = Address(to_canonical_address(tool_address))
         named[str(_call_view(chain, address, "IERCAgentTool", "name"))] = address
     if tool not in named:
         raise ConfigError(
@@ -155,15 +155,15 @@ def _is_tool(chain: AgentChain, address: Address) -> bool:
     return True
 
 
-def _describe_wrong_fault(given: object) -> str:
-    if callable(given):
-        name = getattr(given, "__name__", format_value(given))
+def _describe_wrong_fault(fault: object) -> str:
+    if callable(fault):
+        name = getattr(fault, "__name__", format_value(fault))
         return f"{name} is no fault yet: call it, as {name}()"
-    if isinstance(given, STEP_TYPES):
+    if isinstance(fault, STEP_TYPES):
         return (
-            f"{format_value(given)} is what a model does: model.script(…); a tool's are in `faults`"
+            f"{format_value(fault)} is what a model does: model.script(…); a tool's are in `faults`"
         )
-    return f"{format_value(given)} is no fault: give one of `faults`, as faults.reverts()"
+    return f"{format_value(fault)} is no fault: give one of `faults`, as faults.reverts()"
 
 
 def _derive_address(address: Address, what: str) -> Address:
@@ -172,6 +172,6 @@ def _derive_address(address: Address, what: str) -> Address:
 
 
 def _call_view(chain: AgentChain, address: Address, contract: str, function: str) -> Any:  # noqa: ANN401 - what Solidity returns
-    found = load_artifact(contract)
-    call = Call(to=address, sender=NOBODY, data=found.encode_call(function))
-    return found.decode_result(function, chain.chain.call(call).output)
+    artifact = load_artifact(contract)
+    call = Call(to=address, sender=NOBODY, data=artifact.encode_call(function))
+    return artifact.decode_result(function, chain.chain.call(call).output)

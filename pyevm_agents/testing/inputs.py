@@ -66,7 +66,7 @@ def require_list(call: str, values: object, kind: type) -> None:
     items: Sequence[object] = (None,)
     if isinstance(values, Sequence) and not isinstance(values, str | bytes):
         items = values
-    if any(isinstance(one, bool) or not isinstance(one, kind) for one in items):
+    if any(isinstance(item, bool) or not isinstance(item, kind) for item in items):
         raise ConfigError(f"{_format_call(call, values)}: want a list of {kind.__name__}")
 
 
@@ -82,20 +82,20 @@ def require_tool_name(call: str, value: object) -> str:
     return value
 
 
-def require_known_names(call: str, names: Collection[str], given: Collection[str]) -> None:
+def require_known_names(call: str, names: Collection[str], keywords: Collection[str]) -> None:
     """Refuse names that mean nothing.
 
     Raises: ConfigError: names the first.
     """
-    for name in given:
+    for name in keywords:
         if name not in names:
             raise ConfigError(f"{call}: there is no {name}=; there are {', '.join(names)}")
 
 
 def format_value(value: object) -> str:
     """Return a value as Python has it, cut short."""
-    told = repr(value)
-    return told if len(told) <= SHOWN_CHARACTERS else f"{told[:SHOWN_CHARACTERS]}…"
+    text = repr(value)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
 
 
 def _format_call(call: str, value: object) -> str:
@@ -113,36 +113,40 @@ def parse_address(value: AddressLike) -> Address:
 
     Raises: ConfigError: it is none, or its checksum does not fit.
     """
-    told = getattr(value, "address", value)
-    if isinstance(told, bytes) and len(told) == ADDRESS_BYTES:
-        return Address(told)
-    if not isinstance(told, str) or not is_0x_prefixed(told) or not is_hex_address(told):
+    address = getattr(value, "address", value)
+    if isinstance(address, bytes) and len(address) == ADDRESS_BYTES:
+        return Address(address)
+    if not isinstance(address, str) or not is_0x_prefixed(address) or not is_hex_address(address):
         raise ConfigError(
             f"{value!r} is no address: give 0x and 40 hexadecimal digits, 20 bytes, or a contract"
         )
-    if is_checksum_formatted_address(told) and not is_checksum_address(told):
+    if is_checksum_formatted_address(address) and not is_checksum_address(address):
         raise ConfigError(
-            f"the checksum of {told} does not fit: a digit is wrong, or write it in lower case"
+            f"the checksum of {address} does not fit: a digit is wrong, or write it in lower case"
         )
-    return Address(to_canonical_address(told))
+    return Address(to_canonical_address(address))
 
 
 HASH_BYTES = 32
 
 
-def parse_transaction_hash(given: bytes | str | Mapping[str, object]) -> bytes:
+def parse_transaction_hash(value: bytes | str | Mapping[str, object]) -> bytes:
     """Return the 32 bytes of a transaction's hash, which a receipt has, too.
 
     Raises: ConfigError: it is none.
     """
-    told: Any = given.get("transactionHash") if isinstance(given, Mapping) else given
+    tx_hash: Any = value.get("transactionHash") if isinstance(value, Mapping) else value
     try:
-        data = bytes.fromhex(told.removeprefix("0x")) if isinstance(told, str) else bytes(told)
+        data = (
+            bytes.fromhex(tx_hash.removeprefix("0x"))
+            if isinstance(tx_hash, str)
+            else bytes(tx_hash)
+        )
     except (TypeError, ValueError):
         data = b""
     if len(data) != HASH_BYTES:
         raise ConfigError(
-            f"{format_value(given)} is no hash of a transaction: give 0x and 64 hexadecimal "
+            f"{format_value(value)} is no hash of a transaction: give 0x and 64 hexadecimal "
             "digits, "
             "32 bytes, or a receipt"
         )

@@ -106,12 +106,14 @@ def format_expected(expected: object) -> str:
 
 def describe_argument_differences(wanted: Mapping[str, object], step: AgentStep) -> str | None:
     """Return in words which arguments are others; None where none is."""
-    given, unlike = json.loads(step.action_input or "{}"), []
+    arguments, unlike = json.loads(step.action_input or "{}"), []
     for name, expected in wanted.items():
-        if name not in given:
-            unlike.append(f"there is no argument {name}, only {', '.join(given) or 'none at all'}")
-        elif not is_value(expected, given[name]):
-            actual = json.dumps(given[name], ensure_ascii=False)
+        if name not in arguments:
+            unlike.append(
+                f"there is no argument {name}, only {', '.join(arguments) or 'none at all'}"
+            )
+        elif not is_value(expected, arguments[name]):
+            actual = json.dumps(arguments[name], ensure_ascii=False)
             unlike.append(f"{name} is {actual}, not {format_expected(expected)}")
     return "\n".join(unlike) or None
 
@@ -159,9 +161,9 @@ def find_run(subject: Subject, chain: AgentChain | None = None) -> AgentRun:
         if isinstance(transaction_hash, (bytes, str)):
             return _find_mined_run(transaction_hash, chain)
     else:
-        given = subject if isinstance(subject, Sequence) else ()
-        steps = tuple(one for one in given if isinstance(one, AgentStep))
-        if steps and len(steps) == len(given):
+        items = subject if isinstance(subject, Sequence) else ()
+        steps = tuple(item for item in items if isinstance(item, AgentStep))
+        if steps and len(steps) == len(items):
             return AgentRun(steps=steps)
     raise ConfigError(
         f"{format_value(subject)} is no transaction: give its receipt, its hash, "
@@ -174,9 +176,11 @@ def _find_mined_run(transaction_hash: bytes | str, chain: AgentChain | None) -> 
 
     wanted = parse_transaction_hash(transaction_hash)
     chains = list_open_chains() if chain is None else (chain,)
-    for one in chains:
-        if one.has(wanted):
-            return build_run(one.computation(wanted), wanted, _get_gas_used(one, wanted))
+    for candidate in chains:
+        if candidate.has(wanted):
+            return build_run(
+                candidate.computation(wanted), wanted, _get_gas_used(candidate, wanted)
+            )
     whose = f"any of {pluralize(len(chains), 'open chain')}" if chain is None else "the chain"
     raise ConfigError(
         f"no block of {whose} has a transaction 0x{wanted.hex()}; was it mined, and not undone?"
@@ -184,8 +188,8 @@ def _find_mined_run(transaction_hash: bytes | str, chain: AgentChain | None) -> 
 
 
 def _get_gas_used(chain: AgentChain, transaction_hash: bytes) -> int:
-    found = chain.chain.find_transaction(transaction_hash)
-    assert found is not None  # noqa: S101 - the chain has said so
-    record, index = found
+    location = chain.chain.find_transaction(transaction_hash)
+    assert location is not None  # noqa: S101 - the chain has said so
+    record, index = location
     before = record.receipts[index - 1].gas_used if index else 0
     return record.receipts[index].gas_used - before

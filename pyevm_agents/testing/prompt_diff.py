@@ -43,15 +43,15 @@ def diff_prompts(recorded: str, now: str) -> str:
             lineterm="",
         )
     ]
-    told = [*_shorten_lines(lines)]
-    if len(told) > MAX_LINES:
-        told = [*told[:MAX_LINES], f"… {len(told) - MAX_LINES:,} more lines"]
-    return "\n".join(told)
+    short_lines = [*_shorten_lines(lines)]
+    if len(short_lines) > MAX_LINES:
+        short_lines = [*short_lines[:MAX_LINES], f"… {len(short_lines) - MAX_LINES:,} more lines"]
+    return "\n".join(short_lines)
 
 
-def find_closest(prompts: Sequence[str], asked: str) -> int:
+def find_closest(prompts: Sequence[str], prompt: str) -> int:
     """Return which of the prompts shares most with one, from both ends; the first of equals."""
-    return max(range(len(prompts)), key=lambda index: _count_shared(prompts[index], asked))
+    return max(range(len(prompts)), key=lambda index: _count_shared(prompts[index], prompt))
 
 
 def format_end(text: str) -> str:
@@ -61,16 +61,16 @@ def format_end(text: str) -> str:
     return "\n".join([*cut, *(sanitize(line, MAX_LINE_CHARACTERS) for line in lines[-END_LINES:])])
 
 
-def _count_shared(one: str, other: str) -> int:
-    start = _count_common_prefix(one, other)
-    rest = one[start:][::-1], other[start:][::-1]
+def _count_shared(text: str, other: str) -> int:
+    start = _count_common_prefix(text, other)
+    rest = text[start:][::-1], other[start:][::-1]
     return start + _count_common_prefix(*rest)
 
 
-def _count_common_prefix(one: str, other: str) -> int:
+def _count_common_prefix(text: str, other: str) -> int:
     """Return with how many characters two texts begin alike."""
-    both = enumerate(zip(one, other, strict=False))
-    return next((index for index, (a, b) in both if a != b), min(len(one), len(other)))
+    both = enumerate(zip(text, other, strict=False))
+    return next((index for index, (a, b) in both if a != b), min(len(text), len(other)))
 
 
 def _shorten_lines(lines: Sequence[str]) -> Iterator[str]:
@@ -78,9 +78,14 @@ def _shorten_lines(lines: Sequence[str]) -> Iterator[str]:
     for index, line in enumerate(lines):
         other = ""
         if line.startswith("-"):
-            other = next((one for one in lines[index:] if one.startswith("+")), "")
+            other = next(
+                (candidate for candidate in lines[index:] if candidate.startswith("+")), ""
+            )
         elif line.startswith("+"):
-            other = next((one for one in reversed(lines[:index]) if one.startswith("-")), "")
+            other = next(
+                (candidate for candidate in reversed(lines[:index]) if candidate.startswith("-")),
+                "",
+            )
         yield line[:1] + _shorten_line(line[1:], other[1:])
 
 

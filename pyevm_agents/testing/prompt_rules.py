@@ -36,9 +36,9 @@ class _PromptRule:
 
     def matches(self, question: ParsedPrompt, step: int) -> bool:
         """Whether the prompt of a step of a run is meant."""
-        told = f"{question.question}\n{question.render_history_before(step)}"
+        text = f"{question.question}\n{question.render_history_before(step)}"
         return bool(
-            self.pattern.search(told) and self.prompt.search(question.render_prompt_at(step))
+            self.pattern.search(text) and self.prompt.search(question.render_prompt_at(step))
         )
 
 

@@ -135,10 +135,10 @@ def _iter_parts(step: AgentStep) -> Iterator[tuple[str, str]]:
     else:
         yield "Action", sanitize(step.action or "", MAX_CHARACTERS)
         yield "Input", sanitize(step.action_input or "", MAX_CHARACTERS)
-        told = (
+        observation = (
             "(reverted)" if step.observation is None else sanitize(step.observation, MAX_CHARACTERS)
         )
-        yield "Observation", told
+        yield "Observation", observation
     yield (
         "Tokens",
         _format_tokens(inference.cold_tokens, inference.warm_tokens, inference.output_tokens),

@@ -121,13 +121,13 @@ class RunLog:
                     self._runs.pop()
                 self._count = before
             self._depth += 1
-            begun = self._count
+            start_count = self._count
         try:
             yield
         finally:
             with self._lock:
                 self._depth -= 1
-                self._example = (begun, self._count)
+                self._example = (start_count, self._count)
 
     def reset_cost(self) -> None:
         """Count what is spent from now on."""
@@ -206,8 +206,8 @@ class _UnminedRuns:
             )
 
 
-def _build_step(said: StepDecided) -> AgentStep:
-    words, place = said.decision, said.location
+def _build_step(event: StepDecided) -> AgentStep:
+    words, place = event.decision, event.location
     return AgentStep(
         agent=place.agent,
         depth=place.depth,
@@ -216,5 +216,5 @@ def _build_step(said: StepDecided) -> AgentStep:
         action_input=words.action_input,
         observation=None,
         answer=words.answer,
-        inference=said.inference,
+        inference=event.inference,
     )

@@ -92,13 +92,13 @@ def _format_text(text: str, names: Mapping[str, str]) -> str:
     """Write a text; as an f-string where it holds addresses with names."""
     if text.lower() in names:
         return names[text.lower()]
-    if not any(found[0].lower() in names for found in ADDRESS.finditer(text)):
+    if not any(match[0].lower() in names for match in ADDRESS.finditer(text)):
         return _quote(text)
     doubled = text.replace("{", "{{").replace("}", "}}")
 
-    def replace_address(found: re.Match[str]) -> str:
-        name = names.get(found[0].lower())
-        return found[0] if name is None else f"{{{name}}}"
+    def replace_address(match: re.Match[str]) -> str:
+        name = names.get(match[0].lower())
+        return match[0] if name is None else f"{{{name}}}"
 
     return f"f{_quote(ADDRESS.sub(replace_address, doubled))}"
 

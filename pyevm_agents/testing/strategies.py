@@ -136,10 +136,10 @@ class StepStrategy(SearchStrategy["ToolStep | AnswerStep"]):
         self._addresses = situation.addresses
         self._handles = dict(situation.request.handles)
         self._numbers = sorted({*situation.numbers, *numbers})[-MAX_NUMBERS:]
-        heard = [text.removeprefix(QUESTION) for text in situation.texts[1:]]
+        prompt_texts = [text.removeprefix(QUESTION) for text in situation.texts[1:]]
         # Agents that are asked in words learn addresses from them.
         self._likely_texts = (*self._handles, " ".join(self._handles), *texts)
-        self._known_texts = (*heard, *INJECTIONS)
+        self._known_texts = (*prompt_texts, *INJECTIONS)
         self._strategies: dict[ParamType | str, SearchStrategy[Any]] = {}
 
     def __repr__(self) -> str:
@@ -152,7 +152,10 @@ class StepStrategy(SearchStrategy["ToolStep | AnswerStep"]):
         number, most = 0 if self._allowed_steps.may_answer else 1, len(tools)
         if number < most:
             share = (0.99 - self._answer_share) / most
-            weights = {it: share if it else self._answer_share for it in range(number, most + 1)}
+            weights = {
+                choice: share if choice else self._answer_share
+                for choice in range(number, most + 1)
+            }
             number = data.draw_integer(number, most, weights=weights)
         return self._draw_use(data, tools[number - 1]) if number else self._draw_answer(data)
 
@@ -268,13 +271,13 @@ class TextStrategy(SearchStrategy[str]):
         super().__init__()
         self._most = most
         self._is_line = is_line
-        said = dict.fromkeys(map(self._make_admissible, [plain, *likely, *known][:MAX_KNOWN]))
-        self._texts = [one for one in said if one or not is_line]
+        pool = dict.fromkeys(map(self._make_admissible, [plain, *likely, *known][:MAX_KNOWN]))
+        self._texts = [entry for entry in pool if entry or not is_line]
         last, preferred = len(self._texts), {*likely} & {*self._texts}
         known_share = (0.99 - MADE_UP_SHARE - LIKELY_SHARE) / last
         self._weights = dict.fromkeys(range(last), known_share) | {last: MADE_UP_SHARE}
-        for index, one in enumerate(self._texts):
-            if one in preferred:
+        for index, entry in enumerate(self._texts):
+            if entry in preferred:
                 self._weights[index] += LIKELY_SHARE / len(preferred)
 
     def __repr__(self) -> str:
@@ -295,5 +298,5 @@ class TextStrategy(SearchStrategy[str]):
     def _make_admissible(self, text: str) -> str:
         """Return what the grammar admits of a text."""
         controls = _CONTROL if self._is_line else _CONTROL_BUT_BREAKS
-        said = _HEXADECIMAL.sub("0", controls.sub(" ", text))
-        return (said.lstrip(" ") if self._is_line else said)[: self._most]
+        clean_text = _HEXADECIMAL.sub("0", controls.sub(" ", text))
+        return (clean_text.lstrip(" ") if self._is_line else clean_text)[: self._most]

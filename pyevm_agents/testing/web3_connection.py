@@ -128,10 +128,10 @@ def _undo_failure(chain: RevertibleChain, number: int, response: RPCResponse) ->
     if not output or NO_REASON in note:
         note = f"execution reverted: {explain_failure(computation)}"
     chain.revert(number)
-    told: Any = {"code": error.code, "message": error.message}
+    rpc_error: Any = {"code": error.code, "message": error.message}
     if error.data is not None:
-        told["data"] = error.data
-    failed: RPCResponse = {"jsonrpc": "2.0", "id": 0, "error": told}
+        rpc_error["data"] = error.data
+    failed: RPCResponse = {"jsonrpc": "2.0", "id": 0, "error": rpc_error}
     try:
         raise_contract_logic_error_on_revert(failed)
     except ContractLogicError as raised:

@@ -101,21 +101,21 @@ class CallTracer(CallTree):
         """Return the transaction's own call with those inside it."""
         if self.root is None:
             return {}
-        shown = {id(node): self._serialize_call(node) for node, _ in self.walk_nodes()}
-        top = shown[id(self.root)]
+        forms = {id(node): self._serialize_call(node) for node, _ in self.walk_nodes()}
+        top = forms[id(self.root)]
         # A transaction's gas is more than that of its call: it pays for its data too.
         top["gas"], top["gasUsed"] = encode_quantity(self.gas_limit), encode_quantity(self.gas_used)
         if self._options.with_log:
-            self._add_logs(shown)
+            self._add_logs(forms)
         if not self._options.only_top_call:
             for node, _ in self.walk_nodes():
                 if node.calls:
-                    shown[id(node)]["calls"] = [shown[id(call)] for call in node.calls]
+                    forms[id(node)]["calls"] = [forms[id(call)] for call in node.calls]
         return top
 
     def _serialize_call(self, node: CallNode) -> dict[str, object]:
         frame = node.frame
-        shown: dict[str, object] = {
+        form: dict[str, object] = {
             "from": encode_data(frame.sender),
             "gas": encode_quantity(frame.gas),
             "gasUsed": encode_quantity(frame.gas_used),
@@ -123,29 +123,29 @@ class CallTracer(CallTree):
             "type": frame.kind,
         }
         if not (frame.kind in CREATIONS and frame.error is not None):
-            shown["to"] = encode_data(frame.to)
+            form["to"] = encode_data(frame.to)
         if frame.output and frame.error in {None, REVERTED}:
-            shown["output"] = encode_data(frame.output)
+            form["output"] = encode_data(frame.output)
         if frame.error is not None:
-            shown["error"] = frame.error
+            form["error"] = frame.error
         if frame.error == REVERTED and (reason := decode_revert_reason(frame.output)):
-            shown["revertReason"] = reason
+            form["revertReason"] = reason
         if frame.value_wei is not None:
-            shown["value"] = encode_quantity(frame.value_wei)
-        return shown
+            form["value"] = encode_quantity(frame.value_wei)
+        return form
 
-    def _add_logs(self, shown: dict[int, dict[str, object]]) -> None:
+    def _add_logs(self, forms: dict[int, dict[str, object]]) -> None:
         """Add the logs that were not undone, with the index that each has in the block."""
-        kept = sorted(
+        indices = sorted(
             index for node, failed in self.walk_nodes() if not failed for index, _ in node.logs
         )
         position_in_block = {
-            index: self._options.first_log_index + order for order, index in enumerate(kept)
+            index: self._options.first_log_index + order for order, index in enumerate(indices)
         }
         for node, failed in self.walk_nodes():
             if failed or not node.logs:
                 continue
-            shown[id(node)]["logs"] = [
+            forms[id(node)]["logs"] = [
                 {
                     "address": encode_data(self.logs[index].address),
                     "topics": [encode_word(topic) for topic in self.logs[index].topics],

@@ -54,12 +54,12 @@ def iter_console_lines(computation: ComputationAPI) -> Iterator[str]:
     """Yield the lines that a transaction or a call printed, in order."""
     pending = [computation]
     while pending:
-        one = pending.pop()
-        if one.msg.code_address == CONSOLE_ADDRESS and not one.msg.is_create:
-            line = decode_console_line(bytes(one.msg.data))
+        call = pending.pop()
+        if call.msg.code_address == CONSOLE_ADDRESS and not call.msg.is_create:
+            line = decode_console_line(bytes(call.msg.data))
             if line is not None:
                 yield line
-        pending += reversed(one.children)
+        pending += reversed(call.children)
 
 
 def decode_console_line(calldata: bytes) -> str | None:
@@ -68,9 +68,9 @@ def decode_console_line(calldata: bytes) -> str | None:
     if types is None:
         return None
     # Texts are decoded as bytes: they need not be UTF-8.
-    asked = ["bytes" if kind == "string" else _canonicalize_type(kind) for kind in types]
+    abi_types = ["bytes" if kind == "string" else _canonicalize_type(kind) for kind in types]
     try:
-        values = decode(asked, calldata[4:], strict=False)
+        values = decode(abi_types, calldata[4:], strict=False)
     except (DecodingError, OverflowError):
         return None
     return _escape_unseen(

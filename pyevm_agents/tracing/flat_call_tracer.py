@@ -82,15 +82,15 @@ class FlatCallTracer(CallTree):
         """Return the list, each call before those it made."""
         if self.root is None:
             return []
-        shown: list[object] = []
+        forms: list[object] = []
         open_nodes: list[tuple[CallNode, list[int]]] = [(self.root, [])]
         while open_nodes:
             node, path = open_nodes.pop()
             calls = list(self._iter_listed_calls(node))
-            shown.append(self._serialize_call(node.frame, path, len(calls)))
+            forms.append(self._serialize_call(node.frame, path, len(calls)))
             inner = [(call, [*path, index]) for index, call in enumerate(calls)]
             open_nodes.extend(reversed(inner))
-        return shown
+        return forms
 
     def _iter_listed_calls(self, node: CallNode) -> Iterator[CallNode]:
         for call in node.calls:
@@ -116,7 +116,7 @@ class FlatCallTracer(CallTree):
         else:
             kind, action = "call", _serialize_call_action(frame, gas)
             result = {"gasUsed": encode_quantity(gas_used), "output": encode_data(frame.output)}
-        shown: dict[str, object] = {
+        form: dict[str, object] = {
             "action": action,
             "subtraces": subtraces,
             "traceAddress": path,
@@ -124,12 +124,12 @@ class FlatCallTracer(CallTree):
             **self._serialize_location(),
         }
         if frame.error is not None:
-            shown["error"] = self._convert_error(frame.error)
+            form["error"] = self._convert_error(frame.error)
         if result is not None and frame.error in {None, REVERTED}:
-            shown["result"] = result
+            form["result"] = result
         elif self._options.as_parity:
-            shown["result"] = None
-        return shown
+            form["result"] = None
+        return form
 
     def _serialize_location(self) -> dict[str, object]:
         place = self._location

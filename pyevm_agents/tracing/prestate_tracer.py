@@ -88,15 +88,15 @@ class PrestateTracer(TouchedStateTracer):
     def _serialize_account(
         self, account: TouchedAccount, storage: Mapping[int, int]
     ) -> dict[str, object]:
-        shown: dict[str, object] = {"balance": encode_quantity(account.balance_wei)}
+        form: dict[str, object] = {"balance": encode_quantity(account.balance_wei)}
         if account.nonce:
-            shown["nonce"] = account.nonce
+            form["nonce"] = account.nonce
         if account.code:
-            shown["codeHash"] = encode_data(account.code_hash)
+            form["codeHash"] = encode_data(account.code_hash)
             if self._options.code:
-                shown["code"] = encode_data(account.code)
+                form["code"] = encode_data(account.code)
         if storage:
-            shown["storage"] = {
+            form["storage"] = {
                 encode_word(slot): encode_word(value) for slot, value in storage.items()
             }
-        return shown
+        return form

@@ -71,7 +71,7 @@ WRITES = {
 class _CodeTrace:
     """Code that is being executed."""
 
-    shown: dict[str, object]
+    form: dict[str, object]
     ops: list[dict[str, object]] = field(default_factory=list)
     written_range: tuple[int, int] | None = None
     """Where the opcode in execution writes."""
@@ -97,12 +97,12 @@ class VmTracer(NoopTracer):
     def on_enter(self, frame: CallFrame) -> None:
         """Hang a call on the opcode that made it."""
         code = _CodeTrace({"code": "0x"})
-        code.shown["ops"] = code.ops
+        code.form["ops"] = code.ops
         if not self._open:
-            self._root = code.shown
+            self._root = code.form
         elif self._open[-1].ops and frame.kind != "SELFDESTRUCT":
             maker = self._open[-1]
-            maker.ops[-1]["sub"] = code.shown
+            maker.ops[-1]["sub"] = code.form
             maker.granted_gas = frame.gas if frame.kind in CREATIONS else 0
         self._open.append(code)
 
@@ -123,7 +123,7 @@ class VmTracer(NoopTracer):
             return
         code = self._open[-1]
         if not code.ops:
-            code.shown["code"] = encode_data(bytes(step.computation.msg.code))
+            code.form["code"] = encode_data(bytes(step.computation.msg.code))
         code.ops.append(
             {"pc": step.pc, "op": get_opcode(step.op).name, "cost": 0, "ex": None, "sub": None}
         )

@@ -59,15 +59,15 @@ def build_execution_witness(chain: Chain, record: BlockRecord) -> ExecutionWitne
     block = record.block
     root = record.root_before or chain.state_root_before(block.header)
     rows = _RecordingRows(chain.rows)
-    asked = _execute(chain, block, root, rows)
+    witness = _execute(chain, block, root, rows)
     read = {key: value for key, value in rows.read.items() if keccak(value) == key}
     headers = _collect_ancestors(chain, block.header, read)
-    codes = _collect_code_hashes(chain.rows, root, asked, read)
+    codes = _collect_code_hashes(chain.rows, root, witness, read)
     others = {header.hash for header in headers} | codes
     return ExecutionWitness(
         nodes=tuple(read[key] for key in sorted(read) if key not in others),
         codes=tuple(read[key] for key in sorted(codes)),
-        keys=tuple(sorted(_collect_keys(asked))),
+        keys=tuple(sorted(_collect_keys(witness))),
         headers=tuple(rlp.encode(header) for header in headers),
     )
 
@@ -128,21 +128,21 @@ def _collect_ancestors(
 
 
 def _collect_code_hashes(
-    rows: DatabaseAPI, root: bytes, asked: MetaWitnessAPI, read: dict[bytes, bytes]
+    rows: DatabaseAPI, root: bytes, witness: MetaWitnessAPI, read: dict[bytes, bytes]
 ) -> set[bytes]:
     """Return the hashes of the codes that were read."""
     hashes = {
         bytes(prove(rows, root, address, ()).account.code_hash)
-        for address in asked.accounts_queried
+        for address in witness.accounts_queried
     }
     return hashes & read.keys()
 
 
-def _collect_keys(asked: MetaWitnessAPI) -> set[bytes]:
+def _collect_keys(witness: MetaWitnessAPI) -> set[bytes]:
     """Return the addresses and slots that were asked for."""
     slots = {
         slot.to_bytes(WORD_BYTES, "big")
-        for address in asked.accounts_queried
-        for slot in asked.get_slots_queried(address)
+        for address in witness.accounts_queried
+        for slot in witness.get_slots_queried(address)
     }
-    return {bytes(address) for address in asked.accounts_queried} | slots
+    return {bytes(address) for address in witness.accounts_queried} | slots

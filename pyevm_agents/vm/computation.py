@@ -182,29 +182,29 @@ class AgentComputation(CancunComputation):
     # What follows is what py-evm finds out by recursion, too deep for some Pythons.
 
     def _list_successful(self) -> list[AgentComputation]:
-        return [one for one in iter_computations(self) if not one.is_error]
+        return [call for call in iter_computations(self) if not call.is_error]
 
     def get_gas_refund(self) -> int:
         """Return what was refunded in all that it did."""
-        own = sum(one._gas_meter.gas_refunded for one in self._list_successful())  # noqa: SLF001 - its own class
-        return own + sum(one.msg.refund for one in iter_computations(self))
+        own = sum(call._gas_meter.gas_refunded for call in self._list_successful())  # noqa: SLF001 - its own class
+        return own + sum(call.msg.refund for call in iter_computations(self))
 
     def get_raw_log_entries(self) -> tuple[tuple[int, bytes, tuple[int, ...], bytes], ...]:
         """Return the logs of all that it did, in order, each with its number."""
-        return tuple(sorted(log for one in self._list_successful() for log in one._log_entries))  # noqa: SLF001 - its own class
+        return tuple(sorted(log for call in self._list_successful() for log in call._log_entries))  # noqa: SLF001 - its own class
 
     def get_accounts_for_deletion(self) -> list[Address]:
         """Return the accounts that are deleted by all that it did."""
         return [
             *dict.fromkeys(
-                each for one in self._list_successful() for each in one.accounts_to_delete
+                each for call in self._list_successful() for each in call.accounts_to_delete
             )
         ]
 
     def get_self_destruct_beneficiaries(self) -> list[Address]:
         """Return who gets what those accounts had."""
         return [
-            *dict.fromkeys(each for one in self._list_successful() for each in one.beneficiaries)
+            *dict.fromkeys(each for call in self._list_successful() for each in call.beneficiaries)
         ]
 
 

@@ -51,13 +51,13 @@ def _copy_with(original: Any, changes: dict[str, Any]) -> Any:  # noqa: ANN401 -
     unknown = changes.keys() - attributes.keys()
     if unknown:
         raise TypeError(f"{type(original).__name__} has no field {', '.join(sorted(unknown))}")
-    made = object.__new__(type(original))
-    vars(made).update(vars(original))
+    duplicate = object.__new__(type(original))
+    vars(duplicate).update(vars(original))
     for name in CACHED_ATTRIBUTES:
-        vars(made).pop(name, None)
+        vars(duplicate).pop(name, None)
     for name, value in changes.items():
-        vars(made)[attributes[name]] = make_immutable(value)
-    return made
+        vars(duplicate)[attributes[name]] = make_immutable(value)
+    return duplicate
 
 
 class CancunHeader(of_cancun.CancunBlockHeader):
@@ -120,23 +120,23 @@ class PragueBlock(AgentBlock, of_prague.PragueBlock):
 
 def build_cancun_header(
     parent: BlockHeaderAPI | None,
-    **told: Any,  # noqa: ANN401 - py-evm's
+    **fields: Any,  # noqa: ANN401 - py-evm's
 ) -> BlockHeaderAPI:
     """Return the header that follows a parent, or a genesis one."""
-    if parent is not None and not told and _has_same_fields(parent, CancunHeader):
+    if parent is not None and not fields and _has_same_fields(parent, CancunHeader):
         return _derive_header(CancunHeader, parent, calc_excess_blob_gas_cancun(parent))
-    return CancunHeader(**create_cancun_header_from_parent(parent, **told).as_dict())
+    return CancunHeader(**create_cancun_header_from_parent(parent, **fields).as_dict())
 
 
 def build_prague_header(
     parent: BlockHeaderAPI | None,
-    **told: Any,  # noqa: ANN401 - py-evm's
+    **fields: Any,  # noqa: ANN401 - py-evm's
 ) -> BlockHeaderAPI:
     """Return the header that follows a parent, or a genesis one."""
-    if parent is not None and not told and _has_same_fields(parent, PragueHeader):
+    if parent is not None and not fields and _has_same_fields(parent, PragueHeader):
         excess = calc_excess_blob_gas_prague(parent)
         return _derive_header(PragueHeader, parent, excess, requests_hash=EMPTY_SHA256)
-    return PragueHeader(**create_prague_header_from_parent(parent, **told).as_dict())
+    return PragueHeader(**create_prague_header_from_parent(parent, **fields).as_dict())
 
 
 def _has_same_fields(header: Any, header_class: Any) -> bool:  # noqa: ANN401 - `rlp.Serializable`s
@@ -151,8 +151,8 @@ def _derive_header(
 ) -> BlockHeaderAPI:
     """Return the header that follows a parent: as py-evm, in one step for six."""
     if not isinstance(parent, header_class):
-        told: dict[str, Any] = parent.as_dict()  # type: ignore[assignment]
-        parent = header_class(**told)
+        values: dict[str, Any] = parent.as_dict()  # type: ignore[assignment]
+        parent = header_class(**values)
     return parent.copy(
         parent_hash=parent.hash,
         uncles_hash=EMPTY_UNCLE_HASH,

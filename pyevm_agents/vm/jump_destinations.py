@@ -44,11 +44,11 @@ class JumpDestinations:
         return True
 
     def _scan_to(self, position: int) -> None:
-        code, found, at = self._code, self._is_destination, self._at
+        code, flags, at = self._code, self._is_destination, self._at
         while at <= position:
             opcode = code[at]
             if opcode == JUMPDEST:
-                found[at] = True
+                flags[at] = True
             elif PUSH1 <= opcode <= PUSH32:
                 at += opcode - PUSH1 + 1
             at += 1

@@ -81,10 +81,10 @@ def iter_computations(computation: ComputationT) -> Iterator[ComputationT]:
     """Yield a computation and what it called, but nothing below a failure."""
     pending = [computation]
     while pending:
-        one = pending.pop()
-        yield one
-        if not one.is_error:
-            pending += one.children  # type: ignore[arg-type]
+        call = pending.pop()
+        yield call
+        if not call.is_error:
+            pending += call.children  # type: ignore[arg-type]
 
 
 def collect_touched_accounts(computation: ComputationAPI) -> set[Address]:
@@ -96,13 +96,13 @@ def collect_touched_accounts(computation: ComputationAPI) -> set[Address]:
     touched = {computation.state.coinbase}
     pending = [(computation, False)]
     while pending:
-        one, was_undone = pending.pop()
-        named = {*one.beneficiaries} if not one.is_error else set()
-        if one.msg.to != CREATE_CONTRACT_ADDRESS:
-            named.add(one.msg.to)
-        is_undone = was_undone or one.is_error
+        call, was_undone = pending.pop()
+        named = {*call.beneficiaries} if not call.is_error else set()
+        if call.msg.to != CREATE_CONTRACT_ADDRESS:
+            named.add(call.msg.to)
+        is_undone = was_undone or call.is_error
         touched |= named & {RIPEMD160_ADDRESS} if is_undone else named
-        pending += [(child, is_undone) for child in one.children]
+        pending += [(child, is_undone) for child in call.children]
     return touched
 
 

@@ -69,14 +69,14 @@ class WatchedState(CancunState):
     @property
     def base_fee(self) -> int:
         """What BASEFEE gives."""
-        shown = self.shown_base_fee_wei
-        return super().base_fee if shown is None else shown
+        fee_wei = self.shown_base_fee_wei
+        return super().base_fee if fee_wei is None else fee_wei
 
     @property
     def blob_base_fee(self) -> int:
         """What BLOBBASEFEE gives."""
-        shown = self.shown_blob_base_fee_wei
-        return super().blob_base_fee if shown is None else shown
+        fee_wei = self.shown_blob_base_fee_wei
+        return super().blob_base_fee if fee_wei is None else fee_wei
 
     def costless_execute_transaction(self, transaction: SignedTransactionAPI) -> ComputationAPI:
         """Execute a transaction that pays nothing. py-evm's gives back what nobody has paid."""

@@ -168,8 +168,8 @@ class AgentVM(WatchedVM, CancunVM):
             )
         nodes: dict[bytes, bytes] = {}
         roots = {
-            "transaction_root": compute_list_root([one.encode() for one in transactions], nodes),
-            "receipt_root": compute_list_root([one.encode() for one in receipts], nodes),
+            "transaction_root": compute_list_root([tx.encode() for tx in transactions], nodes),
+            "receipt_root": compute_list_root([receipt.encode() for receipt in receipts], nodes),
         }
         self.chaindb.persist_trie_data_dict(nodes)  # type: ignore[arg-type]
         block = base_block.copy(transactions=transactions, header=new_header.copy(**roots))

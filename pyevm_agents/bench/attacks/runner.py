@@ -142,21 +142,23 @@ def measure_attacks(
         fingerprint=facts.fingerprint,
         is_quick=setting.is_quick,
     )
-    made = list(make_attack_cases(target))
-    counts = [_choose_round_count(case, setting) for case in made]
+    cases = list(make_attack_cases(target))
+    counts = [_choose_round_count(case, setting) for case in cases]
     setting.observer.begin_part("Attacks", sum(counts))
     warm_up_model(setting.model)
-    timed = [TimedAttack(calibrate_attack(case, setting.model, target)) for case in made]
+    timed = [TimedAttack(calibrate_attack(case, setting.model, target)) for case in cases]
     rounds = max(counts)
     for index in range(rounds):
-        for place, (one, count) in enumerate(zip(timed, counts, strict=True)):
+        for place, (attack, count) in enumerate(zip(timed, counts, strict=True)):
             # Long ones are not all in the first round: short ones are timed between them.
             if (index - place) % rounds in spread_rounds(count, rounds):
                 setting.metronome.beat()
-                _clear_model_cache(setting.model, one.aimed.case)
-                one.time()
-                setting.observer.finish_step(f"{one.aimed.case.name}: {one.seconds[-1]:.2f} s")
-    return tuple(_build_attack(one, prices) for one in timed)
+                _clear_model_cache(setting.model, attack.aimed.case)
+                attack.time()
+                setting.observer.finish_step(
+                    f"{attack.aimed.case.name}: {attack.seconds[-1]:.2f} s"
+                )
+    return tuple(_build_attack(attack, prices) for attack in timed)
 
 
 def calibrate_attack(
@@ -222,22 +224,22 @@ def _create_chain(case: AttackCase, model: LanguageModel, target: AttackTarget) 
     return Chain(config, {target.profile.name: model}, accounts=accounts)
 
 
-def _build_attack(one: TimedAttack, prices: Sequence[NamedSchedule]) -> Attack:
-    it, sent, seconds = one.aimed, one.sent, one.seconds
+def _build_attack(attack: TimedAttack, prices: Sequence[NamedSchedule]) -> Attack:
+    calibration, sent, seconds = attack.aimed, attack.sent, attack.seconds
     if sent is None:
-        raise ValueError(f"the attack {it.case.name!r} was not timed")
-    config = it.chain.config
+        raise ValueError(f"the attack {calibration.case.name!r} was not timed")
+    config = calibration.chain.config
     usage = add_evm_gas(
-        count_usage(sent.computation) + it.bought,
+        count_usage(sent.computation) + calibration.bought,
         sent.receipt.gas_used,
         config.schedule,
         config.models[0],
     )
     gas = compute_costs(usage, prices)
     return Attack(
-        name=it.case.name,
-        title=it.case.title,
-        how=it.case.how,
+        name=calibration.case.name,
+        title=calibration.case.title,
+        how=calibration.case.how,
         outcome=describe_outcome(sent.computation),
         usage=usage,
         seconds=tuple(seconds),

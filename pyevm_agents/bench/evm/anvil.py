@@ -62,15 +62,15 @@ class AnvilError(Exception):
     """anvil can't be measured; the message says why, for `Report.left_out`."""
 
 
-def find_anvil(told: Path | None = None) -> Path | None:
+def find_anvil(path: Path | None = None) -> Path | None:
     """Return the program: the one that is told, else the first on the PATH; None without one.
 
     Raises: AnvilError: there is no program where it was told.
     """
-    found = shutil.which(PROGRAM if told is None else told)
-    if found is None and told is not None:
-        raise AnvilError(f"{told} is no program that can be started: check the path")
-    return None if found is None else Path(found)
+    program = shutil.which(PROGRAM if path is None else path)
+    if program is None and path is not None:
+        raise AnvilError(f"{path} is no program that can be started: check the path")
+    return None if program is None else Path(program)
 
 
 def measure_yardsticks(
@@ -137,7 +137,7 @@ def read_version(program: Path) -> str:
     Raises: AnvilError: it says none.
     """
     try:
-        told = subprocess.run(
+        process = subprocess.run(
             [program, "--version"],
             capture_output=True,
             text=True,
@@ -146,11 +146,11 @@ def read_version(program: Path) -> str:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise AnvilError(f"{program} --version failed: {error}") from error
-    found = VERSION.search(told.stdout)
-    if found is None:
-        said = (told.stdout + told.stderr).strip().partition("\n")[0][:FEW_WORDS]
-        raise AnvilError(f"{program} is no {PROGRAM}: its --version names none, but says {said!r}")
-    return found[0]
+    match = VERSION.search(process.stdout)
+    if match is None:
+        line = (process.stdout + process.stderr).strip().partition("\n")[0][:FEW_WORDS]
+        raise AnvilError(f"{program} is no {PROGRAM}: its --version names none, but says {line!r}")
+    return match[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,8 +218,8 @@ class Anvil:
             self._url, json.dumps(body).encode(), {"Content-Type": "application/json"}
         )
         try:
-            with urllib.request.urlopen(request, timeout=ANSWER_SECONDS) as told:  # noqa: S310 - as above
-                answers = json.load(told)
+            with urllib.request.urlopen(request, timeout=ANSWER_SECONDS) as response:  # noqa: S310 - as above
+                answers = json.load(response)
         except (OSError, ValueError) as error:
             raise AnvilError(f"anvil does not answer {requests[0][0]}: {error}") from error
         for answer, (method, _) in zip(answers, requests, strict=True):
@@ -240,11 +240,11 @@ def run_anvil(program: Path) -> Iterator[Anvil]:
     ]  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="bench-anvil-") as folder:
         log = Path(folder) / "log"
-        with log.open("wb") as said:
+        with log.open("wb") as log_file:
             try:
                 # In a session of its own: what a package manager's script starts ends with it.
                 process = subprocess.Popen(
-                    command, cwd=folder, stdout=said, stderr=said, start_new_session=True
+                    command, cwd=folder, stdout=log_file, stderr=log_file, start_new_session=True
                 )
             except OSError as error:
                 raise AnvilError(f"anvil can't be started: {error}") from error
@@ -259,11 +259,11 @@ def _wait_for_address(process: subprocess.Popen[bytes], log: Path) -> str:
     end = time.monotonic() + START_SECONDS
     while time.monotonic() < end:
         has_ended = process.poll() is not None  # Before its words are read, so that they are all.
-        said = log.read_text(encoding="utf-8", errors="replace")
-        if found := LISTENING.search(said):
-            return found[1]
+        text = log.read_text(encoding="utf-8", errors="replace")
+        if match := LISTENING.search(text):
+            return match[1]
         if has_ended:
-            raise AnvilError(f"anvil ended with status {process.returncode}: {said[-FEW_WORDS:]}")
+            raise AnvilError(f"anvil ended with status {process.returncode}: {text[-FEW_WORDS:]}")
         time.sleep(POLL_SECONDS)
     raise AnvilError(f"anvil did not listen within {START_SECONDS:g} s")
 

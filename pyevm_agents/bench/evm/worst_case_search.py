@@ -88,8 +88,8 @@ class TurnTiming:
 
 def search(cases: Iterable[EvmCase], *, seconds: float = 0.1) -> tuple[TurnTiming, ...]:
     """Time each case for about so many seconds; return them, the slowest for its gas first."""
-    found = [_measure_turn(case, seconds) for case in cases]
-    return tuple(sorted(found, key=lambda it: it.ns_per_gas, reverse=True))
+    timings = [_measure_turn(case, seconds) for case in cases]
+    return tuple(sorted(timings, key=lambda timing: timing.ns_per_gas, reverse=True))
 
 
 def _measure_turn(case: EvmCase, seconds: float) -> TurnTiming:

@@ -175,7 +175,7 @@ class CallProbes:
         self._serial = itertools.count(1)
         self._fingerprint = facts.fingerprint
         self._accounts = {DEVELOPMENT_ADDRESS: GenesisAccount(balance_wei=DEVELOPMENT_BALANCE_WEI)}
-        self._placed = {one: self._place(index, one) for index, one in enumerate(TOOL_SETS)}
+        self._placed = {tools: self._place(index, tools) for index, tools in enumerate(TOOL_SETS)}
         at_once = InstantModel(model)
         self._chain = self._create_chain(at_once)
         self._remembering_chain = self._create_chain(
@@ -204,12 +204,12 @@ class CallProbes:
         cases["a call of nobody"] = ProbeCase(
             term="call", sample=self._sample_absent_account, detail=OF_NOBODY
         )
-        for one in TOOL_SETS[1:]:
-            if one.prompt_tokens <= self._room_tokens:
-                cases[one.words] = ProbeCase(
-                    term=one.term,
-                    sample=partial(self._sample, one),
-                    detail=ARRAYS if one.is_arrays else "",
+        for tools in TOOL_SETS[1:]:
+            if tools.prompt_tokens <= self._room_tokens:
+                cases[tools.words] = ProbeCase(
+                    term=tools.term,
+                    sample=partial(self._sample, tools),
+                    detail=ARRAYS if tools.is_arrays else "",
                 )
         return cases
 

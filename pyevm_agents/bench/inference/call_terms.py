@@ -43,15 +43,15 @@ def fit_calls(probes: Sequence[Probe]) -> ProbeFit:
     """
     calls = [probe for probe in probes if probe.term in {"call", *COUNTS}]
     rows = []
-    for one in calls:
-        usage, answered = one.usage, one.term != "read" and one.detail != OF_NOBODY
-        arrays = usage.parameters * (one.detail == ARRAYS)
+    for call in calls:
+        usage, answered = call.usage, call.term != "read" and call.detail != OF_NOBODY
+        arrays = usage.parameters * (call.detail == ARRAYS)
         rows.append(
             (
                 answered,
-                one.term == "read",
+                call.term == "read",
                 usage.input_bytes,
-                usage.input_bytes * (one.detail == SPELLED),
+                usage.input_bytes * (call.detail == SPELLED),
                 usage.tools * answered,
                 (usage.parameters - arrays) * answered,
                 arrays * answered,
@@ -124,8 +124,8 @@ def _count_units(name: str, probe: Probe) -> int:
     }[name]
 
 
-def _add_intervals(one: Interval, other: Interval) -> Interval:
+def _add_intervals(left: Interval, other: Interval) -> Interval:
     """Return the sum of two, as wide as both together allow."""
     return Interval(
-        middle=one.middle + other.middle, low=one.low + other.low, high=one.high + other.high
+        middle=left.middle + other.middle, low=left.low + other.low, high=left.high + other.high
     )

@@ -144,25 +144,25 @@ class EngineProbes:
         else:
             prompt = self._long_text[:end]
             self._generate(prompt[:start], FREE, 1)
-        seconds, said = self._generate(prompt, FREE, 1)
-        return seconds, _count_usage(said, cold=end - start, warm=start)
+        seconds, generation = self._generate(prompt, FREE, 1)
+        return seconds, _count_usage(generation, cold=end - start, warm=start)
 
     def _read_again(self, length: int, after: Sequence[int] = ()) -> ProbeSample:
         prompt = self._read_prompt(length)
         if after:
             self._generate(tuple(after), FREE, 1)
-        seconds, said = self._generate(prompt, FREE, 1)
-        return seconds, _count_usage(said, warm=length)
+        seconds, generation = self._generate(prompt, FREE, 1)
+        return seconds, _count_usage(generation, warm=length)
 
     def _sample_tokens(self, length: int, grammar: str) -> ProbeSample:
-        seconds, said = self._generate(self._read_prompt(length), grammar, SAID_TOKENS)
-        return seconds, _count_usage(said, warm=length)
+        seconds, generation = self._generate(self._read_prompt(length), grammar, SAID_TOKENS)
+        return seconds, _count_usage(generation, warm=length)
 
     def _force(self, length: int, count: int) -> ProbeSample:
         """Say a text that nobody said before, and one token of one's own."""
         grammar = FREE.replace("start: ", f"start: {json.dumps(self._text.draw_words(count))} ", 1)
-        seconds, said = self._generate(self._read_prompt(length), grammar, count + 1)
-        return seconds, _count_usage(said, warm=length)
+        seconds, generation = self._generate(self._read_prompt(length), grammar, count + 1)
+        return seconds, _count_usage(generation, warm=length)
 
     def _read_prompt(self, length: int) -> Tokens:
         """Return a prompt that is in the context's memory."""
@@ -175,8 +175,8 @@ class EngineProbes:
             segments=(), prompt_tokens=prompt, grammar=grammar, max_tokens=limit
         )
         started = time.perf_counter()
-        said = self._model.generate(request)
-        return time.perf_counter() - started, said
+        generation = self._model.generate(request)
+        return time.perf_counter() - started, generation
 
 
 def build_numbers_grammar() -> str:
@@ -188,10 +188,10 @@ def build_numbers_grammar() -> str:
     return f'start: "[" INT (", " INT){{63}} "]"\n{terminal}\n'
 
 
-def _count_usage(said: Generation, *, cold: int = 0, warm: int = 0) -> Usage:
+def _count_usage(generation: Generation, *, cold: int = 0, warm: int = 0) -> Usage:
     return Usage(
         cold_tokens=cold,
         warm_tokens=warm,
-        output_tokens=len(said.tokens),
-        forced_tokens=said.forced_tokens,
+        output_tokens=len(generation.tokens),
+        forced_tokens=generation.forced_tokens,
     )

@@ -54,14 +54,14 @@ def fit_terms(probes: Iterable[Probe]) -> tuple[Term, ...]:
         )
     reading = _fit_reading(probes)
     calls = fit_calls(probes)
-    said = _fit_output(probes)
+    output = _fit_output(probes)
     return (
         build_call_term(calls, reading),
         *(build_count_term(calls, name) for name in COUNTS),
         _build_cold_term(reading),
         _build_warm_term(probes),
-        _build_sampled_term(said),
-        _build_forced_term(said),
+        _build_sampled_term(output),
+        _build_forced_term(output),
     )
 
 
@@ -131,8 +131,8 @@ def _fit_reading(probes: Sequence[Probe]) -> ProbeFit:
     return ProbeFit(
         cold,
         [
-            (1, one.usage.cold_tokens, one.prompt_tokens**2 - one.usage.warm_tokens**2)
-            for one in cold
+            (1, reading.usage.cold_tokens, reading.prompt_tokens**2 - reading.usage.warm_tokens**2)
+            for reading in cold
         ],
     )
 
@@ -165,15 +165,15 @@ def _build_warm_term(probes: Sequence[Probe]) -> Term:
         for length, probe in zip(lengths, warm, strict=True)
     ]
     of = ProbeFit(warm, rows)
-    kept, restored = (scale_interval(of.fit.get_coefficient(index), NS) for index in (1, 2))
-    most = max(kept, restored, key=lambda ns: ns.high)
+    kept_ns, restored = (scale_interval(of.fit.get_coefficient(index), NS) for index in (1, 2))
+    most = max(kept_ns, restored, key=lambda ns: ns.high)
     return Term(
         name="warm",
         formula=WARM_ROW,
         coefficients=of.label_coefficients(0, 1, 2),
-        ns=kept,
+        ns=kept_ns,
         ns_at_most=most,
-        marginal=tuple(Point(x=x, y=kept) for x in sorted(set(lengths))),
+        marginal=tuple(Point(x=x, y=kept_ns) for x in sorted(set(lengths))),
         axis="tokens known",
         residuals=of.compute_residuals("warm", lengths),
         relative_error=of.compute_relative_error("warm"),
@@ -189,17 +189,19 @@ def _fit_output(probes: Sequence[Probe]) -> ProbeFit:
     2 and 3 are a sampled token and the text before it, 4 a digit, 5 and 6 a forced token and the
     text before it.
     """
-    said = [one for one in probes if one.term in {"sampled", "forced"} or one.detail == KEPT]
+    outputs = [
+        probe for probe in probes if probe.term in {"sampled", "forced"} or probe.detail == KEPT
+    ]
     rows = []
-    for one in said:
-        forced = one.usage.forced_tokens
-        sampled = one.usage.output_tokens - forced - 1
-        before = one.prompt_tokens + one.usage.output_tokens / 2
-        digits = sampled * (one.detail == NUMBERS)
+    for probe in outputs:
+        forced = probe.usage.forced_tokens
+        sampled = probe.usage.output_tokens - forced - 1
+        before = probe.prompt_tokens + probe.usage.output_tokens / 2
+        digits = sampled * (probe.detail == NUMBERS)
         rows.append(
-            (1, one.prompt_tokens, sampled, sampled * before, digits, forced, forced * before)
+            (1, probe.prompt_tokens, sampled, sampled * before, digits, forced, forced * before)
         )
-    return ProbeFit(said, rows)
+    return ProbeFit(outputs, rows)
 
 
 def _build_sampled_term(of: ProbeFit) -> Term:

@@ -84,7 +84,7 @@ def _draw_pairs(words: list[str], known: set[str], count: int) -> list[tuple[str
     pairs: list[tuple[str, str]] = []
     while len(pairs) < count:
         drawn = generator.integers(0, len(words), (DRAWN_AT_ONCE, 2))
-        for first, second in ((words[one], words[other]) for one, other in drawn):
+        for first, second in ((words[index], words[other]) for index, other in drawn):
             text = first + second
             if text not in known and len(text) <= MAX_PAIR_CHARACTERS and len(pairs) < count:
                 known.add(text)

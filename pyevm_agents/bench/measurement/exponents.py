@@ -76,8 +76,8 @@ def fit_exponent(xs: Sequence[float], samples: Sequence[Sequence[float]]) -> Int
         raise ValueError(
             f"at {list(xs)}: an exponent needs {PARAMETERS} places or more, and all above 0"
         )
-    resampled = np.stack([resample_medians(one) for one in samples], axis=-1)
-    middle = np.array([float(np.median(one)) for one in samples])
+    resampled = np.stack([resample_medians(sample) for sample in samples], axis=-1)
+    middle = np.array([float(np.median(sample)) for sample in samples])
     curves = _build_curves(np.asarray(xs, dtype=np.float64), middle)
     squares = curves.sum_squares(middle)
     best = float(curves.exponents[squares.argmin()])

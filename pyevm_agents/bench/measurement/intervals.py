@@ -49,14 +49,16 @@ def bound_estimate(resampled: NDArray[np.float64], *, middle: float) -> Interval
     return Interval(middle=middle, low=min(float(low), middle), high=max(float(high), middle))
 
 
-def scale_interval(it: Interval, factor: float) -> Interval:
+def scale_interval(interval: Interval, factor: float) -> Interval:
     """Return an interval in another unit.
 
     Raises: ValueError: the factor is negative, which would turn it round.
     """
     if factor < 0:
         raise ValueError(f"a factor of {factor}: a unit is not negative")
-    return Interval(middle=it.middle * factor, low=it.low * factor, high=it.high * factor)
+    return Interval(
+        middle=interval.middle * factor, low=interval.low * factor, high=interval.high * factor
+    )
 
 
 def divide_intervals(over: Interval, under: Interval) -> Interval:

@@ -100,7 +100,7 @@ def _read_processor() -> str:
 def _read_sysctl(name: str) -> str:
     """Return what macOS says, or an empty text."""
     try:
-        told = subprocess.run(
+        process = subprocess.run(
             [SYSCTL, "-n", name],
             capture_output=True,
             text=True,
@@ -109,7 +109,7 @@ def _read_sysctl(name: str) -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return told.stdout.strip() if told.returncode == 0 else ""
+    return process.stdout.strip() if process.returncode == 0 else ""
 
 
 def _count_cores() -> int:
@@ -124,10 +124,10 @@ def _get_memory_bytes() -> int:
 
 
 def _list_versions() -> list[tuple[str, str]]:
-    found = []
+    versions = []
     for package in PACKAGES:
         try:
-            found.append((package, metadata.version(package)))
+            versions.append((package, metadata.version(package)))
         except metadata.PackageNotFoundError:  # Some are for some systems alone.
             continue
-    return found
+    return versions

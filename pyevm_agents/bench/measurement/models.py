@@ -92,26 +92,26 @@ class StopwatchModel:
             return self._generations[key]
         seconds, dictated = time_with_result(lambda: self.model.constrain_request(request))
         self.idle_seconds += seconds
-        seconds, begun = time_with_result(lambda: self._generate_first_token(dictated))
+        seconds, beginning = time_with_result(lambda: self._generate_first_token(dictated))
         self.prompt_seconds += seconds
-        seconds, said = time_with_result(lambda: self._generate_rest(dictated, begun))
+        seconds, generation = time_with_result(lambda: self._generate_rest(dictated, beginning))
         self.output_seconds += seconds
-        self._generations[key] = said
-        return said
+        self._generations[key] = generation
+        return generation
 
     def _generate_first_token(self, request: GenerationRequest) -> Generation:
         """Return the beginning of a generation: up to the first token that had to be evaluated."""
         model = self.model.model
         for tokens in range(1, request.max_tokens):
-            begun = model.generate(replace(request, max_tokens=tokens))
-            if begun.is_complete or (model.last_stats and model.last_stats.evaluated_tokens):
-                return begun
+            beginning = model.generate(replace(request, max_tokens=tokens))
+            if beginning.is_complete or (model.last_stats and model.last_stats.evaluated_tokens):
+                return beginning
         return model.generate(request)
 
-    def _generate_rest(self, request: GenerationRequest, begun: Generation) -> Generation:
-        if begun.is_complete or len(begun.tokens) == request.max_tokens:
-            return begun
-        return self.model.model.resume(request, begun)
+    def _generate_rest(self, request: GenerationRequest, beginning: Generation) -> Generation:
+        if beginning.is_complete or len(beginning.tokens) == request.max_tokens:
+            return beginning
+        return self.model.model.resume(request, beginning)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +174,7 @@ class DictatedModel:
 def build_dictated_grammar(dictation: Dictation, request: GenerationRequest) -> str:
     """Return the part of a prompt's grammar that admits one action, or an answer, alone."""
     names: tuple[str, ...]
-    terminals = {found[1]: found[0] for found in _TERMINAL.finditer(request.grammar)}
+    terminals = {match[1]: match[0] for match in _TERMINAL.finditer(request.grammar)}
     if isinstance(dictation, OwnAnswer):
         if dictation.characters is not None:
             # No answer of the step's own grammar begins with a space.
@@ -184,7 +184,7 @@ def build_dictated_grammar(dictation: Dictation, request: GenerationRequest) -> 
         order: tuple[str, ...] = ()
         if isinstance(dictation, ToolStep):
             known = parse_grammar(request.grammar).find_tool(dictation.tool)
-            order = () if known is None else tuple(one.name for one in known.parameters)
+            order = () if known is None else tuple(parameter.name for parameter in known.parameters)
         text = render_step(dictation, request.handles, order=order)
         tail = json.dumps(text.partition("\n")[2], ensure_ascii=False)
         names = ("THOUGHT",)

@@ -42,7 +42,7 @@ class OrdinaryText:
 
     def draw_tokens(self, count: int) -> tuple[int, ...]:
         """Return so many tokens of new text."""
-        found: tuple[int, ...] = ()
-        while len(found) < count:
-            found += self._model.tokenize((Segment(text=self.draw_words(count - len(found))),))
-        return found[:count]
+        tokens: tuple[int, ...] = ()
+        while len(tokens) < count:
+            tokens += self._model.tokenize((Segment(text=self.draw_words(count - len(tokens))),))
+        return tokens[:count]

@@ -19,7 +19,7 @@ def build_tool_code(
     name: str, description: str, parameters: Sequence[ParamDescription] = ()
 ) -> bytes:
     """Return the runtime code of a tool that says this of itself, and can do nothing."""
-    listed = [(int(one.param_type), one.name, one.description) for one in parameters]
+    listed = [(int(param.param_type), param.name, param.description) for param in parameters]
     return build_answering_code(
         {
             NAME_SELECTOR: encode(["string"], [name]),

@@ -61,8 +61,8 @@ def compute_prices(terms: Sequence[Term], yardsticks: Sequence[Yardstick]) -> tu
 
     Raises: ConfigError: no term or no yardstick was measured.
     """
-    found = get_reference_ns_per_gas(yardsticks)
-    if not found:
+    ns_per_gas = get_reference_ns_per_gas(yardsticks)
+    if not ns_per_gas:
         raise ConfigError("no yardstick of our own VM was measured; measure the EVM as well")
     usual = combine_terms({term.name: term.ns for term in terms})
     most = combine_terms({term.name: term.ns_at_most for term in terms})
@@ -70,10 +70,10 @@ def compute_prices(terms: Sequence[Term], yardsticks: Sequence[Yardstick]) -> tu
         Price(
             term=name,
             parity_gas=tuple(
-                (each, divide_intervals(usual[name], ns)) for each, ns in found.items()
+                (each, divide_intervals(usual[name], ns)) for each, ns in ns_per_gas.items()
             ),
             parity_gas_at_most=tuple(
-                (each, divide_intervals(most[name], ns)) for each, ns in found.items()
+                (each, divide_intervals(most[name], ns)) for each, ns in ns_per_gas.items()
             ),
             default_gas=default_gas,
         )
@@ -99,7 +99,7 @@ def build_parity_schedule(  # noqa: PLR0913 - what a schedule says of where it c
     """
     held_against = find_reference(yardsticks, reference_name)
     if held_against is None:
-        known = sorted(one.name for one in filter_own_yardsticks(yardsticks))
+        known = sorted(yardstick.name for yardstick in filter_own_yardsticks(yardsticks))
         raise ConfigError(
             f"parity with {reference_name!r}: no such yardstick was measured on our VM; there are "
             f"{', '.join(known) or 'none'}"
@@ -115,7 +115,7 @@ def build_parity_schedule(  # noqa: PLR0913 - what a schedule says of where it c
         for name, ns in at_most.items()
     }
     gas["warm"] = min(gas["warm"], gas["cold"])
-    made: dict[str, object] = {
+    origin: dict[str, object] = {
         "by": f"pyevm-agents {__version__} bench",
         "reference": reference_name,
         "yardstick": held_against.title,
@@ -126,11 +126,11 @@ def build_parity_schedule(  # noqa: PLR0913 - what a schedule says of where it c
         "prices_hold_to_tokens": model.context_tokens,
     }
     if is_extrapolated(terms, model):
-        made["note"] = "the fitted curve was gone on with: longer prompts were not measured"
+        origin["note"] = "the fitted curve was gone on with: longer prompts were not measured"
     if machine is not None:
-        made |= {"processor": machine.processor, "cores": machine.cores, "system": machine.system}
+        origin |= {"processor": machine.processor, "cores": machine.cores, "system": machine.system}
     if made_at:
-        made["made_at"] = made_at
+        origin["made_at"] = made_at
     return ScheduleFile(
         schedule={field: gas[name] for field, name in EXECUTOR_PRICES.items()},
         models={
@@ -138,7 +138,7 @@ def build_parity_schedule(  # noqa: PLR0913 - what a schedule says of where it c
                 field: gas[name] for field, name in MODEL_PRICES.items()
             }
         },
-        made=made,
+        made=origin,
     )
 
 
@@ -151,13 +151,17 @@ def is_extrapolated(terms: Sequence[Term], model: MeasuredModel) -> bool:
 
 def get_reference_ns_per_gas(yardsticks: Sequence[Yardstick]) -> dict[str, Interval]:
     """Return what a gas of each of `REFERENCES` takes, where it was measured."""
-    found = {name: find_reference(yardsticks, name) for name in REFERENCES}
-    return {name: one.ns_per_gas for name, one in found.items() if one is not None}
+    references = {name: find_reference(yardsticks, name) for name in REFERENCES}
+    return {
+        name: yardstick.ns_per_gas
+        for name, yardstick in references.items()
+        if yardstick is not None
+    }
 
 
 def filter_own_yardsticks(yardsticks: Iterable[Yardstick]) -> tuple[Yardstick, ...]:
     """Return those of our own VM."""
-    return tuple(one for one in yardsticks if one.vm == OWN_VM)
+    return tuple(yardstick for yardstick in yardsticks if yardstick.vm == OWN_VM)
 
 
 def find_reference(yardsticks: Iterable[Yardstick], name: str) -> Yardstick | None:
@@ -166,8 +170,8 @@ def find_reference(yardsticks: Iterable[Yardstick], name: str) -> Yardstick | No
     Output: None where it was not measured on our VM.
     """
     own = filter_own_yardsticks(yardsticks)
-    chosen = [one for one in own if name in {WORST, one.name}]
-    return max(chosen, key=lambda one: one.ns_per_gas.middle, default=None)
+    chosen = [yardstick for yardstick in own if name in {WORST, yardstick.name}]
+    return max(chosen, key=lambda yardstick: yardstick.ns_per_gas.middle, default=None)
 
 
 def round_up_price(gas: float) -> int:
@@ -189,7 +193,7 @@ def combine_terms(ns: Mapping[str, Interval]) -> dict[str, Interval]:
     """
     try:
         reads = scale_interval(ns["read"], READS_OF_TOOL)
-        tool, said = ns["tool"], (ns["sampled"], ns["forced"])
+        tool, outputs = ns["tool"], (ns["sampled"], ns["forced"])
         own = {name: ns[name] for name in DEFAULT_GAS if name not in {"tool", "output"}}
     except KeyError as error:
         raise ConfigError(
@@ -199,9 +203,9 @@ def combine_terms(ns: Mapping[str, Interval]) -> dict[str, Interval]:
         middle=tool.middle + reads.middle, low=tool.low + reads.low, high=tool.high + reads.high
     )
     dearer = Interval(
-        middle=max(each.middle for each in said),
-        low=max(each.low for each in said),
-        high=max(each.high for each in said),
+        middle=max(each.middle for each in outputs),
+        low=max(each.low for each in outputs),
+        high=max(each.high for each in outputs),
     )
     units = {**own, "tool": together, "output": dearer}
     return {name: units[name] for name in DEFAULT_GAS}

@@ -154,8 +154,10 @@ def compute_published_costs(usage: Usage, model: MeasuredModel) -> tuple[Schedul
         for each in (usage.calls, usage.input_bytes, prompt, usage.output_tokens)
     ]
     return tuple(
-        ScheduleCost(schedule=one.name, gas=usage.evm_gas + int(one.gas_formula(model, *counts)))
-        for one in SCHEDULES
+        ScheduleCost(
+            schedule=schedule.name, gas=usage.evm_gas + int(schedule.gas_formula(model, *counts))
+        )
+        for schedule in SCHEDULES
     )
 
 
@@ -168,11 +170,11 @@ def audit_published_schedules(
 
     Raises: KeyError: a term is missing.
     """
-    return tuple(_audit_schedule(one, terms, model, block_gas) for one in SCHEDULES)
+    return tuple(_audit_schedule(schedule, terms, model, block_gas) for schedule in SCHEDULES)
 
 
 def _audit_schedule(
-    one: PublishedSchedule, terms: Sequence[Term], model: MeasuredModel, block_gas: int
+    schedule: PublishedSchedule, terms: Sequence[Term], model: MeasuredModel, block_gas: int
 ) -> ScheduleAudit:
     output_most = min(DEFAULT_MAX_OUTPUT_TOKENS, max(1, model.context_tokens // 4))
     prompt = np.arange(1, model.context_tokens - output_most + 1, dtype=np.int64)[:, None]
@@ -180,9 +182,9 @@ def _audit_schedule(
     seconds = predict_seconds_of_calls(terms, prompt, output)
     bytes_ = prompt * LEAST_BYTES_OF_TOKEN
     gas = np.broadcast_to(
-        one.gas_formula(model, np.ones_like(prompt), bytes_, prompt, output), seconds.shape
+        schedule.gas_formula(model, np.ones_like(prompt), bytes_, prompt, output), seconds.shape
     )
-    if one.is_charged_after:
+    if schedule.is_charged_after:
         gas = np.full_like(gas, FAILED_CALL_GAS)
     ns_per_gas = np.where(gas <= block_gas, seconds / np.maximum(gas, 1) * NS, -1.0)
     row, column = np.unravel_index(int(ns_per_gas.argmax()), ns_per_gas.shape)
@@ -191,16 +193,16 @@ def _audit_schedule(
         f"a prompt of {pluralize(longest, 'token')} and {int(output[0, column])} of output: "
         f"{float(seconds[row, column]):.1f} s for {int(gas[row, column]):,} gas"
     )
-    if one.is_charged_after:
+    if schedule.is_charged_after:
         use += ", as it is given none and fails when all is done"
     measured = find_longest_measured(terms)
     if longest > measured:
         use += f" (computed: prompts were measured to {measured:,} tokens)"
     return ScheduleAudit(
-        name=one.name,
-        title=one.title,
-        formula=one.formula,
-        source=one.source,
+        name=schedule.name,
+        title=schedule.title,
+        formula=schedule.formula,
+        source=schedule.source,
         worst_use=use,
         worst_ns_per_gas=worst,
         seconds_per_30m_gas=worst * BLOCK_GAS / NS,
@@ -218,8 +220,8 @@ def predict_seconds_of_calls(
     """
     of = index_coefficients(terms)
     read = of["cold"]["b"] * prompt + of["cold"]["c"] * prompt.astype(np.float64) ** 2
-    said = (output - 1) * (of["sampled"]["a"] + of["sampled"]["b"] * (prompt + output / 2))
-    return np.asarray(sum(of["call"].values()) + read + said, dtype=np.float64)
+    generation = (output - 1) * (of["sampled"]["a"] + of["sampled"]["b"] * (prompt + output / 2))
+    return np.asarray(sum(of["call"].values()) + read + generation, dtype=np.float64)
 
 
 DEFAULT = "default"
@@ -235,11 +237,13 @@ def build_own_schedules(
     config = ChainConfig(
         models=(build_model_profile(facts),), profile_fingerprint=facts.fingerprint
     )
-    told = {DEFAULT: ScheduleFile()}
+    files = {DEFAULT: ScheduleFile()}
     if terms and yardsticks:
         for reference in REFERENCES:
-            told[f"parity-{reference}"] = build_parity_schedule(terms, yardsticks, reference, model)
-    applied = {name: file.apply_to(config) for name, file in told.items()}
+            files[f"parity-{reference}"] = build_parity_schedule(
+                terms, yardsticks, reference, model
+            )
+    applied = {name: file.apply_to(config) for name, file in files.items()}
     return tuple(
         NamedSchedule(name=name, schedule=rules.schedule, profile=rules.models[0])
         for name, rules in applied.items()

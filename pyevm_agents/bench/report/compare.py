@@ -72,13 +72,13 @@ class ReportComparison:
     @property
     def changed(self) -> tuple[Difference, ...]:
         """The differences beyond both intervals."""
-        return tuple(one for one in self.differences if one.is_beyond)
+        return tuple(difference for difference in self.differences if difference.is_beyond)
 
 
 def compare(old: Report, new: Report) -> ReportComparison:
     """Hold a report against an older one."""
-    before = {(it.group, it.title): it for it in iter_figures(old)}
-    now = {(it.group, it.title): it for it in iter_figures(new)}
+    before = {(figure.group, figure.title): figure for figure in iter_figures(old)}
+    now = {(figure.group, figure.title): figure for figure in iter_figures(new)}
     return ReportComparison(
         old_made_at=old.made_at,
         new_made_at=new.made_at,
@@ -91,10 +91,13 @@ def compare(old: Report, new: Report) -> ReportComparison:
 
 def iter_figures(report: Report) -> Iterator[ReportFigure]:
     """Yield what can be compared: EVM, terms, prices, runs, attacks, growth."""
-    for one in report.yardsticks:
-        vm = one.vm.partition(" ")[0]  # Another version of anvil is still anvil.
+    for yardstick in report.yardsticks:
+        vm = yardstick.vm.partition(" ")[0]  # Another version of anvil is still anvil.
         yield ReportFigure(
-            group="EVM", title=f"{one.title}, {vm}", unit="ns a gas", value=one.ns_per_gas
+            group="EVM",
+            title=f"{yardstick.title}, {vm}",
+            unit="ns a gas",
+            value=yardstick.ns_per_gas,
         )
     for term in report.terms:
         title = TERMS.get(term.name, term.name)

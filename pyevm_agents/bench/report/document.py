@@ -112,17 +112,17 @@ def make_text_cell(text: str) -> Cell:
     return Cell(text=text)
 
 
-def make_number_cell(it: Interval, *, note: str = "", is_marked: bool = False) -> Cell:
+def make_number_cell(value: Interval, *, note: str = "", is_marked: bool = False) -> Cell:
     """Return a cell of a number, and where it lies."""
-    text = number_format.format_number(it.middle)
-    return Cell(text=text, span=number_format.format_span(it), note=note, is_marked=is_marked)
+    text = number_format.format_number(value.middle)
+    return Cell(text=text, span=number_format.format_span(value), note=note, is_marked=is_marked)
 
 
-def make_time_cell(it: Interval, *, is_marked: bool = False) -> Cell:
+def make_time_cell(seconds: Interval, *, is_marked: bool = False) -> Cell:
     """Return a cell of a time in seconds, and where it lies."""
     text = (
-        number_format.format_seconds(it.middle)
-        if it.middle
-        else number_format.format_zero_seconds(it)
+        number_format.format_seconds(seconds.middle)
+        if seconds.middle
+        else number_format.format_zero_seconds(seconds)
     )
-    return Cell(text=text, span=number_format.format_seconds_span(it), is_marked=is_marked)
+    return Cell(text=text, span=number_format.format_seconds_span(seconds), is_marked=is_marked)

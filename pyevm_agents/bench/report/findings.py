@@ -54,19 +54,19 @@ def find_slowest(report: Report) -> Yardstick | None:
     return find_reference(report.yardsticks, WORST)
 
 
-def compute_block_seconds(one: Yardstick) -> Interval:
+def compute_block_seconds(yardstick: Yardstick) -> Interval:
     """Return the seconds that 30 million gas of a yardstick take."""
-    return scale_interval(one.ns_per_gas, BLOCK_GAS / 1e9)
+    return scale_interval(yardstick.ns_per_gas, BLOCK_GAS / 1e9)
 
 
 def find_term(report: Report, name: str) -> Term | None:
     """Return a fitted term."""
-    return next((one for one in report.terms if one.name == name), None)
+    return next((term for term in report.terms if term.name == name), None)
 
 
 def get_unit_ns(report: Report, price_name: str, *, at_most: bool = False) -> Interval | None:
     """Return what a unit that has a price takes; None where its terms were not measured."""
-    ns = {one.name: one.ns_at_most if at_most else one.ns for one in report.terms}
+    ns = {term.name: term.ns_at_most if at_most else term.ns for term in report.terms}
     try:
         return combine_terms(ns)[price_name]
     except (ConfigError, KeyError):
@@ -75,23 +75,23 @@ def get_unit_ns(report: Report, price_name: str, *, at_most: bool = False) -> In
 
 def find_price(report: Report, name: str) -> Price | None:
     """Return what a unit costs, by its name among `PRICES`."""
-    return next((one for one in report.prices if one.term == name), None)
+    return next((price for price in report.prices if price.term == name), None)
 
 
-def get_parity_gas(one: Price, reference_name: str, *, at_most: bool = False) -> Interval | None:
+def get_parity_gas(price: Price, reference_name: str, *, at_most: bool = False) -> Interval | None:
     """Return a term's parity gas; None where nothing of that name was measured."""
-    told = one.parity_gas_at_most if at_most else one.parity_gas
-    return dict(told).get(reference_name)
+    gases = price.parity_gas_at_most if at_most else price.parity_gas
+    return dict(gases).get(reference_name)
 
 
 def compute_price_factor(
-    one: Price, reference_name: str, *, at_most: bool = False
+    price: Price, reference_name: str, *, at_most: bool = False
 ) -> Interval | None:
     """Return parity over the default price; None where the default schedule has none."""
-    gas = get_parity_gas(one, reference_name, at_most=at_most)
-    if gas is None or not one.default_gas:
+    gas = get_parity_gas(price, reference_name, at_most=at_most)
+    if gas is None or not price.default_gas:
         return None
-    return scale_interval(gas, 1 / one.default_gas)
+    return scale_interval(gas, 1 / price.default_gas)
 
 
 def find_gas(costs: Iterable[ScheduleCost], schedule: str) -> int | None:
@@ -134,9 +134,9 @@ def divide_gas(report: Report, run: Run) -> tuple[float, float, float] | None:
 def find_worst_attack(report: Report, schedule: str) -> tuple[Attack, Interval] | None:
     """Return the attack that buys most work under a schedule, and the seconds it buys."""
     bought = [
-        (attack, it)
+        (attack, seconds)
         for attack in report.attacks
-        for name, it in attack.seconds_per_30m_gas
+        for name, seconds in attack.seconds_per_30m_gas
         if name == schedule
     ]
     return max(bought, key=lambda pair: pair[1].middle, default=None)
@@ -148,7 +148,7 @@ def fit_size_exponent(report: Report, name: str) -> Interval | None:
     Output: None for fewer than two models, or where a time is too small to be told from 0.
     """
     ns = [dict(size.ns).get(name) for size in report.sizes]
-    known = [it for it in ns if it is not None and it.low > 0]
+    known = [interval for interval in ns if interval is not None and interval.low > 0]
     if len(ns) < 2 or len(known) < len(ns):  # noqa: PLR2004 - two points are a line
         return None
     return fit_log_slope([size.parameters for size in report.sizes], known)
@@ -156,8 +156,8 @@ def fit_size_exponent(report: Report, name: str) -> Interval | None:
 
 def list_attack_schedules(report: Report) -> tuple[str, ...]:
     """Return the schedules that attacks were made under, in order."""
-    told = [name for attack in report.attacks for name, _ in attack.seconds_per_30m_gas]
-    return tuple(dict.fromkeys(told))
+    schedules = [name for attack in report.attacks for name, _ in attack.seconds_per_30m_gas]
+    return tuple(dict.fromkeys(schedules))
 
 
 def list_run_schedules(report: Report) -> tuple[str, ...]:

@@ -31,14 +31,14 @@ def write_html(path: Path, report: Report, comparison: ReportComparison | None =
         ConfigError: matplotlib is not installed.
         AgentsError: the file can't be written.
     """
-    told = build_document(report, comparison)
-    names = _list_picture_names(told)
+    document = build_document(report, comparison)
+    names = _list_picture_names(document)
     plots = draw_plots(report, names)
     narrow = draw_plots(report, names, is_narrow=True)
-    write_output_file(path, as_html(told, plots, narrow))
+    write_output_file(path, as_html(document, plots, narrow))
 
 
-def as_html(told: Document, plots: Mapping[str, str], narrow: Mapping[str, str]) -> str:
+def as_html(document: Document, plots: Mapping[str, str], narrow: Mapping[str, str]) -> str:
     """Return a document as HTML, with its plots (SVG, by name) inside.
 
     Input: plots for wide and for narrow windows; a page shows those that fit.
@@ -47,23 +47,23 @@ def as_html(told: Document, plots: Mapping[str, str], narrow: Mapping[str, str])
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.tests |= {
-        "table": lambda it: isinstance(it, ReportTable),
-        "strong": lambda it: isinstance(it, Strong),
+        "table": lambda value: isinstance(value, ReportTable),
+        "strong": lambda value: isinstance(value, Strong),
     }
     template = environment.from_string(_read_resource(TEMPLATE))
     return template.render(
-        document=told,
+        document=document,
         style=build_css() + _read_resource(STYLE),
         plots=_inline_plots(plots, ""),
         narrow=_inline_plots(narrow, "narrow-"),
     )
 
 
-def _list_picture_names(told: Document) -> set[str]:
+def _list_picture_names(document: Document) -> set[str]:
     """Return the names of a document's pictures."""
     return {
         part.name
-        for chapter in told.chapters
+        for chapter in document.chapters
         for part in chapter.parts
         if isinstance(part, Picture)
     }

@@ -41,32 +41,32 @@ def write_markdown(
         ConfigError: matplotlib is not installed.
         AgentsError: a file can't be written.
     """
-    told = build_document(report, comparison)
-    plots = draw_plots(report, {picture.name for picture in _iter_pictures(told)})
+    document = build_document(report, comparison)
+    plots = draw_plots(report, {picture.name for picture in _iter_pictures(document)})
     try:
         (folder / PLOTS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise AgentsError(f"{folder} could not be made: {error.strerror}") from error
     for name, svg in plots.items():
         write_output_file(folder / PLOTS / f"{name}.svg", as_file(svg))
-    write_output_file(folder / PAGE, as_markdown(told))
+    write_output_file(folder / PAGE, as_markdown(document))
 
 
-def as_markdown(told: Document) -> str:
+def as_markdown(document: Document) -> str:
     """Return a document as Markdown that shows `plots/NAME.svg`."""
-    return "\n\n".join(_iter_blocks(told)) + "\n"
+    return "\n\n".join(_iter_blocks(document)) + "\n"
 
 
-def _iter_blocks(told: Document) -> Iterator[str]:
-    yield f"# {_escape(told.title)}"
-    yield _format_words(told.answer)
-    for warning in told.warnings:
+def _iter_blocks(document: Document) -> Iterator[str]:
+    yield f"# {_escape(document.title)}"
+    yield _format_words(document.answer)
+    for warning in document.warnings:
         yield f"> {_escape(warning)}"
-    facts = (f"- **{_escape(what)}**: {_escape(which)}" for what, which in told.circumstances)
+    facts = (f"- **{_escape(what)}**: {_escape(which)}" for what, which in document.circumstances)
     yield "\n".join(facts)
-    for chapter in told.chapters:
+    for chapter in document.chapters:
         yield from _iter_chapter_blocks(chapter)
-    yield f"---\n\n{_escape(told.ending)}"
+    yield f"---\n\n{_escape(document.ending)}"
 
 
 def _iter_chapter_blocks(chapter: Chapter) -> Iterator[str]:
@@ -120,8 +120,8 @@ def _format_words(words: Paragraph) -> str:
     )
 
 
-def _iter_pictures(told: Document) -> Iterator[Picture]:
-    for chapter in told.chapters:
+def _iter_pictures(document: Document) -> Iterator[Picture]:
+    for chapter in document.chapters:
         yield from (part for part in chapter.parts if isinstance(part, Picture))
 
 

@@ -43,9 +43,9 @@ def format_number(value: float, *, digits: int = DIGITS) -> str:
     return _format_fixed(value, _count_decimals(value, digits))
 
 
-def format_span(it: Interval, *, factor: float = 1.0) -> str:
+def format_span(interval: Interval, *, factor: float = 1.0) -> str:
     """Return where a value lies, "5.1 to 5.4"; nothing where it is one number for certain."""
-    low, high = it.low * factor, it.high * factor
+    low, high = interval.low * factor, interval.high * factor
     if low == high or math.isnan(low) or math.isnan(high):
         return ""
     return f"{format_number(low)} to {format_number(high)}"
@@ -57,16 +57,16 @@ def format_seconds(value: float) -> str:
     return f"{format_number(value / factor)} {unit}"
 
 
-def format_zero_seconds(it: Interval) -> str:
+def format_zero_seconds(interval: Interval) -> str:
     """Return no time at all, in the unit of how much it may be: 0 ms."""
-    _, unit = _choose_unit(it.high, TIME_UNITS)
+    _, unit = _choose_unit(interval.high, TIME_UNITS)
     return f"0 {unit}"
 
 
-def format_seconds_span(it: Interval) -> str:
+def format_seconds_span(interval: Interval) -> str:
     """Return where a time lies, in the unit that its middle is told in."""
-    factor, _ = _choose_time_unit(it.middle or it.high)
-    return format_span(it, factor=1 / factor)
+    factor, _ = _choose_time_unit(interval.middle or interval.high)
+    return format_span(interval, factor=1 / factor)
 
 
 def format_bytes(value: float) -> str:
@@ -93,8 +93,8 @@ def format_percent(share: float) -> str:
 
 def format_timestamp(text: str) -> str:
     """Return a time as ISO 8601 has it to the minute: 2026-11-21 23:40 UTC."""
-    found = _MOMENT.fullmatch(text)
-    return text if found is None else f"{found[1]} {found[2]} UTC"
+    match = _MOMENT.fullmatch(text)
+    return text if match is None else f"{match[1]} {match[2]} UTC"
 
 
 def lower_first_letter(title: str) -> str:

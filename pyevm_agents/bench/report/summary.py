@@ -28,9 +28,9 @@ TokenTime = tuple[str, "Interval"]
 
 def build_summary(report: Report) -> Paragraph:
     """Return the answer's words; of what was not measured it does not speak."""
-    found = [(name, ns) for name in TOKENS if (ns := findings.get_unit_ns(report, name))]
+    times = [(name, ns) for name in TOKENS if (ns := findings.get_unit_ns(report, name))]
     sentences = [
-        _describe_times(report, found),
+        _describe_times(report, times),
         _describe_prices(report),
         _describe_call(report),
         _describe_run(report),
@@ -42,10 +42,10 @@ def build_summary(report: Report) -> Paragraph:
     return tuple(words[:-1])
 
 
-def _describe_times(report: Report, found: list[TokenTime]) -> Iterator[str | Strong]:
-    if not found:
+def _describe_times(report: Report, times: list[TokenTime]) -> Iterator[str | Strong]:
+    if not times:
         return
-    told = {
+    phrases = {
         "cold": "reads a token of a prompt for the first time in ",
         "warm": "reads it again in ",
         "output": "writes one in ",
@@ -54,8 +54,8 @@ def _describe_times(report: Report, found: list[TokenTime]) -> Iterator[str | St
     cores = "core" if machine.cores == 1 else "cores"
     yield f"On this machine ({machine.processor}, {machine.cores} {cores}) "
     yield f"{report.model.name} "
-    for at, (name, ns) in enumerate(found):
-        yield ("" if at == 0 else " and " if at == len(found) - 1 else ", ") + told[name]
+    for at, (name, ns) in enumerate(times):
+        yield ("" if at == 0 else " and " if at == len(times) - 1 else ", ") + phrases[name]
         yield from _format_estimate(
             ns,
             number_format.format_seconds(ns.middle / 1e9),
@@ -65,9 +65,9 @@ def _describe_times(report: Report, found: list[TokenTime]) -> Iterator[str | St
     yield "."
 
 
-def _format_estimate(it: Interval, middle: str, high: str) -> Iterator[str | Strong]:
+def _format_estimate(value: Interval, middle: str, high: str) -> Iterator[str | Strong]:
     """Say a value, or how much it may be where it is too little to be told from none."""
-    if it.middle:
+    if value.middle:
         yield Strong(middle)
         return
     yield "at most "
@@ -80,7 +80,7 @@ def _format_time_range(report: Report, name: str) -> str:
     if term is None or name == "warm" or len(term.marginal) < FEWEST_POINTS:
         return ""
     first, last = term.marginal[0], term.marginal[-1]
-    low, high = (number_format.format_seconds(it.y.middle / 1e9) for it in (first, last))
+    low, high = (number_format.format_seconds(point.y.middle / 1e9) for point in (first, last))
     return f" (from {low} after {first.x:,.0f} tokens to {high} after {last.x:,.0f})"
 
 
@@ -100,17 +100,19 @@ def _describe_prices(report: Report) -> Iterator[str | Strong]:
         yield from _format_gas(gas)
         bounds = number_format.format_span(gas) if gas.middle else ""
         yield f" {TOKENS[token]}" + (f" ({bounds})" if bounds else "")
-    asked = [(price, findings.compute_price_factor(price, name)) for _, _, price in known]
-    if any(factor is None for _, factor in asked):
+    pairs = [(price, findings.compute_price_factor(price, name)) for _, _, price in known]
+    if any(factor is None for _, factor in pairs):
         yield "."
         return
-    prices = number_format.join_names([f"{price.default_gas:,}" for price, _ in asked])
-    factors = [it for _, it in asked if it is not None]
+    prices = number_format.join_names([f"{price.default_gas:,}" for price, _ in pairs])
+    factors = [ratio for _, ratio in pairs if ratio is not None]
     yield f". The default schedule asks {prices}: parity is "
-    for at, it in enumerate(factors):
+    for at, ratio in enumerate(factors):
         yield "" if at == 0 else " and " if at == len(factors) - 1 else ", "
         yield from _format_estimate(
-            it, number_format.format_factor(it.middle), number_format.format_factor(it.high)
+            ratio,
+            number_format.format_factor(ratio.middle),
+            number_format.format_factor(ratio.high),
         )
     yield " of that."
 
@@ -163,20 +165,20 @@ def _describe_run(report: Report) -> Iterator[str | Strong]:
         f"parity-{findings.MAIN_REFERENCE}": "by the schedule at parity, which asks for each token "
         "what the last one of a full context takes at most",
     }
-    told = [
+    phrases = [
         f"{number_format.format_count(gas)} gas {words}"
         for schedule, words in costs.items()
         if (gas := findings.find_gas(run.costs, schedule)) is not None
     ]
-    yield f", and costs {number_format.join_names(told)}." if told else "."
+    yield f", and costs {number_format.join_names(phrases)}." if phrases else "."
 
 
 def _describe_worst_attack(report: Report) -> Iterator[str | Strong]:
     """Say the most that a block's gas buys, beside what the EVM itself sells."""
-    found, slowest = findings.find_worst_attack(report, "default"), findings.find_slowest(report)
-    if found is None or slowest is None:
+    worst, slowest = findings.find_worst_attack(report, "default"), findings.find_slowest(report)
+    if worst is None or slowest is None:
         return
-    attack, bought = found
+    attack, bought = worst
     tried = "one attack" if len(report.attacks) == 1 else f"{len(report.attacks)} attacks"
     yield f"Of {tried} the worst buys {number_format.format_seconds(bought.middle)} of work "
     yield f"for 30 million gas by default ({number_format.lower_first_letter(attack.title)})"

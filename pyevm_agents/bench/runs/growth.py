@@ -85,17 +85,17 @@ def measure_growth(
     stage = GrowthChain(setting.model)
     measured = [_AxisRuns(stage, axis) for axis in axes]
     every = {
-        name: case for one in measured for name, case in one.build_cases(one.axis.places).items()
+        name: case for runs in measured for name, case in runs.build_cases(runs.axis.places).items()
     }
     short = {
-        name: case for one in measured for name, case in one.build_cases(one.axis.short).items()
+        name: case for runs in measured for name, case in runs.build_cases(runs.axis.short).items()
     }
     setting.observer.begin_part("How runs grow", len(every) + (rounds - 1) * len(short))
     next(iter(every.values()))()  # The first run of all makes the engine's tables.
     once = time_in_rounds(setting, every, rounds=1)
     again = time_in_rounds(setting, short, rounds=rounds - 1)
     seconds = {name: (*first, *again.get(name, ())) for name, first in once.items()}
-    return tuple(one.build_growth(seconds) for one in measured)
+    return tuple(runs.build_growth(seconds) for runs in measured)
 
 
 def get_axis(name: str, places: tuple[int, ...]) -> GrowthAxis:
@@ -103,7 +103,7 @@ def get_axis(name: str, places: tuple[int, ...]) -> GrowthAxis:
 
     Raises: StopIteration: there is no such axis.
     """
-    axis = next(one for one in AXES if one.name == name)
+    axis = next(entry for entry in AXES if entry.name == name)
     return GrowthAxis(name=name, places=places, deploy=axis.deploy, steps=axis.steps)
 
 

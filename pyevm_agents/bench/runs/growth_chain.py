@@ -85,7 +85,7 @@ class Director:
         if parse_prompt(request).step >= self.steps:
             return OwnAnswer(characters=ANSWER_CHARACTERS)
         tool = parse_grammar(request.grammar).tools[0]
-        arguments = {one.name: _choose_argument(one, request) for one in tool.parameters}
+        arguments = {param.name: _choose_argument(param, request) for param in tool.parameters}
         return use(tool.name, thought="", arguments=arguments)
 
 

@@ -186,15 +186,15 @@ def ensure_model_file(shape: ModelShape, folder: Path) -> Path:
 
 def describe_own_model(model: LlamaModel) -> ModelUnderTest:
     """Return the model that a benchmark is about, with what its file says of it."""
-    told = describe_model(model)
+    description = describe_model(model)
     kinds = Counter(tensor.kind for tensor in read_header(model.path).tensors)
     kinds.pop(FLOAT32_KIND, None)
     common = kinds.most_common(1)
     return ModelUnderTest(
-        name=told.name,
+        name=description.name,
         model=model,
-        parameters=told.parameters,
-        file_bytes=told.file_bytes,
+        parameters=description.parameters,
+        file_bytes=description.file_bytes,
         quantisation=str(require_gguf().GGMLQuantizationType(common[0][0]).name)
         if common
         else "F32",
@@ -230,9 +230,9 @@ class _TermTimer:
 
     def _time_sampled(self) -> float:
         self._generate(self._long, FREE, 1)
-        one, _ = self._generate(self._long, FREE, 1)
-        many, said = self._generate(self._long, FREE, SAID_TOKENS)
-        return (many - one) / (len(said.tokens) - 1)
+        single_s, _ = self._generate(self._long, FREE, 1)
+        many, generation = self._generate(self._long, FREE, SAID_TOKENS)
+        return (many - single_s) / (len(generation.tokens) - 1)
 
     def _time_forced(self) -> float:
         """Say literals that were never said before, each with one token of the model's own.
@@ -246,9 +246,9 @@ class _TermTimer:
             grammar = FREE.replace("start: ", f"start: {json.dumps(text)} ", 1)
             tokens = len(self._model.tokenize((Segment(text=text),)))
             self._generate(self._long, FREE, 1)
-            seconds, said = self._generate(self._long, grammar, tokens + 1)
+            seconds, generation = self._generate(self._long, grammar, tokens + 1)
             times.append(seconds)
-            forced.append(said.forced_tokens)
+            forced.append(generation.forced_tokens)
         return (times[1] - times[0]) / (forced[1] - forced[0])
 
     def _generate(self, prompt: Tokens, grammar: str, limit: int) -> tuple[float, Generation]:
@@ -279,7 +279,10 @@ def _build_size(
         ns=tuple(ns.items()),
         prompt_tokens=LONG_TOKENS,
         parity_gas=tuple(
-            (reference, tuple((term, divide_intervals(it, per_gas)) for term, it in ns.items()))
+            (
+                reference,
+                tuple((term, divide_intervals(interval, per_gas)) for term, interval in ns.items()),
+            )
             for reference, per_gas in references.items()
         ),
     )

@@ -231,19 +231,19 @@ def find_answer_characters(model: LlamaModel, request: GenerationRequest) -> int
     """
     longest = build_dictated_grammar(OwnAnswer(characters=MAX_TEXT_CHARACTERS), request)
     request = replace(request, grammar=longest, max_tokens=THOUGHT_TOKENS)
-    said = model.generate(request)
-    while ANSWER_LINE not in said.text:
+    generation = model.generate(request)
+    while ANSWER_LINE not in generation.text:
         request = replace(request, max_tokens=request.max_tokens + THOUGHT_TOKENS)
-        said = model.resume(request, said)
+        generation = model.resume(request, generation)
     before = next(
         count
-        for count in range(len(said.tokens), 0, -1)
-        if ANSWER_LINE not in model.detokenize(said.tokens[:count])
+        for count in range(len(generation.tokens), 0, -1)
+        if ANSWER_LINE not in model.detokenize(generation.tokens[:count])
     )
     wanted_tokens = before + LONG_ANSWER_TOKENS
-    if len(said.tokens) < wanted_tokens and not said.is_complete:
-        said = model.resume(replace(request, max_tokens=wanted_tokens), said)
-    words = model.detokenize(said.tokens[:wanted_tokens]).partition(ANSWER_LINE)[2]
+    if len(generation.tokens) < wanted_tokens and not generation.is_complete:
+        generation = model.resume(replace(request, max_tokens=wanted_tokens), generation)
+    words = model.detokenize(generation.tokens[:wanted_tokens]).partition(ANSWER_LINE)[2]
     return max(1, min(len(words), MAX_TEXT_CHARACTERS))
 
 

@@ -183,14 +183,14 @@ def _exit_on_signal(number: int, _frame: object) -> None:
     sys.exit(SIGNAL_STATUS + number)
 
 
-def _locate_anvil(told: Path | None) -> Path | None:
+def _locate_anvil(path: Path | None) -> Path | None:
     """Return anvil, where there is one.
 
     Raises: ConfigError: there is none where it was told, or something else.
     """
     try:
-        program = find_anvil(told)
-        if told is not None and program is not None:
+        program = find_anvil(path)
+        if path is not None and program is not None:
             _ = read_version(program)  # Before anything is measured.
     except AnvilError as error:
         raise ConfigError(f"--anvil: {error}") from error

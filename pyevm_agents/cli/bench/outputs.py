@@ -93,7 +93,7 @@ class BenchOutputs:
         if self.schedule is not None and not self.explain_missing_schedule(report):
             from pyevm_agents.bench.pricing.parity import build_parity_schedule  # noqa: PLC0415 - when needed
 
-            told = build_parity_schedule(
+            schedule_file = build_parity_schedule(
                 report.terms,
                 report.yardsticks,
                 self.parity_with,
@@ -101,7 +101,7 @@ class BenchOutputs:
                 machine=report.machine,
                 made_at=report.made_at,
             )
-            write_output_file(self.schedule, told.to_json())
+            write_output_file(self.schedule, schedule_file.to_json())
             yield str(self.schedule)
         if self.html is not None:
             from pyevm_agents.bench.report.html import write_html  # noqa: PLC0415 - when needed

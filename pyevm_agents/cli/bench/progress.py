@@ -72,8 +72,8 @@ class BenchProgress:
     def finish_step(self, detail: str) -> None:
         """End a step of the part."""
         if self._bars is not None and self._task is not None:
-            shown = escape(detail[:DETAIL_CHARACTERS])
-            self._bars.update(self._task, advance=1, detail=shown)
+            text = escape(detail[:DETAIL_CHARACTERS])
+            self._bars.update(self._task, advance=1, detail=text)
 
     def _end_part(self) -> None:
         """Leave a bar where it ended, without what its last step was."""

@@ -92,13 +92,13 @@ def print_comparison(comparison: ReportComparison) -> None:
         )
     out.print(escape(describe_comparison(comparison)), soft_wrap=True)
     table = _create_table("Changed", "old", "new", "new over old")
-    for one in comparison.changed[:SHOWN_CHANGES]:
-        style = "red" if one.ratio.middle > 1 else "green"
+    for difference in comparison.changed[:SHOWN_CHANGES]:
+        style = "red" if difference.ratio.middle > 1 else "green"
         table.add_row(
-            escape(f"{one.group}: {one.title}"),
-            escape(format_amount(one.old.middle, one.unit)),
-            escape(format_amount(one.new.middle, one.unit)),
-            f"[{style}]{number_format.format_factor(one.ratio.middle)}[/]",
+            escape(f"{difference.group}: {difference.title}"),
+            escape(format_amount(difference.old.middle, difference.unit)),
+            escape(format_amount(difference.new.middle, difference.unit)),
+            f"[{style}]{number_format.format_factor(difference.ratio.middle)}[/]",
         )
     if table.row_count:
         print_table(table)
@@ -111,17 +111,17 @@ def _build_price_table(report: Report) -> Table:
     main = findings.MAIN_REFERENCE
     others = [name for name in REFERENCES if name != main]
     table = _create_table("Gas at parity", "time", "default", main, "", *others)
-    for one in report.prices:
-        ns = findings.get_unit_ns(report, one.term)
+    for price in report.prices:
+        ns = findings.get_unit_ns(report, price.term)
         table.add_row(
-            findings.PRICES.get(one.term, one.term),
+            findings.PRICES.get(price.term, price.term),
             number_format.NOTHING
             if ns is None
             else _format_estimate(scale_interval(ns, 1e-9), number_format.format_seconds),
-            number_format.NOTHING if one.default_gas is None else f"{one.default_gas:,}",
-            _format_parity_gas(one, main),
-            _format_factor(one, main),
-            *(_format_parity_gas(one, name) for name in others),
+            number_format.NOTHING if price.default_gas is None else f"{price.default_gas:,}",
+            _format_parity_gas(price, main),
+            _format_factor(price, main),
+            *(_format_parity_gas(price, name) for name in others),
         )
     return table
 
@@ -129,29 +129,29 @@ def _build_price_table(report: Report) -> Table:
 def _build_term_table(report: Report) -> Table:
     """Return what each unit takes, where there are no prices to tell it beside."""
     table = _create_table("One more", "takes", "where most")
-    for one in () if report.prices else report.terms:
-        told = (
+    for term in () if report.prices else report.terms:
+        times = (
             _format_estimate(scale_interval(ns, 1e-9), number_format.format_seconds)
-            for ns in (one.ns, one.ns_at_most)
+            for ns in (term.ns, term.ns_at_most)
         )
-        table.add_row(TERMS.get(one.name, one.name), *told)
+        table.add_row(TERMS.get(term.name, term.name), *times)
     return table
 
 
-def _format_parity_gas(one: Price, name: str) -> str:
-    gas = findings.get_parity_gas(one, name)
+def _format_parity_gas(price: Price, name: str) -> str:
+    gas = findings.get_parity_gas(price, name)
     return (
         number_format.NOTHING if gas is None else _format_estimate(gas, number_format.format_number)
     )
 
 
-def _format_estimate(it: Interval, words: Callable[[float], str]) -> str:
+def _format_estimate(value: Interval, words: Callable[[float], str]) -> str:
     """Say a value; of one that is too little to be told from none, how much it may be."""
-    return words(it.middle) if it.middle else f"< {words(it.high)}"
+    return words(value.middle) if value.middle else f"< {words(value.high)}"
 
 
-def _format_factor(one: Price, name: str) -> str:
-    factor = findings.compute_price_factor(one, name)
+def _format_factor(price: Price, name: str) -> str:
+    factor = findings.compute_price_factor(price, name)
     if factor is None or not factor.middle:
         return ""
     is_low, is_high = factor.middle > TOO_LITTLE, factor.middle < TOO_MUCH
@@ -160,11 +160,13 @@ def _format_factor(one: Price, name: str) -> str:
 
 
 def _build_yardstick_table(report: Report) -> Table:
-    vms = tuple(dict.fromkeys(one.vm for one in report.yardsticks))
+    vms = tuple(dict.fromkeys(yardstick.vm for yardstick in report.yardsticks))
     table = _create_table("ns a gas of the EVM", *vms)
-    found = {(one.title, one.vm): one.ns_per_gas for one in report.yardsticks}
-    for title in dict.fromkeys(one.title for one in report.yardsticks):
-        table.add_row(escape(title), *(_format_interval(found.get((title, vm))) for vm in vms))
+    ns_per_gas = {
+        (yardstick.title, yardstick.vm): yardstick.ns_per_gas for yardstick in report.yardsticks
+    }
+    for title in dict.fromkeys(yardstick.title for yardstick in report.yardsticks):
+        table.add_row(escape(title), *(_format_interval(ns_per_gas.get((title, vm))) for vm in vms))
     return table
 
 
@@ -187,10 +189,10 @@ def _build_run_table(report: Report) -> Table:
 def _build_growth_table(report: Report) -> Table:
     """Return the exponents of growth: 1 is linear."""
     table = _create_table("Growth as xᵖ, p", *GROWTH_TITLES.values())
-    for one in report.growth:
-        exponents = dict(one.exponents)
+    for growth in report.growth:
+        exponents = dict(growth.exponents)
         table.add_row(
-            escape(f"by {one.axis}"),
+            escape(f"by {growth.axis}"),
             *(_format_interval(exponents.get(name)) for name in GROWTH_TITLES),
         )
     return table
@@ -201,9 +203,9 @@ def _build_size_table(report: Report) -> Table:
     table = _create_table(
         "Models", "parameters", *(f"{words}, gas" for words in SIZE_TITLES.values())
     )
-    for one in report.sizes:
-        ns = dict(one.ns)
-        gas = dict(dict(one.parity_gas).get(findings.MAIN_REFERENCE, ()))
+    for size in report.sizes:
+        ns = dict(size.ns)
+        gas = dict(dict(size.parity_gas).get(findings.MAIN_REFERENCE, ()))
         cells = []
         for name in SIZE_TITLES:
             time = (
@@ -217,7 +219,7 @@ def _build_size_table(report: Report) -> Table:
                 else number_format.NOTHING
             )
             cells.append(f"{time}  {worth}")
-        table.add_row(escape(one.name), number_format.format_count(one.parameters), *cells)
+        table.add_row(escape(size.name), number_format.format_count(size.parameters), *cells)
     return table
 
 
@@ -227,10 +229,10 @@ def _print_attacks(report: Report) -> None:
     table.add_column()
     limit = None if slowest is None else findings.compute_block_seconds(slowest)
     for schedule in findings.list_attack_schedules(report):
-        found = findings.find_worst_attack(report, schedule)
-        if found is None:
+        worst = findings.find_worst_attack(report, schedule)
+        if worst is None:
             continue
-        attack, bought = found
+        attack, bought = worst
         is_beyond = limit is not None and bought.low > limit.high
         seconds = number_format.format_seconds(bought.middle)
         table.add_row(
@@ -245,11 +247,11 @@ def _print_attacks(report: Report) -> None:
     print_table(table)
 
 
-def _format_interval(it: Interval | None) -> str:
-    if it is None:
+def _format_interval(interval: Interval | None) -> str:
+    if interval is None:
         return number_format.NOTHING
-    span = number_format.format_span(it)
-    return number_format.format_number(it.middle) + (f" [dim]({span})[/]" if span else "")
+    span = number_format.format_span(interval)
+    return number_format.format_number(interval.middle) + (f" [dim]({span})[/]" if span else "")
 
 
 def _create_table(first: str, *others: str) -> Table:

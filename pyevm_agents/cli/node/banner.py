@@ -20,22 +20,22 @@ if TYPE_CHECKING:
 WEI = 10**18
 
 
-def print_banner(node: Node, begun: NodeChain, url: str) -> None:
+def print_banner(node: Node, node_chain: NodeChain, url: str) -> None:
     """Say what there is, and where."""
     _print_accounts(node)
-    _print_agents(begun, node.chain.config)
+    _print_agents(node_chain, node.chain.config)
     config = node.chain.config
     out.print("\n[bold]Chain[/]\n")
     out.print(f"  id        {config.chain_id}")
     out.print(f"  fork      {config.fork}")
     out.print(f"  block     {node.chain.head.block_number:,}, {config.block_gas_limit:,} gas each")
     out.print(f"  mining    {_describe_mining(node)}")
-    for note in begun.notes:
+    for note in node_chain.notes:
         out.print(f"\n[yellow]{escape(note)}[/]", soft_wrap=True)
     out.print(f"\nListening on [bold]{url}[/] and {url.replace('http', 'ws', 1)}\n", soft_wrap=True)
 
 
-def print_json_banner(node: Node, begun: NodeChain, url: str) -> None:
+def print_json_banner(node: Node, node_chain: NodeChain, url: str) -> None:
     """Say the same as one line of JSON, but for the keys."""
     config = node.chain.config
     form = {
@@ -44,11 +44,11 @@ def print_json_banner(node: Node, begun: NodeChain, url: str) -> None:
         "chainId": config.chain_id,
         "fork": config.fork,
         "block": node.chain.head.block_number,
-        "accounts": [to_checksum_address(one) for one in node.keys.addresses],
+        "accounts": [to_checksum_address(address) for address in node.keys.addresses],
         "models": [profile.name for profile in config.models],
         "executor": to_checksum_address(spec.EXECUTOR_ADDRESS) if config.models else None,
-        "agents": [to_checksum_address(one) for one in begun.agents],
-        "notes": [*begun.notes],
+        "agents": [to_checksum_address(address) for address in node_chain.agents],
+        "notes": [*node_chain.notes],
     }
     click.echo(json.dumps(form))
 
@@ -64,7 +64,7 @@ def _print_accounts(node: Node) -> None:
         out.print(f"  ({index}) {node.keys.get_key(address)}")
 
 
-def _print_agents(begun: NodeChain, config: ChainConfig) -> None:
+def _print_agents(node_chain: NodeChain, config: ChainConfig) -> None:
     out.print("\n[bold]Agents[/]\n")
     if not config.models:
         out.print("  none: a plain chain, without a precompile at 0x19")
@@ -82,7 +82,7 @@ def _print_agents(begun: NodeChain, config: ChainConfig) -> None:
             f"            a call: {own.executor_base_gas:,}, a byte: {own.input_byte_gas:,}, "
             f"a tool: {own.tool_gas:,}, a parameter: {own.parameter_gas:,}"
         )
-    for address in begun.agents:
+    for address in node_chain.agents:
         out.print(f"  deployed  {to_checksum_address(address)}")
 
 

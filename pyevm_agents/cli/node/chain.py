@@ -48,8 +48,10 @@ class ChainOptions:
         """
         timestamp = self.timestamp
         if timestamp is None:
-            kept = read_chain_config(rows)
-            timestamp = kept.genesis_timestamp_seconds if kept else int(time.time())
+            stored_config = read_chain_config(rows)
+            timestamp = (
+                stored_config.genesis_timestamp_seconds if stored_config else int(time.time())
+            )
         return ChainConfig(
             chain_id=self.chain_id,
             block_gas_limit=self.gas_limit,
@@ -65,10 +67,12 @@ class ChainOptions:
         """
         if self.schedule is not None:
             return self.schedule.apply_to(config)
-        kept = read_chain_config(rows)
-        if kept is None or [it.digest for it in kept.models] != [it.digest for it in config.models]:
+        stored_config = read_chain_config(rows)
+        if stored_config is None or [model.digest for model in stored_config.models] != [
+            model.digest for model in config.models
+        ]:
             return config
-        return ScheduleFile.from_config(kept).apply_to(config)
+        return ScheduleFile.from_config(stored_config).apply_to(config)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,9 +138,10 @@ class NodeSetup:
             for recorded in fixture.blocks:
                 chain.import_block(recorded.encoded)
             chain.patch_state(self._fund)
-        asked = {(step.block, step.transaction) for step in fixture.steps}
+        positions = {(step.block, step.transaction) for step in fixture.steps}
         called = [
-            fixture.blocks[block - 1].block.transactions[index].to for block, index in sorted(asked)
+            fixture.blocks[block - 1].block.transactions[index].to
+            for block, index in sorted(positions)
         ]
         notes = (f"Fixture {fixture.name}: {fixture.comment}", *note)
         return NodeChain(chain=chain, agents=tuple(dict.fromkeys(called)), notes=notes)

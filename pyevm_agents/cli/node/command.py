@@ -250,12 +250,12 @@ def node(  # noqa: PLR0913 - one for each option
         is_automatic=not no_mining and (block_time is None or mixed_mining),
         interval_seconds=block_time or 0.0,
     )
-    told = {name: it for name, it in genesis.rules.items() if not is_given(context, name)}
+    defaults = {name: value for name, value in genesis.rules.items() if not is_given(context, name)}
     rules = ChainOptions(
-        chain_id=told.get("chain_id", chain_id),
-        gas_limit=told.get("gas_limit", gas_limit),
-        base_fee=told.get("base_fee", base_fee),
-        timestamp=told.get("timestamp", timestamp),
+        chain_id=defaults.get("chain_id", chain_id),
+        gas_limit=defaults.get("gas_limit", gas_limit),
+        base_fee=defaults.get("base_fee", base_fee),
+        timestamp=defaults.get("timestamp", timestamp),
         fork=fork,
         schedule=schedule,
     )
@@ -275,28 +275,32 @@ def node(  # noqa: PLR0913 - one for each option
         stack.enter_context(run)
         rows = _open_temporary_rows() if state_dir is None else LmdbRows(state_dir)
         stack.callback(rows.close)
-        given = {one: GenesisAccount(balance_wei=balance * WEI) for one in keys.addresses}
+        funded_accounts = {
+            address: GenesisAccount(balance_wei=balance * WEI) for address in keys.addresses
+        }
         beginning = NodeSetup(
             rules=rules,
             rows=rows,
-            accounts={**given, **build_predeploys(fork), **genesis.accounts},
+            accounts={**funded_accounts, **build_predeploys(fork), **genesis.accounts},
             make_model=None if no_model else make_model,
             is_own_model=model_path is not None or adapter is not None,
             open_store=lambda: stack.enter_context(open_run_store(store_path, no_store=no_store)),
             stack=stack,
         )
-        begun = beginning.open_chain() if fixture is None else beginning.open_fixture_chain(fixture)
-        running = Node(begun.chain, now=time.time, keys=keys, mining=mining)
+        node_chain = (
+            beginning.open_chain() if fixture is None else beginning.open_fixture_chain(fixture)
+        )
+        running = Node(node_chain.chain, now=time.time, keys=keys, mining=mining)
         stack.callback(running.close)
         if state is not None:
-            _load(running, begun, state)
+            _load(running, node_chain, state)
         options = ServerOptions(
             host=host,
             port=port,
             allowed_origins=frozenset(origins),
             allowed_hosts=frozenset(hosts),
         )
-        run.serve(running, begun, options, engines=beginning.engines, dump_path=dump_path)
+        run.serve(running, node_chain, options, engines=beginning.engines, dump_path=dump_path)
 
 
 def _require_compatible_options(context: click.Context) -> None:
@@ -304,23 +308,26 @@ def _require_compatible_options(context: click.Context) -> None:
 
     Raises: click.UsageError.
     """
-    names = {one.name: next(o for o in one.opts if o[:2] == "--") for one in context.command.params}
-    given = {name for name in names if is_given(context, name)}
-    for one, others in EXCLUSIVE_OPTIONS.items():
+    names = {
+        parameter.name: next(o for o in parameter.opts if o[:2] == "--")
+        for parameter in context.command.params
+    }
+    used_names = {name for name in names if is_given(context, name)}
+    for option, others in EXCLUSIVE_OPTIONS.items():
         for other in others:
-            if one in given and other in given:
+            if option in used_names and other in used_names:
                 raise click.UsageError(
-                    f"{names[one]} and {names[other]} exclude each other; leave one out"
+                    f"{names[option]} and {names[other]} exclude each other; leave one out"
                 )
-    if "mixed_mining" in given and "block_time" not in given:
+    if "mixed_mining" in used_names and "block_time" not in used_names:
         raise click.UsageError("--mixed-mining needs --block-time")
 
 
-def _load(running: Node, begun: NodeChain, state: object) -> None:
+def _load(running: Node, chain: NodeChain, state: object) -> None:
     """Load a dump into a chain that has not begun."""
-    if begun.chain.head.block_number:
+    if chain.chain.head.block_number:
         raise click.UsageError(
-            f"the chain that is kept there is at block {begun.chain.head.block_number}, no dump "
+            f"the chain that is kept there is at block {chain.chain.head.block_number}, no dump "
             "can be loaded into it; leave out --load-state, or --state-dir"
         )
     running.submit_change(lambda: load(running, state)).result()

@@ -76,15 +76,15 @@ def _parse_genesis(form: Mapping[str, object]) -> GenesisFile:
         rules["chain_id"] = _parse_number(config["chainId"], "config.chainId", RULE_BITS)
     accounts = {
         Address(_parse_bytes(key, f"alloc.{key}", ADDRESS_BYTES)): _parse_account(
-            told, f"alloc.{key}"
+            entry, f"alloc.{key}"
         )
-        for key, told in _require_object(_get_field(form, "alloc", {}), "alloc").items()
+        for key, entry in _require_object(_get_field(form, "alloc", {}), "alloc").items()
     }
     return GenesisFile(rules=rules, accounts=accounts)
 
 
-def _parse_account(told: object, at: str) -> GenesisAccount:
-    form = _require_object(told, at)
+def _parse_account(entry: object, at: str) -> GenesisAccount:
+    form = _require_object(entry, at)
     storage = _require_object(_get_field(form, "storage", {}), f"{at}.storage")
     slots = {
         _parse_number(slot, f"{at}.storage"): _parse_number(value, f"{at}.storage.{slot}")

@@ -219,11 +219,11 @@ class NodeLog:
                 self._paper.write(self._lines.format_console_lines(printed))
 
     def _write_transactions(self, transactions: list[MinedTransaction]) -> None:
-        for one in transactions:
+        for transaction in transactions:
             if self._is_json:
-                _write_json(event="transaction", **one.as_json())
+                _write_json(event="transaction", **transaction.as_json())
             else:
-                self._paper.write(self._lines.format_transaction(one))
+                self._paper.write(self._lines.format_transaction(transaction))
 
     def _write_step(self, event: Event) -> None:
         if self._is_json:

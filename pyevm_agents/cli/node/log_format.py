@@ -121,15 +121,15 @@ class NodeLogFormatter:
     def format_console_lines(self, printed: Sequence[str]) -> list[str]:
         """Say what a contract printed."""
         return [
-            f"{INDENT}{self._paint('console.log', 'magenta')}  {sanitize(one)}" for one in printed
+            f"{INDENT}{self._paint('console.log', 'magenta')}  {sanitize(line)}" for line in printed
         ]
 
     def format_transaction(self, mined: MinedTransaction) -> list[str]:
         """Say what became of a transaction."""
-        told = f"block {mined.block:,}, {mined.gas_used:,} gas"
+        summary = f"block {mined.block:,}, {mined.gas_used:,} gas"
         if mined.created is not None:
-            told += f", created {mined.created}"
-        lines = [INDENT + self._paint(mined.hash, dim=True), INDENT + told]
+            summary += f", created {mined.created}"
+        lines = [INDENT + self._paint(mined.hash, dim=True), INDENT + summary]
         if mined.reason is not None:
             lines.append(INDENT + self._paint(f"reverted: {sanitize(mined.reason)}", "red"))
         return [*lines, *self.format_console_lines(mined.printed)]
@@ -139,8 +139,8 @@ class NodeLogFormatter:
         place = event.location
         margin = INDENT + "  " * place.depth
         if place.purpose != "block":
-            return [margin + self._paint(one, dim=True) for one in self._iter_brief_lines(event)]
-        return [margin + one for one in self._iter_full_lines(event)]
+            return [margin + self._paint(line, dim=True) for line in self._iter_brief_lines(event)]
+        return [margin + line for line in self._iter_full_lines(event)]
 
     def _iter_brief_lines(self, event: Event) -> Iterator[str]:
         place = event.location
@@ -163,17 +163,17 @@ class NodeLogFormatter:
                 read = f" reads {all_tokens:,} tokens, {prompted.cold_tokens:,} of them new"
                 yield self._format_field(place, "agent", agent) + self._paint(read, dim=True)
             case StepDecided(decision=words):
-                told = {
+                content = {
                     "thought": words.thought,
                     "action": words.action,
                     "input": words.action_input,
                     "answer": words.answer,
                 }
-                for name, text in told.items():
+                for name, text in content.items():
                     if text is not None:
                         yield self._format_field(place, name, sanitize(text))
-            case ToolReturned(observation=told):
-                text = self._paint("reverted", "red") if told is None else sanitize(told)
+            case ToolReturned(observation=content):
+                text = self._paint("reverted", "red") if content is None else sanitize(content)
                 yield self._format_field(place, "observation", text)
             case StepFailed(reason=reason) | RunFaulted(reason=reason):
                 name = "failed" if isinstance(event, StepFailed) else "fault"

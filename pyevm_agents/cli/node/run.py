@@ -84,7 +84,7 @@ class NodeRun:
     def serve(
         self,
         node: Node,
-        begun: NodeChain,
+        node_chain: NodeChain,
         options: ServerOptions,
         *,
         engines: Sequence[LlamaModel],
@@ -95,13 +95,13 @@ class NodeRun:
         Raises: ConfigError: the port is taken. AgentsError: the state can't be written.
         """
         self._end_watch()
-        self._steps = begun.chain.agent_events
-        asyncio.run(self._serve(node, begun, options, engines, dump_path))
+        self._steps = node_chain.chain.agent_events
+        asyncio.run(self._serve(node, node_chain, options, engines, dump_path))
 
     async def _serve(
         self,
         node: Node,
-        begun: NodeChain,
+        node_chain: NodeChain,
         options: ServerOptions,
         engines: Sequence[LlamaModel],
         dump_path: Path | None,
@@ -123,7 +123,7 @@ class NodeRun:
 
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.add_signal_handler(number, stop)
-            self._start_log(node, begun, server.url)
+            self._start_log(node, node_chain, server.url)
             await server.wait_stopped()
         await asyncio.to_thread(self._finish, node, dump_path)
 
@@ -131,11 +131,11 @@ class NodeRun:
         if self._log is not None:
             self._log.record_request(answered)
 
-    def _start_log(self, node: Node, begun: NodeChain, url: str) -> None:
+    def _start_log(self, node: Node, node_chain: NodeChain, url: str) -> None:
         if self._output is NodeOutput.JSON:
-            print_json_banner(node, begun, url)
+            print_json_banner(node, node_chain, url)
         elif self._output is NodeOutput.LINES:
-            print_banner(node, begun, url)
+            print_banner(node, node_chain, url)
         if self._output is not NodeOutput.NOTHING:
             self._log = NodeLog(node, LiveOutput(), is_json=self._output is NodeOutput.JSON)
 

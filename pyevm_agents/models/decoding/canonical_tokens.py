@@ -129,10 +129,10 @@ class CanonicalTokenizer:
         text, rest_bytes = self._decode_text(own, forced)
         if text is None:
             return CanonicalMatch.OPEN
-        found = self.get_canonical_tokens(text)
-        if found == own and not forced:
+        canonical_tokens = self.get_canonical_tokens(text)
+        if canonical_tokens == own and not forced:
             return CanonicalMatch.WHOLE
-        if found[: len(own)] == own:
+        if canonical_tokens[: len(own)] == own:
             return CanonicalMatch.OPEN
         if rest_bytes == 0 and text[-1:].isspace():
             return (
@@ -154,11 +154,11 @@ class CanonicalTokenizer:
         text, _ = self._decode_text(own, forced)
         if text is None:
             return 0
-        found = self.get_canonical_tokens(text)
-        if found[: len(own)] != own:
+        canonical_tokens = self.get_canonical_tokens(text)
+        if canonical_tokens[: len(own)] != own:
             return 0
-        pairs = zip(run, found[len(own) :], strict=False)
-        return next((n for n, (one, other) in enumerate(pairs) if one != other), len(run))
+        pairs = zip(run, canonical_tokens[len(own) :], strict=False)
+        return next((n for n, (token, other) in enumerate(pairs) if token != other), len(run))
 
     def find_single_tokens(self, texts: Sequence[str]) -> list[int]:
         """Return the tokens of those texts that are one token each."""

@@ -303,9 +303,9 @@ class GuidedDecoder:
             {self.vocabulary.piece(token).decode("utf-8", "replace") for token in allowed},
             key=lambda piece: (-len(piece), piece),
         )
-        shown = ", ".join(_quote(piece) for piece in pieces[:SHOWN_ALTERNATIVES])
+        alternatives = ", ".join(_quote(piece) for piece in pieces[:SHOWN_ALTERNATIVES])
         rest = len(pieces) - SHOWN_ALTERNATIVES
-        return f"one of {shown}" + (f" or {rest} others" if rest > 0 else "")
+        return f"one of {alternatives}" + (f" or {rest} others" if rest > 0 else "")
 
 
 def _replay_tokens(walk: ConstrainedText, known: Sequence[int]) -> int:
@@ -321,8 +321,8 @@ def _replay_tokens(walk: ConstrainedText, known: Sequence[int]) -> int:
         is_choice = not walk.is_complete and not walk.take_forced_tokens()
         if is_choice and walk.is_allowed(token):
             (walk.accept if walk.is_admissible(token) else walk.accept_break)(token)
-        said = walk.tokens[done : len(known)]
-        if not said or said != list(known[done : done + len(said)]):
+        new_tokens = walk.tokens[done : len(known)]
+        if not new_tokens or new_tokens != list(known[done : done + len(new_tokens)]):
             raise EngineFault(
                 f"Token {done} of the {len(known)} known ones is {token}, which does not "
                 "follow here; the generation is another grammar's, so generate anew"

@@ -160,9 +160,9 @@ class _ReferenceText:
         own = list(tokens[self.start :])
         while own and self.detokenize_bytes(own[:1])[:1] in CONTINUATIONS:
             own = own[1:]
-        said = self.detokenize_bytes(own)
-        text = (said + forced).decode("utf-8", "ignore")
-        following_bytes = len(text.encode()) - len(said)
+        text_bytes = self.detokenize_bytes(own)
+        text = (text_bytes + forced).decode("utf-8", "ignore")
+        following_bytes = len(text.encode()) - len(text_bytes)
         if following_bytes < 0:
             return "open"
         canonical = self.get_canonical_tokens(text)

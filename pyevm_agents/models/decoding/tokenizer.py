@@ -100,13 +100,13 @@ def tokenize_data(source: VocabularySource, cutter: SpecialTokenSplitter, text: 
 
 def _tokenize_piece(source: VocabularySource, piece: str) -> list[int]:
     """Return the tokens of data in which nothing spells an entry that is not plain."""
-    found = source.tokenize(piece, parse_special=False)
+    piece_tokens = source.tokenize(piece, parse_special=False)
     # Each kind is asked for once: a text of 64 KiB may be 400,000 tokens, most of them alike.
-    odd = {token for token in set(found) if source.kind(token) not in PLAIN_OR_UNKNOWN}
+    odd = {token for token in set(piece_tokens) if source.kind(token) not in PLAIN_OR_UNKNOWN}
     if not odd:
-        return found
+        return piece_tokens
     tokens: list[int] = []
-    for token in found:
+    for token in piece_tokens:
         if token in odd:
             text = source.piece(token).decode("utf-8", "replace")
             tokens += _tokenize_characters(source, text)

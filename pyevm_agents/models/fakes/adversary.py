@@ -55,17 +55,17 @@ class DecisionContext:
     @cached_property
     def numbers(self) -> tuple[int, ...]:
         """The whole numbers that occur in the prompt, each once, ascending."""
-        found = {
+        integers = {
             int(match[0].replace(",", ""))
             for text in self.texts
             for match in _NUMBER.finditer(text)
         }
-        return tuple(sorted(number for number in found if abs(number) < MAX_NUMBER))
+        return tuple(sorted(number for number in integers if abs(number) < MAX_NUMBER))
 
     @property
     def texts(self) -> tuple[str, ...]:
         """The prompt in pieces: instructions, question, what was said and observed; no template."""
-        return tuple(one.text for one in self.request.segments if not one.is_template)
+        return tuple(segment.text for segment in self.request.segments if not segment.is_template)
 
 
 StepDecider: TypeAlias = Callable[[DecisionContext], Step]

@@ -125,17 +125,17 @@ def _parse_tool(rule: str) -> AllowedTool:
         value = _VALUE.match(rule, position)
         if value is None:
             raise ValueError(f"no value at {position} of {rule!r}")
-        spoken = literal.removeprefix(", ").removesuffix(": ")
-        parameters.append(AllowedParameter(name=json.loads(spoken), param_type=_parse_type(value)))
+        key = literal.removeprefix(", ").removesuffix(": ")
+        parameters.append(AllowedParameter(name=json.loads(key), param_type=_parse_type(value)))
         literal, position = _parse_literal(rule, value.end())
     return AllowedTool(name=name, parameters=tuple(parameters))
 
 
 def _parse_literal(rule: str, position: int) -> tuple[str, int]:
-    found = _LITERAL.match(rule, position)
-    if found is None:
+    match = _LITERAL.match(rule, position)
+    if match is None:
         raise ValueError(f"no literal at {position} of {rule!r}")
-    return str(json.loads(found[0])), found.end()
+    return str(json.loads(match[0])), match.end()
 
 
 def _parse_type(value: re.Match[str]) -> ParamType:
@@ -182,8 +182,8 @@ class ParsedPrompt:
         """What the last tool answered, on one line; None in the first step."""
         if not self.history:
             return None
-        told = self.history[-1].text.removeprefix(OBSERVATION)
-        return told.removesuffix(f"\n{TURN}")
+        text = self.history[-1].text.removeprefix(OBSERVATION)
+        return text.removesuffix(f"\n{TURN}")
 
     def render_history_before(self, step: int) -> str:
         """Return what was said and observed before a step of the same run, from 1."""
@@ -197,12 +197,12 @@ class ParsedPrompt:
 def parse_prompt(request: GenerationRequest) -> ParsedPrompt:
     """Take a request's prompt apart."""
     segments = request.segments
-    turns = [index for index, one in enumerate(segments) if _is_data(one, TURN)]
+    turns = [index for index, segment in enumerate(segments) if _is_data(segment, TURN)]
     end = turns[0] + 1 if turns else len(segments)
     questions = [
-        one.text.removeprefix(QUESTION)
-        for one in segments[:end]
-        if not one.is_template and one.text.startswith(QUESTION)
+        segment.text.removeprefix(QUESTION)
+        for segment in segments[:end]
+        if not segment.is_template and segment.text.startswith(QUESTION)
     ]
     return ParsedPrompt(
         opening=segments[:end],

@@ -87,16 +87,16 @@ class RecordingModel:
 
         Where the model fails, it is kept that it was asked.
         """
-        asked = Exchange(
+        exchange = Exchange(
             model=self._name,
             segments=request.segments,
             prompt_tokens=request.prompt_tokens,
             grammar=request.grammar,
             max_tokens=request.max_tokens,
         )
-        self._append_exchange(asked)
+        self._append_exchange(exchange)
         generation = self.model.generate(request)
-        self._append_exchange(replace(asked, generation=generation))
+        self._append_exchange(replace(exchange, generation=generation))
         return generation
 
     def _append_exchange(self, exchange: Exchange) -> None:
@@ -188,17 +188,17 @@ class RecordedModel:
             return truncate(generation, request.max_tokens)
         if self._fallback is not None:
             return self._fallback.generate(request)
-        asked = (
+        prompt = (
             f"prompt {_digest_prompt(request.prompt_tokens)} of {len(request.prompt_tokens)} "
             f"tokens, which ends in {_quote_end(request.segments)}"
         )
         if generation is not None:
             raise RecordError(
-                f"the record's generation for {asked} was cut at its limit of {limit} tokens, and "
+                f"the record's generation for {prompt} was cut at its limit of {limit} tokens, and "
                 f"{request.max_tokens} are asked for. Give a model to continue it"
             )
         raise RecordError(
-            f"the record has no generation for {asked}, under this grammar; it holds "
+            f"the record has no generation for {prompt}, under this grammar; it holds "
             f"{len(self._exchanges_by_key)}. Give a model to answer what is not recorded"
         )
 
@@ -217,10 +217,10 @@ class RecordedModel:
         if known is exchange or known.generation is None:
             return
         shorter, longer = sorted(
-            (known, exchange), key=lambda one: (_is_complete(one), one.max_tokens or 0)
+            (known, exchange), key=lambda record: (_is_complete(record), record.max_tokens or 0)
         )
-        said = shorter.generation, longer.generation
-        if said[0] is not None and said[1] is not None and not is_prefix(said[0], said[1]):
+        pair = shorter.generation, longer.generation
+        if pair[0] is not None and pair[1] is not None and not is_prefix(pair[0], pair[1]):
             raise ConfigError(
                 f"two records of prompt {_digest_prompt(exchange.prompt_tokens)}, which ends in "
                 f"{_quote_end(exchange.segments)}, have different generations; record again"
@@ -232,12 +232,12 @@ def _is_complete(exchange: Exchange) -> bool:
     return exchange.generation is not None and exchange.generation.is_complete
 
 
-def _is_earlier_stage(asked: Exchange, said: Exchange) -> bool:
+def _is_earlier_stage(stage: Exchange, exchange: Exchange) -> bool:
     """Return whether an exchange without words is an earlier stage of another one."""
-    return asked.generation is None and (asked.model, asked.segments, asked.prompt_tokens) == (
-        said.model,
-        said.segments,
-        said.prompt_tokens,
+    return stage.generation is None and (stage.model, stage.segments, stage.prompt_tokens) == (
+        exchange.model,
+        exchange.segments,
+        exchange.prompt_tokens,
     )
 
 

@@ -87,7 +87,9 @@ def describe_allowed_steps(request: GenerationRequest) -> str:
 
 def format_signature(tool: AllowedTool) -> str:
     """Return a tool with its parameters, such as `DeployTool(asset: address)`."""
-    parameters = ", ".join(f"{one.name}: {one.param_type.words}" for one in tool.parameters)
+    parameters = ", ".join(
+        f"{parameter.name}: {parameter.param_type.words}" for parameter in tool.parameters
+    )
     return f"{tool.name}({parameters})"
 
 
@@ -104,7 +106,7 @@ def _find_tool_errors(step: ToolStep, request: GenerationRequest) -> Iterator[st
     if tool is None:
         yield _describe_unknown_tool(step.tool, known, request)
         return
-    types = {one.name: one.param_type for one in tool.parameters}
+    types = {parameter.name: parameter.param_type for parameter in tool.parameters}
     for name in step.arguments:
         if name not in types:
             yield f"{step.tool} has no parameter {name!r}{_suggest_name(name, types)}"
@@ -118,7 +120,7 @@ def _find_tool_errors(step: ToolStep, request: GenerationRequest) -> Iterator[st
 def _describe_unknown_tool(name: str, known: AllowedSteps, request: GenerationRequest) -> str:
     if f"\n- {name}: " in parse_prompt(request).text:
         return f"{name} takes an address, and the prompt names none"
-    return f"there is no tool {name!r}{_suggest_name(name, {one.name: one for one in known.tools})}"
+    return f"there is no tool {name!r}{_suggest_name(name, {t.name: t for t in known.tools})}"
 
 
 def _suggest_name(name: str, names: Mapping[str, object]) -> str:
@@ -185,14 +187,14 @@ def _find_free_text_errors(what: str, text: str, most: int, handles: Handles) ->
 
 
 def _find_text_errors(what: str, text: str, most: int, handles: Handles) -> Iterator[str]:
-    spoken = replace_addresses(text, handles)
-    if _CONTROL.search(spoken):
+    wording = replace_addresses(text, handles)
+    if _CONTROL.search(wording):
         yield f"{what} holds a line break or another control character: {text[:80]!r}"
-    if "0x" in spoken.lower():
-        at = spoken.lower().index("0x")
+    if "0x" in wording.lower():
+        at = wording.lower().index("0x")
         yield (
-            f"{what} says {spoken[at : at + 42]!r}: a model can't write 0x, only name addresses "
+            f"{what} says {wording[at : at + 42]!r}: a model can't write 0x, only name addresses "
             "that the prompt has shown"
         )
-    if len(spoken) > most:
-        yield f"{what} has {len(spoken):,} characters, at most {most:,}"
+    if len(wording) > most:
+        yield f"{what} has {len(wording):,} characters, at most {most:,}"

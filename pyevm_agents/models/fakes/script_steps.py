@@ -219,11 +219,13 @@ def render_step(
             return render_step(step.step, handles, order=order)
         case ToolStep():
             places = {name: place for place, name in enumerate(order)}
-            named = sorted(step.arguments.items(), key=lambda one: places.get(one[0], len(places)))
+            named = sorted(
+                step.arguments.items(), key=lambda item: places.get(item[0], len(places))
+            )
             # Before JSON's escapes: a letter of one is no neighbour of the address behind it.
             arguments = {name: _replace_addresses_in(value, handles) for name, value in named}
-            spoken = json.dumps(arguments, ensure_ascii=False)
-            text = TOOL_FORMAT.format(thought=step.thought, tool=step.tool, arguments=spoken)
+            json_text = json.dumps(arguments, ensure_ascii=False)
+            text = TOOL_FORMAT.format(thought=step.thought, tool=step.tool, arguments=json_text)
         case AnswerStep():
             text = ANSWER_FORMAT.format(thought=step.thought, answer=step.answer)
         case UncheckedStep():
@@ -236,8 +238,8 @@ def render_step(
 def convert_numerals(step: Step, numbers: Collection[str]) -> Step:
     """Return a step with numbers in place of the numerals of some parameters."""
     if isinstance(step, RepeatedStep):
-        said = convert_numerals(step.step, numbers)
-        return step if isinstance(said, RepeatedStep) else RepeatedStep(step=said)
+        inner_step = convert_numerals(step.step, numbers)
+        return step if isinstance(inner_step, RepeatedStep) else RepeatedStep(step=inner_step)
     if not isinstance(step, ToolStep):
         return step
     arguments = {
@@ -249,19 +251,21 @@ def convert_numerals(step: Step, numbers: Collection[str]) -> Step:
 
 def _convert_numeral(value: Argument) -> Argument:
     if isinstance(value, (list, tuple)):
-        return tuple(_convert_numeral(one) for one in value)  # type: ignore[return-value]
+        return tuple(_convert_numeral(item) for item in value)  # type: ignore[return-value]
     return value.number if isinstance(value, Numeral) else value
 
 
 def replace_addresses(text: str, handles: tuple[tuple[str, str], ...]) -> str:
     """Return a text with handles in place of the addresses that have one."""
     names = {address.lower(): handle for handle, address in handles}
-    return ADDRESS.sub(lambda found: names.get(found[0].lower(), found[0]), text)
+    return ADDRESS.sub(lambda match: names.get(match[0].lower(), match[0]), text)
 
 
 def _replace_addresses_in(value: Argument, handles: tuple[tuple[str, str], ...]) -> Argument:
     if isinstance(value, (list, tuple)):
-        return [replace_addresses(one, handles) if isinstance(one, str) else one for one in value]
+        return [
+            replace_addresses(item, handles) if isinstance(item, str) else item for item in value
+        ]
     return replace_addresses(value, handles) if isinstance(value, str) else value
 
 

@@ -152,7 +152,11 @@ class ScriptedModel(Closeable):
         step, name = self._next_step(request)
         tool = _find_tool(step, request.grammar)
         if tool is not None:
-            integers = [one.name for one in tool.parameters if one.param_type in INTEGER_TYPES]
+            integers = [
+                parameter.name
+                for parameter in tool.parameters
+                if parameter.param_type in INTEGER_TYPES
+            ]
             step = convert_numerals(step, integers)
         try:
             return self._generate_step(step, request, tool)
@@ -165,16 +169,18 @@ class ScriptedModel(Closeable):
             return ""
         with self._lock:
             places = [*self._positions.values()]
-        said = [
-            f"  {one.index + 1}. {describe_step(self._script[one.index])} for {one.location}"
-            for one in places
+        past_lines = [
+            f"  {place.index + 1}. {describe_step(self._script[place.index])} for {place.location}"
+            for place in places
         ]
         left = [
             f"  {index + 1}. {describe_step(step)}"
             for index, step in enumerate(self._script)
             if index >= self._used_steps
         ]
-        return "\n".join(["Said:", *(said or ["  nothing"]), "Left:", *(left or ["  nothing"])])
+        return "\n".join(
+            ["Said:", *(past_lines or ["  nothing"]), "Left:", *(left or ["  nothing"])]
+        )
 
     def close(self) -> None:
         """End the vocabulary's process, if this model started it."""
@@ -222,13 +228,13 @@ class ScriptedModel(Closeable):
     def _generate_step(
         self, step: Step, request: GenerationRequest, tool: AllowedTool | None
     ) -> Generation:
-        spoken = step.step if isinstance(step, RepeatedStep) else step
-        order = () if tool is None else tuple(one.name for one in tool.parameters)
-        text = render_step(spoken, request.handles, order=order)
+        base_step = step.step if isinstance(step, RepeatedStep) else step
+        order = () if tool is None else tuple(parameter.name for parameter in tool.parameters)
+        text = render_step(base_step, request.handles, order=order)
         try:
             return self.vocabulary.encode_given_text(text, request)
         except ScriptError:
-            if not isinstance(spoken, UncheckedStep):
+            if not isinstance(base_step, UncheckedStep):
                 raise
         tokens = self.vocabulary.tokenize((Segment(text=text),))
         return Generation(
@@ -281,16 +287,16 @@ def require_script(script: object) -> None:
 
 def _find_tool(step: Step, grammar: str) -> AllowedTool | None:
     """Return the tool that a step uses; None where it uses none, or none that is known."""
-    spoken = step.step if isinstance(step, RepeatedStep) else step
-    if not isinstance(spoken, ToolStep):
+    base_step = step.step if isinstance(step, RepeatedStep) else step
+    if not isinstance(base_step, ToolStep):
         return None
     known = try_parse_grammar(grammar)
-    return None if known is None else known.find_tool(spoken.tool)
+    return None if known is None else known.find_tool(base_step.tool)
 
 
 def _describe_refusal(name: str, step: Step, request: GenerationRequest, error: Exception) -> str:
-    found = find_step_errors(step, request)
-    why = "; ".join(found) if found else str(error)
+    errors = find_step_errors(step, request)
+    why = "; ".join(errors) if errors else str(error)
     if isinstance(step, str) and not step.startswith(" "):
         why += (
             "; a plain text is said as it stands, after the prompt's 'Thought:': did you mean "
@@ -306,7 +312,7 @@ def _describe_refusal(name: str, step: Step, request: GenerationRequest, error: 
 def describe_location(question: ParsedPrompt) -> str:
     """Return in words which prompt it is, such as `step 2 of 'Deposit 10 USDC'`."""
     text = question.question
-    shown = (
+    excerpt = (
         text if len(text) <= SHOWN_QUESTION_CHARACTERS else f"{text[:SHOWN_QUESTION_CHARACTERS]}…"
     )
-    return f"step {question.step} of {shown!r}"
+    return f"step {question.step} of {excerpt!r}"

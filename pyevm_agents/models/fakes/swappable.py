@@ -61,10 +61,10 @@ class SwappableModel:
 
     def generate(self, request: GenerationRequest) -> Generation:
         """Return what the model that answers now says."""
-        begun = time.perf_counter()
+        start_seconds = time.perf_counter()
         generation = self._current.generate(request)
         with self._lock:
-            self._seconds[request.segments] = time.perf_counter() - begun
+            self._seconds[request.segments] = time.perf_counter() - start_seconds
             while len(self._seconds) > KEPT_TIMES:
                 self._seconds.popitem(last=False)
         return generation

@@ -163,8 +163,8 @@ def _check_tensors(file: str, tensors: tuple[TensorInfo, ...]) -> None:
         raise ConfigError(f"{file} has no tensors, so it changes nothing; leave it out")
     pairs: dict[str, dict[str, TensorInfo]] = {}
     for tensor in tensors:
-        found = TENSOR_NAME.fullmatch(tensor.name)
-        if found is None:
+        match = TENSOR_NAME.fullmatch(tensor.name)
+        if match is None:
             raise ConfigError(
                 f"{file} has the tensor {tensor.name!r}, which llama.cpp does not apply; adapt "
                 "linear layers alone"
@@ -179,7 +179,7 @@ def _check_tensors(file: str, tensors: tuple[TensorInfo, ...]) -> None:
                 f"{file} has the tensor {tensor.name!r} of the shape {tensor.shape}; supported are "
                 "matrices, so no experts'"
             )
-        pairs.setdefault(found[1], {})[found[2]] = tensor
+        pairs.setdefault(match[1], {})[match[2]] = tensor
     for name, pair in pairs.items():
         if pair.keys() != {"a", "b"} or pair["a"].shape[1] != pair["b"].shape[0]:
             raise ConfigError(

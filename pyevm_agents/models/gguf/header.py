@@ -99,11 +99,11 @@ def read_arrays(path: Path, keys: Sequence[str]) -> Mapping[str, tuple[Scalar, .
     with path.open("rb") as file:
         _, _, _, entries = HEADER.unpack(file.read(HEADER.size))
         reading = _HeaderReader(file, os.fstat(file.fileno()).st_size)
-        found = dict(reading.read_array(keys) for _ in range(entries))
-    missing = [key for key in keys if key not in found]
+        arrays = dict(reading.read_array(keys) for _ in range(entries))
+    missing = [key for key in keys if key not in arrays]
     if missing:
         raise ValueError(f"there is no entry {missing[0]!r}")
-    return {key: found[key] for key in keys}
+    return {key: arrays[key] for key in keys}
 
 
 def read_general_type(path: Path) -> str:

@@ -55,9 +55,9 @@ def explain_load_errors(words: Iterable[str]) -> str:
     """Return what llama.cpp's words mean, and what to do."""
     text = " ".join(words)
     for pattern, meaning in REASONS:
-        found = re.search(pattern, text)
-        if found is not None:
-            return meaning.format(*(group for group in found.groups() if group is not None))
+        match = re.search(pattern, text)
+        if match is not None:
+            return meaning.format(*(group for group in match.groups() if group is not None))
     return UNKNOWN_REASON
 
 

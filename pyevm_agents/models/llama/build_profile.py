@@ -138,18 +138,18 @@ def parse_build(system_info: str, backends: tuple[str, ...], machine: str) -> En
     A feature of another backend than the processor's counts as the backend's name.
     """
     features: set[str] = set()
-    found = {*backends}
+    backend_names = {*backends}
     backend = "CPU"
     for part in system_info.split("|"):
         entry = part.strip()
         if " : " in entry:
             backend, entry = (side.strip() for side in entry.split(" : ", 1))
-            found.add(backend)
+            backend_names.add(backend)
         name, _, value = (side.strip() for side in entry.partition("="))
         if backend.upper() == "CPU" and name and value not in {"", "0"}:
             features.add(name)
     return EngineBuild(
-        features=tuple(sorted(features)), backends=tuple(sorted(found)), machine=machine
+        features=tuple(sorted(features)), backends=tuple(sorted(backend_names)), machine=machine
     )
 
 

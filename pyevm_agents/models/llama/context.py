@@ -186,11 +186,11 @@ class LlamaContext:
     def _evaluate(
         self, tokens: list[int], report: Callable[[int, int], None] | None, batch_tokens: int
     ) -> NDArray[np.float32]:
-        kept, restored = self._prepare(tokens)
+        kept_tokens, restored = self._prepare(tokens)
         self._known_prompt_tokens = self.prompt_tokens
-        done = kept + restored
+        done = kept_tokens + restored
         self.tally.add(
-            kept_tokens=kept, restored_tokens=restored, decoded_tokens=len(tokens) - done
+            kept_tokens=kept_tokens, restored_tokens=restored, decoded_tokens=len(tokens) - done
         )
         while done < len(tokens):
             piece = tokens[done : done + batch_tokens]
@@ -220,20 +220,20 @@ class LlamaContext:
             return count, 0
         require_tokens(tokens, self._llama.vocabulary_tokens)
         wanted, known = to_token_array(tokens[:-1]), to_token_array(self._tokens)
-        kept = count_shared_tokens(known, wanted)
-        if kept < count and not self._can_truncate:
-            kept = 0
-        found = self._prefix_cache.find_best(wanted, is_whole=not self._can_truncate)
-        if found is None or found.shared_tokens - kept < WORTHWHILE_TOKENS:
-            self._save_prefix(known, kept)
-            return self._truncate_memory(kept), 0
-        self._prefix_cache.touch(found.prefix)  # So that setting the other aside drops it last.
-        self._save_prefix(known, kept)
-        return 0, self._restore_prefix(found)
+        kept_tokens = count_shared_tokens(known, wanted)
+        if kept_tokens < count and not self._can_truncate:
+            kept_tokens = 0
+        match = self._prefix_cache.find_best(wanted, is_whole=not self._can_truncate)
+        if match is None or match.shared_tokens - kept_tokens < WORTHWHILE_TOKENS:
+            self._save_prefix(known, kept_tokens)
+            return self._truncate_memory(kept_tokens), 0
+        self._prefix_cache.touch(match.prefix)  # So that setting the other aside drops it last.
+        self._save_prefix(known, kept_tokens)
+        return 0, self._restore_prefix(match)
 
-    def _save_prefix(self, known: Tokens, kept: int) -> None:
-        """Save what is in memory if too much of it would be lost beyond its first `kept` tokens."""
-        if len(known) - kept < WORTHWHILE_TOKENS:
+    def _save_prefix(self, known: Tokens, kept_tokens: int) -> None:
+        """Save what is in memory if too much beyond its first `kept_tokens` tokens would be lost."""
+        if len(known) - kept_tokens < WORTHWHILE_TOKENS:
             return
         saved = self._prefix_cache.find_best(known, is_whole=not self._can_truncate)
         if saved is not None and len(known) - saved.shared_tokens < WORTHWHILE_TOKENS:
@@ -249,10 +249,10 @@ class LlamaContext:
         if written == size_bytes:
             self._prefix_cache.put(known, state, prompt_tokens=self._known_prompt_tokens)
 
-    def _restore_prefix(self, found: PrefixMatch) -> int:
+    def _restore_prefix(self, match: PrefixMatch) -> int:
         """Put a state back into memory, up to what it shares; return how many tokens that is."""
         self._clear_memory(POSITIONS_ALONE if self._can_truncate else WITH_DATA)
-        prefix = found.prefix
+        prefix = match.prefix
         size_bytes = prefix.state.nbytes
         read = llama_cpp.llama_state_seq_set_data(
             self._context, _get_data_pointer(prefix.state), size_bytes, 0
@@ -261,7 +261,7 @@ class LlamaContext:
             self.forget()
             return 0
         self._tokens = prefix.tokens.tolist()
-        return self._truncate_memory(found.shared_tokens)
+        return self._truncate_memory(match.shared_tokens)
 
     def _truncate_memory(self, count: int) -> int:
         """Drop from memory all but its first `count` tokens; return how many stay."""

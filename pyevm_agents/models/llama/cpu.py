@@ -96,9 +96,9 @@ def is_repacked(kinds: Iterable[WeightKind], machine: str) -> bool:
         kinds: of all weights of the file.
         machine: the processor's architecture as Python names it, such as `x86_64`.
     """
-    found = set(kinds)
+    weight_kinds = set(kinds)
     return (
         find_profile(machine) == "x86-64-v3"
-        and not found.isdisjoint(FASTER)
-        and all(kind in FASTER or kind.type in NOT_REPACKED for kind in found)
+        and not weight_kinds.isdisjoint(FASTER)
+        and all(kind in FASTER or kind.type in NOT_REPACKED for kind in weight_kinds)
     )

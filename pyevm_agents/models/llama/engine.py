@@ -151,11 +151,11 @@ class Engine:
         if self._identity is None and self._kept_facts is not None and not self._is_closed:
             check_files(self._options.path, self._options.adapter)
             key = self._build_key()
-            kept = self._kept_facts.read(key)
-            if kept is not None:
+            identity = self._kept_facts.read(key)
+            if identity is not None:
                 if not self._options.vocabulary_only:
-                    check_build(kept.build)
-                self._identity, self._kept_key = kept, key
+                    check_build(identity.build)
+                self._identity, self._kept_key = identity, key
         if self._identity is None:
             self._ensure_loaded(with_weights=True)
         if self._identity is None:

@@ -64,9 +64,9 @@ class PrefixCache:
             is_whole: only prefixes that `tokens` begin with as a whole, for an engine that can't
                 drop the end of a state.
         """
-        found: PrefixMatch | None = None
+        match: PrefixMatch | None = None
         for prefix in self._prefixes:
-            shared = 0 if found is None else found.shared_tokens
+            shared = 0 if match is None else match.shared_tokens
             # Whoever knows more than the best one so far knows the next token as well.
             if (
                 min(len(prefix.tokens), len(tokens)) <= shared
@@ -75,8 +75,8 @@ class PrefixCache:
                 continue
             count = count_shared_tokens(prefix.tokens, tokens)
             if count > shared and (count == len(prefix.tokens) or not is_whole):
-                found = PrefixMatch(prefix=prefix, shared_tokens=count)
-        return found
+                match = PrefixMatch(prefix=prefix, shared_tokens=count)
+        return match
 
     def touch(self, prefix: CachedPrefix) -> None:
         """Make a prefix the most recently used one, if it is still held."""

@@ -302,17 +302,19 @@ def _get_path(file: FileMessage) -> Path:
 
 def _resolve_context_tokens(message: LoadMessage, llama: engine.Llama) -> int:
     """Return the context's length: as asked, else as trained, up to a bound."""
-    trained, asked = llama.trained_context_tokens, message["context_tokens"]
+    trained, context_tokens = llama.trained_context_tokens, message["context_tokens"]
     if trained == 0:
         raise ConfigError(
             f"The model file {message['model']['path']} does not say its context length; convert "
             "it again"
         )
-    if asked is None:
+    if context_tokens is None:
         return min(trained, engine.MAX_DEFAULT_CONTEXT_TOKENS)
-    if not 0 < asked <= trained:
-        raise ConfigError(f"context_tokens is {asked}; this model was trained for 1 to {trained}")
-    return asked
+    if not 0 < context_tokens <= trained:
+        raise ConfigError(
+            f"context_tokens is {context_tokens}; this model was trained for 1 to {trained}"
+        )
+    return context_tokens
 
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:

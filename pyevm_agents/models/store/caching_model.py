@@ -212,8 +212,8 @@ def _is_sufficient(known: Generation, limit: int) -> bool:
     return known.is_complete or limit <= len(known.tokens)
 
 
-def _is_longer(one: Generation, other: Generation) -> bool:
-    return one.is_complete or len(one.tokens) > len(other.tokens)
+def _is_longer(generation: Generation, other: Generation) -> bool:
+    return generation.is_complete or len(generation.tokens) > len(other.tokens)
 
 
 def is_weightless(fingerprint: str) -> bool:

@@ -213,8 +213,8 @@ def insert(
 
 def remove(connection: sqlite3.Connection, key: bytes) -> None:
     """Remove the row under a key, where there is one."""
-    found = connection.execute("SELECT id FROM generations WHERE key = ?", (key,)).fetchall()
-    _remove_rows(connection, found)
+    rows = connection.execute("SELECT id FROM generations WHERE key = ?", (key,)).fetchall()
+    _remove_rows(connection, rows)
 
 
 def save_uses(connection: sqlite3.Connection, uses: Mapping[bytes, int]) -> None:
@@ -293,18 +293,18 @@ def _ensure_profile(connection: sqlite3.Connection, question: GenerationInputs) 
     connection.execute(
         "INSERT OR IGNORE INTO profiles (digest, fingerprint) VALUES (?, ?)", profile
     )
-    (found,) = connection.execute(
+    (profile_id,) = connection.execute(
         "SELECT id FROM profiles WHERE digest = ? AND fingerprint = ?", profile
     ).fetchone()
-    return int(found)
+    return int(profile_id)
 
 
 def _ensure_grammar(connection: sqlite3.Connection, grammar: str) -> int:
     text = grammar.encode()
     digest = hashlib.sha256(text).digest()
-    found = connection.execute("SELECT id FROM grammars WHERE digest = ?", (digest,)).fetchone()
-    if found is not None:
-        return int(found[0])
+    row = connection.execute("SELECT id FROM grammars WHERE digest = ?", (digest,)).fetchone()
+    if row is not None:
+        return int(row[0])
     cursor = connection.execute(
         "INSERT INTO grammars (digest, source) VALUES (?, ?)", (digest, compress(text))
     )

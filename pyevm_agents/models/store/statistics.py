@@ -83,8 +83,8 @@ class StoreStatistics:
     def hit_rate(self) -> float | None:
         """The share of what was asked for that was known; None where nothing was asked."""
         hits = self.counts.get("hits", 0)
-        asked = hits + self.counts.get("misses", 0) + self.counts.get("resumes", 0)
-        return hits / asked if asked else None
+        lookups = hits + self.counts.get("misses", 0) + self.counts.get("resumes", 0)
+        return hits / lookups if lookups else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,17 +58,17 @@ def models(rpc: RequestContext) -> list[Json]:
     """Return the models that contracts may ask for, with digests, limits and prices."""
     return [
         {
-            "name": one.name,
-            "aliases": [*one.aliases],
-            "digest": serializers.encode_data(one.digest),
-            "contextTokens": one.context_tokens,
-            "maxOutputTokens": one.max_output_tokens,
-            "coldPromptTokenGas": one.cold_prompt_token_gas,
-            "warmPromptTokenGas": one.warm_prompt_token_gas,
-            "outputTokenGas": one.output_token_gas,
-            "isScripted": _is_scripted(rpc, one.name),
+            "name": profile.name,
+            "aliases": [*profile.aliases],
+            "digest": serializers.encode_data(profile.digest),
+            "contextTokens": profile.context_tokens,
+            "maxOutputTokens": profile.max_output_tokens,
+            "coldPromptTokenGas": profile.cold_prompt_token_gas,
+            "warmPromptTokenGas": profile.warm_prompt_token_gas,
+            "outputTokenGas": profile.output_token_gas,
+            "isScripted": _is_scripted(rpc, profile.name),
         }
-        for one in rpc.node.chain.config.models
+        for profile in rpc.node.chain.config.models
     ]
 
 
@@ -105,15 +105,15 @@ def estimate(rpc: RequestContext, transaction: TransactionRequest, block: BlockI
     result = at.chain.call(call, header=at.header)
     if result.error is not None:
         raise execution_error(result.error, result.output)
-    found = extract_inferences(result.computation)
-    usage = sum_usage(found)
+    inferences = extract_inferences(result.computation)
+    usage = sum_usage(inferences)
     return {
         "gasLimit": least,
         "gasUsed": result.gas_used,
         "evmGas": result.gas_used - usage.prompt_gas - usage.output_gas,
         "promptGas": usage.prompt_gas,
         "outputGas": usage.output_gas,
-        "inferences": len(found),
+        "inferences": len(inferences),
         "coldTokens": usage.cold_tokens,
         "warmTokens": usage.warm_tokens,
         "outputTokens": usage.output_tokens,
@@ -123,7 +123,7 @@ def estimate(rpc: RequestContext, transaction: TransactionRequest, block: BlockI
 def parse_script(value: object, name: str) -> list[Step]:
     """Read the steps of a script."""
     return [
-        _parse_step(one, f"{name}[{index}]") for index, one in enumerate(parse_list(value, name))
+        _parse_step(step, f"{name}[{index}]") for index, step in enumerate(parse_list(value, name))
     ]
 
 
@@ -142,8 +142,8 @@ def _parse_step(value: object, name: str) -> Step:
         None if form.get("thought") is None else parse_text(form["thought"], f"{name}.thought")
     )
     if "answer" in form:
-        said = parse_text(form["answer"], f"{name}.answer")
-        return answer(said) if thought is None else answer(said, thought=thought)
+        text = parse_text(form["answer"], f"{name}.answer")
+        return answer(text) if thought is None else answer(text, thought=thought)
     arguments = parse_object(form.get("arguments") or {}, f"{name}.arguments")
     read = {key: _convert_numerals(value) for key, value in arguments.items()}
     try:
@@ -155,7 +155,7 @@ def _parse_step(value: object, name: str) -> Step:
 def _convert_numerals(value: object) -> object:
     """Return an argument with the numbers in it that JSON can write as texts alone."""
     if isinstance(value, list):
-        return [_convert_numerals(one) for one in value]
+        return [_convert_numerals(item) for item in value]
     if not isinstance(value, str) or ADDRESS.fullmatch(value):
         return value
     return Numeral(value) if Numeral.PATTERN.fullmatch(value) else value
@@ -197,7 +197,7 @@ def _find_swappable_model(rpc: RequestContext, name: str | None) -> SwappableMod
             model = rpc.node.chain.models[profile.name]
             if isinstance(model, SwappableModel):
                 return model
-    known = ", ".join(one.name for one in rpc.node.chain.config.models) or "none"
+    known = ", ".join(entry.name for entry in rpc.node.chain.config.models) or "none"
     raise RpcError(
         INVALID_PARAMS,
         f"no model{'' if name is None else f' {name}'} whose words can be scripted; there are: "

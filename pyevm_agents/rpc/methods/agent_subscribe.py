@@ -47,10 +47,12 @@ def parse_step_criteria(value: object, name: str) -> StepCriteria:
 
 def _parse_purposes(value: object, name: str) -> frozenset[Purpose]:
     purposes = set()
-    for index, one in enumerate(parse_list(value, name)):
-        if one not in SOURCES:
-            raise invalid_param_error(f"{name}[{index}]", one, f"want one of {', '.join(SOURCES)}")
-        purposes.add(SOURCES[str(one)])
+    for index, source in enumerate(parse_list(value, name)):
+        if source not in SOURCES:
+            raise invalid_param_error(
+                f"{name}[{index}]", source, f"want one of {', '.join(SOURCES)}"
+            )
+        purposes.add(SOURCES[str(source)])
     return frozenset(purposes)
 
 

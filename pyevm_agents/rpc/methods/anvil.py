@@ -152,8 +152,8 @@ def reorg(rpc: RequestContext, depth: int, transactions: list[object] | None) ->
             "depth", depth, f"want at most the chain's height, {head}, and at most {MAX_DEPTH}"
         )
     pairs = [
-        _parse_reorg_pair(one, f"transactions[{i}]", depth)
-        for i, one in enumerate(transactions or [])
+        _parse_reorg_pair(item, f"transactions[{i}]", depth)
+        for i, item in enumerate(transactions or [])
     ]
 
     def replace_blocks() -> None:
@@ -161,17 +161,17 @@ def reorg(rpc: RequestContext, depth: int, transactions: list[object] | None) ->
         nonces: dict[Address, int] = {}
         base = rpc.node.chain.header(rpc.node.chain.head.block_number - depth)
         state = rpc.node.chain.state(base)
-        for told, index in sorted(pairs, key=lambda pair: pair[1]):
-            if isinstance(told, bytes):
-                made = decode_transaction(told, rpc.node.chain.transaction_builder)
+        for payload, index in sorted(pairs, key=lambda pair: pair[1]):
+            if isinstance(payload, bytes):
+                transaction = decode_transaction(payload, rpc.node.chain.transaction_builder)
             else:
-                sender = resolve_signer(rpc.node, told)
+                sender = resolve_signer(rpc.node, payload)
                 nonce = nonces.get(sender, state.get_nonce(sender))
-                gas = base.gas_limit if told.gas is None else told.gas
-                request = replace(told, nonce=nonce, gas=gas)
-                made = fill_transaction(rpc.node, request, sender)
-            nonces[made.sender] = made.nonce + 1
-            blocks[index].append(made)
+                gas = base.gas_limit if payload.gas is None else payload.gas
+                request = replace(payload, nonce=nonce, gas=gas)
+                transaction = fill_transaction(rpc.node, request, sender)
+            nonces[transaction.sender] = transaction.nonce + 1
+            blocks[index].append(transaction)
         try:
             rpc.node.reorganize(blocks)
         except ValidationError as error:
@@ -186,20 +186,20 @@ def _parse_reorg_pair(
     pair = parse_list(value, name)
     if len(pair) != 2:  # noqa: PLR2004 - a pair
         raise invalid_param_error(name, pair, "want a transaction and the place of its block")
-    told, index = pair
+    payload, index = pair
     place = parse_uint64(index, f"{name}[1]")
     if place >= depth:
         raise invalid_param_error(f"{name}[1]", index, f"want a place from 0 to {depth - 1}")
-    read = parse_data if isinstance(told, str) else parse_transaction_request
-    return read(told, f"{name}[0]"), place
+    read = parse_data if isinstance(payload, str) else parse_transaction_request
+    return read(payload, f"{name}[0]"), place
 
 
 @METHODS.method("anvil_reset", "hardhat_reset", optional(accept_any))
 def reset(rpc: RequestContext, options: object) -> None:
     """Go back to genesis, with nothing waiting and nobody impersonated."""
-    told = {} if options is None else parse_object(options, "options")
-    if told.get("forking") is not None:
-        raise invalid_param_error("options.forking", told["forking"], NO_FORK)
+    form = {} if options is None else parse_object(options, "options")
+    if form.get("forking") is not None:
+        raise invalid_param_error("options.forking", form["forking"], NO_FORK)
     rpc.node.submit_change(rpc.node.reset).result()
 
 
@@ -362,8 +362,8 @@ def _set_token_slot(rpc: RequestContext, call: Call, value: int, what: str) -> N
 def _find_slot(chain: Chain, call: Call, token: Address) -> int | None:
     try:
         for slot in sorted(chain.find_call_slots(call, token)):
-            told = {token: AccountOverride(storage_diff={slot: PROBE})}
-            if chain.call(call, overrides=told).output == PROBE.to_bytes(32, "big"):
+            overrides = {token: AccountOverride(storage_diff={slot: PROBE})}
+            if chain.call(call, overrides=overrides).output == PROBE.to_bytes(32, "big"):
                 return slot
     except ValidationError:
         return None

@@ -73,8 +73,8 @@ def code_by_hash(rpc: RequestContext, code_hash: bytes, block: BlockId) -> str:
 
 def parse_row_key(value: object, name: str) -> bytes:
     """Read a row's key: bytes in hexadecimal, or a text."""
-    told = parse_text(value, name)
-    return parse_data(told, name) if told.startswith("0x") else told.encode(errors="surrogatepass")
+    text = parse_text(value, name)
+    return parse_data(text, name) if text.startswith("0x") else text.encode(errors="surrogatepass")
 
 
 @METHODS.method("debug_dbGet", parse_row_key)
@@ -149,11 +149,11 @@ def debug_storage_range_at(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
     )
     return {
         "storage": {
-            serializers.encode_data(one.path): {
-                "key": None if one.slot is None else serializers.encode_word(one.slot),
-                "value": serializers.encode_word(one.value),
+            serializers.encode_data(entry.path): {
+                "key": None if entry.slot is None else serializers.encode_word(entry.slot),
+                "value": serializers.encode_word(entry.value),
             }
-            for one in slots
+            for entry in slots
         },
         "nextKey": None if following is None else serializers.encode_data(following),
     }
@@ -210,16 +210,16 @@ def read_storage_range(  # noqa: PLR0913, PLR0917 - as the method that asks for 
     What a block does before its first transaction is not in it.
     """
     changed = _collect_changed_slots(rpc, record, index, account)
-    found = heapq.merge(
+    entries = heapq.merge(
         (
-            one
-            for one in _iter_initial_slots(rpc, record, account, start)
-            if one.path not in changed
+            entry
+            for entry in _iter_initial_slots(rpc, record, account, start)
+            if entry.path not in changed
         ),
         (changed[path] for path in sorted(changed) if path >= start and changed[path].value),
-        key=lambda one: one.path,
+        key=lambda entry: entry.path,
     )
-    slots = [*islice(found, limit + 1)]
+    slots = [*islice(entries, limit + 1)]
     following = slots[limit].path if len(slots) > limit else None
     return slots[:limit], following
 

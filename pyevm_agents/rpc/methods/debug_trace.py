@@ -73,13 +73,13 @@ def trace_block(rpc: RequestContext, encoded: bytes, options: object) -> list[Js
 
     The chain must have its parent; the block itself may be any.
     """
-    given = _parse_encoded_block(rpc, encoded)
-    known = _find_known_record(rpc, given)
+    block = _parse_encoded_block(rpc, encoded)
+    known = _find_known_record(rpc, block)
     if known is not None:
         return _collect_results(
             known, trace_transactions(rpc, known, _build_tracer_factory(options))
         )
-    record = BlockRecord(block=given, receipts=())
+    record = BlockRecord(block=block, receipts=())
     try:
         counts = count_logs(rpc, record)
 
@@ -102,8 +102,8 @@ def trace_call(
     rpc: RequestContext, transaction: TransactionRequest, block: BlockId, options: object
 ) -> object:
     """Return what a tracer tells of a call, of which nothing is kept."""
-    told = options if isinstance(options, dict) else {}
-    accounts, told_block = told.get("stateOverrides"), told.get("blockOverrides")
+    form = options if isinstance(options, dict) else {}
+    accounts, told_block = form.get("stateOverrides"), form.get("blockOverrides")
     tracer = create_tracer(options)
     at = resolve_view(rpc, block)
     try:
@@ -127,32 +127,32 @@ def _parse_encoded_block(rpc: RequestContext, encoded: bytes) -> BlockAPI:
     """Read a block that can follow on one that the chain has."""
     chain = rpc.node.chain
     try:
-        given = decode_block(
+        block = decode_block(
             encoded, chain.get_vm_class_at(chain.head.block_number).get_block_class()
         )
-        parent = chain.header_by_hash(given.header.parent_hash)
+        parent = chain.header_by_hash(block.header.parent_hash)
     except BlockError as error:
         raise RpcError(INVALID_PARAMS, f"invalid params: encoded: {error}") from error
     except HeaderNotFound as error:
         raise BlockNotFoundError(
-            f"the chain has no parent 0x{given.header.parent_hash.hex()} of that block"
+            f"the chain has no parent 0x{block.header.parent_hash.hex()} of that block"
         ) from error
-    if given.header.block_number != parent.block_number + 1:
+    if block.header.block_number != parent.block_number + 1:
         raise RpcError(
             INVALID_PARAMS,
-            f"invalid params: encoded: block {given.header.block_number} can't follow on "
+            f"invalid params: encoded: block {block.header.block_number} can't follow on "
             f"block {parent.block_number}",
         )
-    return given
+    return block
 
 
-def _find_known_record(rpc: RequestContext, given: BlockAPI) -> BlockRecord | None:
+def _find_known_record(rpc: RequestContext, candidate: BlockAPI) -> BlockRecord | None:
     """Return a block as the chain has or had it: with receipts, and senders that signed nothing."""
     try:
-        record = rpc.node.chain.block_with_receipts(rpc.node.chain.header_by_hash(given.hash))
+        record = rpc.node.chain.block_with_receipts(rpc.node.chain.header_by_hash(candidate.hash))
     except HeaderNotFound:
         return None
-    hashes = [[one.hash for one in block.transactions] for block in (record.block, given)]
+    hashes = [[tx.hash for tx in block.transactions] for block in (record.block, candidate)]
     return record if hashes[0] == hashes[1] else None
 
 

@@ -58,10 +58,10 @@ class CallBundle:
 def parse_bundles(value: object, name: str) -> list[CallBundle]:
     """Read bundles of calls."""
     read = []
-    for index, one in enumerate(parse_list(value, name)):
+    for index, item in enumerate(parse_list(value, name)):
         at = f"{name}[{index}]"
-        form = parse_object(one, at)
-        told = form.get("blockOverride")
+        form = parse_object(item, at)
+        block = form.get("blockOverride")
         calls = parse_list(form.get("transactions"), f"{at}.transactions")
         read.append(
             CallBundle(
@@ -69,7 +69,7 @@ def parse_bundles(value: object, name: str) -> list[CallBundle]:
                     parse_transaction_request(call, f"{at}.transactions[{place}]")
                     for place, call in enumerate(calls)
                 ),
-                block=None if told is None else parse_block_override(told, f"{at}.blockOverride"),
+                block=None if block is None else parse_block_override(block, f"{at}.blockOverride"),
             )
         )
     if not read:
@@ -87,8 +87,8 @@ def parse_state_context(value: object, name: str) -> BlockId:
         raise invalid_param_error(
             f"{name}.transactionIndex", index, "calls come after a whole block: want -1 or nothing"
         )
-    told = form.get("blockNumber")
-    return LATEST if told is None else parse_block_id(told, f"{name}.blockNumber")
+    number = form.get("blockNumber")
+    return LATEST if number is None else parse_block_id(number, f"{name}.blockNumber")
 
 
 @METHODS.method(

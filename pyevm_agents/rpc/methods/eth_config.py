@@ -62,7 +62,7 @@ def config(rpc: RequestContext) -> Json:
             "chainId": hex(chain.config.chain_id),
             # With all forks at genesis, EIP-6122's hash is that of genesis alone.
             "forkId": f"0x{crc32(chain.header(0).hash):08x}",
-            "precompiles": {PRECOMPILES[one]: serializers.encode_data(one) for one in addresses},
+            "precompiles": {PRECOMPILES[key]: serializers.encode_data(key) for key in addresses},
             "systemContracts": {
                 name: serializers.encode_data(address)
                 for name, address in fork.system_contracts

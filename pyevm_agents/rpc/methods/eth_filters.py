@@ -57,10 +57,10 @@ def get_filter_changes(rpc: RequestContext, filter_id: str) -> list[object]:
 @METHODS.method("eth_getFilterLogs", parse_text)
 def get_filter_logs(rpc: RequestContext, filter_id: str) -> list[Json]:
     """Return all logs that match a filter."""
-    found = rpc.events.get_filter(filter_id)
-    if found.kind != "logs":
-        raise RpcError(INVALID_PARAMS, f"filter {filter_id} is for {found.kind}, not for logs")
-    return [*find_logs(rpc.node, found.criteria)]
+    entry = rpc.events.get_filter(filter_id)
+    if entry.kind != "logs":
+        raise RpcError(INVALID_PARAMS, f"filter {filter_id} is for {entry.kind}, not for logs")
+    return [*find_logs(rpc.node, entry.criteria)]
 
 
 @METHODS.method("eth_uninstallFilter", parse_text)

@@ -57,10 +57,10 @@ def pending_transactions(rpc: RequestContext) -> list[Json]:
     """Return all transactions that wait for a block."""
     waiting = rpc.node.pool.content(rpc.node.chain.nonce)
     return [
-        serializers.serialize_transaction(one.transaction)
+        serializers.serialize_transaction(entry.transaction)
         for lines in waiting
         for line in lines.values()
-        for one in line
+        for entry in line
     ]
 
 
@@ -114,9 +114,9 @@ def get_uncle_by_hash_and_index(rpc: RequestContext, block_hash: bytes, index: i
 @METHODS.method("eth_getRawTransactionByHash", "debug_getRawTransaction", parse_hash32)
 def get_raw_transaction_by_hash(rpc: RequestContext, transaction_hash: bytes) -> str | None:
     """Return a transaction's bytes, mined or waiting, null where there is none."""
-    found = rpc.node.chain.find_transaction(transaction_hash)
-    if found is not None:
-        record, index = found
+    match = rpc.node.chain.find_transaction(transaction_hash)
+    if match is not None:
+        record, index = match
         return serializers.encode_data(record.block.transactions[index].encode())
     waiting = rpc.node.pool.get(transaction_hash)
     return None if waiting is None else serializers.encode_data(waiting.transaction.encode())

@@ -70,10 +70,10 @@ def get_proof(
         "storageProof": [
             {
                 "key": key,
-                "value": hex(one.value),
-                "proof": [serializers.encode_data(node) for node in one.nodes],
+                "value": hex(slot.value),
+                "proof": [serializers.encode_data(node) for node in slot.nodes],
             }
-            for (key, _), one in zip(storage_keys, proof.storage, strict=True)
+            for (key, _), slot in zip(storage_keys, proof.storage, strict=True)
         ],
     }
 
@@ -81,12 +81,12 @@ def get_proof(
 @METHODS.method("eth_getAccount", parse_address, AT)
 def get_account(rpc: RequestContext, account: Address, block: BlockId) -> Json:
     """Return an account as the state trie holds it."""
-    found = _prove(rpc, account, [], block).account
+    account_state = _prove(rpc, account, [], block).account
     return {
-        "balance": hex(found.balance),
-        "codeHash": serializers.encode_data(found.code_hash),
-        "nonce": hex(found.nonce),
-        "storageRoot": serializers.encode_data(found.storage_root),
+        "balance": hex(account_state.balance),
+        "codeHash": serializers.encode_data(account_state.code_hash),
+        "nonce": hex(account_state.nonce),
+        "storageRoot": serializers.encode_data(account_state.storage_root),
     }
 
 
@@ -122,7 +122,7 @@ def get_storage_values(
     """Return slots of several accounts, 32 bytes each."""
     state = resolve_view(rpc, block).state
     return {
-        to_hex(account): [serializers.encode_word(state.get_storage(account, one)) for one in slots]
+        to_hex(account): [serializers.encode_word(state.get_storage(account, key)) for key in slots]
         for account, slots in requests.items()
     }
 

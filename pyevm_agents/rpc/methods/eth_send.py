@@ -102,7 +102,7 @@ def _await_receipt(rpc: RequestContext, make: TransactionFactory, milliseconds: 
     is_mined = threading.Event()
 
     def check_mined(mined: MinedBlock) -> None:
-        if any(one.hash == transaction.hash for one in mined.block.transactions):
+        if any(entry.hash == transaction.hash for entry in mined.block.transactions):
             is_mined.set()
 
     forget = rpc.node.listeners.add(NodeListener(on_mined=check_mined))

@@ -67,15 +67,16 @@ SIMULATED_FIELDS: Mapping[str, tuple[str, Read]] = {
 def parse_simulation(value: object, name: str) -> Json:
     """Read what is to be simulated: blocks, and how they are told."""
     form = parse_object(value, name)
-    told = parse_list(form.get("blockStateCalls") or [], f"{name}.blockStateCalls")
-    if not told:
+    blocks = parse_list(form.get("blockStateCalls") or [], f"{name}.blockStateCalls")
+    if not blocks:
         raise RpcError(INVALID_PARAMS, "empty input")
     read: Json = {
         flag: form.get(flag) is not None and parse_boolean(form[flag], f"{name}.{flag}")
         for flag in ("validation", "traceTransfers", "returnFullTransactions")
     }
     read["blocks"] = [
-        _parse_block(one, f"{name}.blockStateCalls[{index}]") for index, one in enumerate(told)
+        _parse_block(block, f"{name}.blockStateCalls[{index}]")
+        for index, block in enumerate(blocks)
     ]
     return read
 
@@ -84,8 +85,8 @@ def _parse_block(value: object, name: str) -> SimulatedBlockRequest:
     form = parse_object(value, name)
     at = f"{name}.blockOverrides"
     header = parse_object(form.get("blockOverrides") or {}, at)
-    told = {key: it for key, it in header.items() if key != "withdrawals"}
-    fields = parse_block_fields(told, SIMULATED_FIELDS, at)
+    overrides = {key: entry for key, entry in header.items() if key != "withdrawals"}
+    fields = parse_block_fields(overrides, SIMULATED_FIELDS, at)
     withdrawals = parse_list(header.get("withdrawals") or [], f"{at}.withdrawals")
     accounts, moves = _split_precompile_moves(
         form.get("stateOverrides") or {}, f"{name}.stateOverrides"
@@ -94,14 +95,14 @@ def _parse_block(value: object, name: str) -> SimulatedBlockRequest:
     return SimulatedBlockRequest(
         **fields,
         withdrawals=tuple(
-            _parse_withdrawal(one, f"{at}.withdrawals[{index}]")
-            for index, one in enumerate(withdrawals)
+            _parse_withdrawal(withdrawal, f"{at}.withdrawals[{index}]")
+            for index, withdrawal in enumerate(withdrawals)
         ),
         accounts=parse_state_overrides(accounts, f"{name}.stateOverrides"),
         moved_precompiles=moves,
         calls=tuple(
-            _build_simulated_call(parse_transaction_request(one, f"{name}.calls[{index}]"))
-            for index, one in enumerate(calls)
+            _build_simulated_call(parse_transaction_request(call, f"{name}.calls[{index}]"))
+            for index, call in enumerate(calls)
         ),
     )
 
@@ -110,15 +111,15 @@ def _split_precompile_moves(value: object, name: str) -> tuple[Json, dict[Addres
     """Return the overrides that every call knows, and where precompiles go."""
     rest: Json = {}
     moves = {}
-    for key, told in parse_object(value, name).items():
+    for key, override in parse_object(value, name).items():
         # Names in geth have no case, and its tests write this one in both ways.
         form = {
-            MOVE if field.lower() == MOVE.lower() else field: it
-            for field, it in parse_object(told, f"{name}.{key}").items()
+            MOVE if field.lower() == MOVE.lower() else field: entry
+            for field, entry in parse_object(override, f"{name}.{key}").items()
         }
         if form.get(MOVE) is not None:
             moves[parse_address(key, name)] = parse_address(form[MOVE], f"{name}.{key}.{MOVE}")
-        rest[key] = {field: it for field, it in form.items() if field != MOVE}
+        rest[key] = {field: entry for field, entry in form.items() if field != MOVE}
     return rest, moves
 
 
@@ -132,21 +133,21 @@ def _parse_withdrawal(value: object, name: str) -> Withdrawal:
     )
 
 
-def _build_simulated_call(asked: TransactionRequest) -> SimulatedCall:
+def _build_simulated_call(request: TransactionRequest) -> SimulatedCall:
     return SimulatedCall(
-        sender=asked.sender or bytes(20),  # type: ignore[arg-type]
-        to=asked.to,
-        data=asked.data,
-        value_wei=asked.value_wei,
-        gas=asked.gas,
-        nonce=asked.nonce,
-        gas_price_wei=asked.gas_price_wei,
-        max_fee_wei=asked.max_fee_wei or 0,
-        max_priority_fee_wei=asked.max_priority_fee_wei or 0,
-        access_list=asked.access_list or (),
-        max_blob_fee_wei=asked.max_blob_fee_wei or 0,
-        blob_hashes=asked.blob_hashes,
-        authorizations=asked.authorizations,
+        sender=request.sender or bytes(20),  # type: ignore[arg-type]
+        to=request.to,
+        data=request.data,
+        value_wei=request.value_wei,
+        gas=request.gas,
+        nonce=request.nonce,
+        gas_price_wei=request.gas_price_wei,
+        max_fee_wei=request.max_fee_wei or 0,
+        max_priority_fee_wei=request.max_priority_fee_wei or 0,
+        access_list=request.access_list or (),
+        max_blob_fee_wei=request.max_blob_fee_wei or 0,
+        blob_hashes=request.blob_hashes,
+        authorizations=request.authorizations,
     )
 
 
@@ -154,7 +155,7 @@ def _build_simulated_call(asked: TransactionRequest) -> SimulatedCall:
 def simulate(rpc: RequestContext, options: Any, block: BlockId) -> list[Json]:  # noqa: ANN401 - as `parse_simulation` reads it
     """Execute calls in blocks on top of one of the chain, and keep nothing; return the blocks."""
     at = resolve_sealed_view(rpc, block)
-    made = Simulation(
+    simulation = Simulation(
         at.chain,
         at.header,
         validates=options["validation"],
@@ -163,28 +164,28 @@ def simulate(rpc: RequestContext, options: Any, block: BlockId) -> list[Json]:  
     )
     try:
         return [
-            _serialize_block(one, is_full=options["returnFullTransactions"])
-            for one in made.run(options["blocks"])
+            _serialize_block(result, is_full=options["returnFullTransactions"])
+            for result in simulation.run(options["blocks"])
         ]
     except SimulationError as error:
         raise RpcError(error.code, error.message) from error
 
 
-def _serialize_block(made: SimulatedBlock, *, is_full: bool) -> Json:
+def _serialize_block(result: SimulatedBlock, *, is_full: bool) -> Json:
     form = serializers.serialize_block(
-        BlockRecord(block=made.block, receipts=made.receipts), is_full=is_full
+        BlockRecord(block=result.block, receipts=result.receipts), is_full=is_full
     )
     calls: list[Json] = []
     logs_before = gas_before = 0
     for index, (computation, receipt) in enumerate(
-        zip(made.computations, made.receipts, strict=True)
+        zip(result.computations, result.receipts, strict=True)
     ):
         calls.append(
             {
                 "returnData": "0x"
                 if computation.is_error
                 else serializers.encode_data(computation.output),
-                "logs": _serialize_logs(made, index, logs_before),
+                "logs": _serialize_logs(result, index, logs_before),
                 "gasUsed": hex(receipt.gas_used - gas_before),
                 "status": hex(computation.is_success),
             }
@@ -197,9 +198,9 @@ def _serialize_block(made: SimulatedBlock, *, is_full: bool) -> Json:
     return form | {"calls": calls}
 
 
-def _serialize_logs(made: SimulatedBlock, index: int, before: int) -> list[Json]:
-    header, transaction = made.block.header, made.block.transactions[index]
-    entries: list[LogEntry] = made.computations[index].collect_logs()
+def _serialize_logs(result: SimulatedBlock, index: int, before: int) -> list[Json]:
+    header, transaction = result.block.header, result.block.transactions[index]
+    entries: list[LogEntry] = result.computations[index].collect_logs()
     return [
         {
             "address": serializers.encode_data(account),
@@ -221,8 +222,8 @@ def _serialize_error(computation: SimulatedComputation) -> Json:
     error: VMError = computation.error
     if isinstance(error, Revert):
         output = bytes(computation.output)
-        told = f"execution reverted: {revert_reason(output)}" if output else "execution reverted"
-        return {"code": SERVER_ERROR, "message": told, "data": serializers.encode_data(output)}
+        message = f"execution reverted: {revert_reason(output)}" if output else "execution reverted"
+        return {"code": SERVER_ERROR, "message": message, "data": serializers.encode_data(output)}
     op = None
     if isinstance(error, InvalidInstruction):
         op = computation.msg.code[computation.code.program_counter - 1]

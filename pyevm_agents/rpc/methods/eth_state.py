@@ -54,7 +54,10 @@ def block_number(rpc: RequestContext) -> str:
 def accounts(rpc: RequestContext) -> list[str]:
     """Return the accounts that the node sends for: it has their keys, or impersonates them."""
     keys = rpc.node.keys
-    return [serializers.encode_data(one) for one in (*keys.addresses, *sorted(keys.impersonated))]
+    return [
+        serializers.encode_data(address)
+        for address in (*keys.addresses, *sorted(keys.impersonated))
+    ]
 
 
 @METHODS.method("eth_syncing", is_quick=True)
@@ -169,9 +172,9 @@ def get_block_receipts(rpc: RequestContext, number: BlockId) -> list[Json] | Non
 @METHODS.method("eth_getTransactionByHash", parse_hash32)
 def get_transaction_by_hash(rpc: RequestContext, transaction_hash: bytes) -> Json | None:
     """Return a transaction, mined or waiting, null where there is none."""
-    found = rpc.node.chain.find_transaction(transaction_hash)
-    if found is not None:
-        record, index = found
+    match = rpc.node.chain.find_transaction(transaction_hash)
+    if match is not None:
+        record, index = match
         return serializers.serialize_transaction(record.block.transactions[index], record, index)
     waiting = rpc.node.pool.get(transaction_hash)
     return None if waiting is None else serializers.serialize_transaction(waiting.transaction)
@@ -202,22 +205,22 @@ def get_transaction_receipt(rpc: RequestContext, transaction_hash: bytes) -> Jso
 
     Whoever waits for one that the host failed on is told so: there will be none.
     """
-    found = rpc.node.chain.find_transaction(transaction_hash)
-    if found is None:
+    match = rpc.node.chain.find_transaction(transaction_hash)
+    if match is None:
         if (fault := rpc.node.find_fault(transaction_hash)) is not None:
             raise fault_error(
                 "eth_getTransactionReceipt",
                 f"the transaction was dropped, for the host failed: {fault}; send it again",
             )
         return None
-    record, index = found
+    record, index = match
     return serialize_block_receipts(rpc, record)[index]
 
 
 def serialize_block_receipts(rpc: RequestContext, record: BlockRecord) -> list[Json]:
     """Return a block's receipts as JSON."""
     blob_base_fee = None
-    if any(one.type_id == 3 for one in record.block.transactions):  # noqa: PLR2004 - EIP-4844
+    if any(tx.type_id == 3 for tx in record.block.transactions):  # noqa: PLR2004 - EIP-4844
         blob_base_fee = rpc.node.chain.state(record.block.header).blob_base_fee
     return [*serializers.serialize_receipts(record, blob_base_fee)]
 

@@ -75,10 +75,10 @@ def mine_detailed(rpc: RequestContext, options: object) -> list[Json]:
 
 
 def _mine_with_options(rpc: RequestContext, options: object) -> list[MinedBlock]:
-    told = parse_object(options, "options") if isinstance(options, dict) else {"timestamp": options}
-    timestamp = told.get("timestamp")
+    form = parse_object(options, "options") if isinstance(options, dict) else {"timestamp": options}
+    timestamp = form.get("timestamp")
     at = None if timestamp is None else parse_seconds(timestamp, "timestamp")
-    count = told.get("blocks")
+    count = form.get("blocks")
     more = 0 if count is None else parse_block_count(count, "blocks") - 1
 
     def mine_all() -> list[MinedBlock]:

@@ -91,7 +91,7 @@ def txpool_inspect(rpc: RequestContext) -> Json:
     def summarize_queue(lines: dict[Address, list[PoolTransaction]]) -> Json:
         return {
             to_checksum_address(sender): {
-                str(one.transaction.nonce): _summarize(one.transaction) for one in line
+                str(entry.transaction.nonce): _summarize(entry.transaction) for entry in line
             }
             for sender, line in lines.items()
         }
@@ -107,8 +107,8 @@ def _serialize_by_sender(lines: dict[Address, list[PoolTransaction]]) -> Json:
 
 def _serialize_by_nonce(line: list[PoolTransaction]) -> Json:
     return {
-        str(one.transaction.nonce): serializers.serialize_transaction(one.transaction)
-        for one in line
+        str(entry.transaction.nonce): serializers.serialize_transaction(entry.transaction)
+        for entry in line
     }
 
 

@@ -109,7 +109,7 @@ def get_block_details(rpc: RequestContext, number: BlockId) -> Json | None:
     return {
         "block": _serialize_slim_block(record),
         "issuance": {"blockReward": "0x0", "uncleReward": "0x0", "issuance": "0x0"},
-        "totalFees": hex(sum(price * int(str(one["gasUsed"]), 16) for price, one in fees)),
+        "totalFees": hex(sum(price * int(str(receipt["gasUsed"]), 16) for price, receipt in fees)),
     }
 
 
@@ -155,8 +155,8 @@ def get_block_transactions(
 @METHODS.method("ots_getTransactionBySenderAndNonce", parse_address, parse_uint64)
 def get_hash_by_sender_and_nonce(rpc: RequestContext, account: Address, nonce: int) -> object:
     """Return the hash of an account's transaction by its nonce, null where there is none."""
-    found = get_transaction_by_sender_and_nonce(rpc, account, nonce)
-    return None if found is None else found["hash"]
+    transaction = get_transaction_by_sender_and_nonce(rpc, account, nonce)
+    return None if transaction is None else transaction["hash"]
 
 
 @METHODS.method("ots_getTransactionError", parse_hash32)
@@ -244,7 +244,7 @@ def _is_operation(frame: CallFrame) -> bool:
 
 def _compute_gas_prices(record: BlockRecord) -> list[int]:
     base_fee = record.block.header.as_dict().get("base_fee_per_gas")
-    return [effective_gas_price(one, base_fee) for one in record.block.transactions]
+    return [effective_gas_price(transaction, base_fee) for transaction in record.block.transactions]
 
 
 def _serialize_slim_block(record: BlockRecord) -> Json:
@@ -268,11 +268,11 @@ def search_transactions_before(
     """Return transactions of an account before a block, 0 for the latest ones; newest first."""
     head = int(rpc.node.chain.head.block_number)
     first = head if block_number == 0 else min(block_number - 1, head)
-    found = _search(rpc, account, range(first, -1, -1), page_size)
-    newest_first = [(record, index) for record, places in found.blocks for index in places[::-1]]
+    page = _search(rpc, account, range(first, -1, -1), page_size)
+    newest_first = [(record, index) for record, places in page.blocks for index in places[::-1]]
     return _serialize_page(rpc, newest_first) | {
         "firstPage": block_number == 0 or block_number > head,
-        "lastPage": found.is_exhausted,
+        "lastPage": page.is_exhausted,
     }
 
 
@@ -282,10 +282,10 @@ def search_transactions_after(
 ) -> Json:
     """Return transactions of an account after a block, 0 for the first ones; newest first."""
     head = int(rpc.node.chain.head.block_number)
-    found = _search(rpc, account, range(block_number + 1, head + 1), page_size)
-    oldest_first = [(record, index) for record, places in found.blocks for index in places]
+    page = _search(rpc, account, range(block_number + 1, head + 1), page_size)
+    oldest_first = [(record, index) for record, places in page.blocks for index in places]
     return _serialize_page(rpc, oldest_first[::-1]) | {
-        "firstPage": found.is_exhausted,
+        "firstPage": page.is_exhausted,
         "lastPage": block_number == 0,
     }
 
@@ -307,40 +307,40 @@ def _search(
     Raises: RpcError: nothing was found in as many blocks as one search may look at.
             BlockNotFoundError: somebody rolled back meanwhile.
     """
-    chain, found, count, executed = rpc.node.chain, _SearchResult(), 0, 0
+    chain, page, count, executed = rpc.node.chain, _SearchResult(), 0, 0
     for number in numbers[:MAX_SCANNED]:
         if count >= page_size:
-            return found
+            return page
         header = resolve_header(rpc.node, BlockId(number=number))
         if header.transaction_root == BLANK_ROOT_HASH:
             continue
         parties = rpc.address_index.get(header.hash)
         if parties is None:
             if executed == MAX_EXECUTED:
-                return _stop_search(found, account, numbers[: numbers.index(number)])
+                return _stop_search(page, account, numbers[: numbers.index(number)])
             executed += 1
             execute = partial(
                 trace_transactions, rpc, chain.block_with_receipts(header), call_tracer
             )
             parties = rpc.address_index.find(header.hash, execute)
         if places := [index for index, those in enumerate(parties) if account in those]:
-            found.blocks.append((chain.block_with_receipts(header), places))
+            page.blocks.append((chain.block_with_receipts(header), places))
             count += len(places)
     if len(numbers) > MAX_SCANNED:
-        return _stop_search(found, account, numbers[:MAX_SCANNED])
-    found.is_exhausted = True
-    return found
+        return _stop_search(page, account, numbers[:MAX_SCANNED])
+    page.is_exhausted = True
+    return page
 
 
-def _stop_search(found: _SearchResult, account: Address, looked_at: Sequence[int]) -> _SearchResult:
+def _stop_search(page: _SearchResult, account: Address, looked_at: Sequence[int]) -> _SearchResult:
     """Return what was found before a search became too long."""
-    if not found.blocks:
+    if not page.blocks:
         raise RpcError(
             LIMIT_EXCEEDED,
             f"no transaction of {serializers.encode_data(account)} in blocks {looked_at[0]} to "
             f"{looked_at[-1]}; ask again, from block {looked_at[-1]} on",
         )
-    return found
+    return page
 
 
 def _serialize_page(rpc: RequestContext, places: list[tuple[BlockRecord, int]]) -> Json:

@@ -88,24 +88,24 @@ class ReplayTracer(MuxTracer):
 
     def result(self) -> Json:
         """Return what was asked for, null or an empty list for what was not."""
-        told: Json = {STATE_DIFFERENCE: None, VM_TRACE: None}
+        traces: Json = {STATE_DIFFERENCE: None, VM_TRACE: None}
         for name, tracer in self.tracers.items():
-            told[name] = tracer.result()
+            traces[name] = tracer.result()
         if TRACE not in self._types:
-            told[TRACE] = []
+            traces[TRACE] = []
         root = self._calls.root
         return {
             "output": serializers.encode_data(b"" if root is None else root.frame.output),
-            **told,
+            **traces,
         }
 
 
 def parse_trace_types(value: object, name: str) -> frozenset[str]:
     """Read which types of trace are wanted."""
     types = parse_list(value, name)
-    for one in types:
-        if one not in TRACE_TYPES:
-            raise invalid_param_error(name, one, f"want {', '.join(TRACE_TYPES)}")
+    for trace_type in types:
+        if trace_type not in TRACE_TYPES:
+            raise invalid_param_error(name, trace_type, f"want {', '.join(TRACE_TYPES)}")
     return frozenset(map(str, types))
 
 
@@ -115,9 +115,9 @@ def parse_traced_calls(value: object, name: str) -> list[tuple[TransactionReques
     if len(calls) > MAX_CALLS:
         raise invalid_param_error(name, calls, f"want at most {MAX_CALLS} calls, not {len(calls)}")
     read = []
-    for index, one in enumerate(calls):
+    for index, pair in enumerate(calls):
         at = f"{name}[{index}]"
-        match parse_list(one, at):
+        match parse_list(pair, at):
             case [call, types]:
                 read.append(
                     (
@@ -238,7 +238,9 @@ def _build_transaction_call(transaction: SignedTransactionAPI, base_fee_wei: int
         value_wei=transaction.value,
         gas=transaction.gas,
         gas_price_wei=effective_gas_price(transaction, base_fee_wei),
-        access_list=tuple((one, tuple(slots)) for one, slots in get_access_list(transaction)),
+        access_list=tuple(
+            (address, tuple(slots)) for address, slots in get_access_list(transaction)
+        ),
         authorizations=tuple(get_authorizations(transaction)),
         blob_hashes=tuple(transaction.blob_versioned_hashes) if is_blob else (),
     )

@@ -63,10 +63,10 @@ def trace_block(rpc: RequestContext, number: BlockId) -> list[Json]:
 @METHODS.method("trace_get", parse_hash32, parse_list_of(parse_uint64))
 def trace_get(rpc: RequestContext, transaction_hash: bytes, path: list[int]) -> Json | None:
     """Return one call of a mined transaction, by its `traceAddress`; null where there is none."""
-    found = rpc.node.chain.find_transaction(transaction_hash)
-    if found is None:
+    match = rpc.node.chain.find_transaction(transaction_hash)
+    if match is None:
         return None
-    calls = flatten_calls([trace_at_index(rpc, *found, parity_tracer)])
+    calls = flatten_calls([trace_at_index(rpc, *match, parity_tracer)])
     return next((call for call in calls if call["traceAddress"] == path), None)
 
 
@@ -119,22 +119,22 @@ def parse_call_criteria(value: object, name: str) -> CallCriteria:
         raise invalid_param_error(
             name, dict(form), f"no such criterion: {', '.join(sorted(unknown))}"
         )
-    told = {key: it for key, it in form.items() if it is not None}
-    mode = told.get("mode", "union")
+    fields = {key: entry for key, entry in form.items() if entry is not None}
+    mode = fields.get("mode", "union")
     if mode not in MODES:
         raise invalid_param_error(f"{name}.mode", mode, "want union or intersection")
 
     def parse_number(key: str) -> int | None:
-        return parse_uint64(told[key], f"{name}.{key}") if key in told else None
+        return parse_uint64(fields[key], f"{name}.{key}") if key in fields else None
 
     def parse_bound(key: str, default: BlockId) -> BlockId:
-        return parse_block_id(told[key], f"{name}.{key}") if key in told else default
+        return parse_block_id(fields[key], f"{name}.{key}") if key in fields else default
 
     return CallCriteria(
         first=parse_bound("fromBlock", BlockId(tag="earliest")),
         last=parse_bound("toBlock", LATEST),
-        senders=_parse_addresses(told.get("fromAddress"), f"{name}.fromAddress"),
-        receivers=_parse_addresses(told.get("toAddress"), f"{name}.toAddress"),
+        senders=_parse_addresses(fields.get("fromAddress"), f"{name}.fromAddress"),
+        receivers=_parse_addresses(fields.get("toAddress"), f"{name}.toAddress"),
         mode=mode,  # type: ignore[arg-type]
         skipped=parse_number("after") or 0,
         count=parse_number("count"),
@@ -149,8 +149,8 @@ def _parse_addresses(value: object, name: str) -> frozenset[str] | None:
         raise RpcError(
             INVALID_PARAMS, f"invalid params: {name}: {len(many)} values, at most {MAX_ADDRESSES}"
         )
-    read = (parse_address(one, f"{name}[{index}]") for index, one in enumerate(many))
-    return frozenset("0x" + one.hex() for one in read)
+    read = (parse_address(item, f"{name}[{index}]") for index, item in enumerate(many))
+    return frozenset("0x" + address.hex() for address in read)
 
 
 @METHODS.method("trace_filter", parse_call_criteria)
@@ -160,7 +160,7 @@ def trace_filter(rpc: RequestContext, criteria: CallCriteria) -> list[Json]:
     `after` are skipped and `count` returned; the range has at most 1,000 blocks.
     """
     head = int(rpc.node.chain.head.block_number)
-    first, last = (_resolve_number(rpc, one) for one in (criteria.first, criteria.last))
+    first, last = (_resolve_number(rpc, bound) for bound in (criteria.first, criteria.last))
     if first > last:
         raise RpcError(
             INVALID_PARAMS, f"invalid block range params: fromBlock {first} > toBlock {last}"
@@ -173,13 +173,13 @@ def trace_filter(rpc: RequestContext, criteria: CallCriteria) -> list[Json]:
             f"{MAX_BLOCKS}: give fromBlock and toBlock",
         )
     end = None if criteria.count is None else criteria.skipped + criteria.count
-    found: list[Json] = []
+    calls: list[Json] = []
     for call in _iter_calls(rpc, range(first, last + 1)):
-        if end is not None and len(found) >= end:
+        if end is not None and len(calls) >= end:
             break
         if criteria.matches(call):
-            found.append(call)
-    return found[criteria.skipped :]
+            calls.append(call)
+    return calls[criteria.skipped :]
 
 
 def _iter_calls(rpc: RequestContext, numbers: range) -> Iterator[Json]:

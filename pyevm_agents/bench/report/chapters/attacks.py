@@ -52,13 +52,13 @@ def build_attack_chapter(report: Report) -> Chapter | None:
 
 def _describe_worst_attacks(report: Report) -> str:
     slowest = findings.find_slowest(report)
-    told = [
+    phrases = [
         f"{number_format.format_seconds(found[1].middle)} under {schedule} "
         f"({number_format.lower_first_letter(found[0].title)})"
         for schedule in findings.list_attack_schedules(report)
         if (found := findings.find_worst_attack(report, schedule))
     ]
-    words = f"The most work that 30 million gas bought: {number_format.join_names(told)}."
+    words = f"The most work that 30 million gas bought: {number_format.join_names(phrases)}."
     if slowest is None:
         return words
     limit = findings.compute_block_seconds(slowest)
@@ -77,10 +77,10 @@ def _describe_worst_attacks(report: Report) -> str:
 def _iter_parity_breaches(report: Report) -> Iterator[str]:
     """Yield, for each reference, what takes longer than the gas of parity with it is worth."""
     for name in REFERENCES:
-        one, schedule = find_reference(report.yardsticks, name), f"parity-{name}"
-        if one is None or schedule not in findings.list_attack_schedules(report):
+        yardstick, schedule = find_reference(report.yardsticks, name), f"parity-{name}"
+        if yardstick is None or schedule not in findings.list_attack_schedules(report):
             continue
-        pace = findings.compute_block_seconds(one)
+        pace = findings.compute_block_seconds(yardstick)
         beyond = [
             number_format.lower_first_letter(attack.title)
             for attack in report.attacks
@@ -145,9 +145,9 @@ def _format_gas(attack: Attack) -> str:
 
 
 def _build_alt_text(report: Report) -> str:
-    told = [
+    phrases = [
         f"{attack.title} {number_format.format_seconds(bought['default'].middle)}"
         for attack in report.attacks
         if "default" in (bought := dict(attack.seconds_per_30m_gas))
     ]
-    return f"Seconds of work for 30 million gas by default: {'; '.join(told) or 'none'}."
+    return f"Seconds of work for 30 million gas by default: {'; '.join(phrases) or 'none'}."

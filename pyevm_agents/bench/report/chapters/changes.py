@@ -36,37 +36,37 @@ MAX_SHOWN_CHARACTERS = 60
 """Of a digest or a profile: enough to see that it is another."""
 
 
-def build_change_chapter(it: ReportComparison) -> Chapter:
+def build_change_chapter(comparison: ReportComparison) -> Chapter:
     """Return what changed, and what did not."""
-    parts = [_build_circumstance_table(it)] if it.circumstances else []
-    parts += _iter_difference_tables(it)
-    parts += _build_unmatched_tables("In the new report alone", it.added) + _build_unmatched_tables(
-        "In the old one alone", it.gone
-    )
-    words: list[Paragraph] = [(describe_comparison(it),)]
-    if it.circumstances:
-        what = number_format.join_names([name for name, _, _ in it.circumstances])
+    parts = [_build_circumstance_table(comparison)] if comparison.circumstances else []
+    parts += _iter_difference_tables(comparison)
+    parts += _build_unmatched_tables(
+        "In the new report alone", comparison.added
+    ) + _build_unmatched_tables("In the old one alone", comparison.gone)
+    words: list[Paragraph] = [(describe_comparison(comparison),)]
+    if comparison.circumstances:
+        what = number_format.join_names([name for name, _, _ in comparison.circumstances])
         words.insert(0, (Strong(f"Not the same: {what}."),))
     return Chapter(
         name="changes",
-        title=f"Compared with {number_format.format_timestamp(it.old_made_at)}",
+        title=f"Compared with {number_format.format_timestamp(comparison.old_made_at)}",
         words=tuple(words),
         parts=tuple(parts),
     )
 
 
-def describe_comparison(it: ReportComparison) -> str:
+def describe_comparison(comparison: ReportComparison) -> str:
     """Say in a sentence what a comparison found."""
-    count, all_of = len(it.changed), len(it.differences)
+    count, all_of = len(comparison.changed), len(comparison.differences)
     if not all_of:
         return "Nothing was measured in both."
     changed = f"{count:,}" if count else "None"
-    told = f"{changed} of {all_of:,} figures changed beyond both intervals."
-    if prices := [one for one in it.differences if one.group == PARITY_PRICE]:
-        agreeing = sum(not one.is_beyond for one in prices)
-        told += f" Parity prices that agree within their intervals: {agreeing} of {len(prices)}."
-    is_other_mode = any(what == "mode" for what, _, _ in it.circumstances)
-    return f"{told} {OTHER_MODE}" if is_other_mode else told
+    words = f"{changed} of {all_of:,} figures changed beyond both intervals."
+    if prices := [price for price in comparison.differences if price.group == PARITY_PRICE]:
+        agreeing = sum(not price.is_beyond for price in prices)
+        words += f" Parity prices that agree within their intervals: {agreeing} of {len(prices)}."
+    is_other_mode = any(what == "mode" for what, _, _ in comparison.circumstances)
+    return f"{words} {OTHER_MODE}" if is_other_mode else words
 
 
 def format_amount(value: float, unit: str) -> str:
@@ -83,21 +83,25 @@ def abbreviate(text: str) -> str:
     return text[:MAX_SHOWN_CHARACTERS] + "…"
 
 
-def _build_circumstance_table(it: ReportComparison) -> ReportTable:
+def _build_circumstance_table(comparison: ReportComparison) -> ReportTable:
     rows = tuple(
         (make_text_cell(name), make_text_cell(abbreviate(was)), make_text_cell(abbreviate(now)))
-        for name, was, now in it.circumstances
+        for name, was, now in comparison.circumstances
     )
     return ReportTable(
         title="Not the same", columns=make_text_columns("What", "Old", "New"), rows=rows
     )
 
 
-def _iter_difference_tables(it: ReportComparison) -> Iterator[ReportTable]:
+def _iter_difference_tables(comparison: ReportComparison) -> Iterator[ReportTable]:
     """Yield what changed, and folded up what did not."""
     columns = (*make_text_columns("What"), *make_number_columns("Old", "New", "New over old"))
     for is_beyond, title in ((True, "Beyond both intervals"), (False, "Within the intervals")):
-        rows = tuple(_build_row(one) for one in it.differences if one.is_beyond is is_beyond)
+        rows = tuple(
+            _build_row(difference)
+            for difference in comparison.differences
+            if difference.is_beyond is is_beyond
+        )
         if rows:
             yield ReportTable(title=title, columns=columns, rows=rows, is_folded=not is_beyond)
 
@@ -111,20 +115,20 @@ def _build_unmatched_tables(title: str, figures: tuple[str, ...]) -> list[Report
     )
 
 
-def _build_value_cell(it: Interval, unit: str) -> Cell:
+def _build_value_cell(value: Interval, unit: str) -> Cell:
     if unit == SECONDS:
-        return make_time_cell(it)
-    return Cell(text=format_amount(it.middle, unit), span=number_format.format_span(it))
+        return make_time_cell(value)
+    return Cell(text=format_amount(value.middle, unit), span=number_format.format_span(value))
 
 
-def _build_row(one: Difference) -> tuple[Cell, ...]:
+def _build_row(difference: Difference) -> tuple[Cell, ...]:
     return (
-        make_text_cell(f"{one.group}: {one.title}"),
-        _build_value_cell(one.old, one.unit),
-        _build_value_cell(one.new, one.unit),
+        make_text_cell(f"{difference.group}: {difference.title}"),
+        _build_value_cell(difference.old, difference.unit),
+        _build_value_cell(difference.new, difference.unit),
         Cell(
-            text=number_format.format_factor(one.ratio.middle),
-            span=number_format.format_span(one.ratio),
-            is_marked=one.is_beyond,
+            text=number_format.format_factor(difference.ratio.middle),
+            span=number_format.format_span(difference.ratio),
+            is_marked=difference.is_beyond,
         ),
     )

@@ -54,24 +54,24 @@ def build_evm_chapter(report: Report) -> Chapter | None:
 
 
 def _build_yardstick_table(report: Report) -> ReportTable:
-    vms = tuple(dict.fromkeys(one.vm for one in report.yardsticks))
+    vms = tuple(dict.fromkeys(yardstick.vm for yardstick in report.yardsticks))
     columns = [*make_text_columns("Operation"), *make_number_columns("Gas")]
     for vm in vms:
         columns += make_number_columns(f"Time, {vm}", f"ns a gas, {vm}")
-    columns += [one for vm in vms[1:] for one in make_number_columns(f"{vms[0]} over {vm}")]
-    known = tuple(dict.fromkeys(one.name for one in report.yardsticks))
-    found = {(one.name, one.vm): one for one in report.yardsticks}
+    columns += [column for vm in vms[1:] for column in make_number_columns(f"{vms[0]} over {vm}")]
+    known = tuple(dict.fromkeys(yardstick.name for yardstick in report.yardsticks))
+    yardsticks = {(yardstick.name, yardstick.vm): yardstick for yardstick in report.yardsticks}
     rows = []
     for name in known:
-        row = [found.get((name, vm)) for vm in vms]
-        first = next(one for one in row if one is not None)
+        row = [yardsticks.get((name, vm)) for vm in vms]
+        first = next(yardstick for yardstick in row if yardstick is not None)
         cells = [make_text_cell(first.title), make_text_cell(f"{first.gas:,}")]
-        for one in row:
-            cells += _iter_cells(one)
-        cells += [_build_ratio_cell(row[0], one) for one in row[1:]]
+        for yardstick in row:
+            cells += _iter_cells(yardstick)
+        cells += [_build_ratio_cell(row[0], yardstick) for yardstick in row[1:]]
         rows.append(tuple(cells))
     note = "Medians with 95 % intervals of "
-    note += f"{max(len(one.seconds) for one in report.yardsticks)} rounds at most."
+    note += f"{max(len(yardstick.seconds) for yardstick in report.yardsticks)} rounds at most."
     if len(vms) > 1:
         note += (
             f" The gas is that of a sample on {vms[0]}. Another VM does more in a sample, and its "
@@ -80,13 +80,13 @@ def _build_yardstick_table(report: Report) -> ReportTable:
     return ReportTable(title="Yardsticks", columns=tuple(columns), rows=tuple(rows), note=note)
 
 
-def _iter_cells(one: Yardstick | None) -> Iterator[Cell]:
-    if one is None:
+def _iter_cells(yardstick: Yardstick | None) -> Iterator[Cell]:
+    if yardstick is None:
         yield from (make_text_cell(number_format.NOTHING), make_text_cell(number_format.NOTHING))
         return
-    taken = estimate_median(one.seconds).middle if one.seconds else float("nan")
+    taken = estimate_median(yardstick.seconds).middle if yardstick.seconds else float("nan")
     yield make_text_cell(number_format.format_seconds(taken))
-    yield make_number_cell(one.ns_per_gas, is_marked=True)
+    yield make_number_cell(yardstick.ns_per_gas, is_marked=True)
 
 
 def _build_ratio_cell(own: Yardstick | None, other: Yardstick | None) -> Cell:
@@ -98,12 +98,12 @@ def _build_ratio_cell(own: Yardstick | None, other: Yardstick | None) -> Cell:
 
 
 def _build_alt_text(report: Report) -> str:
-    told = [
-        f"{one.title} {number_format.format_number(one.ns_per_gas.middle)} ns a gas"
-        for one in filter_own_yardsticks(report.yardsticks)
+    phrases = [
+        f"{yardstick.title} {number_format.format_number(yardstick.ns_per_gas.middle)} ns a gas"
+        for yardstick in filter_own_yardsticks(report.yardsticks)
     ]
     runs, attacks = len(report.runs), len(report.attacks)
     return (
         f"Time against gas, both logarithmic, of {len(report.yardsticks)} yardsticks, {runs} runs "
-        f"and {attacks} attacks. {'; '.join(told)}."
+        f"and {attacks} attacks. {'; '.join(phrases)}."
     )

@@ -64,14 +64,14 @@ def build_price_chapter(report: Report) -> Chapter | None:
 
 
 def _describe_parity(report: Report) -> Paragraph:
-    told = [
+    phrases = [
         f"{one.title} ({number_format.format_number(one.ns_per_gas.middle)} ns a gas)"
         for name in REFERENCES
         if (one := find_reference(report.yardsticks, name))
     ]
     words = (
         "A parity price is the gas at which inference takes as long for its gas as something of "
-        f"the EVM's own does on this machine: {number_format.join_names(told)}."
+        f"the EVM's own does on this machine: {number_format.join_names(phrases)}."
     )
     return (words,)
 
@@ -86,39 +86,39 @@ def _build_price_table(report: Report, *, title: str, at_most: bool, note: str) 
     columns = [*make_text_columns("Unit"), *make_number_columns("Time", "Default, gas")]
     for words in REFERENCES.values():
         columns += make_number_columns(f"{words[:1].upper()}{words[1:]}, gas")
-    rows = tuple(tuple(_iter_row_cells(report, one, at_most=at_most)) for one in report.prices)
+    rows = tuple(tuple(_iter_row_cells(report, price, at_most=at_most)) for price in report.prices)
     return ReportTable(title=title, columns=tuple(columns), rows=rows, note=note)
 
 
-def _iter_row_cells(report: Report, one: Price, *, at_most: bool) -> Iterator[Cell]:
-    yield make_text_cell(findings.PRICES.get(one.term, one.term))
-    ns = findings.get_unit_ns(report, one.term, at_most=at_most)
+def _iter_row_cells(report: Report, price: Price, *, at_most: bool) -> Iterator[Cell]:
+    yield make_text_cell(findings.PRICES.get(price.term, price.term))
+    ns = findings.get_unit_ns(report, price.term, at_most=at_most)
     yield (
         make_text_cell(number_format.NOTHING)
         if ns is None
         else make_time_cell(scale_interval(ns, 1e-9))
     )
     yield make_text_cell(
-        number_format.NOTHING if one.default_gas is None else f"{one.default_gas:,}"
+        number_format.NOTHING if price.default_gas is None else f"{price.default_gas:,}"
     )
     for name in REFERENCES:
-        factor = findings.compute_price_factor(one, name, at_most=at_most)
+        factor = findings.compute_price_factor(price, name, at_most=at_most)
         times = "" if factor is None else number_format.format_factor(factor.middle)
-        yield _build_parity_cell(findings.get_parity_gas(one, name, at_most=at_most), name, times)
+        yield _build_parity_cell(findings.get_parity_gas(price, name, at_most=at_most), name, times)
 
 
-def _build_parity_cell(it: Interval | None, name: str, times: str) -> Cell:
-    if it is None:
+def _build_parity_cell(gas: Interval | None, name: str, times: str) -> Cell:
+    if gas is None:
         return make_text_cell(number_format.NOTHING)
-    return make_number_cell(it, note=times, is_marked=name == findings.MAIN_REFERENCE)
+    return make_number_cell(gas, note=times, is_marked=name == findings.MAIN_REFERENCE)
 
 
 def _build_alt_text(report: Report) -> str:
     words = REFERENCES[findings.MAIN_REFERENCE]
-    told = [
-        f"{findings.PRICES.get(one.term, one.term)} {number_format.format_number(gas.middle)} gas"
-        + (f" for {one.default_gas:,} by default" if one.default_gas is not None else "")
-        for one in report.prices
-        if (gas := findings.get_parity_gas(one, findings.MAIN_REFERENCE))
+    phrases = [
+        f"{findings.PRICES.get(unit.term, unit.term)} {number_format.format_number(gas.middle)} gas"
+        + (f" for {unit.default_gas:,} by default" if unit.default_gas is not None else "")
+        for unit in report.prices
+        if (gas := findings.get_parity_gas(unit, findings.MAIN_REFERENCE))
     ]
-    return f"Parity prices {words}: {'; '.join(told) or 'none'}."
+    return f"Parity prices {words}: {'; '.join(phrases) or 'none'}."

@@ -24,14 +24,14 @@ def build_published_chapter(report: Report) -> Chapter | None:
         return None
     rows = tuple(
         (
-            make_text_cell(one.title),
-            make_text_cell(one.formula),
-            make_text_cell(one.worst_use),
-            Cell(text=number_format.format_number(one.worst_ns_per_gas)),
-            Cell(text=_format_bought_seconds(one.seconds_per_30m_gas), is_marked=True),
-            make_text_cell(one.source),
+            make_text_cell(audit.title),
+            make_text_cell(audit.formula),
+            make_text_cell(audit.worst_use),
+            Cell(text=number_format.format_number(audit.worst_ns_per_gas)),
+            Cell(text=_format_bought_seconds(audit.seconds_per_30m_gas), is_marked=True),
+            make_text_cell(audit.source),
         )
-        for one in report.published
+        for audit in report.published
     )
     columns = (
         *make_text_columns("GasSchedule", "Asks", "An attacker uses"),

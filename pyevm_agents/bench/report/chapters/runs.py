@@ -141,8 +141,8 @@ def _build_schedule_tables(report: Report) -> tuple[ReportTable, ...]:
 def _build_alt_text(report: Report, run: Run) -> str:
     taken = (run.evm_seconds, run.prompt_seconds, run.output_seconds)
     parts = ", ".join(
-        f"{name} {number_format.format_seconds(it.middle)}"
-        for name, it in zip(findings.PARTS, taken, strict=True)
+        f"{name} {number_format.format_seconds(seconds.middle)}"
+        for name, seconds in zip(findings.PARTS, taken, strict=True)
     )
     gas = findings.divide_gas(report, run)
     if gas is None:

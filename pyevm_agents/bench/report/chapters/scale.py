@@ -52,11 +52,13 @@ def build_growth_chapter(report: Report) -> Chapter | None:
     rows = tuple(
         (
             make_text_cell(
-                f"{it.points[0].x:,} to {it.points[-1].x:,} {it.axis}" if it.points else it.axis
+                f"{growth.points[0].x:,} to {growth.points[-1].x:,} {growth.axis}"
+                if growth.points
+                else growth.axis
             ),
-            *(_build_exponent_cell(it, name) for name in QUANTITIES),
+            *(_build_exponent_cell(growth, name) for name in QUANTITIES),
         )
-        for it in report.growth
+        for growth in report.growth
     )
     exponents = ReportTable(
         title="Fitted exponents",
@@ -70,7 +72,7 @@ def build_growth_chapter(report: Report) -> Chapter | None:
         title="Longer runs",
         words=(
             ("How tokens, time and gas grow with steps, tools and levels of nesting.",),
-            *((each,) for it in report.growth for each in iter_reasons(it)),
+            *((each,) for growth in report.growth for each in iter_reasons(growth)),
         ),
         parts=(
             Picture(
@@ -80,7 +82,7 @@ def build_growth_chapter(report: Report) -> Chapter | None:
                 note="Each against its own largest run: what grows linearly is a straight line.",
             ),
             exponents,
-            *(_build_point_table(it) for it in report.growth),
+            *(_build_point_table(growth) for growth in report.growth),
         ),
     )
 
@@ -89,7 +91,7 @@ def build_size_chapter(report: Report) -> Chapter | None:
     """Return models of other sizes; None where there are none."""
     if not report.sizes:
         return None
-    lengths = sorted({f"{it.prompt_tokens:,}" for it in report.sizes})
+    lengths = sorted({f"{size.prompt_tokens:,}" for size in report.sizes})
     words = (
         "Models of real shapes with random weights, as speed does not depend on what the "
         f"weights are; in prompts of up to {number_format.join_names(lengths)} tokens."
@@ -110,16 +112,16 @@ def build_size_chapter(report: Report) -> Chapter | None:
     )
 
 
-def iter_reasons(it: Growth) -> Iterator[str]:
+def iter_reasons(growth: Growth) -> Iterator[str]:
     """Yield why something grows faster than linearly, where it does for certain."""
-    for name, exponent in it.exponents:
-        reason = REASONS.get((it.axis, name))
+    for name, exponent in growth.exponents:
+        reason = REASONS.get((growth.axis, name))
         if reason is not None and describe_growth(exponent) == FASTER:
             verb = "grows" if name == "gas" else "grow"
-            yield f"{name[:1].upper()}{name[1:]} {verb} faster than {it.axis}: {reason}."
+            yield f"{name[:1].upper()}{name[1:]} {verb} faster than {growth.axis}: {reason}."
 
 
-def _build_point_table(it: Growth) -> ReportTable:
+def _build_point_table(growth: Growth) -> ReportTable:
     rows = tuple(
         (
             make_text_cell(f"{point.x:,}"),
@@ -131,54 +133,56 @@ def _build_point_table(it: Growth) -> ReportTable:
             if point.seconds
             else make_text_cell(number_format.NOTHING),
         )
-        for point in it.points
+        for point in growth.points
     )
-    title = it.axis[:1].upper() + it.axis[1:]
+    title = growth.axis[:1].upper() + growth.axis[1:]
     columns = make_number_columns(
         title, "Cold tokens", "Warm tokens", "Output tokens", "Gas", "Time"
     )
-    return ReportTable(title=f"By {it.axis}", columns=columns, rows=rows)
+    return ReportTable(title=f"By {growth.axis}", columns=columns, rows=rows)
 
 
-def _build_exponent_cell(it: Growth, name: str) -> Cell:
-    exponent = dict(it.exponents).get(name)
+def _build_exponent_cell(growth: Growth, name: str) -> Cell:
+    exponent = dict(growth.exponents).get(name)
     if exponent is None:
         return make_text_cell(number_format.NOTHING)
     return make_number_cell(exponent, note=describe_growth(exponent))
 
 
-def _build_growth_alt_text(it: Growth) -> str:
-    told = [f"{name} {number_format.format_number(value.middle)}" for name, value in it.exponents]
-    return f"by {it.axis}: exponents {', '.join(told) or 'none'}"
+def _build_growth_alt_text(growth: Growth) -> str:
+    phrases = [
+        f"{name} {number_format.format_number(value.middle)}" for name, value in growth.exponents
+    ]
+    return f"by {growth.axis}: exponents {', '.join(phrases) or 'none'}"
 
 
 def _build_size_table(report: Report) -> ReportTable:
-    known = tuple(dict.fromkeys(name for it in report.sizes for name, _ in it.ns))
+    known = tuple(dict.fromkeys(name for size in report.sizes for name, _ in size.ns))
     columns = [*make_text_columns("Model"), *make_number_columns("Parameters", "File")]
     for name in known:
         title = TERMS.get(name, name)
         title = title[:1].upper() + title[1:]
         columns += make_number_columns(title, "parity, gas")
-    rows = tuple(tuple(_build_size_row(it, known)) for it in report.sizes)
+    rows = tuple(tuple(_build_size_row(size, known)) for size in report.sizes)
     note = f"Parity {REFERENCES[findings.MAIN_REFERENCE]} has it, on this machine's EVM."
-    told = [
+    phrases = [
         f"{number_format.format_number(exponent.middle)} ({number_format.format_span(exponent)}) "
         f"for {TERMS.get(name, name)}"
         for name in known
         if (exponent := findings.fit_size_exponent(report, name))
     ]
-    if told:
-        note += f" Time grows as parameters to the power of {number_format.join_names(told)}."
+    if phrases:
+        note += f" Time grows as parameters to the power of {number_format.join_names(phrases)}."
     return ReportTable(title="Time and parity price", columns=tuple(columns), rows=rows, note=note)
 
 
-def _build_size_row(it: ModelSize, known: tuple[str, ...]) -> list[Cell]:
-    ns = dict(it.ns)
-    gas = dict(dict(it.parity_gas).get(findings.MAIN_REFERENCE, ()))
+def _build_size_row(size: ModelSize, known: tuple[str, ...]) -> list[Cell]:
+    ns = dict(size.ns)
+    gas = dict(dict(size.parity_gas).get(findings.MAIN_REFERENCE, ()))
     cells = [
-        make_text_cell(f"{it.name}, {it.quantisation}"),
-        make_text_cell(number_format.format_count(it.parameters)),
-        make_text_cell(number_format.format_bytes(it.file_bytes)),
+        make_text_cell(f"{size.name}, {size.quantisation}"),
+        make_text_cell(number_format.format_count(size.parameters)),
+        make_text_cell(number_format.format_bytes(size.file_bytes)),
     ]
     for name in known:
         cells.append(
@@ -194,9 +198,11 @@ def _build_size_row(it: ModelSize, known: tuple[str, ...]) -> list[Cell]:
     return cells
 
 
-def _build_size_alt_text(it: ModelSize) -> str:
-    told = [
+def _build_size_alt_text(size: ModelSize) -> str:
+    times = [
         f"{TERMS.get(name, name)} {number_format.format_seconds(ns.middle / 1e9)}"
-        for name, ns in it.ns
+        for name, ns in size.ns
     ]
-    return f"{it.name}, {number_format.format_count(it.parameters)} parameters: {', '.join(told)}"
+    return (
+        f"{size.name}, {number_format.format_count(size.parameters)} parameters: {', '.join(times)}"
+    )

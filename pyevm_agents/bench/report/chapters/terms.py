@@ -97,18 +97,18 @@ def _build_coefficient_table(report: Report) -> ReportTable:
     return ReportTable(title="Fitted functions", columns=columns, rows=rows)
 
 
-def _build_coefficient_cell(it: Interval | None) -> Cell:
-    return make_text_cell(number_format.NOTHING) if it is None else make_time_cell(it)
+def _build_coefficient_cell(interval: Interval | None) -> Cell:
+    return make_text_cell(number_format.NOTHING) if interval is None else make_time_cell(interval)
 
 
 def _build_marginal_alt_text(report: Report) -> str:
-    told = [
+    phrases = [
         f"{TERMS[term.name]} from {_format_point(term.marginal[0])} "
         f"to {_format_point(term.marginal[-1])} {term.axis}"
         for term in report.terms
         if term.name in TOKEN_TERMS and term.marginal
     ]
-    return "; ".join(told) + "."
+    return "; ".join(phrases) + "."
 
 
 def _format_point(point: Point) -> str:
@@ -117,8 +117,8 @@ def _format_point(point: Point) -> str:
 
 
 def _build_residuals_alt_text(report: Report) -> str:
-    told = [
+    phrases = [
         f"{TERMS.get(term.name, term.name)} {number_format.format_percent(term.relative_error)}"
         for term in report.terms
     ]
-    return f"Residuals of each fit, in milliseconds. Errors: {'; '.join(told)}."
+    return f"Residuals of each fit, in milliseconds. Errors: {'; '.join(phrases)}."

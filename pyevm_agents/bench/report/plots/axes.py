@@ -60,17 +60,17 @@ class Sheet:
         """Return a figure of so many axes, side by side and below each other."""
         columns = min(max(1, count), NARROW_COLUMNS[columns] if self.is_narrow else columns)
         rows_ = max(1, math.ceil(count / columns))
-        found = self.create_figure(row_inches * rows_ + LEGEND_ROW_INCHES)
-        panels = list(found.subplots(rows_, columns, squeeze=False).flat)
+        figure = self.create_figure(row_inches * rows_ + LEGEND_ROW_INCHES)
+        panels = list(figure.subplots(rows_, columns, squeeze=False).flat)
         for empty in panels[count:]:
             empty.set_visible(False)
-        return found, panels[:count]
+        return figure, panels[:count]
 
     def add_legend(self, figure: Figure, *axes: Axes, columns: int = 4, narrow: int = 2) -> None:
         """Put one legend above all axes, each label once."""
         labelled: dict[str, Artist] = {}
-        for one in axes:
-            handles, labels = one.get_legend_handles_labels()
+        for panel in axes:
+            handles, labels = panel.get_legend_handles_labels()
             labelled.update(zip(labels, handles, strict=True))
         if labelled:
             figure.legend(
@@ -83,9 +83,9 @@ class Sheet:
 
     def label_rows(self, axes: Axes, labels: Iterable[str]) -> None:
         """Name rows from the top down."""
-        told = [wrap_label(label, self.label_characters) for label in labels]
-        axes.set_yticks(range(len(told)), told)
-        axes.set_ylim(len(told) - 0.5, -0.5)
+        texts = [wrap_label(label, self.label_characters) for label in labels]
+        axes.set_yticks(range(len(texts)), texts)
+        axes.set_ylim(len(texts) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0, labelcolor=LIGHT["ink"])
         axes.grid(visible=False, axis="y")
         axes.spines["left"].set_visible(False)
@@ -104,8 +104,11 @@ def is_plottable(value: float) -> bool:
 def compute_whiskers(its: Iterable[Interval]) -> list[list[float]]:
     """Return how far intervals reach below and above their middles."""
     pairs = [
-        (max(0.0, it.middle - it.low), it.high - it.middle if math.isfinite(it.high) else 0.0)
-        for it in its
+        (
+            max(0.0, interval.middle - interval.low),
+            interval.high - interval.middle if math.isfinite(interval.high) else 0.0,
+        )
+        for interval in its
     ]
     return [[low for low, _ in pairs], [high for _, high in pairs]]
 

@@ -50,11 +50,13 @@ SMALL = 8
 
 def draw_prices(report: Report, sheet: Sheet) -> Figure:
     """Draw each unit's price by default and at parity."""
-    it = sheet.create_figure(1.2 + ROW_INCHES * len(report.prices))
-    axes = it.subplots()
-    shown: list[float] = []
+    figure = sheet.create_figure(1.2 + ROW_INCHES * len(report.prices))
+    axes = figure.subplots()
+    values: list[float] = []
     for at, (name, words) in enumerate(REFERENCES.items()):
-        gases = [(row, findings.get_parity_gas(one, name)) for row, one in enumerate(report.prices)]
+        gases = [
+            (row, findings.get_parity_gas(price, name)) for row, price in enumerate(report.prices)
+        ]
         known = [(row, gas) for row, gas in gases if gas is not None and is_plottable(gas.middle)]
         colour, mark = REFERENCE_MARKS[name]
         axes.errorbar(
@@ -66,7 +68,7 @@ def draw_prices(report: Report, sheet: Sheet) -> Figure:
             elinewidth=1.4,
             label=f"parity {words}",
         )
-        shown += [end for _, gas in known for end in (gas.low, gas.middle, gas.high)]
+        values += [end for _, gas in known for end in (gas.low, gas.middle, gas.high)]
         little = [(row, gas.high) for row, gas in gases if gas is not None and not gas.middle]
         little = [(row, most) for row, most in little if is_plottable(most)]
         axes.hlines(
@@ -76,8 +78,10 @@ def draw_prices(report: Report, sheet: Sheet) -> Figure:
             colors=colour,
             linewidth=1.4,
         )
-        shown += [most for _, most in little]
-    defaults = [(row, one.default_gas) for row, one in enumerate(report.prices) if one.default_gas]
+        values += [most for _, most in little]
+    defaults = [
+        (row, price.default_gas) for row, price in enumerate(report.prices) if price.default_gas
+    ]
     axes.scatter(
         [gas for _, gas in defaults],
         [row for row, _ in defaults],
@@ -88,32 +92,34 @@ def draw_prices(report: Report, sheet: Sheet) -> Figure:
         label="default",
         zorder=3,
     )
-    set_logarithmic(axes.xaxis, shown + [float(gas) for _, gas in defaults], format_short)
-    sheet.label_rows(axes, [findings.PRICES.get(one.term, one.term) for one in report.prices])
+    set_logarithmic(axes.xaxis, values + [float(gas) for _, gas in defaults], format_short)
+    sheet.label_rows(axes, [findings.PRICES.get(price.term, price.term) for price in report.prices])
     for row in range(1, len(report.prices)):
         axes.axhline(row - 0.5, color=LIGHT["rule"], linewidth=0.7)
     axes.set_xlabel("gas of one unit")
-    sheet.add_legend(it, axes, narrow=1)
-    return it
+    sheet.add_legend(figure, axes, narrow=1)
+    return figure
 
 
 def draw_gas_time(report: Report, sheet: Sheet) -> Figure:
     """Draw each transaction's time against its gas, with the lines of parity."""
-    it = sheet.create_figure(5.2)
-    axes = it.subplots()
-    mine = [one for one in report.yardsticks if one.vm == OWN_VM]
-    others = [one for one in report.yardsticks if one.vm != OWN_VM]
+    figure = sheet.create_figure(5.2)
+    axes = figure.subplots()
+    mine = [yardstick for yardstick in report.yardsticks if yardstick.vm == OWN_VM]
+    others = [yardstick for yardstick in report.yardsticks if yardstick.vm != OWN_VM]
     runs = [(findings.find_gas(run.costs, "default"), run.seconds) for run in report.runs]
-    tried = [(findings.find_gas(one.gas, "default"), one.seconds) for one in report.attacks]
+    tried = [
+        (findings.find_gas(attack.gas, "default"), attack.seconds) for attack in report.attacks
+    ]
     kinds = (
-        ("EVM, this VM", "o", LIGHT["grey"], True, [(one.gas, one.seconds) for one in mine]),
-        ("EVM, anvil", "o", LIGHT["grey"], False, [(one.gas, one.seconds) for one in others]),
+        ("EVM, this VM", "o", LIGHT["grey"], True, [(point.gas, point.seconds) for point in mine]),
+        ("EVM, anvil", "o", LIGHT["grey"], False, [(point.gas, point.seconds) for point in others]),
         ("runs", "s", LIGHT["blue"], True, runs),
         ("attacks", "^", LIGHT["orange"], True, tried),
     )
-    shown: list[tuple[float, float]] = []
-    for words, mark, colour, is_full, found in kinds:
-        places = [(float(gas), _compute_median(taken)) for gas, taken in found if gas]
+    points: list[tuple[float, float]] = []
+    for words, mark, colour, is_full, samples in kinds:
+        places = [(float(gas), _compute_median(taken)) for gas, taken in samples if gas]
         places = [place for place in places if is_plottable(place[1])]
         if not places:
             continue
@@ -127,14 +133,14 @@ def draw_gas_time(report: Report, sheet: Sheet) -> Figure:
             label=words,
             zorder=3,
         )
-        shown += places
-    set_logarithmic(axes.xaxis, [gas for gas, _ in shown], format_short)
-    set_logarithmic(axes.yaxis, [taken for _, taken in shown], format_time)
+        points += places
+    set_logarithmic(axes.xaxis, [gas for gas, _ in points], format_short)
+    set_logarithmic(axes.yaxis, [taken for _, taken in points], format_time)
     _draw_parity_lines(axes, report)
     axes.set_xlabel("gas")
     axes.set_ylabel("time")
-    sheet.add_legend(it, axes)
-    return it
+    sheet.add_legend(figure, axes)
+    return figure
 
 
 def _draw_parity_lines(axes: Axes, report: Report) -> None:
@@ -142,10 +148,10 @@ def _draw_parity_lines(axes: Axes, report: Report) -> None:
     left, right = axes.get_xlim()
     bottom, top = axes.get_ylim()
     for name, words in REFERENCES.items():
-        one = find_reference(report.yardsticks, name)
-        if one is None or not is_plottable(one.ns_per_gas.middle):
+        yardstick = find_reference(report.yardsticks, name)
+        if yardstick is None or not is_plottable(yardstick.ns_per_gas.middle):
             continue
-        pace = one.ns_per_gas.middle / 1e9
+        pace = yardstick.ns_per_gas.middle / 1e9
         is_main = name == findings.MAIN_REFERENCE
         axes.plot(
             [left, right],
@@ -173,7 +179,7 @@ def _draw_parity_lines(axes: Axes, report: Report) -> None:
 
 def draw_runs(report: Report, sheet: Sheet) -> Figure:
     """Draw where each run's time goes, and beside it where its gas goes."""
-    it, (left, right) = sheet.create_panels(
+    figure, (left, right) = sheet.create_panels(
         2, columns=2, row_inches=RUNS_INCHES + RUN_INCHES * len(report.runs)
     )
     taken = [
@@ -195,8 +201,8 @@ def draw_runs(report: Report, sheet: Sheet) -> Figure:
     right.set_xlabel("gas by default")
     left.set_title("Time")
     right.set_title("Gas")
-    sheet.add_legend(it, left, right)
-    return it
+    sheet.add_legend(figure, left, right)
+    return figure
 
 
 def _draw_stacked_bars(axes: Axes, parts: Sequence[tuple[float, float, float]]) -> None:
@@ -221,21 +227,21 @@ def _draw_stacked_bars(axes: Axes, parts: Sequence[tuple[float, float, float]]) 
 def draw_attacks(report: Report, sheet: Sheet) -> Figure:
     """Draw the work that each attack buys for a block's gas, under each schedule."""
     schedules = findings.list_attack_schedules(report)
-    it = sheet.create_figure(1.4 + (BAR_INCHES * len(schedules) + 0.12) * len(report.attacks))
-    axes = it.subplots()
+    figure = sheet.create_figure(1.4 + (BAR_INCHES * len(schedules) + 0.12) * len(report.attacks))
+    axes = figure.subplots()
     slowest = findings.find_slowest(report)
     limit = None if slowest is None else findings.compute_block_seconds(slowest).middle
-    bought = [dict(one.seconds_per_30m_gas) for one in report.attacks]
-    known = [seconds.middle for found in bought for seconds in found.values()]
+    bought = [dict(attack.seconds_per_30m_gas) for attack in report.attacks]
+    known = [seconds.middle for work in bought for seconds in work.values()]
     known += [] if limit is None else [limit]
     set_logarithmic(axes.xaxis, known, format_time)
     floor = axes.get_xlim()[0]
     height = 0.8 / max(1, len(schedules))
     for at, schedule in enumerate(schedules):
         places = [
-            (row, found[schedule])
-            for row, found in enumerate(bought)
-            if schedule in found and is_plottable(found[schedule].middle)
+            (row, work[schedule])
+            for row, work in enumerate(bought)
+            if schedule in work and is_plottable(work[schedule].middle)
         ]
         axes.barh(
             [row + height * (at - (len(schedules) - 1) / 2) for row, _ in places],
@@ -250,10 +256,10 @@ def draw_attacks(report: Report, sheet: Sheet) -> Figure:
     if limit is not None and is_plottable(limit) and slowest is not None:
         words = wrap_label(f"worst of the EVM: {slowest.title}", 40)
         axes.axvline(limit, color=LIGHT["orange"], linewidth=1.8, label=words)
-    sheet.label_rows(axes, [one.title for one in report.attacks])
+    sheet.label_rows(axes, [attack.title for attack in report.attacks])
     axes.set_xlabel("work for 30 million gas")
-    sheet.add_legend(it, axes, columns=3, narrow=1)
-    return it
+    sheet.add_legend(figure, axes, columns=3, narrow=1)
+    return figure
 
 
 def _compute_median(seconds: tuple[float, ...]) -> float:

@@ -44,31 +44,33 @@ TITLES = {"tokens": "tokens", "seconds": "time", "gas": "gas"}
 
 def draw_growth(report: Report, sheet: Sheet) -> Figure:
     """Draw tokens, time and gas against steps, tools and levels, as shares of the largest run's."""
-    it, panels = sheet.create_panels(len(report.growth), columns=3, row_inches=GROWTH_INCHES)
-    for axes, one in zip(panels, report.growth, strict=True):
-        _draw_growth_panel(axes, one)
-    it.supylabel("of the largest run", fontsize=9)
-    sheet.add_legend(it, *panels)
-    return it
+    figure, panels = sheet.create_panels(len(report.growth), columns=3, row_inches=GROWTH_INCHES)
+    for axes, growth in zip(panels, report.growth, strict=True):
+        _draw_growth_panel(axes, growth)
+    figure.supylabel("of the largest run", fontsize=9)
+    sheet.add_legend(figure, *panels)
+    return figure
 
 
-def _draw_growth_panel(axes: Axes, one: Growth) -> None:
-    exponents = dict(one.exponents)
+def _draw_growth_panel(axes: Axes, growth: Growth) -> None:
+    exponents = dict(growth.exponents)
     values = {
-        "tokens": [float(point.tokens) for point in one.points],
-        "seconds": [float(np.median(point.seconds or (np.nan,))) for point in one.points],
-        "gas": [float(point.gas) for point in one.points],
+        "tokens": [float(point.tokens) for point in growth.points],
+        "seconds": [float(np.median(point.seconds or (np.nan,))) for point in growth.points],
+        "gas": [float(point.gas) for point in growth.points],
     }
-    x = [point.x for point in one.points]
-    told = []
+    x = [point.x for point in growth.points]
+    lines = []
     for name, colour, mark in SERIES:
         most = max((value for value in values[name] if is_plottable(value)), default=1.0)
         shares = [value / most for value in values[name]]
         axes.plot(x, shares, color=colour, marker=mark, markersize=4.5, label=TITLES[name])
         if name in exponents:
-            told.append(f"{TITLES[name]} p = {number_format.format_number(exponents[name].middle)}")
-    axes.set_title(f"By {one.axis}")
-    axes.set_xlabel(one.axis)
+            lines.append(
+                f"{TITLES[name]} p = {number_format.format_number(exponents[name].middle)}"
+            )
+    axes.set_title(f"By {growth.axis}")
+    axes.set_xlabel(growth.axis)
     axes.set_xlim(0, 1.06 * max(x, default=1))
     axes.set_ylim(0, 1.08)
     set_linear(axes.xaxis, format_plain)
@@ -76,7 +78,7 @@ def _draw_growth_panel(axes: Axes, one: Growth) -> None:
     axes.text(
         0.97,
         0.05,
-        "\n".join(told),
+        "\n".join(lines),
         transform=axes.transAxes,
         ha="right",
         va="bottom",
@@ -87,21 +89,21 @@ def _draw_growth_panel(axes: Axes, one: Growth) -> None:
 
 def draw_sizes(report: Report, sheet: Sheet) -> Figure:
     """Draw a token's time and parity gas against the model's parameters."""
-    it, (left, right) = sheet.create_panels(2, columns=2, row_inches=SIZES_INCHES)
+    figure, (left, right) = sheet.create_panels(2, columns=2, row_inches=SIZES_INCHES)
     reference = findings.MAIN_REFERENCE
     _draw_size_panel(
         left,
         report,
-        lambda one: {name: scale_interval(ns, 1e-9) for name, ns in one.ns},
+        lambda size: {name: scale_interval(ns, 1e-9) for name, ns in size.ns},
         format_time,
     )
     _draw_size_panel(
-        right, report, lambda one: dict(dict(one.parity_gas).get(reference, ())), format_short
+        right, report, lambda size: dict(dict(size.parity_gas).get(reference, ())), format_short
     )
     left.set_title("Time of a token")
     right.set_title(f"Parity gas, {REFERENCES[reference]}", fontsize=9.5)
-    sheet.add_legend(it, left, right)
-    return it
+    sheet.add_legend(figure, left, right)
+    return figure
 
 
 def _draw_size_panel(
@@ -110,11 +112,11 @@ def _draw_size_panel(
     values: Callable[[ModelSize], dict[str, Interval]],
     unit: Callable[[float], str],
 ) -> None:
-    shown: list[float] = []
-    ordered = sorted(report.sizes, key=lambda one: one.parameters)
+    middles: list[float] = []
+    ordered = sorted(report.sizes, key=lambda size: size.parameters)
     for name, (colour, mark) in TERM_MARKS.items():
         places = [
-            (one.parameters, found[name]) for one in ordered if name in (found := values(one))
+            (size.parameters, found[name]) for size in ordered if name in (found := values(size))
         ]
         places = [place for place in places if is_plottable(place[1].middle)]
         if not places:
@@ -129,9 +131,9 @@ def _draw_size_panel(
             color=colour,
             label=TERMS[name],
         )
-        shown += [value.middle for _, value in places]
-    parameters = [float(one.parameters) for one in ordered]
+        middles += [value.middle for _, value in places]
+    parameters = [float(size.parameters) for size in ordered]
     set_logarithmic(axes.xaxis, parameters, lambda value: format_short(float(f"{value:.3g}")))
     axes.set_xticks(space_ticks(parameters))
-    set_logarithmic(axes.yaxis, shown, unit)
+    set_logarithmic(axes.yaxis, middles, unit)
     axes.set_xlabel("parameters")

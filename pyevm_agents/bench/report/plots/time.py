@@ -29,12 +29,12 @@ BAND = 0.2
 def draw_marginal(report: Report, sheet: Sheet) -> Figure:
     """Draw what one more token takes against how long the prompt was."""
     terms = [term for term in report.terms if term.name in TERM_MARKS and term.marginal]
-    it, panels = sheet.create_panels(
+    figure, panels = sheet.create_panels(
         len(terms), columns=MARGINAL_COLUMNS, row_inches=MARGINAL_INCHES
     )
     for axes, term in zip(panels, terms, strict=True):
         _draw_marginal_panel(axes, term)
-    return it
+    return figure
 
 
 def _draw_marginal_panel(axes: Axes, term: Term) -> None:
@@ -65,7 +65,7 @@ def _draw_marginal_panel(axes: Axes, term: Term) -> None:
 def draw_residuals(report: Report, sheet: Sheet) -> Figure:
     """Draw what was measured less what was fitted, a panel for each term."""
     terms = [term for term in report.terms if term.residuals]
-    it, panels = sheet.create_panels(len(terms), columns=COLUMNS, row_inches=ROW_INCHES)
+    figure, panels = sheet.create_panels(len(terms), columns=COLUMNS, row_inches=ROW_INCHES)
     for axes, term in zip(panels, terms, strict=True):
         places = [(x, 1e3 * left) for x, left in term.residuals if math.isfinite(x + left)]
         axes.axhline(0, color=LIGHT["muted"], linewidth=0.9)
@@ -80,5 +80,5 @@ def draw_residuals(report: Report, sheet: Sheet) -> Figure:
         axes.locator_params(nbins=4)
         set_linear(axes.xaxis, format_short)
         set_linear(axes.yaxis, format_plain)
-    it.supylabel("measured less fitted, ms", fontsize=9)
-    return it
+    figure.supylabel("measured less fitted, ms", fontsize=9)
+    return figure
