@@ -1,7 +1,7 @@
 """llama.cpp called in other ways than ours, in a process of its own: what ours is compared with.
 
-Reads jobs as lines of JSON from stdin and answers each with a line on stdout. See `inference.py`
-and `adapter_cost.py`.
+Reads jobs as lines of JSON from stdin and answers each with a line on stdout. See
+`inference.py` and `adapter_cost.py` in this folder.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """One chain, in three steps that each know the one before.
 
-* reading: what it is: blocks, receipts, states
-* trying: what would be: calls, estimates, past transactions once more
-* chain: what changes it: genesis, blocks, going back
+* reader.py: blocks, receipts and states as they are
+* simulator.py: calls, estimates and replays of past transactions, without changing anything
+* chain.py: what changes it: genesis, mining, imports, rollbacks
 
-draft_block.py is what it would be behind a block that is only looked at.
+draft_block.py is the chain behind a block that is built and thrown away.
 """
 
 from pyevm_agents.chain.bootstrap import read_chain_config

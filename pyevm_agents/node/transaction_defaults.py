@@ -24,7 +24,7 @@ from pyevm_agents.chain.transactions import (
     sign,
 )
 from pyevm_agents.node.errors import ChainIdError, ExecutionFailedError, SignerError
-from pyevm_agents.node.gas_estimator import estimate_gas
+from pyevm_agents.node.gas_limits import estimate_gas
 from pyevm_agents.node.state_view import build_next_view
 from pyevm_agents.node.validation import calculate_max_cost_wei
 

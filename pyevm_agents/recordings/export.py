@@ -1,7 +1,7 @@
 """A recorded run of agents, exported: what `ReplayAgentExecutor.sol` says again in any EVM.
 
     steps = recorded_steps(call_frame, trace)        # of `debug_` and `agent_traceTransaction`
-    json_form(Replay(name="wallet", source="…", steps=steps))
+    render_json(ReplayExport(name="wallet", source="…", steps=steps))
 
 A step is one use of a model: the request as it stood in the calldata, the tools as the model read
 them, and what was said. What was computed stays outside: tokens and grammar are the model's, and no

@@ -21,7 +21,7 @@ def resolve_header(node: Node, block: BlockId) -> BlockHeaderAPI:
     """Return the header of a block id; of "pending", the one that the next block begins with.
 
     A local chain has no finality: "safe" and "finalized" are its latest block. For the state
-    behind a block, use `block_views.view_of`.
+    behind a block, use `block_views.resolve_view`.
 
     Raises: BlockNotFoundError: there is no such block.
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def resolve_view(rpc: RequestContext, block: BlockId) -> StateView:
     """Return what is behind the block that is meant. "pending" counts in what waits.
 
-    Raises: BlockNotFoundError: there is none. WouldWaitError: transactions have to be executed for
+    Raises: BlockNotFoundError: there is none. WouldBlockError: transactions have to be executed for
             it, and this thread may not wait.
     """
     if block.tag == "pending" and len(rpc.node.pool):

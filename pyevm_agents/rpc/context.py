@@ -48,7 +48,7 @@ class RequestContext:
     def require_blocking_allowed(self) -> None:
         """Go no further where the thread may not wait, or work for long.
 
-        Raises: WouldWaitError: it may not. The method is then called again where it may.
+        Raises: WouldBlockError: it may not. The method is then called again where it may.
         """
         if not self.may_wait:
             raise WouldBlockError
@@ -65,7 +65,7 @@ class RequestContext:
     def run_exclusive(self, work: Callable[[], T]) -> T:
         """Change something of the node that takes no time; after whatever was asked before.
 
-        Raises: WouldWaitError: something is under way, and this thread may not wait.
+        Raises: WouldBlockError: something is under way, and this thread may not wait.
         """
         if self.may_wait:
             return self.node.run_exclusive(work)

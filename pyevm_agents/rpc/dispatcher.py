@@ -63,7 +63,7 @@ class Service(Protocol):
         """Execute a method and return its result, JSON-ready.
 
         Input:  whether it may wait for others: not on the server's loop, where quick ones run.
-        Raises: RpcError: the error to answer. WouldWaitError: it may not wait, and would, or would
+        Raises: RpcError: the error to answer. WouldBlockError: it may not wait, and would, or would
                 take long; nothing was done. It is called again in a thread.
         """
 
@@ -199,7 +199,7 @@ class Dispatcher:
     def execute(self, request: JsonRpcRequest, session: Session, *, may_wait: bool) -> bytes | None:
         """Execute one request.
 
-        Raises: WouldWaitError: it may not wait, and would; it is as if it were not asked yet.
+        Raises: WouldBlockError: it may not wait, and would; it is as if it were not asked yet.
         """
         if request.refusal is not None:
             return self.refuse(request, request.refusal, session)
@@ -267,7 +267,7 @@ class _BatchResponse:
     def execute_all(self, *, may_wait: bool = True) -> bytes | None:
         """Execute what is left; return the answers of all, joined.
 
-        Raises: WouldWaitError: the next one may not wait, and would.
+        Raises: WouldBlockError: the next one may not wait, and would.
         """
         while self._remaining:
             self._append(self._execute_next(self.next_request, may_wait=may_wait))

@@ -57,7 +57,7 @@ class NodeService:
     ) -> object:
         """Answer a request.
 
-        Raises: RpcError: every error that is no bug. WouldWaitError: it may not wait, and would.
+        Raises: RpcError: every error that is no bug. WouldBlockError: it may not wait, and would.
         """
         known = self._methods.get(method)
         if known is None:

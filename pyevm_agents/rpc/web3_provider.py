@@ -1,8 +1,8 @@
 """A node for web3.py, without a server: the same requests, answered in this process.
 
-    w3 = Web3(AgentProvider(node_service(node)))
-    w3 = AsyncWeb3(AsyncAgentProvider(node_service(node)))
-    async with AsyncWeb3(PersistentAgentProvider(node_service(node))) as w3: ...  # subscribes
+    w3 = Web3(AgentProvider(build_node_service(node)))
+    w3 = AsyncWeb3(AsyncAgentProvider(build_node_service(node)))
+    async with AsyncWeb3(PersistentAgentProvider(build_node_service(node))) as w3: ...  # subscribes
 
 web3.py is an extra: `pip install pyevm-agents[web3]`.
 """

@@ -2,10 +2,10 @@
 
 What a block holds and what is refused is geth's: the same blocks have the same hashes.
 
-request.py     what is simulated
-vm.py       a VM class of other precompiles, that notes transfers and forgives fees
-validation.py   what a call is refused for, with geth's codes
-blocks.py   the blocks, one on the other
+request.py     the request: calls in simulated blocks
+vm.py          a VM class of other precompiles, that notes transfers and forgives fees
+validation.py  what a call is refused for, with geth's codes
+blocks.py      the simulated blocks, one on the other
 
 Source: execution-apis, `eth_simulateV1` and its test suite; geth, internal/ethapi/simulate.go.
 """

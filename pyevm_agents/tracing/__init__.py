@@ -1,23 +1,22 @@
 """Tracers: what happened in a transaction, opcode by opcode or call by call, in geth's spelling.
 
-tracer = tracer_from({"tracer": "callTracer"})
-vm_class = traced_vm(agent_vm(executor), tracer)
+tracer = create_tracer({"tracer": "callTracer"})
+vm_class = make_traced_vm(build_vm_class(executor), tracer)
 ... execute one transaction with a VM of that class ...
 tracer.result()
 
-vm.py            the traced VM class
-dispatch.py      what py-evm does, as the events that geth would tell
-gas.py           a gas meter that remembers
-tracer.py        those events, and what a tracer is
-opcodes.py       names of opcodes and what they take
-error_messages.py      why a call failed, in geth's words
-touches.py       which accounts and slots an opcode touches
-touched_state.py what they were before and are after
-struct_log_tracer.py   call_tracer.py    flat_call_tracer.py    prestate_tracer.py
-four_byte_tracer.py    mux_tracer.py     state_diff_tracer.py   vm_trace_tracer.py
-access_list_tracer.py
-                 the tracers
-options.py       registry.py         tracers by name, with the options of a request
+vm.py               the traced VM class
+dispatch.py         py-evm's execution as the events of geth's tracers
+tracer.py           those events, and the protocol of a tracer
+registry.py         tracers by name; options.py: the options of a request
+*_tracer.py         the tracers, a file each
+frames.py           call frames; touches.py: accounts and slots that an opcode touches
+touched_state.py    the values of those before and after
+gas.py              a gas meter that remembers charges
+opcodes.py          names of opcodes and their stack heights
+error_messages.py   why a call failed, in geth's words
+console_log.py      `console.log` of Hardhat and forge
+witness.py          the state that a block reads
 """
 
 from __future__ import annotations

@@ -156,7 +156,7 @@ class AgentComputation(CancunComputation):
     def generate_child_computation(self, child_msg: MessageAPI) -> ComputationAPI:
         """Execute a call of this one's; a read of the executor's is executed where it is new.
 
-        Raises: NotShortError: there were to be none.
+        Raises: NestedCallError: there were to be none.
         """
         if isinstance(self.state, WatchedState) and self.state.forbids_nested_calls:
             raise NestedCallError

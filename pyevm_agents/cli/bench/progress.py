@@ -28,7 +28,7 @@ DETAIL_CHARACTERS = 44
 
 
 class BenchProgress:
-    """Bars in a terminal, a line for each part elsewhere. A `bench.rounds.Observer`."""
+    """Bars in a terminal, a line for each part elsewhere. A `rounds.Observer`."""
 
     def __init__(self) -> None:
         """Show nothing yet."""

@@ -232,7 +232,7 @@ class LlamaContext:
         return 0, self._restore_prefix(match)
 
     def _save_prefix(self, known: Tokens, kept_tokens: int) -> None:
-        """Save what is in memory if too much beyond its first `kept_tokens` tokens would be lost."""
+        """Save what is in memory if too much beyond its first `kept_tokens` would be lost."""
         if len(known) - kept_tokens < WORTHWHILE_TOKENS:
             return
         saved = self._prefix_cache.find_best(known, is_whole=not self._can_truncate)

@@ -1,7 +1,7 @@
 """A store of generations: what a model once said, on disk, for every process that asks again.
 
     store = Store(Path("generations.sqlite3"))
-    model = RememberingModel(model, digest=…, fingerprint=…, store=store)
+    model = CachingModel(model, digest=…, fingerprint=…, store=store)
 
 A SQLite database in WAL mode, shared by threads, forks and processes. Whatever becomes of it (a
 full disk, a damaged row, a process killed while it wrote), the chain goes on: what can't be read

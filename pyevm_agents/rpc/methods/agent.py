@@ -14,7 +14,7 @@ from pyevm_agents.models.fakes.recorded import RecordedModel, RecordingModel
 from pyevm_agents.models.fakes.script_steps import Numeral
 from pyevm_agents.models.fakes.scripted import HasVocabulary
 from pyevm_agents.models.llama.model import GgufModel
-from pyevm_agents.node.gas_estimator import estimate_gas
+from pyevm_agents.node.gas_limits import estimate_gas
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.agent_serializers import serialize_trace
 from pyevm_agents.rpc.block_views import resolve_next_view

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from eth.exceptions import Revert
 from eth_utils import ValidationError, to_checksum_address
 
-from pyevm_agents.node.gas_estimator import estimate_gas as estimate_gas_limit
-from pyevm_agents.node.gas_estimator import get_sender_balance
+from pyevm_agents.node.gas_limits import estimate_gas as estimate_gas_limit
+from pyevm_agents.node.gas_limits import get_sender_balance
 from pyevm_agents.node.transaction_defaults import require_chain_id
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.block_views import resolve_next_view, resolve_view
@@ -88,7 +88,7 @@ def _execute_call(
 ) -> CallResult:
     """Execute a call; where the thread may not wait, only one that is short.
 
-    Raises: WouldWaitError: it is not. ValidationError: no block could hold it.
+    Raises: WouldBlockError: it is not. ValidationError: no block could hold it.
     """
     if not rpc.may_wait:
         is_as_it_is = overrides is None and block is None

@@ -10,7 +10,10 @@ from pyevm_agents.rpc.method_table import MethodTable
 from pyevm_agents.rpc.methods import (
     agent,
     agent_subscribe,
-    anvil,
+    anvil_mining,
+    anvil_node,
+    anvil_snapshots,
+    anvil_state,
     debug_state,
     debug_trace,
     eth_call,
@@ -24,11 +27,11 @@ from pyevm_agents.rpc.methods import (
     eth_sign,
     eth_simulate,
     eth_state,
-    evm,
     net,
     ots,
     trace_execute,
     trace_mined,
+    txpool,
 )
 from pyevm_agents.rpc.service import NodeService
 from pyevm_agents.rpc.unsupported import UNSUPPORTED_METHODS
@@ -61,8 +64,11 @@ TABLES: tuple[MethodTable, ...] = (
     eth_fees.METHODS,
     eth_filters.METHODS,
     net.METHODS,
-    evm.METHODS,
-    anvil.METHODS,
+    txpool.METHODS,
+    anvil_mining.METHODS,
+    anvil_snapshots.METHODS,
+    anvil_state.METHODS,
+    anvil_node.METHODS,
     eth_proof.METHODS,
     eth_simulate.METHODS,
     debug_state.METHODS,

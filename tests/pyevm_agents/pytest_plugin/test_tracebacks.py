@@ -17,7 +17,12 @@ pytest_plugins = ["pytester"]
 
 Run = Callable[..., pytest.RunResult]
 
-KIT = ("testing/chain.py", "artifacts.py", "model_stub.py", "plugin.py")
+KIT = (
+    "testing/chain.py",
+    "testing/artifacts.py",
+    "testing/model_stub.py",
+    "pytest_plugin/plugin.py",
+)
 
 
 @pytest.fixture
@@ -75,7 +80,7 @@ def test_what_a_refusal_came_of_is_not_shown(suite: Run) -> None:
     for others in (
         "*direct cause*",
         "*re/_parser.py*",
-        "*testing/arguments.py*",
+        "*testing/compiled_contract.py*",
         "*script_steps.py*",
     ):
         result.stdout.no_fnmatch_line(others)
@@ -102,7 +107,7 @@ def test_a_refusal_that_came_of_the_tests_own_code_shows_it(suite: Run) -> None:
 
 
 def test_all_frames_are_there_for_who_wants_them(suite: Run) -> None:
-    suite(TYPO, "--full-trace").stdout.fnmatch_lines(["*testing/contracts.py:*"])
+    suite(TYPO, "--full-trace").stdout.fnmatch_lines(["*testing/artifacts.py:*"])
 
 
 def test_what_no_line_of_the_test_did_is_a_message(suite: Run) -> None:

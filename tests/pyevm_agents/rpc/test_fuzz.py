@@ -12,7 +12,7 @@ import pytest
 from pyevm_agents.node import MiningMode, state_dump
 from pyevm_agents.rpc.dispatcher import DeferredResponse, Dispatcher
 from pyevm_agents.rpc.errors import INTERNAL_ERROR
-from pyevm_agents.rpc.methods import eth_send, evm
+from pyevm_agents.rpc.methods import anvil_mining, eth_send
 from pyevm_agents.rpc.methods.registry import collect_methods
 from pyevm_agents.rpc.session import Session
 from tests.thinking_node import ThinkingNode
@@ -224,7 +224,7 @@ class Fuzz:
 # py-evm warns of SELFDESTRUCT.
 @pytest.mark.filterwarnings("ignore:SELFDESTRUCT opcode present:DeprecationWarning")
 def test_no_answer_is_a_bug(turns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evm, "MAX_MINED_BLOCKS", 8)
+    monkeypatch.setattr(anvil_mining, "MAX_MINED_BLOCKS", 8)
     monkeypatch.setattr(state_dump, "MAX_FILLED_BLOCKS", 8)
     monkeypatch.setattr(eth_send, "MAX_MILLISECONDS", 20)
     fuzz = Fuzz(turns)

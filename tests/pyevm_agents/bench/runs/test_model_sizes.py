@@ -128,9 +128,7 @@ def test_a_term_is_what_a_token_of_its_kind_takes(
 ) -> None:
     took = {"cold": 2.0, "warm": 0.01, "sampled": 7.0, "forced": 5.0}
     metered = Metered(tiny, took)
-    monkeypatch.setattr(
-        "pyevm_agents.bench.runs.model_sizes.time_with_result", metered.clocked
-    )
+    monkeypatch.setattr("pyevm_agents.bench.runs.model_sizes.time_with_result", metered.clocked)
     setting = BenchSettings(
         model=cast("LlamaModel", metered), observer=SilentObserver(), is_quick=True
     )

@@ -1,4 +1,4 @@
-"""`evm_*`, `anvil_*` and `hardhat_*`: what a development node may do and no chain."""
+"""`anvil_*`, `hardhat_*` and `evm_*` methods that mine, or set the clock or the next block."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from eth.exceptions import Revert
 
 from pyevm_agents.chain import BlockRecord
-from pyevm_agents.errors import ConfigError
 from pyevm_agents.node import MiningMode
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.errors import revert_reason
@@ -18,12 +17,10 @@ from pyevm_agents.rpc.params import (
     invalid_param_error,
     parse_address,
     parse_boolean,
-    parse_data,
     parse_hash32,
     parse_object,
     parse_quantity,
     parse_seconds,
-    parse_slot,
     parse_uint64,
 )
 
@@ -36,29 +33,8 @@ if TYPE_CHECKING:
 
 METHODS = MethodTable()
 
-MAX_INLINE_REVERT_BLOCKS = 16
-"""Going back by more is no work for the server's loop: each undone block is read and told of."""
-
 MAX_MINED_BLOCKS = 100_000
 """Blocks that one request makes at most: each takes some milliseconds, and all others wait."""
-
-
-@METHODS.method("evm_snapshot", "anvil_snapshot", is_quick=True)
-def snapshot(rpc: RequestContext) -> str:
-    """Keep everything as it is; return an id for `evm_revert`, never given twice."""
-    return hex(rpc.run_exclusive(rpc.node.history.snapshot))
-
-
-@METHODS.method("evm_revert", "anvil_revert", parse_quantity, is_quick=True)
-def revert(rpc: RequestContext, snapshot_id: int) -> bool:
-    """Go back to a snapshot; it and later ones are used up. False where there is none."""
-    if rpc.node.history.count_blocks_since(snapshot_id) > MAX_INLINE_REVERT_BLOCKS:
-        rpc.require_blocking_allowed()
-    try:
-        rpc.run_exclusive(lambda: rpc.node.history.revert(snapshot_id))
-    except ConfigError:
-        return False
-    return True
 
 
 @METHODS.method("evm_mine", optional(accept_any))
@@ -152,6 +128,13 @@ def set_interval_mining(rpc: RequestContext, interval: int) -> bool:
     return True
 
 
+@METHODS.method("anvil_getIntervalMining", is_quick=True)
+def get_interval_mining(rpc: RequestContext) -> int | None:
+    """Return how often a block is made, in seconds; null for never."""
+    interval = rpc.node.mining.interval_seconds
+    return int(interval) if interval else None
+
+
 @METHODS.method("evm_increaseTime", "anvil_increaseTime", parse_seconds, is_quick=True)
 def increase_time(rpc: RequestContext, seconds: int) -> int:
     """Move the chain's time ahead; return by how much it is ahead of the world's, in seconds."""
@@ -175,6 +158,28 @@ def set_next_block_timestamp(rpc: RequestContext, timestamp: int) -> None:
 def set_time(rpc: RequestContext, timestamp: int) -> int:
     """Let it be that time now; return by how much the chain moved, in seconds."""
     return rpc.run_exclusive(lambda: rpc.node.clock.set_now(timestamp))
+
+
+@METHODS.method(
+    "anvil_setBlockTimestampInterval", "evm_setBlockTimestampInterval", parse_seconds, is_quick=True
+)
+def set_block_timestamp_interval(rpc: RequestContext, interval: int) -> None:
+    """Let each block be so many seconds after its parent, whatever the world's time."""
+    rpc.run_exclusive(lambda: rpc.node.clock.set_interval(interval))
+
+
+@METHODS.method(
+    "anvil_removeBlockTimestampInterval", "evm_removeBlockTimestampInterval", is_quick=True
+)
+def remove_block_timestamp_interval(rpc: RequestContext) -> bool:
+    """Go by the world's time again; return whether there was an interval."""
+
+    def clear_interval() -> bool:
+        was_set = rpc.node.clock.settings.interval_seconds is not None
+        rpc.node.clock.set_interval(None)
+        return was_set
+
+    return rpc.run_exclusive(clear_interval)
 
 
 @METHODS.method("evm_setBlockGasLimit", "anvil_setBlockGasLimit", parse_uint64, is_quick=True)
@@ -218,86 +223,7 @@ def set_prev_randao(rpc: RequestContext, prev_randao: bytes) -> bool:
     return True
 
 
-# -- accounts -- #
-
-
-@METHODS.method(
-    "anvil_setBalance",
-    "hardhat_setBalance",
-    "evm_setAccountBalance",
-    "tenderly_setBalance",
-    parse_address,
-    parse_quantity,
-)
-def set_balance(rpc: RequestContext, account: Address, balance: int) -> bool:
-    """Give an account its balance, in wei."""
-    rpc.run_exclusive(
-        lambda: rpc.node.patch_state(lambda state: state.set_balance(account, balance))
-    )
-    return True
-
-
-@METHODS.method(
-    "anvil_setNonce", "hardhat_setNonce", "evm_setAccountNonce", parse_address, parse_uint64
-)
-def set_nonce(rpc: RequestContext, account: Address, nonce: int) -> bool:
-    """Give an account its nonce."""
-    rpc.run_exclusive(lambda: rpc.node.patch_state(lambda state: state.set_nonce(account, nonce)))
-    return True
-
-
-@METHODS.method("anvil_setCode", "hardhat_setCode", "evm_setAccountCode", parse_address, parse_data)
-def set_code(rpc: RequestContext, account: Address, code: bytes) -> bool:
-    """Give an account its code."""
-    rpc.run_exclusive(lambda: rpc.node.patch_state(lambda state: state.set_code(account, code)))
-    return True
-
-
-@METHODS.method(
-    "anvil_setStorageAt",
-    "hardhat_setStorageAt",
-    "evm_setAccountStorageAt",
-    parse_address,
-    parse_slot,
-    parse_slot,
-)
-def set_storage_at(rpc: RequestContext, account: Address, position: int, value: int) -> bool:
-    """Give a storage slot its value."""
-    rpc.run_exclusive(
-        lambda: rpc.node.patch_state(lambda state: state.set_storage(account, position, value))
-    )
-    return True
-
-
-@METHODS.method(
-    "anvil_impersonateAccount", "hardhat_impersonateAccount", parse_address, is_quick=True
-)
-def impersonate_account(rpc: RequestContext, account: Address) -> bool:
-    """Send in an account's name from now on, without its key."""
-    rpc.run_exclusive(lambda: rpc.node.keys.impersonate(account))
-    return True
-
-
-@METHODS.method(
-    "anvil_stopImpersonatingAccount",
-    "hardhat_stopImpersonatingAccount",
-    parse_address,
-    is_quick=True,
-)
-def stop_impersonating_account(rpc: RequestContext, account: Address) -> bool:
-    """Send in its name no longer."""
-    rpc.run_exclusive(lambda: rpc.node.keys.stop_impersonating(account))
-    return True
-
-
-@METHODS.method(
-    "anvil_autoImpersonateAccount", "hardhat_autoImpersonateAccount", parse_boolean, is_quick=True
-)
-def auto_impersonate_account(rpc: RequestContext, enabled: bool) -> bool:  # noqa: FBT001 - JSON-RPC has places
-    """Send in anybody's name, or not."""
-
-    def switch_impersonation() -> None:
-        rpc.node.keys.impersonates_all = enabled
-
-    rpc.run_exclusive(switch_impersonation)
-    return True
+@METHODS.method("anvil_getGenesisTime")
+def get_genesis_time(rpc: RequestContext) -> int:
+    """Return the time of block 0, in seconds since 1970."""
+    return int(rpc.node.chain.header(0).timestamp)

@@ -14,7 +14,7 @@ from pyevm_agents.node.errors import (
     InvalidRequestError,
     OutOfGasError,
 )
-from pyevm_agents.node.gas_estimator import cap_gas, estimate_gas, get_sender_balance
+from pyevm_agents.node.gas_limits import cap_gas, estimate_gas, get_sender_balance
 from pyevm_agents.node.state_view import build_next_view
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, NOBODY
 from tests.pyevm_agents.tracing.assembler import asm, reverting

@@ -12,8 +12,8 @@ import pytest
 from pyevm_agents.rpc.context import RequestContext
 from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError, WouldBlockError
 from pyevm_agents.rpc.filters import EventSystem
-from pyevm_agents.rpc.methods import anvil
-from pyevm_agents.rpc.methods.evm import MAX_INLINE_REVERT_BLOCKS, revert, snapshot
+from pyevm_agents.rpc.methods import anvil_state
+from pyevm_agents.rpc.methods.anvil_snapshots import MAX_INLINE_REVERT_BLOCKS, revert, snapshot
 from tests.pyevm_agents.rpc.local_node import (
     ETHER,
     FIRST,
@@ -286,7 +286,7 @@ def test_what_is_no_dump_is_refused(local: LocalNode, dump: str, message: str) -
 def test_a_dump_that_unpacks_to_too_much_is_refused(
     local: LocalNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(anvil, "MAX_DUMP_BYTES", 1_000)
+    monkeypatch.setattr(anvil_state, "MAX_DUMP_BYTES", 1_000)
     with pytest.raises(RpcError, match="1,000 bytes unpacked"):
         local.ask("anvil_loadState", "0x" + gzip.compress(b" " * 2_000, mtime=0).hex())
 

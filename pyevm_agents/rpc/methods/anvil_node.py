@@ -1,0 +1,138 @@
+"""`anvil_*` and `hardhat_*` methods about the node: impersonation, pool, log, node info."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from pyevm_agents.node.transaction_defaults import (
+    prepare_transaction,
+    suggest_gas_price,
+)
+from pyevm_agents.rpc import serializers
+from pyevm_agents.rpc.errors import INVALID_PARAMS, RpcError
+from pyevm_agents.rpc.method_table import MethodTable
+from pyevm_agents.rpc.methods.net import client_version
+from pyevm_agents.rpc.params import (
+    parse_address,
+    parse_boolean,
+    parse_hash32,
+)
+from pyevm_agents.rpc.transaction_params import parse_transaction_request
+
+if TYPE_CHECKING:
+    from eth_typing import Address
+
+    from pyevm_agents.node.transaction_defaults import TransactionRequest
+    from pyevm_agents.rpc.context import RequestContext
+    from pyevm_agents.rpc.serializers import Json
+
+METHODS = MethodTable()
+
+
+@METHODS.method(
+    "anvil_impersonateAccount", "hardhat_impersonateAccount", parse_address, is_quick=True
+)
+def impersonate_account(rpc: RequestContext, account: Address) -> bool:
+    """Send in an account's name from now on, without its key."""
+    rpc.run_exclusive(lambda: rpc.node.keys.impersonate(account))
+    return True
+
+
+@METHODS.method(
+    "anvil_stopImpersonatingAccount",
+    "hardhat_stopImpersonatingAccount",
+    parse_address,
+    is_quick=True,
+)
+def stop_impersonating_account(rpc: RequestContext, account: Address) -> bool:
+    """Send in its name no longer."""
+    rpc.run_exclusive(lambda: rpc.node.keys.stop_impersonating(account))
+    return True
+
+
+@METHODS.method(
+    "anvil_autoImpersonateAccount", "hardhat_autoImpersonateAccount", parse_boolean, is_quick=True
+)
+def auto_impersonate_account(rpc: RequestContext, enabled: bool) -> bool:  # noqa: FBT001 - JSON-RPC has places
+    """Send in anybody's name, or not."""
+
+    def switch_impersonation() -> None:
+        rpc.node.keys.impersonates_all = enabled
+
+    rpc.run_exclusive(switch_impersonation)
+    return True
+
+
+@METHODS.method("anvil_dropTransaction", "hardhat_dropTransaction", parse_hash32, is_quick=True)
+def drop_transaction(rpc: RequestContext, transaction_hash: bytes) -> str | None:
+    """Let a transaction wait no longer; return its hash, null where it did not wait."""
+    dropped = rpc.run_exclusive(lambda: rpc.node.pool.remove(transaction_hash))
+    return None if dropped is None else serializers.encode_data(transaction_hash)
+
+
+@METHODS.method("anvil_dropAllTransactions", "hardhat_dropAllTransactions", is_quick=True)
+def drop_all_transactions(rpc: RequestContext) -> None:
+    """Let no transaction wait."""
+    rpc.run_exclusive(rpc.node.pool.clear)
+
+
+@METHODS.method("anvil_removePoolTransactions", parse_address, is_quick=True)
+def remove_pool_transactions(rpc: RequestContext, account: Address) -> None:
+    """Let none of an account's transactions wait."""
+    rpc.run_exclusive(lambda: rpc.node.pool.remove_by_sender(account))
+
+
+@METHODS.method("eth_sendUnsignedTransaction", parse_transaction_request)
+def send_unsigned_transaction(rpc: RequestContext, transaction: TransactionRequest) -> str:
+    """Send a transaction in anybody's name, without a key; return its hash."""
+    if transaction.sender is None:
+        raise RpcError(INVALID_PARAMS, "from is missing: say in whose name it is sent")
+    make = prepare_transaction(rpc.node, transaction, transaction.sender, may_sign=False)
+    return serializers.encode_data(rpc.send(make))
+
+
+@METHODS.method("anvil_setLoggingEnabled", "hardhat_setLoggingEnabled", parse_boolean)
+def set_logging_enabled(rpc: RequestContext, enabled: bool) -> None:  # noqa: FBT001 - JSON-RPC has places
+    """Write a log of requests and transactions, or not."""
+    rpc.node.is_logging = enabled
+
+
+@METHODS.method("anvil_nodeInfo")
+def node_info(rpc: RequestContext) -> Json:
+    """Return where the chain stands and what rules it has."""
+    head, following = rpc.node.chain.head, rpc.node.next_block.build_header()
+    base_fee = int(following.base_fee_per_gas or 0)
+    return {
+        "currentBlockNumber": serializers.encode_quantity(head.block_number),
+        "currentBlockTimestamp": head.timestamp,
+        "currentBlockHash": serializers.encode_data(head.hash),
+        "hardFork": rpc.node.chain.config.fork.capitalize(),
+        "transactionOrder": "fees",
+        "environment": {
+            "baseFee": serializers.encode_quantity(base_fee),
+            "chainId": rpc.node.chain.config.chain_id,
+            "gasLimit": serializers.encode_quantity(following.gas_limit),
+            "gasPrice": serializers.encode_quantity(suggest_gas_price(rpc.node)),
+        },
+        "forkConfig": {"forkUrl": None, "forkBlockNumber": None, "forkRetryBackoff": None},
+    }
+
+
+@METHODS.method("anvil_metadata", "hardhat_metadata")
+def metadata(rpc: RequestContext) -> Json:
+    """Return which node this is, and its snapshots."""
+    head = rpc.node.chain.head
+    return {
+        "clientVersion": client_version(rpc),
+        "clientSemver": version("pyevm-agents"),
+        "chainId": rpc.node.chain.config.chain_id,
+        "instanceId": serializers.encode_data(rpc.node.instance_id),
+        "latestBlockNumber": head.block_number,
+        "latestBlockHash": serializers.encode_data(head.hash),
+        "forkedNetwork": None,
+        "snapshots": {
+            hex(number): [header.block_number, serializers.encode_data(header.hash)]
+            for number, header in rpc.node.history.snapshots.items()
+        },
+    }

@@ -1,0 +1,208 @@
+"""`anvil_*`, `hardhat_*` and `evm_*` methods that set state: ether, tokens, code, storage, dumps.
+
+The slot in which a token keeps a balance is found by a call: of the slots that `balanceOf` reads,
+the right one is that whose value is the answer.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from typing import TYPE_CHECKING
+
+import orjson
+from eth_utils import ValidationError, keccak
+
+from pyevm_agents.chain.calls import AccountOverride, Call
+from pyevm_agents.node.state_dump import dump, load
+from pyevm_agents.rpc import serializers
+from pyevm_agents.rpc.errors import INVALID_PARAMS, SERVER_ERROR, RpcError
+from pyevm_agents.rpc.method_table import MethodTable, optional
+from pyevm_agents.rpc.params import (
+    parse_address,
+    parse_boolean,
+    parse_data,
+    parse_quantity,
+    parse_slot,
+    parse_uint64,
+)
+
+if TYPE_CHECKING:
+    from eth.abc import StateAPI
+    from eth_typing import Address
+
+    from pyevm_agents.chain import Chain
+    from pyevm_agents.rpc.context import RequestContext
+
+METHODS = MethodTable()
+
+
+@METHODS.method(
+    "anvil_setBalance",
+    "hardhat_setBalance",
+    "evm_setAccountBalance",
+    "tenderly_setBalance",
+    parse_address,
+    parse_quantity,
+)
+def set_balance(rpc: RequestContext, account: Address, balance: int) -> bool:
+    """Give an account its balance, in wei."""
+    rpc.run_exclusive(
+        lambda: rpc.node.patch_state(lambda state: state.set_balance(account, balance))
+    )
+    return True
+
+
+@METHODS.method(
+    "anvil_setNonce", "hardhat_setNonce", "evm_setAccountNonce", parse_address, parse_uint64
+)
+def set_nonce(rpc: RequestContext, account: Address, nonce: int) -> bool:
+    """Give an account its nonce."""
+    rpc.run_exclusive(lambda: rpc.node.patch_state(lambda state: state.set_nonce(account, nonce)))
+    return True
+
+
+@METHODS.method("anvil_setCode", "hardhat_setCode", "evm_setAccountCode", parse_address, parse_data)
+def set_code(rpc: RequestContext, account: Address, code: bytes) -> bool:
+    """Give an account its code."""
+    rpc.run_exclusive(lambda: rpc.node.patch_state(lambda state: state.set_code(account, code)))
+    return True
+
+
+@METHODS.method(
+    "anvil_setStorageAt",
+    "hardhat_setStorageAt",
+    "evm_setAccountStorageAt",
+    parse_address,
+    parse_slot,
+    parse_slot,
+)
+def set_storage_at(rpc: RequestContext, account: Address, position: int, value: int) -> bool:
+    """Give a storage slot its value."""
+    rpc.run_exclusive(
+        lambda: rpc.node.patch_state(lambda state: state.set_storage(account, position, value))
+    )
+    return True
+
+
+BALANCE_OF = keccak(b"balanceOf(address)")[:4]
+
+
+ALLOWANCE = keccak(b"allowance(address,address)")[:4]
+
+
+PROBE = 0x1D0_5EED_0F_A_51_07
+"""A balance that no token answers by chance."""
+
+
+@METHODS.method(
+    "anvil_addBalance", "hardhat_addBalance", "tenderly_addBalance", parse_address, parse_quantity
+)
+def add_balance(rpc: RequestContext, account: Address, balance: int) -> None:
+    """Give an account so much more, in wei."""
+
+    def change(state: StateAPI) -> None:
+        most = 2**256 - 1
+        state.set_balance(account, min(state.get_balance(account) + balance, most))
+
+    rpc.run_exclusive(lambda: rpc.node.patch_state(change))
+
+
+@METHODS.method(
+    "anvil_dealERC20",
+    "hardhat_dealERC20",
+    "anvil_setERC20Balance",
+    "hardhat_setERC20Balance",
+    parse_address,
+    parse_address,
+    parse_quantity,
+)
+def deal_erc20(rpc: RequestContext, account: Address, token: Address, balance: int) -> None:
+    """Give an account its balance of a token."""
+    asks = BALANCE_OF + _pad_address(account)
+    _set_token_slot(rpc, Call(to=token, data=asks), balance, "ERC20 balance")
+
+
+@METHODS.method(
+    "anvil_setERC20Allowance", parse_address, parse_address, parse_address, parse_quantity
+)
+def set_erc20_allowance(
+    rpc: RequestContext, owner: Address, spender: Address, token: Address, amount: int
+) -> None:
+    """Let somebody spend so much of an account's token."""
+    asks = ALLOWANCE + _pad_address(owner) + _pad_address(spender)
+    _set_token_slot(rpc, Call(to=token, data=asks), amount, "ERC20 allowance")
+
+
+def _pad_address(account: Address) -> bytes:
+    return account.rjust(32, b"\0")
+
+
+def _set_token_slot(rpc: RequestContext, call: Call, value: int, what: str) -> None:
+    """Set the slot that a call of a token answers with."""
+
+    def set_slot() -> None:
+        token = call.to
+        assert token is not None  # noqa: S101 - whom is asked
+        slot = _find_slot(rpc.node.chain, call, token)
+        if slot is None:
+            raise RpcError(
+                SERVER_ERROR,
+                f"Unable to set {what}, no slot found: {serializers.encode_data(token)} answers "
+                "with none of its slots as it is",
+            )
+        rpc.node.patch_state(lambda state: state.set_storage(token, slot, value))
+
+    rpc.node.submit_change(set_slot).result()
+
+
+def _find_slot(chain: Chain, call: Call, token: Address) -> int | None:
+    try:
+        for slot in sorted(chain.find_call_slots(call, token)):
+            overrides = {token: AccountOverride(storage_diff={slot: PROBE})}
+            if chain.call(call, overrides=overrides).output == PROBE.to_bytes(32, "big"):
+                return slot
+    except ValidationError:
+        return None
+    return None
+
+
+MAX_DUMP_BYTES = 256 * 2**20
+"""Of a dump that is unpacked: 8 MB of gzip can hold a thousand times as much."""
+
+
+@METHODS.method("anvil_dumpState", "hardhat_dumpState", optional(parse_boolean))
+def dump_state(rpc: RequestContext, preserve_historical_states: bool | None) -> str:  # noqa: ARG001, FBT001 - anvil's
+    """Return all accounts and the head's number and time, as gzipped JSON in hexadecimal."""
+    form = json.dumps(
+        rpc.node.submit_change(lambda: dump(rpc.node)).result(), separators=(",", ":")
+    )
+    return serializers.encode_data(gzip.compress(form.encode(), mtime=0))
+
+
+@METHODS.method("anvil_loadState", "hardhat_loadState", parse_data)
+def load_state(rpc: RequestContext, state: bytes) -> bool:
+    """Put a dump's accounts into the latest state, and mine up to its head's number and time."""
+    form = _unpack_dump(state)
+    rpc.node.submit_change(lambda: load(rpc.node, form)).result()
+    return True
+
+
+def _unpack_dump(state: bytes) -> object:
+    """Unpack a dump."""
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        text = unpacker.decompress(state, MAX_DUMP_BYTES)
+        form = orjson.loads(text) if unpacker.eof else None
+    except (zlib.error, ValueError) as error:
+        raise _invalid_dump_error(str(error)) from error
+    if not unpacker.eof:
+        raise _invalid_dump_error(
+            f"it is cut off, or has more than {MAX_DUMP_BYTES:,} bytes unpacked"
+        )
+    return form
+
+
+def _invalid_dump_error(reason: str) -> RpcError:
+    return RpcError(INVALID_PARAMS, f"invalid params: state: Failed to decode state dump: {reason}")
