@@ -5,13 +5,9 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import tomllib
-from pathlib import Path
 
-import pytest
+from tests.checkout import PROJECT, ROOT, tracked_files
 
-ROOT = Path(__file__).resolve().parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 DIRECT = [*PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"]["dev"]]
 TRANSITIVE = PROJECT["tool"]["uv"]["constraint-dependencies"]
 BUILD = PROJECT["tool"]["uv"]["build-constraint-dependencies"]
@@ -30,16 +26,6 @@ def pins(requirements: list[str]) -> dict[str, str]:
 def lines(name: str) -> list[str]:
     """Return the lines of a requirements file without its comments."""
     return [x for x in (ROOT / name).read_text().splitlines() if not x.startswith("#")]
-
-
-def tracked_files() -> list[Path]:
-    """Return the files that are, or are about to be, in the repository."""
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if listed.returncode:
-        pytest.skip("not a git checkout")
-    files = [ROOT / name for name in listed.stdout.split("\0") if name]
-    return [file for file in files if file.is_file()]
 
 
 def test_every_version_is_exact() -> None:
