@@ -289,6 +289,8 @@ class Chain(ChainSimulator):
                     del self._db[
                         SchemaV1.make_transaction_hash_to_block_lookup_key(transaction.hash)
                     ]
+                    if self._db.exists(trace_key(transaction.hash)):
+                        del self._db[trace_key(transaction.hash)]
                 del self._db[SchemaV1.make_block_number_to_hash_lookup_key(BlockNumber(later))]
             self._db[SchemaV1.make_canonical_head_hash_lookup_key()] = bytes(target.hash)
             no_gaps = rlp.encode(((), number + 1), sedes=chain_gaps)

@@ -166,6 +166,17 @@ def test_a_chain_stores_the_traces_of_its_blocks(bench: MakeBench) -> None:
     assert b.chain.agent_trace(transaction_hash) is None
 
 
+def test_a_rollback_deletes_the_traces_of_its_blocks(bench: MakeBench) -> None:
+    b = bench([answer("Ten.")])
+    agent = Wallet(b).agent
+    b.send(agent, instruct("How much?"))
+    transaction_hash = b.chain.block_with_receipts(b.chain.head).block.transactions[0].hash
+    assert b.chain.stored_trace(transaction_hash) is not None
+    b.chain.rollback(b.chain.head.block_number - 1)
+    assert b.chain.stored_trace(transaction_hash) is None
+    assert b.chain.agent_trace(transaction_hash) is None
+
+
 def test_a_transaction_without_agents_stores_no_trace(bench: MakeBench) -> None:
     b = bench()
     b.deploy("CounterTool")
