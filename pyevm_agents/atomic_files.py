@@ -1,7 +1,4 @@
-"""Files that are there whole or not at all, whatever happens while they are written.
-
-Files that are written whole or not at all, and are known to be writable before the work.
-"""
+"""Files written whole or not at all, in places checked before the work."""
 
 from __future__ import annotations
 

@@ -1,12 +1,10 @@
-"""Where a chain keeps its rows: in memory or in a file, block by block, with a way back.
+"""A chain's database: its rows and their keys, in memory or in a file, with a way back.
 
 What a block writes is buffered and becomes one write, so a half-written block never exists. Rows
 are of two kinds. Keys of 32 bytes name a content by its hash: once written they are true for ever,
 and going back leaves them. All other keys (which block is the head, where a transaction is) are
-few, and what they held is kept as long as a snapshot may want it back: taking a snapshot costs
-nothing, going back costs what has changed.
-
-Keys of the rows that a chain keeps beside py-evm's own.
+few, and their old values are kept as long as a snapshot may want them back: taking a snapshot
+costs nothing, going back costs what has changed.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
-"""Transactions of all types: what sets them apart, how they are made, read, and signed.
+"""Transactions of all types: reading, building, signing, and senders that are known beforehand.
+
+Recovering a sender from a signature costs more than a plain transfer's execution. A transaction
+that this process signed was not altered since, and one that it sends for an impersonated account
+has a signature without meaning: their senders are noted instead.
 
 Source: EIP-2718 and EIP-2930 (type 1), EIP-1559 (2), EIP-4844 (3), EIP-7702 (4).
-
-Transactions whose sender is known without asking their signature.
-
-A transaction that this process signed was not altered since; one that it sends in the name of an
-account whose key nobody has (impersonation) has a signature of no meaning. Recovering a sender
-costs more than a plain transfer's execution.
 """
 
 from __future__ import annotations

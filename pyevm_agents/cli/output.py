@@ -1,9 +1,4 @@
-"""What all commands write to: two consoles, and a line that tells what is going on.
-
-Where a log is written: lines, and in a terminal one more below them that changes.
-
-How near a model was to saying something else, in words.
-"""
+"""Output of all commands: two consoles, a progress line, a log above a live line."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""The options that name a model and its adapter, the same for every command that loads one.
-
-The options that set what inference costs, and how much gas there is for it: chain's rules.
-
-What a user said, and what is a default.
-"""
+"""Options that several commands share: model, adapter, gas schedule and gas limit."""
 
 from __future__ import annotations
 

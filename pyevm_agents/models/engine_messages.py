@@ -1,7 +1,4 @@
-"""Messages between a model and the engine in its child process: a length, then JSON.
-
-What a generation cost.
-"""
+"""Messages between a model and the engine in its child process: a length, then JSON."""
 
 from __future__ import annotations
 

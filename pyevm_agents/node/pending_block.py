@@ -1,7 +1,4 @@
-"""What waits, as if its block were made now.
-
-Drafts of the next block: what waits, executed as it comes.
-"""
+"""The pending block: the transactions of the pool, executed as they come."""
 
 from __future__ import annotations
 

@@ -8,8 +8,6 @@ that orjson has not read and `Limits.depth` has not allowed.
 Two things orjson does not do. It reads integers beyond 64 bits as floats, so these are read by
 json; and it writes neither them nor more than 254 levels (the trace of 1,024 calls has 2,048), so
 these are written here.
-
-What one message may ask for.
 """
 
 from __future__ import annotations

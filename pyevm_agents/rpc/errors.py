@@ -1,9 +1,7 @@
-"""What a request is answered with where it has no result: JSON-RPC's own codes, and the exception.
+"""Errors of JSON-RPC: its codes, the exception, and failed executions in anvil's and geth's shape.
 
 Source: JSON-RPC 2.0, section 5.1; EIP-1474 for `LIMIT_EXCEEDED` and
 `RESOURCE_UNAVAILABLE`.
-
-How an execution that failed is told: anvil's and geth's shape, which every client knows.
 """
 
 from __future__ import annotations

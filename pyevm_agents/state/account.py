@@ -1,7 +1,4 @@
-"""An account as the state's trie has it.
-
-What is remembered of a chain's state, in memory: contents by their hashes, true for ever.
-"""
+"""An account as the state's trie has it, and the cache of a chain's state by hashes."""
 
 from __future__ import annotations
 

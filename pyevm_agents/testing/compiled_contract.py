@@ -1,6 +1,6 @@
-"""One compiled contract, as Foundry, Hardhat or solc writes it: linked, with its arguments.
+"""A compiled contract of Foundry, Hardhat or solc: linked, with encoded constructor arguments.
 
-A constructor's arguments: found by position or by name, checked, and encoded.
+Arguments are found by position or by name.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""What agents cost in each test of a suite, in a file that is committed: `.agent-gas-snapshot`.
+"""Gas snapshots: the cost of the agents of each test, in a committed file `.agent-gas-snapshot`.
 
 One line for each test, sorted, as forge's `.gas-snapshot` has it:
 
     tests/test_wallet.py::test_deposit (gas: 3935263, evm: 345263, …, output_tokens: 72)
-
-What agents cost in transactions: steps, tokens, and gas by what it was paid for.
 """
 
 from __future__ import annotations

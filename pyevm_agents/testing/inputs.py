@@ -1,11 +1,4 @@
-"""What tests hand in, looked at where they do: else it fails somewhere deep, or not at all.
-
-Addresses as tests have them: text, bytes, or a contract.
-
-Hashes of transactions as tests have them: text, bytes, or web3.py's own.
-
-A question as agents of the ERC take it.
-"""
+"""Inputs of tests: addresses, transaction hashes, questions; checked where they are given."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Whether a value is what a test expects: texts by pattern, addresses in any form.
-
-How what agents did differs from what was expected, in words.
-
-What an assertion is about: a transaction that some chain of this process holds.
-"""
+"""Matching values against expectations: patterns, addresses, transactions; the differences."""
 
 from __future__ import annotations
 

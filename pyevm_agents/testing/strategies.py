@@ -1,11 +1,9 @@
-"""One step of an agent, chosen by Hypothesis out of all that the grammar admits.
+"""Strategies of Hypothesis: a step of an agent out of all that the grammar admits, and its texts.
 
 Each strategy draws from Hypothesis' own choices, in whatever thread the model is asked in: the
 test's thread waits meanwhile, so one draws at a time. Of each choice the first is the simplest,
 which Hypothesis shrinks towards: the final answer before any tool, zero before one, the first
 address before the second.
-
-Texts that a model may say, chosen by Hypothesis: likely ones, or made up.
 """
 
 from __future__ import annotations

@@ -1,16 +1,15 @@
-"""Calls in calls where Python bounds how deep functions of C may be nested, whatever the stack.
+"""Nested calls of the EVM on Python's stack: deep threads, and fresh ones on the way down.
 
-CPython 3.12 lets a thread have 1,500 of them. A call of the EVM takes three in py-evm, so that one
-at depth 494 was a RecursionError, and the EVM goes to 1,024. Each thread has a count of its own:
-after so many levels the call goes on in a fresh one, and its caller waits. CPython 3.11 has no such
-bound, and that of 3.13 is beyond what the EVM asks for. What all calls did together is found in a
-loop here; py-evm does it by recursion.
-
-Source: CPython, `C_RECURSION_LIMIT` in Include/cpython/pystate.h.
-
-Threads with stacks deep enough for the EVM: py-evm calls itself for each nested call.
+py-evm calls itself for each nested call. CPython 3.12 lets a thread nest 1,500 functions of C,
+whatever its stack. A call of the EVM takes three in py-evm, so that one at depth 494 was a
+RecursionError, and the EVM goes to 1,024. Each thread has a count of its own: after so many levels
+the call goes on in a fresh one, and its caller waits. CPython 3.11 has no such bound, and that of
+3.13 is beyond the EVM's depth. The results of all calls are collected in a loop here; py-evm does
+it by recursion.
 
 A thread gets the stack size that holds in the process when it starts, so threads start one by one.
+
+Source: CPython, `C_RECURSION_LIMIT` in Include/cpython/pystate.h.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""The rules of transactions: which are valid, what they run, what they cost.
+"""Execution of transactions: validity, intrinsic and floor gas, the message, refunds.
 
-How a transaction becomes a message of the EVM.
-
-py-evm's own way also writes a line for a log, with the whole code and a hash of the data, whether
-anybody reads logs or not: a sixth of a plain call's time.
+The message is built here as py-evm's own way also writes a line for a log, with the whole code and
+a hash of the data, whether anybody reads logs or not: a sixth of a plain call's time.
 """
 
 from __future__ import annotations

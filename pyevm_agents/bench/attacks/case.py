@@ -1,6 +1,6 @@
-"""An attack before it is made, and the executor that it is made against.
+"""An attack: its contracts in bytecode, its calldata, and the executor that it is aimed at.
 
-Contracts of an attacker, in bytecode: they spend their gas on the executor alone.
+The contracts spend their gas on the executor alone.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""A model that is timed while a chain uses it, and that can say the same again at once.
-
-A model that is told what to do and thinks for itself: runs of a known shape, at a real cost.
+"""Models that measure: one times each generation and repeats it, one has its actions dictated.
 
 Whatever weights are measured, and however good they are, a run must use the tools that it is made
-to show. Each step's action is dictated, in a grammar that admits nothing else; the thought before
-it, and the words of an answer, are the model's own. So its prompts are read, its thoughts are
-sampled token by token, and an action is fed at once, as the forced part of a free step is.
+to show. So each step's action is dictated, in a grammar that admits nothing else; the thought
+before it, and the words of an answer, are the model's own. Prompts are read, thoughts are sampled
+token by token, and an action is fed at once, as the forced part of a free step is.
 """
 
 from __future__ import annotations

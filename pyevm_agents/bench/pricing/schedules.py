@@ -1,16 +1,14 @@
-"""Schedules that others published for inference, and what an attacker gets from them.
+"""Gas schedules for inference, published and our own, and a transaction's gas under each.
 
-None of them came with a measurement. What each asks is known from its source; what its work takes
-here is computed from the fitted terms, for this model on this machine: not as long as the model
-that its authors had in mind takes, but by how much one gas buys more of one thing than of another.
+Published schedules came without measurements. What each charges is known from its source; the time
+of its work is computed here from the fitted terms, for this model on this machine: not as long as
+the model that its authors had in mind takes, but by how much one gas buys more of one thing than
+of another.
 
-Schedules that runs and attacks are priced under: the default one, parity with each reference.
-
-What a transaction costs under any of our schedules: counts times prices, and the EVM's own gas.
-
-The executor charges nothing else, so this equals what a chain charges that asks as much for a
-metadata read at most. Tests hold it against chains: runs, and every attack, which is aimed anew
-there where its gas is to end. Refunds stay what they were: a schedule changes no storage.
+The gas of a transaction under our own schedules is counts times prices, and the EVM's own gas. The
+executor charges nothing else, so this equals the gas on a chain of that schedule. Tests hold it
+against chains: runs, and every attack, which is aimed anew there where its gas is to end. Refunds
+stay as they were: a schedule changes no storage.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ The rule, which is consensus, for the tokens T so far:
    text could change (`compute_ff_tokens`) follow without a choice, as far as they are those of the
    canonical tokens of T's text and F; but for the last of these, where it is a dead end (2).
 2. *Chosen.* Else the tokens that the grammar admits are gone through in the order of their logits
-   (`token_walk.py`), up to `MAX_CANDIDATES` of them. The first admissible one is taken:
+   (`TokenRanking`), up to `MAX_CANDIDATES` of them. The first admissible one is taken:
    - T and the token begin the canonical tokens of their text and of what is forced after it; a
      text that ends inside of a character is not compared before the character ends;
    - and the token is no dead end: after it something is forced, or the text may end, or more than
@@ -16,8 +16,6 @@ The rule, which is consensus, for the tokens T so far:
    what follows it is compared as a text of its own: the seam stays, and it stays the only one.
 
 The order in which facts are looked up changes none of them, so it is free.
-
-The tokens that a model would say next, the likeliest first.
 """
 
 from __future__ import annotations

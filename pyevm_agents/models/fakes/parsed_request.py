@@ -1,11 +1,9 @@
-"""What a prompt's grammar lets a model say, read back from its text.
+"""A request to a model, parsed: the question, the step, and the tools that its grammar admits.
 
-The grammars are those of `precompiles.grammar`. Models for tests read them: a script, to tell what
-it could have said, and an adversary, to choose from it.
+Models for tests read them: a script, to tell what it could have said, and an adversary, to choose
+from it.
 
-What a prompt asks, read back from its pieces: for models that answer by the question.
-
-Source: `precompiles.react.build_prompt`, which makes them.
+Source: `precompiles.grammar.build_grammar` and `precompiles.react.build_prompt`, which make them.
 """
 
 from __future__ import annotations

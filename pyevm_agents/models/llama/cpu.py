@@ -1,9 +1,9 @@
-"""How many threads the engine computes with. Their number changes the time, never the result.
+"""Threads and weight layout of the engine on this CPU.
 
-Whether llama.cpp lays a file's weights out anew (REPACK), which makes some read twice as fast.
-
-A different layout is computed by different code, and gives other bits. So it is a part of a
-model's fingerprint, and it follows from the file and the processor's architecture alone.
+The number of threads changes the time, never the result. The layout does change it: where llama.cpp
+lays a file's weights out anew (REPACK), some models are read twice as fast, by other code that
+gives other bits. So the layout is a part of a model's fingerprint, and it follows from the file and
+the processor's architecture alone.
 """
 
 from __future__ import annotations

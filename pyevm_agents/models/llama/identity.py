@@ -1,10 +1,8 @@
-"""What an engine says of a model, and a folder that keeps it for the next start.
+"""The identity of a model and its engine: digest, build, canary, fingerprint; and a folder of them.
 
 A chain needs a model's facts at genesis, its digest and its canary among them, and its weights only
-at the first generation that nobody remembers. What is kept is found by everything that it follows
-from, and held against the model when that is loaded after all.
-
-What a file and its engine say for the rules of a chain, the fingerprint of the bits among it.
+at the first generation that is not cached. What is kept is found by everything that it follows
+from, and compared with the model when that is loaded after all.
 """
 
 from __future__ import annotations

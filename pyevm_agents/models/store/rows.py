@@ -1,6 +1,6 @@
-"""How a generation lies in a row of the store: its key, its compact fields, and their checksum.
+"""Rows of the store: a generation's key, fields and checksum, and the queries on its tables.
 
-What the store of generations does to its tables. Each function is part of a transaction.
+Each query is part of a transaction.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""`debug_*` that read what the chain keeps of its states.
-
-`debug_getRaw*`: blocks, headers, receipts and transactions as the bytes that are hashed.
-
-An account's slots in the order of their hashes, between two transactions of a block.
+"""`debug_*` methods that read the chain: raw blocks and receipts, states, storage ranges.
 
 A trie has the hashes of slots and not the slots. Those that the block's transactions have touched
 are known, and so are the first ones, where compilers put what is neither mapping nor array.

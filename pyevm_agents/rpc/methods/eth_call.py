@@ -1,8 +1,6 @@
-"""`eth_call` and `eth_estimateGas`.
+"""`eth_call`, `eth_estimateGas` and `eth_createAccessList`.
 
-Whether the sender of a call could pay for it: where a price is told, as geth asks.
-
-`eth_createAccessList`: what a transaction would touch, to be paid for in advance.
+Where a call names a gas price, its sender must be able to pay for it, as in geth.
 """
 
 from __future__ import annotations

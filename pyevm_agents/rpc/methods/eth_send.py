@@ -1,10 +1,6 @@
-"""`eth_*` that send.
+"""`eth_*` methods that send transactions, those that wait for the receipt among them.
 
-`eth_*` that send a transaction and wait for its receipt.
-
-Source: EIP-7966.
-
-Work that a request waits for only so long.
+Source: EIP-7966 for `eth_sendRawTransactionSync`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""`ots_*`: what the block explorer Otterscan shows of one block, transaction or account.
+"""`ots_*` methods for the block explorer Otterscan, searches by account among them.
 
 Source: Otterscan's documentation of its JSON-RPC extensions. Erigon serves it for real networks and
 anvil for local ones; where they differ we do as the documentation says.
-
-`ots_search*`: the transactions that an account takes part in, a page at a time.
-
-Source: Otterscan's documentation of its JSON-RPC extensions.
 """
 
 from __future__ import annotations
