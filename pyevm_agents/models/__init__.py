@@ -1,6 +1,6 @@
 """Implementations of `LanguageModel`, and what they are made of.
 
-Nothing here imports llama_cpp: it lives in a child process (`worker.py`).
+Importing this package imports no llama_cpp: that runs in a child process (`llama/worker.py`).
 """
 
 from pyevm_agents.models.engine_messages import EvaluationStats
