@@ -3,13 +3,15 @@
 Nothing in py-evm is patched or copied: a fork is a subclass whose attributes are the difference.
 These are the only subclasses of py-evm's VM classes.
 
-* watched_state: what is told of a state, and what a call that is only tried is shown
-* code: where jumps may lead
-* computation: what a call of the EVM remembers
-* transactions: which transactions are valid, and what they cost
-* blocks: states, VMs
-* forks: what sets one apart outside of its VM
-* chains: the classes of one chain
+* vm.py: the VM and state classes of Cancun and Prague
+* state.py: a state that tells a listener how transactions proceed
+* computation.py: a call of the EVM, with the generation and inference that it made
+* transaction_executor.py: validity, cost and execution of transactions
+* headers.py: block headers; forks.py: what sets a fork apart outside of its VM
+* configure.py: the VM and chain classes of one chain
+* opcodes.py, fast_opcodes.py, jump_destinations.py: opcodes and bytecode
+* metadata_cache.py: cached reads of tool metadata
+* stack_depth.py, kzg.py: Python's stack; the KZG setup
 
 Source: architecture, decisions 1 and 2.
 """
