@@ -49,7 +49,7 @@ def test_what_was_put_is_got_also_by_another_process(path: Path) -> None:
         "import sys; from pathlib import Path; from pyevm_agents.models import Store;"
         "from tests.stored_generations import *;"
         "s = Store(Path(sys.argv[1]));"
-        "print([s.get(question(n).key()) == generation(n) for n in range(6)])"
+        "print([s.get(question(n).compute_key()) == generation(n) for n in range(6)])"
     )
     command = [sys.executable, "-c", code, str(path)]
     printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
