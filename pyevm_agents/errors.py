@@ -1,4 +1,4 @@
-"""Every exception of this package, in one tree.
+"""The root of this package's exceptions, and those of chains, files and engines.
 
     AgentsError
     ├── ConfigError          what was asked for can't be: an option, a file, a build (a ValueError)
@@ -9,7 +9,8 @@
         ├── ScriptError      a script ended, or says what the grammar does not admit
         └── RecordError      a recorded model was asked what nobody recorded
 
-A node's refusals of transaction requests are in `pyevm_agents.node.errors`, under this root.
+Errors of one layer are with it, under this root: `node/errors.py`, `rpc/errors.py`,
+`testing/deployment.py`.
 
 None of them is an `eth.exceptions.VMError`: they leave py-evm uncaught (architecture, decision 10).
 Each message says what happened, the value, and what to do next.

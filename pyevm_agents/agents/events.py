@@ -1,7 +1,7 @@
 """What agents do while they do it, for who watches: a log, a subscription.
 
-    stop = chain.steps.listen(print)
-    with chain.steps.run("call"):
+    stop = chain.agent_events.listen(print)
+    with chain.agent_events.run("call"):
         chain.call(…)                    # tells each step, in this thread
     stop()
 

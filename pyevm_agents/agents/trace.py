@@ -99,7 +99,7 @@ class TracedStep:
     prompt: str
     """The prompt, with handles in place of addresses."""
 
-    words: StepDecision
+    decision: StepDecision
     observation: str | None
     """The tool's answer; None if it reverted, and for a final answer."""
 
@@ -237,7 +237,7 @@ def _trace_step(step: AgentStep, models: Mapping[str, LanguageModel]) -> TracedS
         depth=step.depth,
         model=inference.model,
         prompt="".join(segment.text for segment in inference.segments),
-        words=StepDecision(
+        decision=StepDecision(
             thought=step.thought,
             action=step.action,
             action_input=step.action_input,
@@ -268,16 +268,16 @@ def _build_step(
     calls: Sequence[ComputationAPI],
 ) -> AgentStep:
     """Put a step together from the executor's call and the agent's later ones."""
-    words, result = extract_decision(inference), inference.result
+    decision, result = extract_decision(inference), inference.result
     used = _find_tool_call(result, calls[1:]) if isinstance(result, ToolUse) else None
     return AgentStep(
         agent=computation.msg.storage_address,
         depth=depth,
-        thought=words.thought,
-        action=words.action,
-        action_input=words.action_input,
+        thought=decision.thought,
+        action=decision.action,
+        action_input=decision.action_input,
         observation=None if used is None else decode_tool_result(used),
-        answer=words.answer,
+        answer=decision.answer,
         inference=inference,
         evm_gas=_evm_gas(calls[0]) + (0 if used is None else _evm_gas(used)),
     )

@@ -61,7 +61,7 @@ def read_chain_config(rows: Rows) -> ChainConfig | None:
 
 
 def build_executor(
-    config: ChainConfig, models: Mapping[str, LanguageModel], steps: AgentEventBus
+    config: ChainConfig, models: Mapping[str, LanguageModel], agent_events: AgentEventBus
 ) -> Executor | None:
     """Return the executor of a chain's models; None where it has none.
 
@@ -80,7 +80,7 @@ def build_executor(
         facts = model.profile_facts if isinstance(model, HasProfile) else None
         if facts is not None:
             check_fits(config, profile, facts)
-    return Executor(pairs, schedule=config.schedule, observer=RecordingObserver(steps))
+    return Executor(pairs, schedule=config.schedule, observer=RecordingObserver(agent_events))
 
 
 def _require_config(db: Database, config: ChainConfig) -> None:

@@ -185,7 +185,7 @@ class Chain(ChainSimulator):
         replay_models = {name: ReplayModel(model, entries) for name, model in self.models.items()}
         return find_vm_class(self._build_chain_class(replay_models), header.block_number)
 
-    def agent_trace(self, transaction_hash: bytes) -> AgentTrace | None:
+    def find_agent_trace(self, transaction_hash: bytes) -> AgentTrace | None:
         """Return the trace of a transaction's agents, as stored or else by replaying it.
 
         Output: None if no block holds the transaction.

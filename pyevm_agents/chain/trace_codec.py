@@ -47,6 +47,21 @@ class _Text:
             raise DeserializationError(str(error), encoded) from error
 
 
+class _Integer:
+    """Sedes of a whole number. Unlike `big_endian_int`, it refuses a list."""
+
+    @staticmethod
+    def serialize(number: int) -> bytes:
+        encoded: bytes = big_endian_int.serialize(number)
+        return encoded
+
+    @staticmethod
+    def deserialize(encoded: object) -> int:
+        if not isinstance(encoded, bytes):
+            raise DeserializationError("a number must be bytes", encoded)
+        return int(big_endian_int.deserialize(encoded))
+
+
 class _Float:
     """Sedes of a float, without rounding."""
 
@@ -66,12 +81,12 @@ def _make_optional(sedes: object) -> CountableList:
     return CountableList(sedes, max_length=1)
 
 
-_USAGE = List([big_endian_int] * 6)
-_MARGIN = List([_Float, big_endian_int, _Text, _Text])
+_USAGE = List([_Integer] * 6)
+_MARGIN = List([_Float, _Integer, _Text, _Text])
 _STEP = List(
     [
         Binary.fixed_length(20),
-        big_endian_int,
+        _Integer,
         _Text,
         boolean,
         _Text,
@@ -82,7 +97,7 @@ _STEP = List(
         _make_optional(_Float),
     ]
 )
-_TRACE = List([_make_optional(_Text), big_endian_int, _USAGE, CountableList(_STEP)])
+_TRACE = List([_make_optional(_Text), _Integer, _USAGE, CountableList(_STEP)])
 
 
 def encode_trace(trace: AgentTrace) -> bytes:
@@ -149,7 +164,7 @@ def _step_fields(steps: Sequence[TracedStep]) -> Iterator[list[Any]]:
         before = prompts.get(step.depth, "")
         prompts[step.depth] = step.prompt
         continues_prompt = step.prompt.startswith(before)
-        margin, words = step.margin, step.words
+        margin, words = step.margin, step.decision
         yield [
             step.agent,
             step.depth,
@@ -180,7 +195,7 @@ def _read_steps(steps: Sequence[Sequence[Any]]) -> Iterator[TracedStep]:
             depth=depth,
             model=model,
             prompt=prompts[depth],
-            words=StepDecision(
+            decision=StepDecision(
                 thought=thought,
                 action=_from_list(action),
                 action_input=_from_list(action_input),
@@ -206,4 +221,4 @@ def _from_list(values: Sequence[Any]) -> Any:  # noqa: ANN401 - of the type that
 
 
 def _damaged_row_error(reason: str) -> EngineFault:
-    return EngineFault(f"row of an agent trace is damaged ({reason}): keep a new chain")
+    return EngineFault(f"row of an agent trace is damaged ({reason}): start a new chain")

@@ -1,4 +1,4 @@
-"""Output of all commands: two consoles, a progress line, a log above a live line."""
+"""Terminal output of the commands: consoles, tables, status line, live log, decision margins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that several commands share: model, adapter, gas schedule and gas limit."""
+"""Options shared by commands (model, adapter, schedule, gas limit), and whether one was given."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""Errors of transaction requests: the reasons why a node makes no transaction of one.
+"""Errors of requests to a node: no key for an account, or a transaction that geth would refuse too.
 
 ConfigError
 └── SignerError                the node does not sign or send for an account
 AgentsError
 └── RequestError               refused; the message is geth's
-    ├── ChainIdError           the request is for another chain
-    ├── InvalidRequestError    no block may hold such a transaction
-    ├── AllowanceError         its sender cannot pay for it
-    └── ExecutionFailedError   it fails with all the gas that it may have
-        └── OutOfGasError      because that gas is too little
+├── ChainIdError           the request is for another chain
+├── InvalidRequestError    no block may hold such a transaction
+├── AllowanceError         its sender cannot pay for it
+└── ExecutionFailedError   it fails with all the gas that it may have
+└── OutOfGasError      because that gas is too little
 """
 
 from __future__ import annotations

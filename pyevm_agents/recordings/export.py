@@ -1,6 +1,6 @@
 """A recorded run of agents, exported: what `ReplayAgentExecutor.sol` says again in any EVM.
 
-    steps = recorded_steps(call_frame, trace)        # of `debug_` and `agent_traceTransaction`
+    steps = extract_replay_steps(call_frame, trace)  # of `debug_` and `agent_traceTransaction`
     render_json(ReplayExport(name="wallet", source="…", steps=steps))
 
 A step is one use of a model: the request as it stood in the calldata, the tools as the model read

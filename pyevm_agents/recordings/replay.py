@@ -245,7 +245,7 @@ def build_recorded_models(
     return {
         profile.name: RecordedModel(
             (s.exchange for s in fixture.steps if s.exchange.model == profile.name),
-            beyond=(beyond or {}).get(profile.name),
+            fallback=(beyond or {}).get(profile.name),
         )
         for profile in fixture.config.models
     }

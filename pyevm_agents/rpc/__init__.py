@@ -1,1 +1,1 @@
-"""JSON-RPC: what each method does, a file for each namespace; and the protocol. No sockets."""
+"""JSON-RPC: the protocol, without sockets; the methods are in `methods/`."""

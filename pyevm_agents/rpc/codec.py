@@ -1,4 +1,4 @@
-"""JSON as bytes: read from whoever connects, written whatever the service returns.
+"""JSON encoding and decoding of messages, within limits.
 
 orjson does nearly all of it: its reader stops at 1,024 levels, whatever Python's own limit is.
 json's C code recurses as deep as `sys.setrecursionlimit` says, and py-evm says 12,288: in a thread

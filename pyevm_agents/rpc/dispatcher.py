@@ -1,7 +1,7 @@
 """JSON-RPC 2.0 around a service: bytes in, bytes out. A server and a provider in process share it.
 
-message ─▶ Dispatcher.begin ─▶ the answer, where all of it is quick and nothing is waited for
-                           └▶ Work, to be run in a thread: the answer
+message ─▶ Dispatcher.handle ─▶ the answer, where all of it is quick and nothing is waited for
+                           └▶ DeferredResponse, to be run in a thread: the answer
 """
 
 from __future__ import annotations

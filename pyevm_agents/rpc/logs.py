@@ -71,7 +71,7 @@ class LogCriteria:
             if account not in self.addresses:
                 return False
         topics = log["topics"]
-        assert isinstance(topics, list)  # noqa: S101 - as `formats` writes it
+        assert isinstance(topics, list)  # noqa: S101 - as `serializers` writes it
         if len(topics) < len(self.topics):
             return False
         return all(

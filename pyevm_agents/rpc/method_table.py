@@ -1,7 +1,7 @@
 """The table of methods: a name, what it takes, and the function that answers.
 
-    @METHODS.method("eth_getBalance", address, optional(block, LATEST))
-    def get_balance(rpc: Rpc, account: Address, block: BlockId) -> str: ...
+    @METHODS.method("eth_getBalance", parse_address, optional(parse_block_id, LATEST))
+    def get_balance(rpc: RequestContext, account: Address, block: BlockId) -> str: ...
 
 Errors call a parameter as its function does, in camel case.
 """

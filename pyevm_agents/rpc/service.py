@@ -30,12 +30,12 @@ class NodeService:
     """Answers requests about a node. All of it may be used in any thread."""
 
     def __init__(
-        self, rpc: RequestContext, methods: Mapping[str, RpcMethod], absent: Mapping[str, str]
+        self, rpc: RequestContext, methods: Mapping[str, RpcMethod], unsupported: Mapping[str, str]
     ) -> None:
         """Take what methods answer from, the methods, and why others are not there."""
         self._rpc = rpc
         self._methods = methods
-        self._unsupported_reasons = absent
+        self._unsupported_reasons = unsupported
         self._faults = RecentFaults()
 
     def forget_faults(self) -> None:

@@ -1,4 +1,8 @@
-"""The model as adversary: does a contract hold, whatever its agent's model says?
+"""Adversarial models for Hypothesis: one run by `adversary()`, several by `AdversarialMachine`.
+
+The model is the adversary: does a contract hold, whatever its agent's model says? Hypothesis
+chooses every step out of all that the grammar admits: any tool, any argument in range, any order,
+the final answer at any time. One run:
 
     @adversary_settings(max_examples=300)
     @given(adversary())
@@ -7,15 +11,12 @@
             adversary.ask(agent, "Pay Bob 10.")
             assert paid(purse) <= 100
 
-Hypothesis chooses every step out of all that the grammar admits: any tool, any argument in range,
-any order, the final answer at any time. A failure is shrunk to the shortest run of steps with the
-simplest arguments, and printed as a script to paste into a test of its own:
+A failure is shrunk to the shortest run of steps with the simplest arguments, and printed as a
+script to paste into a test of its own:
 
     model.script(use("Pay", to=accounts[1], amount=100), use("Pay", to=accounts[1], amount=1), …)
 
-Hypothesis is an extra: `pip install pyevm-agents[test]`.
-
-The model as adversary over several transactions: a state machine of Hypothesis.
+Several transactions, as a state machine:
 
     class PurseMachine(AdversarialMachine):
         @classmethod
@@ -35,6 +36,8 @@ The model as adversary over several transactions: a state machine of Hypothesis.
 
 Hypothesis chooses the rules, their arguments, and all that the model says meanwhile. All runs share
 one chain with what `deploy` put on it; each begins where `deploy` ended.
+
+Hypothesis is an extra: `pip install pyevm-agents[test]`.
 """
 
 from __future__ import annotations

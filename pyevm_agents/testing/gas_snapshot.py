@@ -1,4 +1,4 @@
-"""Gas snapshots: the cost of the agents of each test, in a committed file `.agent-gas-snapshot`.
+"""Costs of agents in tests, and gas snapshots of them in a file, `.agent-gas-snapshot`.
 
 One line for each test, sorted, as forge's `.gas-snapshot` has it:
 

@@ -1,4 +1,4 @@
-"""What an attacker gets for gas: each case of `attack_cases` as a transaction, timed.
+"""What an attacker gets for gas: each case of `cases.py` as a transaction, timed.
 
 A case is run once with a model that says nothing, to learn what its calls cost up to there; calls
 that are to halt are then given exactly the gas of what they are to get.

@@ -3,7 +3,7 @@
 Shapes are what an attacker may choose: lengths of a power's numbers, how many pairs or points in a
 call, which opcode with what beside it. Each is timed by one more turn, so that neither its block
 nor its contract's beginning counts. Seconds are the processor's: another process in between is not
-the EVM's. `evm_worst` says what was found.
+the EVM's. `worst_cases.py` says what was found.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What is made to take long for its gas on our VM: the worst of each kind, as a search found it.
 
-`evm_search` looks through what can be asked of precompiles and opcodes. What it found on 22
-November 2026 with py-evm 0.12.1b1, py-ecc 8.0.0 and CPython 3.11, in ns of processor time a gas.
+`worst_case_search.py` looks through what can be asked of precompiles and opcodes. What it found on
+22 November 2026 with py-evm 0.12.1b1, py-ecc 8.0.0 and CPython 3.11, in ns of processor time a gas.
 The machine was busy, which lengthens that too: only the order and large ratios are reliable.
 
     29,000  one more pair in a BLS12-381 pairing check: 0.95 s for 32,600 gas, in Python, where each

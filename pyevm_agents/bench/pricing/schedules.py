@@ -34,21 +34,18 @@ from pyevm_agents.devnet.chain import build_model_profile
 from pyevm_agents.display import pluralize
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from pyevm_agents.bench.measurement.results import MeasuredModel, Term
+    from precompiles.gas import GasSchedule
+    from precompiles.language_model import ModelProfile
+    from pyevm_agents.bench.measurement.results import MeasuredModel, Term, Yardstick
     from pyevm_agents.bench.measurement.usage import Usage
+    from pyevm_agents.models import ProfileFacts
 
     Counts = NDArray[np.int64]
     GasFormula = Callable[[MeasuredModel, Counts, Counts, Counts, Counts], Counts]
-    from collections.abc import Iterable
-
-    from precompiles.gas import GasSchedule
-    from precompiles.language_model import ModelProfile
-    from pyevm_agents.bench.measurement.results import MeasuredModel, Yardstick
-    from pyevm_agents.models import ProfileFacts
 
 
 METIS_TOKEN_GAS = 100

@@ -39,7 +39,7 @@ CONTINUATIONS = {bytes([byte]) for byte in range(0x80, 0xC0)}
 def generate_by_reference(
     guide: GuidedDecoder, evaluator: Evaluator, prompt: Sequence[int], grammar: str, max_tokens: int
 ) -> GuidedOutput:
-    """Continue a prompt greedily, token by token; the result is that of `Guide.generate`.
+    """Continue a prompt greedily, token by token; the result is that of `GuidedDecoder.generate`.
 
     Raises:
         GrammarError: the grammar is refused, or admits nothing.

@@ -1,4 +1,4 @@
-"""A text in the making: what the grammar admits next, and which of it is canonical.
+"""Constrained text: which tokens the grammar admits next, by logit, and which are canonical.
 
 The rule, which is consensus, for the tokens T so far:
 

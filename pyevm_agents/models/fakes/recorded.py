@@ -122,7 +122,7 @@ class RecordedModel:
         exchanges: Iterable[Exchange],
         *,
         facts: ModelIdentity | None = None,
-        beyond: LanguageModel | None = None,
+        fallback: LanguageModel | None = None,
     ) -> None:
         """Take a record.
 
@@ -135,7 +135,7 @@ class RecordedModel:
             ConfigError: two exchanges contradict each other.
         """
         self._facts = facts
-        self._fallback = beyond
+        self._fallback = fallback
         self._tokens: dict[tuple[Segment, ...], tuple[int, ...]] = {}
         self._exchanges_by_key: dict[bytes, Exchange] = {}
         for exchange in exchanges:

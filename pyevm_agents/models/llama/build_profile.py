@@ -44,7 +44,7 @@ INSTRUCTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """Profile to the instruction sets its build must have."""
 
 COMPILED_IN: Mapping[str, str] = MappingProxyType(
-    {"REPACK": "some weights are laid out anew, see `cpu.py` (GGML_CPU_REPACK=ON)"}
+    {"REPACK": "some weights are laid out anew, see `models/llama/cpu.py` (GGML_CPU_REPACK=ON)"}
 )
 """Code that every build must have: what it is for, with the flag that adds it."""
 

@@ -1,1 +1,1 @@
-"""JSON-RPC methods, a file for each namespace; `registry.py` lists them all."""
+"""JSON-RPC methods, a file for each namespace or topic of one; `registry.py` lists them all."""

@@ -88,7 +88,7 @@ def schedule(rpc: RequestContext) -> Json:
 @METHODS.method("agent_traceTransaction", parse_hash32)
 def trace_transaction(rpc: RequestContext, transaction_hash: bytes) -> Json:
     """Return the steps of a transaction's agents: prompts, words, tokens, gas, margins, times."""
-    trace = rpc.node.chain.agent_trace(transaction_hash)
+    trace = rpc.node.chain.find_agent_trace(transaction_hash)
     if trace is None:
         raise RpcError(
             SERVER_ERROR, f"transaction 0x{transaction_hash.hex()} not found: no block has it"

@@ -67,7 +67,7 @@ def _serialize_detailed_block(mined: MinedBlock) -> Json:
     record = BlockRecord(block=mined.block, receipts=mined.receipts)
     form = serializers.serialize_block(record, is_full=True)
     transactions = form["transactions"]
-    assert isinstance(transactions, list)  # noqa: S101 - as `formats` writes it
+    assert isinstance(transactions, list)  # noqa: S101 - as `serializers` writes it
     for transaction, computation in zip(transactions, mined.computations, strict=True):
         output = bytes(computation.output)
         transaction["output"] = serializers.encode_data(output)

@@ -30,18 +30,16 @@ from pyevm_agents.tracing import AccessListTracer, make_traced_vm
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from eth.exceptions import VMError
     from eth_typing import Address
 
     from pyevm_agents.chain.calls import AccountOverride, BlockOverride, Call, CallResult
     from pyevm_agents.node.state_view import StateView
     from pyevm_agents.node.transaction_defaults import TransactionRequest
     from pyevm_agents.rpc.context import RequestContext
+    from pyevm_agents.rpc.serializers import Json
 
     Overrides = Mapping[Address, AccountOverride]
-    from eth.exceptions import VMError
-
-    from pyevm_agents.chain.calls import AccountOverride
-    from pyevm_agents.rpc.serializers import Json
 
 
 METHODS = MethodTable()

@@ -48,7 +48,7 @@ steps = st.builds(
     depth=st.integers(0, 3),
     model=texts,
     prompt=st.sampled_from(["", "a", "ab", "abc", "b"]) | texts,
-    words=st.builds(
+    decision=st.builds(
         StepDecision,
         thought=texts,
         action=st.none() | texts,
@@ -85,7 +85,7 @@ def step(prompt: str, depth: int = 0) -> TracedStep:
         depth=depth,
         model="m",
         prompt=prompt,
-        words=StepDecision(thought="", answer="Ten."),
+        decision=StepDecision(thought="", answer="Ten."),
         observation=None,
         usage=USAGE,
         margin=None,
@@ -145,6 +145,12 @@ def test_prompts_are_written_once_whatever_other_agents_do_between_them() -> Non
     assert decode_trace(row) == nested
 
 
+def test_a_list_in_the_place_of_a_number_is_damage() -> None:
+    row = bytes.fromhex("01d4c161840cfd2e83cb6180c1c0845301ab018005c0")
+    with pytest.raises(EngineFault, match="agent trace is damaged"):
+        decode_trace(row)
+
+
 @pytest.mark.parametrize("row", [b"", b"\x02\xc0", b'{"steps": []}'])
 def test_a_row_of_another_version_is_none(row: bytes) -> None:
     assert decode_trace(row) is None
@@ -158,12 +164,12 @@ def test_a_chain_stores_the_traces_of_its_blocks(bench: MakeBench) -> None:
     record = b.chain.block_with_receipts(b.chain.head)
     transaction_hash = record.block.transactions[0].hash
     wanted = trace_agents(computation, record.receipts[0].gas_used, b.chain.models)
-    assert [one.words.answer for one in wanted.steps] == [None, "Ten."]
+    assert [one.decision.answer for one in wanted.steps] == [None, "Ten."]
     assert b.chain.stored_trace(transaction_hash) == wanted
-    assert b.chain.agent_trace(transaction_hash) == wanted
+    assert b.chain.find_agent_trace(transaction_hash) == wanted
     b.chain.revert(before)
     assert b.chain.stored_trace(transaction_hash) is None
-    assert b.chain.agent_trace(transaction_hash) is None
+    assert b.chain.find_agent_trace(transaction_hash) is None
 
 
 def test_a_rollback_deletes_the_traces_of_its_blocks(bench: MakeBench) -> None:
@@ -174,7 +180,7 @@ def test_a_rollback_deletes_the_traces_of_its_blocks(bench: MakeBench) -> None:
     assert b.chain.stored_trace(transaction_hash) is not None
     b.chain.rollback(b.chain.head.block_number - 1)
     assert b.chain.stored_trace(transaction_hash) is None
-    assert b.chain.agent_trace(transaction_hash) is None
+    assert b.chain.find_agent_trace(transaction_hash) is None
 
 
 def test_a_transaction_without_agents_stores_no_trace(bench: MakeBench) -> None:
@@ -182,7 +188,7 @@ def test_a_transaction_without_agents_stores_no_trace(bench: MakeBench) -> None:
     b.deploy("CounterTool")
     transaction_hash = b.chain.block_with_receipts(b.chain.head).block.transactions[0].hash
     assert b.chain.stored_trace(transaction_hash) is None
-    found = b.chain.agent_trace(transaction_hash)
+    found = b.chain.find_agent_trace(transaction_hash)
     assert found is not None
     assert found.steps == ()
 
@@ -199,4 +205,4 @@ def test_a_trace_is_recomputed_if_an_earlier_version_stored_it(
     del b.chain.rows[trace_key(transaction_hash)]
     b.chain.rows[key + transaction_hash] = b'{"transactionHash": "0x"}'
     assert b.chain.stored_trace(transaction_hash) is None
-    assert b.chain.agent_trace(transaction_hash) == wanted
+    assert b.chain.find_agent_trace(transaction_hash) == wanted

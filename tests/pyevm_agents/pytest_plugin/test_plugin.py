@@ -407,3 +407,15 @@ def test_unittest_is_run_by_it(suite: Run) -> None:
         """
     )
     result.assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("how", ["-p", "pytest_plugins"])
+def test_its_package_loads_it_where_no_plugin_loads_itself(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    options = ["-p", "pyevm_agents.pytest_plugin"] if how == "-p" else []
+    if how == "pytest_plugins":
+        pytester.makeconftest('pytest_plugins = ["pyevm_agents.pytest_plugin"]')
+    listed = pytester.runpytest_subprocess("--fixtures", *options)
+    listed.stdout.fnmatch_lines(["agent_chain -- *plugin.py*"])

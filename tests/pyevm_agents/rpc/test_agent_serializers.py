@@ -43,7 +43,7 @@ def step(depth: int, words: StepDecision, gap: float | None = None) -> TracedSte
         depth=depth,
         model="m",
         prompt="P",
-        words=words,
+        decision=words,
         observation=None if words.action is None else "seen",
         usage=usage(1),
         margin=None if gap is None else Margin(gap=gap, token_index=7, chosen="a", other="b"),
@@ -89,7 +89,7 @@ def recomputed(chain: Chain, transaction_hash: bytes) -> AgentTrace | None:
     """Return the trace of a transaction whose row is deleted."""
     del chain.rows[trace_key(transaction_hash)]
     assert chain.stored_trace(transaction_hash) is None
-    return chain.agent_trace(transaction_hash)
+    return chain.find_agent_trace(transaction_hash)
 
 
 def transactions(chain: Chain) -> Iterator[bytes]:

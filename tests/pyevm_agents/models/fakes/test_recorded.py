@@ -103,7 +103,7 @@ def test_facts_are_those_of_the_model_inside() -> None:
     assert RecordedModel([]).profile_facts is None
     facts = Facts()
     assert RecordedModel([], facts=facts).profile_facts is facts
-    assert RecordedModel([], beyond=described).profile_facts is DescribedModel.profile_facts
+    assert RecordedModel([], fallback=described).profile_facts is DescribedModel.profile_facts
 
 
 def test_says_again_what_was_recorded() -> None:
@@ -143,7 +143,7 @@ def test_another_model_answers_what_is_not_recorded() -> None:
     recording.tokenize(SEGMENTS)
     recording.generate(asked)
     beyond = ByteModel(["else"])
-    model = RecordedModel(recording.exchanges, beyond=beyond)
+    model = RecordedModel(recording.exchanges, fallback=beyond)
     assert model.generate(asked).text == "two"
     assert beyond.requests == []
     assert model.generate(replace(asked, grammar="start: /[a-z]*/")).text == "else"
