@@ -52,7 +52,7 @@ class Model:
         length = llama_cpp.llama_model_meta_val_str(self.model, key.encode(), buffer, len(buffer))
         return buffer.value.decode("utf-8", "replace") if length >= 0 else ""
 
-    def tokens_of(self, text: str, *, parse_special: bool = PLAIN) -> list[int]:
+    def tokenize(self, text: str, *, parse_special: bool = PLAIN) -> list[int]:
         """Return the tokens of a text."""
         data = text.encode()
         buffer = (llama_cpp.llama_token * (len(data) + 16))()

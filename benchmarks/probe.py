@@ -86,7 +86,7 @@ class Probe:
         return {"digests": [f"{i} {fresh(self._memory, p, [])}" for i, p in enumerate(prompts)]}
 
     def _prompts(self, question: dict[str, Any]) -> list[list[int]]:
-        texts = [self._model.tokens_of(text) for text in question["texts"]]
+        texts = [self._model.tokenize(text) for text in question["texts"]]
         return [text[:length] for text, length in zip(texts, question["lengths"], strict=True)]
 
     def shapes(self, question: dict[str, Any]) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class Probe:
 
     def speed(self, question: dict[str, Any]) -> dict[str, Any]:
         """Return seconds of each round's prefill and decode."""
-        text = self._model.tokens_of(question["text"])
+        text = self._model.tokenize(question["text"])
         tokens = (text * (1 + question["prompt_tokens"] // len(text)))[: question["prompt_tokens"]]
         memory = self._memory
         memory.feed(tokens[:8])
@@ -124,7 +124,7 @@ class Probe:
 
     def generate(self, question: dict[str, Any]) -> dict[str, Any]:
         """Continue a text greedily; leave each step's logits in a file."""
-        prompt = self._model.tokens_of(question["text"])
+        prompt = self._model.tokenize(question["text"])
         memory, tokens, margins = self._memory, list(prompt), []
         memory.clear()
         memory.feed(tokens)
