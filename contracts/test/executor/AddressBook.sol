@@ -4,7 +4,7 @@ pragma solidity ^0.8.20;
 import {Bytes} from "./Bytes.sol";
 
 /// @title The addresses of one request, with the short handles that a model reads and says for them
-/// @notice The rules are the precompile's (precompiles/address_handles.py): an address is `0x` and exactly 40 hex digits
+/// @notice The rules are the precompile's (precompiles/addresses.py): an address is `0x` and exactly 40 hex digits
 ///   without an alphanumeric neighbour and without a failing EIP-55 checksum; of base prompt, prompt and tool
 ///   results, in that order, the first 64 different ones have a handle: the name that a line `NAME = 0x…` of the
 ///   base prompt gives it, else `addr1`, `addr2`, …
