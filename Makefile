@@ -48,7 +48,7 @@ golden: ## Write tests/golden/ anew, where consensus or a user's file is to chan
 	$(UV) run python -m tests.golden
 
 pin: ## Resolve the dependencies anew and write the pins
-	$(UV) run --no-project scripts/pin.py
+	$(UV) run --no-project scripts/pin.py $(PIN)
 	rm -f uv.lock
 	$(UV) lock
 

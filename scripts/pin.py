@@ -1,14 +1,21 @@
 """Pin every dependency, transitive and build-time ones too, in a form that names no registry.
 
-Writes the block between the two `pins` comments of `pyproject.toml`, which uv reads, and for pip
-the same versions as `constraints.txt` and `build-constraints.txt`, and the variables that
-llama-cpp-python is compiled with as `scripts/pip.env`. Direct dependencies are not touched: they
-are pinned by hand in `pyproject.toml`. Run it as `make pin`.
+Writes, from `pyproject.toml`:
+
+- the block between its two `pins` comments, which uv reads,
+- `constraints.txt` and `build-constraints.txt`: the same versions, for `pip install -c`,
+- `requirements.txt`: the same versions with hashes, for `pip install --require-hashes`,
+- `scripts/pip.env`: the variables that llama-cpp-python is compiled with.
+
+Dependencies that `pyproject.toml` gives as ranges are pinned within them. Run it as `make pin` for
+the newest versions, or as `make pin PIN=--keep` to add pins without changing those there are.
 """
 
+import argparse
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,6 +28,8 @@ PYPROJECT = ROOT / "pyproject.toml"
 BLOCK = re.compile(r"(?<=# pins: written by scripts/pin\.py\n).*?(?=# end of pins\n)", re.DOTALL)
 HEADER = "# Written by scripts/pin.py from pyproject.toml (`make pin`)\n"
 ENGINE = "llama-cpp-python"
+# uv builds the project's metadata, for its version is in the package.
+SOURCES_OF_METADATA = ("README.md", "LICENSE", "NOTICE", "pyevm_agents/__init__.py")
 # What llama-cpp-python's build asks for; cmake and ninja only where the machine has none.
 ENGINE_BUILD = ("scikit-build-core", "cmake", "ninja")
 
@@ -68,26 +77,61 @@ def engine_environment(project: dict[str, Any]) -> str:
     )
 
 
+def resolve(text: str) -> tuple[list[str], list[str], str]:
+    """Resolve a `pyproject.toml`.
+
+    Output:
+        The pins of all dependencies, those of the builds, and the requirements with hashes.
+    """
+    project = tomllib.loads(text)
+    export = ("export", "--quiet", "--no-annotate", "--no-header", "--no-emit-project")
+    compiled = ("pip", "compile", "--quiet", "--universal", "--no-annotate", "--no-header", "-")
+    needed = [*project["build-system"]["requires"], "editables", *ENGINE_BUILD]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file in SOURCES_OF_METADATA:
+            (folder / file).parent.mkdir(exist_ok=True)
+            shutil.copyfile(ROOT / file, folder / file)
+        (folder / "pyproject.toml").write_text(text)
+        run_time = pins(uv(*export, "--no-hashes", "--all-groups", cwd=folder))
+        hashed = uv(*export, "--group", "dev", cwd=folder)
+        build_time = pins(uv(*compiled, cwd=folder, stdin="\n".join(needed)))
+    return run_time, build_time, hashed
+
+
+def exact_names(project: dict[str, Any]) -> set[str]:
+    """Return the names of the requirements that `pyproject.toml` itself pins."""
+    lists = [
+        project["project"]["dependencies"],
+        *project["project"]["optional-dependencies"].values(),
+        *project["dependency-groups"].values(),
+    ]
+    flat = (line.partition(";")[0] for requirements in lists for line in requirements)
+    return {name_of(line) for line in flat if "==" in line}
+
+
+def without(names: set[str], block: str) -> str:
+    """Return the block of pins without those of some packages."""
+    lines = block.splitlines(keepends=True)
+    return "".join(line for line in lines if name_of(line.strip(' "')) not in names)
+
+
 def main() -> int:
-    """Resolve anew and write the pins."""
+    """Resolve and write the pins."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--keep", action="store_true", help="keep the versions that are pinned")
     text = PYPROJECT.read_text()
     project = tomllib.loads(text)
-    direct = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
-    with tempfile.TemporaryDirectory() as folder:
-        unpinned = Path(folder)
-        (unpinned / "pyproject.toml").write_text(BLOCK.sub("", text))
-        export = ("--no-hashes", "--no-annotate", "--no-header", "--no-emit-project")
-        run_time = pins(uv("export", "--quiet", "--all-groups", *export, cwd=unpinned))
-        compiled = ("pip", "compile", "--quiet", "--universal", "--no-annotate", "--no-header", "-")
-        needed = [*project["build-system"]["requires"], "editables", *ENGINE_BUILD]
-        build_time = pins(uv(*compiled, cwd=unpinned, stdin="\n".join(needed)))
-    direct_names = {name_of(requirement) for requirement in direct}
-    transitive = [pin for pin in run_time if name_of(pin) not in direct_names]
-    block = toml_list("constraint-dependencies", transitive)
+    exact = exact_names(project)
+    kept = without(exact, BLOCK.findall(text)[0]) if parser.parse_args().keep else ""
+    run_time, build_time, hashed = resolve(BLOCK.sub(lambda _: kept, text))
+    loose = [pin for pin in run_time if name_of(pin) not in exact]
+    block = toml_list("constraint-dependencies", loose)
     block += toml_list("build-constraint-dependencies", build_time)
     PYPROJECT.write_text(BLOCK.sub(lambda _: block, text))
     (ROOT / "constraints.txt").write_text(HEADER + "\n".join(run_time) + "\n")
     (ROOT / "build-constraints.txt").write_text(HEADER + "\n".join(build_time) + "\n")
+    (ROOT / "requirements.txt").write_text(HEADER + hashed)
     (ROOT / "scripts" / "pip.env").write_text(engine_environment(project))
     return 0
 

