@@ -1,9 +1,9 @@
-"""Calldata to typed request, typed result to return data: the executor's ABI lives only here.
+"""The executor's ABI: calldata to typed request, typed result to return data.
 
-eth_abi follows offsets wherever they lead: 406 KB of aliased calldata decode to 960 MB. So the
-size of what would be decoded is measured first, and may not exceed the size of the input.
+eth_abi follows aliased offsets: 406 KB of calldata can decode to 960 MB. So the decoded size is
+measured first, and must not exceed the size of the input.
 
-Source: ERC "Interoperable On-chain Agents Standard"; architecture, decision 6.
+Source: ERC "Interoperable On-chain Agents Standard"; docs/architecture.md#gas-before-work.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class ParamType(IntEnum):
 
     @property
     def words(self) -> str:
-        """What a prompt calls the type, such as `list of positive integers`."""
+        """The type in a prompt, such as `list of positive integers`."""
         return _WORDS[self]
 
 
@@ -91,7 +91,7 @@ Value: TypeAlias = str | bool | int | list[str] | list[bool] | list[int]
 
 
 class MalformedAbiError(Exception):
-    """Bytes that are not the ABI encoding they should be."""
+    """Bytes are not the ABI encoding of the expected types."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ class ParamDescription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUse:
-    """The model wants a tool run with these values, in the order of its `inputDescription()`."""
+    """A call of a tool, with values in the order of its `inputDescription()`."""
 
     tool: Address
     param_types: tuple[ParamType, ...]
@@ -127,7 +127,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinalAnswer:
-    """The model is done."""
+    """The final answer of an agent run."""
 
     answer: str
 
@@ -209,18 +209,18 @@ def encode_result(result: ToolUse | FinalAnswer) -> bytes:
 def decode_bounded(types: tuple[str, ...], data: bytes) -> tuple[Any, ...]:
     """Decode ABI data whose decoded size does not exceed its own.
 
-    Raises: MalformedAbiError: not the ABI of `types`, or parts of it used more than once.
+    Raises: MalformedAbiError: not the ABI of `types`, or with aliased offsets.
     """
     _SizeMeter(data).measure_tuple(0, types)
     try:
         return decode(types, data)
     except DecodingError as error:
-        # The library's own words change with its version, and revert data is consensus.
+        # eth_abi's messages change with its version, and revert data is consensus.
         raise MalformedAbiError("a value does not fit its ABI type") from error
 
 
 class _SizeMeter:
-    """Adds up the bytes that decoding would produce, and stops where they exceed the input."""
+    """Sums the bytes that decoding would produce; raises once they exceed the input."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data

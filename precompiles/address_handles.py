@@ -1,9 +1,9 @@
-"""Addresses as short handles: what the model reads and says in place of 42 hexadecimal characters.
+"""Address handles: short names that stand for addresses in prompts and generations.
 
-An address costs a small model's tokenizer 38 tokens and a handle 2, and a model that can only say
-handles cannot invent, mistype or truncate an address.
+An address takes a small model 38 tokens, a handle 2. A model that can only generate handles cannot
+invent, mistype or truncate an address.
 
-Source: architecture, decision 8.
+Source: docs/architecture.md#constrained-output.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _WORD = re.compile(r"[0-9A-Za-z](?:[0-9A-Za-z_.\-]*[0-9A-Za-z])?")
 
 
 class AddressBook:
-    """The handles of one prompt, both ways.
+    """The handles of one prompt, in both directions.
 
-    An address is `0x` and exactly 40 hexadecimal digits without an alphanumeric neighbour and
-    without a failing EIP-55 checksum; addresses are equal by value. Of the base prompt, the
-    prompt and the tool results, in that order, the first `MAX_ADDRESSES` different ones get a
-    handle: the name that a line `NAME = 0x…` of the base prompt gives it (the first such line
-    counts, for the name as for the address), else `addr1`, `addr2`, … in order of appearance.
+    An address is `0x` and exactly 40 hexadecimal digits, without an alphanumeric neighbour and
+    without a failing EIP-55 checksum. Addresses are equal by value. The first `MAX_ADDRESSES`
+    different addresses of base prompt, prompt and tool results, in that order, get a handle: the
+    name in a line `NAME = 0x…` of the base prompt (the first line of a name or an address wins),
+    otherwise `addr1`, `addr2`, … in order of appearance.
     """
 
     def __init__(self, base_prompt: str, others: Iterable[str]) -> None:
-        """Collect the addresses of the base prompt, and of the other texts in their order."""
+        """Collect the addresses of the base prompt, then of the other texts in order."""
         addresses = _collect_addresses((base_prompt, *others))
         names = _parse_definitions(base_prompt)
         taken = set(names.values())
@@ -57,14 +57,17 @@ class AddressBook:
         return tuple(self._addresses.items())
 
     def resolve(self, handle: str) -> str:
-        """Return the checksummed address behind a handle."""
+        """Return the checksummed address of a handle.
+
+        Raises: KeyError: unknown handle.
+        """
         return self._addresses[handle]
 
     def intern(self, text: str) -> str:
-        """Put handles in place of the addresses in a text."""
+        """Replace the addresses in a text by handles."""
 
         def replace_address(match: re.Match[str]) -> str:
-            # Looked up by value first: a checksum costs 20 times as much, a text may have 1,500.
+            # By value first: a checksum takes 20 times as long, and a text may have 1,500.
             spelled = match[0]
             address = self._checksummed.get(spelled.lower())
             if address is None or (spelled != address and is_checksum_formatted_address(spelled)):
@@ -74,7 +77,7 @@ class AddressBook:
         return ADDRESS.sub(replace_address, text)
 
     def intern_base_prompt(self, text: str) -> str:
-        """Put handles in place of addresses; a line that only names an address keeps its name."""
+        """Replace addresses by handles; a line `NAME = 0x…` becomes the name alone."""
 
         def intern_line(text: str) -> str:
             definition = _DEFINITION.fullmatch(text)
@@ -85,7 +88,7 @@ class AddressBook:
         return "\n".join(map(intern_line, text.split("\n")))
 
     def expand(self, text: str) -> str:
-        """Put checksummed addresses in place of the handles in a text of the model's.
+        """Replace the handles in generated text by checksummed addresses.
 
         `intern(expand(text)) == text` for every text without `0x`.
         """
@@ -93,7 +96,7 @@ class AddressBook:
 
 
 def _collect_addresses(texts: Iterable[str]) -> dict[str, None]:
-    """Return the checksummed addresses of texts in order of appearance, those that get handles."""
+    """Return the first `MAX_ADDRESSES` checksummed addresses, in order of appearance."""
     addresses: dict[str, None] = {}
     for text in texts:
         for match in ADDRESS.finditer(text):
@@ -106,7 +109,7 @@ def _collect_addresses(texts: Iterable[str]) -> dict[str, None]:
 
 
 def _normalize_address(text: str) -> str | None:
-    """Return the checksummed form of an address, None where its own checksum fails."""
+    """Return the checksummed form of an address; None if its checksum is wrong."""
     checksummed = _to_checksum(text)
     if is_checksum_formatted_address(text) and text != checksummed:
         return None
@@ -114,14 +117,14 @@ def _normalize_address(text: str) -> str | None:
 
 
 def _to_checksum(text: str) -> str:
-    """Return the EIP-55 form of an address, some ten times as fast as `to_checksum_address`."""
+    """Return the EIP-55 form of an address, ten times as fast as `to_checksum_address`."""
     digits = text[2:].lower()
     pairs = zip(digits, keccak(text=digits).hex(), strict=False)
     return "0x" + "".join(digit.upper() if nibble > "7" else digit for digit, nibble in pairs)
 
 
 def _parse_definitions(base_prompt: str) -> dict[str, str]:
-    """Return the name of each address that a line `NAME = 0x…` of the base prompt names."""
+    """Return the names by address of the lines `NAME = 0x…` in the base prompt."""
     names: dict[str, str] = {}
     taken: set[str] = set()
     for line in base_prompt.split("\n"):

@@ -1,8 +1,9 @@
-"""Why the executor says no: typed, ABI-encoded reverts that return the rest of the gas.
+"""Refusals of the executor: typed, ABI-encoded reverts that return the remaining gas.
 
-A refusal answers something the caller did. It is one of the four kinds of failure, never mixed
-with a halt (py-evm's `OutOfGas`) or a fault of the host. `IAgentExecutorErrors.sol` declares the
-same errors for Solidity; a test compares the two.
+A refusal is caused by the call, unlike a halt (py-evm's `OutOfGas`) or a fault of the host.
+`IAgentExecutorErrors.sol` declares the same errors; a test compares the two.
+
+Source: docs/architecture.md#four-failures.
 """
 
 from __future__ import annotations
@@ -41,20 +42,20 @@ REFUSALS: dict[str, tuple[str, ...]] = {
 """Every refusal: the error's name and the ABI types of its arguments."""
 
 
-class Refusal(Exception):  # noqa: N818 - an answer to the caller, not an error of ours
-    """A call that the executor turns down.
+class Refusal(Exception):  # noqa: N818 - a typed revert of the call, not an error of the host
+    """A call that the executor reverts with a typed error.
 
-    Output: `encode()` gives the error's selector and its ABI-encoded arguments.
+    Output: `encode()` returns the error's selector and its ABI-encoded arguments.
     """
 
     def __init__(self, name: str, *arguments: int | str | bytes) -> None:
-        """Name one of `REFUSALS`, with arguments of its types."""
+        """Create a refusal. Input: a name of `REFUSALS`, and arguments of its types."""
         self.name = name
         self.arguments = arguments
         super().__init__(f"{name}({', '.join(map(_show, arguments))})")
 
     def encode(self) -> bytes:
-        """Return the revert data: 4 bytes of selector and the arguments."""
+        """Return the revert data: 4 bytes of selector, then the arguments."""
         types = REFUSALS[self.name]
         return error_selector(self.name) + _encode_arguments(types, self.arguments)
 
@@ -62,8 +63,8 @@ class Refusal(Exception):  # noqa: N818 - an answer to the caller, not an error 
 def _encode_arguments(types: tuple[str, ...], arguments: tuple[int | str | bytes, ...]) -> bytes:
     """Return ABI-encoded arguments.
 
-    Numbers alone need no library: a call that is refused for its size pays nothing but the CALL,
-    and took 2.6 times as long as one of an empty account.
+    Integers are encoded without eth_abi: a call over the size limit pays for the CALL alone, and
+    with eth_abi it took 2.6 times as long as a call of an empty account.
     """
     numbers = [each for each in arguments if isinstance(each, int) and 0 <= each < UINT_END]
     if len(numbers) == len(arguments) == len(types) == types.count("uint256"):

@@ -1,6 +1,6 @@
-"""Text from contracts and users, made safe to stand on one line of a prompt.
+"""Escaping of text from contracts and users, so that it stays on one line of a prompt.
 
-Source: architecture, decision 9: a tool result can't forge an `Observation:` line.
+A tool result can't forge an `Observation:` line. Source: docs/architecture.md#text-is-data.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 
 ADDRESS = re.compile(r"(?<![0-9A-Za-z])0x[0-9A-Fa-f]{40}(?![0-9A-Za-z])")
-"""Where an address may stand in a text: 40 digits, without an alphanumeric neighbour."""
+"""An address in a text: `0x` and 40 digits, without an alphanumeric neighbour."""
 
-# Everything that any reader takes for the end of a line, and the other control characters.
+# Every line break that Unicode knows, and the other control characters.
 _CONTROLS = [*range(0x20), 0x7F, *range(0x80, 0xA0), 0x2028, 0x2029]
 _SHORT = {0x09: "\t", 0x0A: "\\n", 0x0D: "\\r"}
 _ESCAPES = {code: _SHORT.get(code, f"\\u{code:04x}") for code in _CONTROLS}
@@ -26,5 +26,5 @@ def escape_line(text: str) -> str:
 
 
 def escape_lines(text: str) -> str:
-    r"""Escape control characters and every line break but `\n` (`\r\n` becomes `\n`)."""
+    r"""Escape control characters and every line break except `\n` (`\r\n` becomes `\n`)."""
     return text.replace("\r\n", "\n").translate(_ESCAPES_BUT_NEWLINE)

@@ -1,10 +1,12 @@
 """The executor precompile: `runNextIteration` at 0x19.
 
-Order of things, which is consensus: kind of call, size, gas for the calldata, decoding, model,
+The order of the steps is consensus: kind of call, size, gas for the calldata, decoding, model,
 history, metadata of the tools, gas for prompt and grammar, prompt, context check, gas for the
 prompt's tokens, generation bounded by the gas left, gas for the output, result.
 
-Source: ERC, `IERCAgentExecutor` and "Agent executor precompile"; architecture, decisions 6 to 10.
+Source: ERC, `IERCAgentExecutor` and "Agent executor precompile";
+docs/architecture.md#gas-before-work, #warm-prompt-tokens, #constrained-output, #text-is-data,
+#four-failures.
 """
 
 from __future__ import annotations
@@ -38,16 +40,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptCharged:
-    """A prompt whose gas is paid, before the model reads it; for observers only."""
+    """A prompt whose gas is charged, before inference. For observers only."""
 
     model: str
-    """The model's name in the chain's configuration."""
+    """The model's name in the chain config."""
 
     cold_tokens: int
     """Tokens charged at the full price."""
 
     warm_tokens: int
-    """Tokens of a prefix that the transaction has paid for before, charged at the lower price."""
+    """Tokens of a prefix that the transaction has already paid for, charged at the lower price."""
 
     gas: int
     """Gas charged for both."""
@@ -55,7 +57,7 @@ class PromptCharged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inference:
-    """A call of the executor that returned a result; for observers and traces only."""
+    """A call of the executor that returned a result. For observers and traces only."""
 
     model: str
     cold_tokens: int
@@ -67,7 +69,7 @@ class Inference:
     text: str
     result: ToolUse | FinalAnswer
     margin: Margin | None = None
-    """The closest decision, where the model reports one."""
+    """The smallest gap between two candidate tokens; None if the model reports none."""
 
     segments: tuple[Segment, ...] = ()
     """The prompt, with handles in place of addresses."""
@@ -77,43 +79,45 @@ class ExecutorObserver(Protocol):
     """Callbacks of the executor: at most one of each per call, in the order below.
 
     They run in the thread that executes the transaction, and no rule depends on them. They must not
-    raise a `VMError`. Any other exception is a fault of the host: it leaves py-evm uncaught, and no
-    block holds the transaction.
+    raise a `VMError`. Any other exception is a fault: it leaves py-evm uncaught, and the
+    transaction enters no block.
     """
 
     def on_prompt(self, computation: ComputationAPI, prompt: PromptCharged) -> None:
-        """Handle a prompt whose gas is paid. The model has not been asked yet."""
+        """Handle a prompt whose gas is charged. Inference has not started."""
 
     def on_generation(
         self, computation: ComputationAPI, request: GenerationRequest, generation: Generation
     ) -> None:
-        """Handle a model's output, before it is paid for and whether or not it is complete.
+        """Handle a generation, complete or not, before its gas is charged.
 
-        Input: the executor's computation; the request, whose `max_tokens` is the model's limit
-               rather than what the gas left could pay for; the output.
+        Input:
+            computation: the executor's.
+            request: its `max_tokens` is the model's limit, not the number that the gas pays for.
+            generation: the model's output.
         """
 
     def on_result(self, computation: ComputationAPI, inference: Inference) -> None:
-        """Handle a result that is paid for and parsed. The call succeeds."""
+        """Handle a parsed result whose gas is charged. The call succeeds."""
 
 
 class NullObserver:
     """An `ExecutorObserver` that does nothing."""
 
     def on_prompt(self, computation: ComputationAPI, prompt: PromptCharged) -> None:
-        """Do nothing."""
+        """Ignore the prompt."""
 
     def on_generation(
         self, computation: ComputationAPI, request: GenerationRequest, generation: Generation
     ) -> None:
-        """Do nothing."""
+        """Ignore the generation."""
 
     def on_result(self, computation: ComputationAPI, inference: Inference) -> None:
-        """Do nothing."""
+        """Ignore the result."""
 
 
 class Executor:
-    """The precompile, over the models of one chain. Call it with a computation."""
+    """The precompile with the models of one chain, as a callable on a computation."""
 
     def __init__(
         self,
@@ -122,10 +126,13 @@ class Executor:
         schedule: GasSchedule = DEFAULT_SCHEDULE,
         observer: ExecutorObserver | None = None,
     ) -> None:
-        """Serve `models`, each under its name, its aliases and its `0x` SHA-256 digest.
+        """Register each model under its name, its aliases and its `0x` SHA-256 digest.
 
-        Input:  the models; the gas schedule of everything beside their tokens; the observer of the
-                calls.
+        Input:
+            models: the chain's models with their profiles.
+            schedule: gas of everything but tokens, whose prices are in the profiles.
+            observer: callbacks of each call.
+
         Raises: ValueError: two models share a name.
         """
         self._schedule = schedule
@@ -144,8 +151,8 @@ class Executor:
         Output: an `AgentIterationResult`, see `precompiles.abi.encode_result`.
         Gas:    `calldata_gas` of the schedule, metadata reads, its `grammar_gas`, prompt tokens at
                 the model's cold and warm prices, output tokens at its output price.
-        Raises: Revert with a typed error (`errors.REFUSALS`); OutOfGas; whatever a faulty host
-                raises, which is no VMError.
+        Raises: Revert with a typed error (`errors.REFUSALS`); OutOfGas; on a fault of the host, an
+                exception that is not a VMError.
         """
         try:
             computation.output = self._run(computation)
@@ -208,7 +215,7 @@ class Executor:
         model: LanguageModel,
         request: GenerationRequest,
     ) -> Generation:
-        """Generate as far as the gas left goes, and charge for each token.
+        """Generate at most the tokens that the remaining gas pays for, and charge for them.
 
         Raises: OutOfGas: the text needs more tokens than the gas pays for.
                 Refusal: OutputTooLong: it needs more than the model's limit.
@@ -234,7 +241,7 @@ class Executor:
 
 
 def _check_call(computation: ComputationAPI) -> None:
-    """Refuse calls of the wrong kind or size, before any gas is charged."""
+    """Revert calls of the wrong kind or size, before any gas is charged."""
     message = computation.msg
     if message.storage_address != EXECUTOR_ADDRESS:
         raise Refusal("DelegateCallNotAllowed")
@@ -265,7 +272,7 @@ def _check_context(profile: ModelProfile, prompt_tokens: int) -> None:
 def _charge_prompt(
     computation: ComputationAPI, profile: ModelProfile, prompt_tokens: tuple[int, ...]
 ) -> PromptCharged:
-    """Charge for a prompt, less for its warm prefix, and mark it warm."""
+    """Charge for the cold and warm tokens of a prompt, and mark its blocks warm."""
     warm_prompt = WarmPrompt(computation.state, profile.digest, prompt_tokens)
     warm_tokens = warm_prompt.warm_tokens
     cold_tokens = len(prompt_tokens) - warm_tokens

@@ -1,9 +1,9 @@
-"""What the executor charges beside a model's tokens: a value of the chain, not of this program.
+"""The gas schedule of the executor's own work. Token prices are per model (`ModelProfile`).
 
-The numbers here are the default ones, each with its reason. A chain says its own in genesis; token
-prices are per model (`language_model.ModelProfile`).
+The schedule is part of the chain config, hence of genesis. These are the defaults, each with its
+reason.
 
-Source: architecture, decisions 3 and 6.
+Source: docs/architecture.md#model-is-an-argument, #gas-before-work.
 """
 
 from __future__ import annotations
@@ -16,33 +16,33 @@ class GasSchedule:
     """The prices of the executor's own work, in gas."""
 
     executor_base_gas: int = 3_000
-    """Gas of any call that is not refused for its kind or size: that of `ecrecover`."""
+    """Gas of any call of the right kind and size: the price of `ecrecover`."""
 
     input_byte_gas: int = 16
-    """Gas a byte of calldata or of metadata: decoding, escaping, tokenising. Calldata's own
-    price."""
+    """Gas per byte of calldata or metadata, for decoding, escaping and tokenizing: the price of a
+    non-zero calldata byte."""
 
     metadata_read_gas: int = 2_000_000
-    """Gas that one metadata read may burn. 16 KiB read from cold storage cost 1.1 million."""
+    """Upper bound of the gas of one metadata read. 16 KiB from cold storage cost 1.1 million."""
 
     tool_gas: int = 5_000
-    """Gas a tool: its lines in the prompt and its alternative in the grammar, compiled."""
+    """Gas per tool, for its lines in the prompt and its compiled alternative in the grammar."""
 
     parameter_gas: int = 2_000
-    """Gas a parameter: the same for its line and its rule."""
+    """Gas per parameter, for its line in the prompt and its rule in the grammar."""
 
     def calldata_gas(self, size_bytes: int) -> int:
-        """Return the gas of taking in a call of `size_bytes` bytes of calldata."""
+        """Return the gas of decoding `size_bytes` bytes of calldata, with the base price."""
         return self.executor_base_gas + self.input_byte_gas * size_bytes
 
     def metadata_gas(self, size_bytes: int) -> int:
-        """Return the gas of taking in what a metadata read returned."""
+        """Return the gas of decoding `size_bytes` bytes of return data of a metadata read."""
         return self.input_byte_gas * size_bytes
 
     def grammar_gas(self, tool_count: int, parameter_count: int) -> int:
-        """Return the gas of tools with so many parameters in all, in prompt and grammar."""
+        """Return the gas of prompt lines and grammar rules for all tools and their parameters."""
         return self.tool_gas * tool_count + self.parameter_gas * parameter_count
 
 
 DEFAULT_SCHEDULE = GasSchedule()
-"""What a chain charges that says nothing else."""
+"""The schedule of a chain config without one."""

@@ -1,10 +1,10 @@
-"""What a model may say, as a grammar: a thought, then a final answer or one of the tools.
+"""The grammar of a step: a thought, then a final answer or one of the tools.
 
-The grammar is Lark in llguidance's dialect. It admits exactly the texts that
-`precompiles.react.parse` accepts, so that what a model says always encodes: integers in the exact
-range of `uint256` and `int256`, addresses by their handles only, and no `0x` in free text.
+It is Lark in llguidance's dialect, and admits exactly the texts that `precompiles.react.parse`
+accepts. So every generation ABI-encodes: integers are in the exact range of `uint256` and `int256`,
+addresses are handles, and free text has no `0x`.
 
-Source: architecture, decision 8.
+Source: docs/architecture.md#constrained-output.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from precompiles.abi import ParamDescription
     from precompiles.tool_metadata import Tool
 
-# Said without a complement: llguidance gives up (`too many expressions`) on `~/.*0[xX].*/` in the
-# first mask after a zero, where the text has a length limit as well.
+# Without a complement: llguidance fails (`too many expressions`) on `~/.*0[xX].*/` in the first
+# mask after a zero, if the text also has a length limit.
 _NO_HEX = "/([^0]|0+[^0xX])*0*/"
 
 _ITEM_RULE = {
@@ -43,8 +43,8 @@ _ITEM_RULE = {
 def build_grammar(tools: Sequence[Tool], handles: Sequence[str]) -> str:
     """Return the grammar of one step of an agent.
 
-    Input:  the agent's tools, and the handles of the addresses its prompt names. A tool with an
-            `ADDRESS` parameter is left out where there is no handle to fill it.
+    Input:  the agent's tools, and the handles of the addresses in its prompt. A tool with an
+            `ADDRESS` parameter is left out if there is no handle.
     Output: Lark text for llguidance, start rule `start`.
     """
     usable = [tool for tool in tools if handles or not _needs_address(tool)]
@@ -90,7 +90,7 @@ def _build_value_rule(parameter: ParamDescription, *, has_handles: bool) -> str:
 
 
 def _quote_literal(text: str) -> str:
-    """Write a text as a Lark string: JSON's escapes, but for control characters."""
+    """Return a text as a Lark string literal, with JSON's escapes."""
     return json.dumps(text, ensure_ascii=False)
 
 

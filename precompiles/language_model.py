@@ -1,8 +1,8 @@
-"""What a host supplies to the executor precompile: language models, and what they say.
+"""The interface between the executor precompile and its host: `LanguageModel`.
 
-The executor knows a `LanguageModel`; it never learns whether llama.cpp, a script or a recording
-answers. A failure of the host (model file gone, engine died, a text outside the grammar) is an
-exception that is no `eth.exceptions.VMError`: it leaves py-evm uncaught, and no block holds it.
+The executor does not know whether llama.cpp, a script or a recording implements it. A fault of the
+host (model file gone, engine died, text outside the grammar) is an exception that is not an
+`eth.exceptions.VMError`: it leaves py-evm uncaught, and the transaction enters no block.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import Protocol, runtime_checkable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """One piece of a prompt, tokenised by itself.
+    """One piece of a prompt, tokenized separately.
 
-    Tokenising piece by piece makes the tokens of a prompt a prefix of the tokens of every prompt
-    that continues it, so what a transaction has paid for stays paid (architecture, decision 7).
+    So the tokens of a prompt are a prefix of the tokens of every prompt that continues it.
+    Source: docs/architecture.md#warm-prompt-tokens.
     """
 
     text: str
     """The characters of the piece."""
 
     is_template: bool = False
-    """True for the chat template's own literals: control tokens written in them are control
-    tokens. False for everything else: no character sequence in it becomes a control token."""
+    """True for literals of the chat template, in which control tokens are recognized. False for
+    all other text, of which no character sequence becomes a control token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationRequest:
-    """Everything a generation is a function of, and the bound at which the caller stops paying."""
+    """Everything that determines a generation, and the caller's bound on its length."""
 
     segments: tuple[Segment, ...]
     """The prompt as text."""
@@ -38,93 +38,94 @@ class GenerationRequest:
     """The prompt as tokens: `LanguageModel.tokenize(segments)`."""
 
     grammar: str
-    """What may be said, as a Lark grammar in llguidance's dialect. Its start rule is `start`."""
+    """The admitted texts, as a Lark grammar in llguidance's dialect. Its start rule is `start`."""
 
     max_tokens: int
-    """Output tokens the caller can pay for, at least 1. Not part of what determines the text."""
+    """Upper bound of output tokens, at least 1: the number that the caller's gas pays for. It may
+    truncate the text but does not change it."""
 
     handles: tuple[tuple[str, str], ...] = ()
-    """(handle, checksummed address) of each address the prompt names. For fakes: the same
-    information is in `segments` and `grammar`."""
+    """(handle, checksummed address) of each address in the prompt. For fakes; `segments` and
+    `grammar` contain the same information."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Margin:
-    """The closest decision of a generation: where other hardware would first say something else.
+    """The closest decision of a generation: where other hardware would first choose differently.
 
-    For people who read a trace; no rule depends on it.
+    For readers of a trace; no rule depends on it.
     """
 
     gap: float
-    """Logit of the token that was chosen, less that of the best one that was not: at least 0."""
+    """Logit of the chosen token minus the best other admitted one: at least 0."""
 
     token_index: int
-    """Which of the generation's tokens it was, from 0."""
+    """Index of the token in the generation, from 0."""
 
     chosen: str
-    """The text of the token that was chosen; end-of-generation tokens are spelled out."""
+    """Text of the chosen token; end-of-generation tokens by their names."""
 
     other: str
-    """The text of the best one that the grammar admitted beside it."""
+    """Text of the best other token that the grammar admitted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
-    """What a model said."""
+    """The output of one inference."""
 
     text: str
     """The text, without the end-of-generation token."""
 
     tokens: tuple[int, ...]
-    """The output tokens, the end-of-generation token included where the model emitted one. At
-    most `GenerationRequest.max_tokens`."""
+    """The output tokens, with the end-of-generation token if the model emitted one. At most
+    `GenerationRequest.max_tokens`."""
 
     forced_tokens: int
-    """How many of `tokens` the grammar left no choice about."""
+    """Number of `tokens` that were the only ones the grammar admitted."""
 
     is_complete: bool
-    """False when `max_tokens` ended the text before its grammar did."""
+    """False if `max_tokens` truncated the text."""
 
     margin: Margin | None = None
-    """The closest decision; None where none was made, or the model has no weights."""
+    """The closest decision; None if all tokens were forced, or the model has no weights."""
 
 
 class LanguageModel(Protocol):
-    """A model: a vocabulary, and a pure function from a prompt and a grammar to a text."""
+    """A model: a tokenizer, and a pure function from prompt and grammar to a generation."""
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
-        """Return the tokens of a prompt: those of its segments, one after the other.
+        """Return the tokens of a prompt: the concatenated tokens of its segments.
 
-        Where the vocabulary asks for a beginning-of-text token, it comes first, once.
+        If the vocabulary requires a beginning-of-text token, it comes first, once.
         """
 
     def generate(self, request: GenerationRequest) -> Generation:
         """Continue the prompt, greedily, under the grammar, by at most `max_tokens` tokens.
 
         The result is a function of the model's weights, the engine's build, `prompt_tokens` and
-        `grammar`; `max_tokens` only says where it is cut off. Ties go to the lowest token.
+        `grammar`; `max_tokens` only truncates it. Ties go to the lowest token ID.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelProfile:
-    """A model as the chain's rules know it: a part of genesis."""
+    """A model as the rules know it: part of the chain config, hence of genesis."""
 
     name: str
-    """The name under which contracts ask for it."""
+    """The model ID that contracts use."""
 
     aliases: tuple[str, ...]
-    """Other names for it, such as the ERC's `llama_model_3`."""
+    """Other model IDs, such as the ERC's `llama_model_3`."""
 
     digest: bytes
-    """SHA-256 of its GGUF file, 32 bytes; with an adapter, SHA-256 of that of the file and that of
-    the adapter's, one after the other."""
+    """SHA-256 of its GGUF file, 32 bytes; with an adapter, SHA-256 of the concatenated SHA-256
+    digests of both files."""
 
     context_tokens: int
-    """Prompt and output together may be this many tokens."""
+    """Upper bound of prompt and output tokens together."""
 
     max_output_tokens: int
-    """Output tokens a single generation may be."""
+    """Upper bound of the output tokens of one generation."""
 
     chat_prefix: str
     """Literal text of its chat template before the system message."""
@@ -133,20 +134,20 @@ class ModelProfile:
     """Literal text of its chat template between the system and the user message."""
 
     chat_suffix: str
-    """Literal text of its chat template between the user message and the model's own words."""
+    """Literal text of its chat template between the user message and the model's turn."""
 
     cold_prompt_token_gas: int
-    """Price of a prompt token that this transaction has not paid for yet."""
+    """Gas per prompt token that the transaction has not paid for yet."""
 
     warm_prompt_token_gas: int
-    """Price of a prompt token that this transaction has already paid for."""
+    """Gas per prompt token that the transaction has already paid for."""
 
     output_token_gas: int
-    """Price of an output token."""
+    """Gas per output token."""
 
 
 class ModelIdentity(Protocol):
-    """What a language model's file and engine say of themselves."""
+    """Digest, context length and fingerprint of a model file and its engine."""
 
     @property
     def digest(self) -> bytes:
@@ -154,17 +155,17 @@ class ModelIdentity(Protocol):
 
     @property
     def context_tokens(self) -> int:
-        """Prompt and output together that it can hold."""
+        """Upper bound of prompt and output tokens together."""
 
     @property
     def fingerprint(self) -> str:
-        """Canonical JSON of what decides about bits; its canary is empty where nothing computes."""
+        """Canonical JSON of the profile; its canary is empty for a model without weights."""
 
 
 @runtime_checkable
 class HasProfile(Protocol):
-    """A language model that can be held against a chain's configuration."""
+    """A language model that can be compared with a chain config."""
 
     @property
     def profile_facts(self) -> ModelIdentity | None:
-        """What it says of itself; None where it knows nothing."""
+        """The model's identity; None if it has none."""

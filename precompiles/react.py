@@ -1,12 +1,12 @@
-"""The ReAct reasoning engine: what the model reads, and what its words mean.
+"""ReAct: the prompt of a step, and the parsing of generated text.
 
 The prompt is the ERC's template. Its system message holds the tools with their parameters, the
-format, and the agent's base prompt; the user message holds the question; the model's own turn
-holds the steps so far and ends with `Thought:`, which the model continues. The ERC puts the base
-prompt first. Here it comes last, so that worked examples in it stand next to the question: the
-default model then got 33 of 36 instructions right in place of 26 (`CHANGELOG.md`).
+format, and the agent's base prompt. The user message holds the question. The model's turn holds the
+steps so far and ends with `Thought:`, which the model continues. The ERC puts the base prompt
+first. Here it is last, so that worked examples in it are next to the question: the untrained model
+then got 33 of 36 instructions right in place of 26 (docs/log.md).
 
-Source: ERC, "Agent executor precompile"; architecture, decisions 4, 8 and 9.
+Source: ERC, "Agent executor precompile"; docs/architecture.md#constrained-output, #text-is-data.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind")
 
 QUOTED_CHARACTERS = 200
-"""Characters of a wrong text that an error quotes, for people; no rule depends on it."""
+"""Characters of a wrong text that an error message quotes. No rule depends on it."""
 
 _LINE = rf"[^{CONTROL_CLASS}]+"
 _REASONING = re.compile(rf"Thought: {_LINE}\nAction: {_LINE}\nAction Input: \{{{_LINE[:-1]}*\}}")
@@ -72,19 +72,19 @@ Begin!"""
 
 
 class GrammarViolationError(Exception):
-    """A model's text that its own grammar excludes: a fault of the host, never of the caller."""
+    """Generated text outside the grammar: a fault of the host, never of the caller."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryStep:
-    """One finished step: what the model said, and what came of it."""
+    """One finished step: reasoning and observation."""
 
     reasoning: str
     observation: str
 
 
 def parse_history(request: IterationRequest) -> tuple[HistoryStep, ...]:
-    """Return the steps of a run so far, without the empty tail of the history arrays.
+    """Return the steps of a run so far; empty entries at the end of the arrays are ignored.
 
     Raises: Refusal: HistoryLengthMismatch, MalformedHistory (an empty reasoning before the last
             step; a reasoning that is not exactly a thought, an action and an action input).
@@ -113,11 +113,11 @@ def build_prompt(
     book: AddressBook,
     profile: ModelProfile,
 ) -> tuple[Segment, ...]:
-    """Return the prompt of the next step, in pieces.
+    """Return the prompt of the next step as segments.
 
-    The pieces of one step are a prefix of those of the next, so a run pays for them once.
+    The segments of a step are a prefix of those of the next, so a run pays for them once.
     """
-    # What a tool result names later must change nothing that was said before it.
+    # An address in a later tool result must not change earlier segments.
     opening = AddressBook(request.base_prompt, [request.prompt])
     # Handles first: an escape ends in a letter or digit, which would hide the address behind it.
     base_prompt = escape_lines(opening.intern_base_prompt(request.base_prompt))
@@ -139,9 +139,9 @@ def build_prompt(
 
 
 def parse(text: str, tools: Sequence[Tool], book: AddressBook) -> ToolUse | FinalAnswer:
-    """Return what a model's text means, with addresses in place of handles.
+    """Parse generated text into a tool use or an answer, with handles expanded to addresses.
 
-    Raises: GrammarViolationError: the text is not one that the grammar admits.
+    Raises: GrammarViolationError: the grammar does not admit the text.
     """
     match = _OUTPUT.fullmatch(text)
     if match is None:
@@ -152,12 +152,12 @@ def parse(text: str, tools: Sequence[Tool], book: AddressBook) -> ToolUse | Fina
     if tool is None:
         raise GrammarViolationError(f"not one of the tools: {_quote(match['name'])}")
     if _NESTED.search(_STRINGS.sub("", match["arguments"])):
-        # No parameter has it, and to read it 100,000 levels deep would end the process.
+        # No parameter type nests, and parsing 100,000 levels would crash the process.
         raise GrammarViolationError(f"lists in lists for {tool.name}: {_quote(text)}")
     try:
         arguments = json.loads(match["arguments"])
         names = [parameter.name for parameter in tool.parameters]
-        # One way to write it: no spaces of its own, no key twice, no escape that need not be.
+        # Canonical JSON only: no extra spaces, duplicate keys or needless escapes.
         if (
             list(arguments) != names
             or json.dumps(arguments, ensure_ascii=False) != match["arguments"]
@@ -175,7 +175,7 @@ def parse(text: str, tools: Sequence[Tool], book: AddressBook) -> ToolUse | Fina
         tool=Address(tool.address),
         param_types=tuple(parameter.param_type for parameter in tool.parameters),
         values=values,
-        # Line by line: a handle may be called like a word of the format, or like the tool.
+        # Expanded line by line: a handle may equal a word of the format, or the tool's name.
         agent_reasoning=(
             f"Thought: {book.expand(match['thought'])}\nAction: {tool.name}\n"
             f"Action Input: {book.expand(match['arguments'])}"
@@ -184,12 +184,12 @@ def parse(text: str, tools: Sequence[Tool], book: AddressBook) -> ToolUse | Fina
 
 
 def _quote(text: str) -> str:
-    """Return a text's beginning: what breaks the rules may be of any length."""
+    """Return the start of a text of any length, quoted."""
     return repr(text if len(text) <= QUOTED_CHARACTERS else text[:QUOTED_CHARACTERS] + "…")
 
 
 def extract_thought(text: str) -> str:
-    """Return the thought that a model's text begins with."""
+    """Return the thought of a generated text."""
     return text.split("\n", 1)[0].strip()
 
 

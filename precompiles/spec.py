@@ -1,11 +1,12 @@
 """Every address and limit of the executor precompile, with its unit and its reason.
 
-Prices are a chain's own: those of the executor's work in its `gas.GasSchedule`, those of tokens
-in its models (`ModelProfile`), whose default ones are at the foot of this file. Gas is
-charged in this order, each before the work it pays for: base and calldata bytes, metadata reads,
-metadata bytes, tools and parameters, prompt tokens, output tokens.
+Prices are part of the chain config: of the executor's work in `gas.GasSchedule`, of tokens in
+`ModelProfile`. The defaults of token prices are at the end of this file. Gas is charged in this
+order, each before the work it pays for: base and calldata bytes, metadata reads, metadata bytes,
+tools and parameters, prompt tokens, output tokens.
 
-Source: `architecture.md`, decisions 2, 6, 7 and 8; EIP-150, EIP-2929, EIP-1153.
+Source: docs/architecture.md#executor-address, #gas-before-work, #warm-prompt-tokens,
+#constrained-output; EIP-150, EIP-2929, EIP-1153.
 """
 
 from __future__ import annotations
@@ -13,103 +14,104 @@ from __future__ import annotations
 from eth_typing import Address
 
 EXECUTOR_ADDRESS = Address(bytes(19) + b"\x19")
-"""Where the precompile lives: the address that the ERC's own `WalletAgent` uses."""
+"""The precompile's address, as in the ERC's own `WalletAgent`."""
 
 EXECUTOR_CODE = bytes.fromhex("63a792438560e01b5f5260045ffd")
 """Code in the executor's account: reverts with `ExecutorUnavailable()`.
 
-On a chain with the executor it never runs. It makes `extcodesize` checks pass, and where a tool
-executes locally without the precompile (a fork of our chain, forge script) it says why nothing
-answers. PUSH4 selector, PUSH1 224, SHL, PUSH0, MSTORE, PUSH1 4, PUSH0, REVERT.
+On a chain with the executor it never runs. It makes `extcodesize` checks pass, and gives a reason
+to tools that execute locally without the precompile (a fork of the chain, forge script).
+PUSH4 selector, PUSH1 224, SHL, PUSH0, MSTORE, PUSH1 4, PUSH0, REVERT.
 """
 
-# -- limits: checked before anything is parsed or charged for -- #
+# -- limits: checked before parsing and charging -- #
 
 MAX_CALLDATA_BYTES = 65_536
-"""Calldata of one call, in bytes. Some eight times the context of the default model.
+"""Upper bound of the calldata of one call, in bytes: some eight contexts of the default model.
 
-Measured (`benchmarks/reports`, times a gas of an ERC-20 transfer by default prices): of 18 texts
-the one that tokenises slowest is refused, at 64 KiB, at 5 to 8 times; addresses with wrong
-checksums at 2. Calls with a byte too much, refused before they are charged, take 20 to 60 times,
-more than half of it for the EVM's own copying. A whole context that is read takes 70 times as long
-a gas, calls with 1 MiB of memory 100 to 120."""
+Measured (`benchmarks/reports`), as multiples of the time per gas of an ERC-20 transfer at default
+prices: the slowest of 18 texts to tokenize, 64 KiB of it, 5 to 8; addresses with wrong checksums 2;
+calls with one byte too many, which revert before any charge, 20 to 60, of which the EVM's own
+copying is more than half. For comparison: reading a full context 70, calls with 1 MiB of memory
+100 to 120."""
 
 MAX_METADATA_BYTES = 16_384
-"""Return data of one metadata read, in bytes: room for a long description, no more.
+"""Upper bound of the return data of one metadata read, in bytes: room for a long description.
 
-Measured (`large-reads`): four reads of this size, of control characters, are refused at 3 to 4
-times the time a gas of an ERC-20 transfer."""
+Measured (`large-reads`): four reads of this size, all control characters, take 3 to 4 times the
+time per gas of an ERC-20 transfer."""
 
 MAX_TOOLS = 64
-"""Tools of one call. More would not fit a small model's context, nor its attention.
+"""Upper bound of the tools of one call. More would not fit a small model's context.
 
-Measured (`small-reads`, `tools`): reading this many that say nothing takes 0.7 to 0.9 times the
-time a gas of an ERC-20 transfer, decoding 2,000 that are refused 0.7 to 1.2 times."""
+Measured (`small-reads`, `tools`): reading this many tools with empty metadata takes 0.7 to 0.9
+times the time per gas of an ERC-20 transfer, decoding a call with 2,000 tools 0.7 to 1.2 times."""
 
 MAX_PARAMETERS = 32
-"""Parameters of one tool. Solidity functions end at 16 stack slots.
+"""Upper bound of the parameters of one tool. Solidity functions end at 16 stack slots.
 
-Measured: a list adds 0.1 ms (0.06 to 0.16) to a call, a number less than can be told; nothing to
-a token's mask."""
+Measured: a list adds 0.1 ms (0.06 to 0.16) to a call, an integer less than can be resolved;
+neither adds to a token's mask."""
 
 MAX_NAME_BYTES = 64
-"""A tool's or a parameter's name, in bytes of UTF-8: a name is short and meaningful.
+"""Upper bound of the name of a tool or a parameter, in bytes of UTF-8.
 
-Measured (`benchmarks/choices.py`): where 64 tools' names share all but their ends a choice of token
-takes 0.4 ms and 4 at most, as with short ones; a token's evaluation takes 10 or more."""
+Measured (`benchmarks/choices.py`): with 64 tool names that differ in their last letters alone, a
+choice of token takes 0.4 ms and at most 4 ms, as with short names. Evaluating a token takes 10 ms
+or more."""
 
 MAX_NAME_CHARACTER = "\U0003ffff"
-"""Last character a name may have. Beyond it none is assigned up to U+DFFFF, and the default model's
-vocabulary lacks bytes of their UTF-8: it could not say such a name where the grammar wants it."""
+"""Last character that a name may contain. None is assigned from here to U+DFFFF, and the default
+model's vocabulary lacks bytes of their UTF-8, so it could not generate such a name."""
 
 MAX_ADDRESSES = 64
-"""Addresses that one prompt gives handles to; later ones stay text.
+"""Upper bound of the addresses that get handles in one prompt; later ones stay text.
 
-Measured (`benchmarks/choices.py`): where this many branch at each letter a choice of token takes
-0.5 ms and 5 at most, in free text 0.2. Only so many are looked for: a call with 1,500 whose
-checksums are wrong is refused within 60 ms (`benchmarks/reports`)."""
+Measured (`benchmarks/choices.py`): with this many handles that branch at each letter, a choice of
+token takes 0.5 ms and at most 5 ms, in free text 0.2 ms. The search stops at the bound: a call with
+1,500 addresses of wrong checksums takes at most 60 ms (`benchmarks/reports`)."""
 
 MAX_HANDLE_CHARACTERS = 32
-"""Length of a name that the base prompt gives an address."""
+"""Upper bound of the length of a name in a line `NAME = 0x…` of the base prompt."""
 
 MAX_ARRAY_ITEMS = 64
-"""Items of an array that a model writes.
+"""Upper bound of the items of a generated array.
 
-Measured (`benchmarks/choices.py`): a choice of token within one takes 0.4 ms, 7 at most."""
+Measured (`benchmarks/choices.py`): a choice of token within one takes 0.4 ms and at most 7 ms."""
 
 MAX_THOUGHT_CHARACTERS = 240
-"""Length of a thought. It ends a rambling thought well before `max_output_tokens` does."""
+"""Upper bound of a thought. It ends a rambling thought well before `max_output_tokens` does."""
 
 MAX_TEXT_CHARACTERS = 1_024
-"""Length of a final answer, or of one string argument.
+"""Upper bound of a final answer, and of one string argument.
 
-Measured (`benchmarks/choices.py`): where nothing but spaces is said, each token is held against all
-of them, which takes up to 9 ms, about as long as its evaluation, and is paid as a token."""
+Measured (`benchmarks/choices.py`): in a text of spaces alone, a choice of token takes up to 9 ms,
+about as long as evaluating the token, whose price pays for both."""
 
 MAX_REASON_BYTES = 1_024
-"""Bytes of a failed read's own revert data that `ToolMetadataFailed` passes on."""
+"""Upper bound of the revert data that `ToolMetadataFailed` quotes from a failed read."""
 
 # -- warm prompt tokens -- #
 
 PROMPT_BLOCK_TOKENS = 32
-"""Prompt tokens are marked warm in blocks of this many, from the start of the prompt."""
+"""Prompt tokens per block. Blocks are marked warm from the start of the prompt."""
 
 WARM_PREFIXES = 4
-"""Prefixes that are warm at once in a transaction: an agent, and agents nested three deep.
+"""Prefixes that are warm at once in a transaction: an agent and agents nested three deep.
 
-Measured (`warm`): asked in turn they take 0.3 times as long a gas as prompts that are read anew. A
-host that keeps fewer in memory reads them again, at 60 times what they pay."""
+Measured (`warm`): inferences that alternate between them take 0.3 times the time per gas of cold
+prompts. A host that caches fewer prefixes evaluates them again, at 60 times their gas."""
 
-# -- defaults of a model's configuration -- #
+# -- defaults of a model's profile -- #
 
 DEFAULT_COLD_PROMPT_TOKEN_GAS = 6_000
-"""Gas a cold prompt token: 0.6 of an output token, as measured (`determinism.md`)."""
+"""Gas per cold prompt token: 0.6 of an output token, the measured ratio of time."""
 
 DEFAULT_WARM_PROMPT_TOKEN_GAS = 100
-"""Gas a warm prompt token: the price of a warm access (EIP-2929)."""
+"""Gas per warm prompt token: the price of a warm access (EIP-2929)."""
 
 DEFAULT_OUTPUT_TOKEN_GAS = 10_000
-"""Gas an output token: a five-step wallet run then fits a block of 30 million gas."""
+"""Gas per output token: a wallet run of five steps then fits a block of 30 million gas."""
 
 DEFAULT_MAX_OUTPUT_TOKENS = 512
-"""Output tokens of one generation: the longest thought and the longest answer, tokenised."""
+"""Output tokens of one generation: the longest thought and the longest answer, tokenized."""

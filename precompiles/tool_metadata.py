@@ -1,10 +1,9 @@
-"""What a tool says of itself: `name()`, `description()`, `inputDescription()`, read by the chain.
+"""Tool metadata: `name()`, `description()` and `inputDescription()`, read from the tool's contract.
 
-Each read is a metered `STATICCALL` at its real EVM cost, with at most the gas that the chain's
-schedule grants it. While one runs, the executor refuses to be called (`ReentrantMetadata`), so a
-tool's metadata can't start an inference.
+Each read is a metered `STATICCALL` at its EVM cost, with the gas schedule's cap. During a read the
+executor reverts with `ReentrantMetadata`, so a tool's metadata can't run inference.
 
-Source: ERC, executor pseudocode; EIP-150, EIP-2929, EIP-7702; architecture, decision 6.
+Source: ERC, executor pseudocode; EIP-150, EIP-2929, EIP-7702; docs/architecture.md#gas-before-work.
 """
 
 from __future__ import annotations
@@ -50,12 +49,12 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _READING_SLOT = 0
-"""Transient slot that is set while metadata is read; `warm` has slot 1 and keccak digests."""
+"""Transient slot that is set while metadata is read; `warm_prefixes` uses 1 and digests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool as the model gets to know it."""
+    """A tool with its metadata."""
 
     address: Address
     name: str
@@ -68,10 +67,10 @@ def read_tools(
 ) -> tuple[Tool, ...]:
     """Read the metadata of every tool, in order.
 
-    Gas:    per read: the account's access, what the tool burns, `GasSchedule.metadata_gas`.
+    Gas:    per read: the account access, the gas of the call, `GasSchedule.metadata_gas`.
     Raises: Refusal: ToolWithoutCode, ToolMetadataFailed, ToolMetadataTooLarge,
             MalformedToolMetadata, DuplicateToolName, DuplicateParameterName, CallDepthExceeded.
-            OutOfGas: a read fails with less than the schedule's `metadata_read_gas` to burn.
+            OutOfGas: a read fails with less gas than the schedule's `metadata_read_gas`.
     """
     if addresses and computation.msg.depth + 1 > STACK_DEPTH_LIMIT:
         raise Refusal("CallDepthExceeded")
@@ -87,7 +86,7 @@ def read_tools(
 
 
 def is_reading_metadata(computation: ComputationAPI) -> bool:
-    """Return whether a call further up is reading a tool's metadata in this transaction."""
+    """Whether a calling frame of this transaction is reading a tool's metadata."""
     return computation.state.get_transient_storage(EXECUTOR_ADDRESS, _READING_SLOT) == b"\x01"
 
 
@@ -147,7 +146,7 @@ def _read(
 def _call_static(
     computation: ComputationAPI, most_gas: int, address: Address, selector: bytes
 ) -> bytes:
-    """Call a tool as `STATICCALL` would with at most `most_gas`, and return what it returns."""
+    """Call a tool as `STATICCALL` does, with at most `most_gas`; return its output."""
     code, delegate = _load_code(computation, address)
     if not code:
         raise Refusal("ToolWithoutCode", address)
@@ -170,7 +169,7 @@ def _call_static(
         computation.return_gas(child.get_gas_remaining())
     if child.is_error:
         if granted_gas < most_gas:
-            # More gas might have made it succeed: that is a matter of gas, not of the tool.
+            # More gas might have made it succeed: a halt, not a fault of the tool.
             raise OutOfGas(f"Executor metadata read: {granted_gas} gas was not enough")
         reason = bytes(child.output[:MAX_REASON_BYTES])
         raise Refusal("ToolMetadataFailed", address, selector, reason)
@@ -181,7 +180,7 @@ def _call_static(
 
 
 def _load_code(computation: ComputationAPI, address: Address) -> tuple[bytes, Address | None]:
-    """Pay for a tool's account, and for the one it delegates to; return code and delegate."""
+    """Charge the access of a tool's account and its EIP-7702 delegate; return code and delegate."""
     _charge_access(computation, address)
     code = computation.state.get_code(address)
     if not isinstance(computation.state, PragueState) or not code_is_delegation_designation(code):

@@ -1,13 +1,13 @@
-"""Which prompt tokens this transaction has already paid for.
+"""Warm prefixes: the prompt tokens that a transaction has already paid for.
 
-A prompt's tokens go in blocks of 32 from its start, `h_i = keccak(model ‖ h_(i-1) ‖ block_i)`.
-Slot `h_i` in transient storage of the executor's account holds the number of the prefix that
-last used the block, and the number of blocks of that prefix. One more slot lists the numbers of
-the `WARM_PREFIXES` prefixes that are live, most recent last. A block is warm while the last
-prefix to use it is live; since whatever uses a block renews it, that is the case exactly while
-some live prefix contains it. Transient storage makes a revert undo marks as it undoes all else.
+A prompt's tokens are grouped in blocks of 32, `h_i = keccak(model ‖ h_(i-1) ‖ block_i)`. Slot `h_i`
+in the transient storage of the executor's account holds the number of the prefix that last used the
+block, and that prefix's length in blocks. One more slot lists the numbers of the `WARM_PREFIXES`
+live prefixes, most recent last. A block is warm while the last prefix that used it is live. Every
+use renews a block, so it is warm exactly while some live prefix contains it. A revert undoes marks,
+as transient storage does.
 
-Source: architecture, decision 7; EIP-1153, EIP-2929.
+Source: docs/architecture.md#warm-prompt-tokens; EIP-1153, EIP-2929.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
     from eth.abc import StateAPI
 
 _LIVE_SLOT = 1
-"""Transient slot of the live prefixes' numbers; `metadata` has slot 0, marks keccak digests."""
+"""Transient slot of the live prefixes' numbers; `tool_metadata` uses 0, marks use digests."""
 
 _NUMBER_BYTES = 8
 _ROOT = bytes(32)
 
 
 class WarmPrompt:
-    """A prompt as the warm marks see it: a chain of block digests."""
+    """A prompt as a chain of block digests, with its warm marks."""
 
     def __init__(self, state: StateAPI, model_digest: bytes, tokens: Sequence[int]) -> None:
-        """Chain up the full blocks of `tokens`; what is left of them is always cold."""
+        """Compute the digests of the full blocks of `tokens`; the remainder is always cold."""
         self._state = state
         self._slots = [int.from_bytes(h, "big") for h in _block_digests(model_digest, tokens)]
         self._live = self._read_live()
 
     @property
     def warm_tokens(self) -> int:
-        """How many tokens from the start of the prompt this transaction has paid for."""
+        """Number of tokens from the start of the prompt that the transaction has paid for."""
         blocks = 0
         for slot in self._slots:
             number, _ = self._read_mark(slot)
@@ -52,9 +52,9 @@ class WarmPrompt:
         return blocks * PROMPT_BLOCK_TOKENS
 
     def mark_paid(self) -> None:
-        """Make the whole prompt the most recent live prefix; the least recent one goes.
+        """Make the prompt the most recent live prefix; the least recent one is dropped.
 
-        A live prefix that the prompt continues becomes it, and takes no place of its own.
+        A live prefix that the prompt continues is replaced by it.
         """
         if not self._slots:
             return

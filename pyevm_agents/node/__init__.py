@@ -1,4 +1,4 @@
-"""A development node around a chain: accounts, waiting transactions, mining, time, snapshots."""
+"""A development node around a chain: keys, txpool, pending block, mining, clock, snapshots."""
 
 from pyevm_agents.node.clock import Clock
 from pyevm_agents.node.keys import DEFAULT_MNEMONIC, Keys

@@ -1,4 +1,4 @@
-"""What the next block is told to be, and the header that it begins with."""
+"""Overrides of the next block's header fields: `anvil_setNextBlock…`, `anvil_setCoinbase` etc."""
 
 from __future__ import annotations
 
@@ -20,20 +20,19 @@ if TYPE_CHECKING:
 
 
 class NextBlock:
-    """What the next block is told to be, and when it is."""
+    """Header overrides of the next block, and its timestamp."""
 
     def __init__(self, chain: Chain, clock: Clock) -> None:
-        """Tell it nothing."""
         self._chain = chain
         self._clock = clock
         self.fixed = BlockSettings()
-        """What every block is told to be."""
+        """Overrides of every block from now on."""
 
         self.once = BlockSettings()
-        """What the next block is told to be, and none after it."""
+        """Overrides of the next block alone. They win over `fixed`."""
 
     def checkpoint(self) -> Callable[[], None]:
-        """Return what tells all that is told now."""
+        """Return a function that restores the current overrides."""
         fixed, once = self.fixed, self.once
 
         def restore() -> None:
@@ -42,17 +41,18 @@ class NextBlock:
         return restore
 
     def reset(self) -> None:
-        """Tell nothing any more."""
+        """Remove all overrides."""
         self.fixed = self.once = BlockSettings()
 
     def on_mined(self) -> None:
-        """Take note that the next block is there: the one after it is told only what all are."""
+        """Remove the overrides of the block that was just mined."""
         self.once = BlockSettings()
 
     def override_next(self, **settings: object) -> None:
-        """Tell the next block what to be, once.
+        """Override fields of the next block alone.
 
-        Raises: ConfigError: such a block can't follow.
+        Input:  settings: fields of `BlockSettings`.
+        Raises: ConfigError, ValidationError: no valid block has such fields; no override stays.
         """
         self.once = replace(self.once, **settings)  # type: ignore[arg-type]
         try:
@@ -64,7 +64,12 @@ class NextBlock:
     def build_settings(
         self, timestamp_seconds: int | None = None, *, parent: BlockHeaderAPI | None = None
     ) -> BlockSettings:
-        """Return all that it is told, its time too."""
+        """Return the overrides of the next block, with its timestamp.
+
+        Input:
+            timestamp_seconds: by default the clock's.
+            parent: by default the head.
+        """
         settings = _merge(self.fixed, self.once)
         if timestamp_seconds is None:
             parent = self._chain.head if parent is None else parent
@@ -72,17 +77,17 @@ class NextBlock:
         return replace(settings, timestamp_seconds=timestamp_seconds)
 
     def build_header(self, parent: BlockHeaderAPI | None = None) -> BlockHeaderAPI:
-        """Return the header that it begins with, were it made now.
+        """Return the header of the next block, as if it were made now.
 
-        Input: the latest block as the caller saw it.
+        Input: parent: by default the head.
         """
-        # Another thread may be making blocks: it is looked at once.
+        # Read the head once: another thread may be mining.
         parent = self._chain.head if parent is None else parent
         return self._chain.build_next_header(self.build_settings(parent=parent), parent=parent)
 
 
 def _merge(fixed: BlockSettings, once: BlockSettings) -> BlockSettings:
-    """Return what two settings say together, the second first."""
+    """Return both settings merged; `once` wins."""
     changes = {
         name: getattr(once, name)
         for name in BlockSettings.__slots__

@@ -1,4 +1,4 @@
-"""What time it is on a chain: the world's, shifted and stopped as tests want it."""
+"""The chain's clock: wall-clock time with an offset, a fixed next timestamp or a fixed interval."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MAX_TIMESTAMP_SECONDS = 2**64 - 1
-"""The latest time that a header can have. Source: execution specs, `U64`."""
+"""The latest timestamp of a header, in Unix seconds. Source: execution specs, `U64`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockSettings:
-    """How a chain's time follows from the world's."""
+    """How the chain's time follows from wall-clock time."""
 
     offset_seconds: int = 0
-    """How far the chain is ahead."""
+    """Seconds by which the chain is ahead of wall-clock time."""
 
     next_seconds: int | None = None
-    """The next block's time exactly, once."""
+    """Exact timestamp of the next block, in Unix seconds; None to compute it."""
 
     interval_seconds: int | None = None
-    """How long after its parent each block is, whatever the world's time; None for not set."""
+    """Seconds between a block and its parent, whatever the wall-clock time; None if not fixed."""
 
 
 class Clock:
-    """Gives each new block its time."""
+    """Computes block timestamps."""
 
     def __init__(self, now: Callable[[], float], *, settings: ClockSettings | None = None) -> None:
-        """Take what tells the world's time, in seconds since 1970."""
+        """Create a clock. Input: now: returns the wall-clock time in Unix seconds."""
         self._now = now
         self.settings = settings or ClockSettings()
 
     def checkpoint(self) -> Callable[[], None]:
-        """Return what sets it as it is set now."""
+        """Return a function that restores the current settings."""
         settings = self.settings
 
         def restore() -> None:
@@ -46,11 +46,11 @@ class Clock:
         return restore
 
     def now_seconds(self) -> int:
-        """Return what time it is on the chain."""
+        """Return the chain's time, in Unix seconds."""
         return int(self._now()) + self.settings.offset_seconds
 
     def compute_next_timestamp(self, parent_seconds: int) -> int:
-        """Return the time that a block on this parent has; it is after its parent's always."""
+        """Return the timestamp of a block on this parent; always after the parent's."""
         settings = self.settings
         if settings.next_seconds is not None:
             wanted = settings.next_seconds
@@ -61,15 +61,15 @@ class Clock:
         return max(wanted, parent_seconds + 1)
 
     def on_mined(self, timestamp_seconds: int) -> None:
-        """Take note that a block of that time is there: time goes on from it where it was set."""
+        """Continue from a block's timestamp if it had been set explicitly."""
         if self.settings.next_seconds is not None:
             offset = timestamp_seconds - int(self._now())
             self.settings = replace(self.settings, next_seconds=None, offset_seconds=offset)
 
     def increase(self, seconds: int) -> int:
-        """Move the chain ahead; return how far ahead of the world it is now, in seconds.
+        """Move the chain's time forward; return the offset to wall-clock time, in seconds.
 
-        Raises: ConfigError: it would go beyond what a header holds.
+        Raises: ConfigError: the time would exceed `MAX_TIMESTAMP_SECONDS`.
         """
         ahead = self.settings.offset_seconds + seconds
         _require_valid_timestamp(int(self._now()) + ahead)
@@ -77,9 +77,9 @@ class Clock:
         return ahead
 
     def set_next(self, timestamp_seconds: int, parent_seconds: int) -> None:
-        """Give the next block its time.
+        """Set the next block's timestamp.
 
-        Raises: ConfigError: it is not after its parent's, or beyond what a header holds.
+        Raises: ConfigError: it is not after the parent's, or above `MAX_TIMESTAMP_SECONDS`.
         """
         _require_valid_timestamp(timestamp_seconds)
         if timestamp_seconds <= parent_seconds:
@@ -90,9 +90,9 @@ class Clock:
         self.settings = replace(self.settings, next_seconds=timestamp_seconds)
 
     def set_now(self, timestamp_seconds: int) -> int:
-        """Let it be that time now; return how far the chain moved, in seconds.
+        """Set the chain's current time; return the change, in seconds.
 
-        Raises: ConfigError: it is beyond what a header holds.
+        Raises: ConfigError: the time is negative or above `MAX_TIMESTAMP_SECONDS`.
         """
         _require_valid_timestamp(timestamp_seconds)
         moved = timestamp_seconds - self.now_seconds()
@@ -101,13 +101,13 @@ class Clock:
         return moved
 
     def set_interval(self, seconds: int | None) -> None:
-        """Let each block be so long after its parent; None for the world's time again."""
+        """Fix the seconds between blocks; None to follow wall-clock time again."""
         self.settings = replace(self.settings, interval_seconds=seconds)
 
 
 def _require_valid_timestamp(timestamp_seconds: int) -> None:
     if not 0 <= timestamp_seconds <= MAX_TIMESTAMP_SECONDS:
         raise ConfigError(
-            f"the time {timestamp_seconds} is none that a block can have: "
-            f"0 to {MAX_TIMESTAMP_SECONDS} seconds since 1970"
+            f"invalid block timestamp {timestamp_seconds}: must be 0 to {MAX_TIMESTAMP_SECONDS} "
+            "(Unix seconds)"
         )

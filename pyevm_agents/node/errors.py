@@ -1,14 +1,14 @@
-"""Errors of requests to a node: no key for an account, or a transaction that geth would refuse too.
+"""Errors of requests to a node.
 
 ConfigError
-└── SignerError                the node does not sign or send for an account
+└── SignerError                the node has no key of the account
 AgentsError
-└── RequestError               refused; the message is geth's
-├── ChainIdError           the request is for another chain
-├── InvalidRequestError    no block may hold such a transaction
-├── AllowanceError         its sender cannot pay for it
-└── ExecutionFailedError   it fails with all the gas that it may have
-└── OutOfGasError      because that gas is too little
+└── RequestError               rejected; the message is geth's
+    ├── ChainIdError           the request is for another chain
+    ├── InvalidRequestError    the transaction is invalid
+    ├── AllowanceError         the sender cannot pay for it
+    └── ExecutionFailedError   it fails with all the gas that it may have
+        └── OutOfGasError      because that gas is too little
 """
 
 from __future__ import annotations
@@ -22,43 +22,42 @@ if TYPE_CHECKING:
 
 
 class SignerError(ConfigError):
-    """An account for which the node does not sign or send."""
+    """The node does not sign or send for an account."""
 
 
 class RequestError(AgentsError):
-    """A request that the node refuses, in geth's words."""
+    """The node rejects a request; the message is geth's."""
 
 
 class ChainIdError(RequestError):
-    """A request for another chain."""
+    """The request names another chain ID."""
 
 
 class InvalidRequestError(RequestError):
-    """A request for a transaction that no block may hold."""
+    """The requested transaction is invalid."""
 
 
 class AllowanceError(RequestError):
-    """A request whose sender cannot pay for it."""
+    """The sender cannot pay for the request."""
 
 
 class ExecutionFailedError(RequestError):
-    """A request that fails with all the gas that it may have."""
+    """The request fails with all the gas that it may have."""
 
     def __init__(self, error: VMError, output: bytes) -> None:
-        """Keep the error of the execution, and its output: the revert data of a revert."""
+        """Input: the error of the execution; its output, the revert data of a revert."""
         super().__init__(str(error))
         self.error = error
         self.output = output
 
 
 class OutOfGasError(ExecutionFailedError):
-    """A request that needs more gas than it may have."""
+    """The request needs more gas than it may have."""
 
     def __init__(self, error: VMError, allowance: int) -> None:
-        """Keep the gas that it may have."""
+        """Input: the error of the execution; the gas that the request may have."""
         super().__init__(error, b"")
         self.allowance = allowance
 
     def __str__(self) -> str:
-        """Return geth's message."""
         return f"gas required exceeds allowance ({self.allowance})"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     AccountOverrides = Mapping[Address, AccountOverride]
 
 LEAST_GAS = 21_000
-"""Gas of a transaction that does nothing."""
+"""Gas of a plain transfer, the least of any transaction."""
 
 
 def estimate_gas(
@@ -60,9 +60,9 @@ def estimate_gas(
 
 
 def cap_gas(call: Call, view: StateView, overrides: AccountOverrides) -> Call:
-    """Return a call with no more gas than its sender can pay for.
+    """Return a call whose gas is capped to what its sender can pay for.
 
-    Raises: AllowanceError: the sender has less than is sent, or than the least gas costs.
+    Raises: AllowanceError: the balance is below the value, or below the price of `LEAST_GAS`.
     """
     if not (call.gas_price_wei or call.value_wei):
         return call
@@ -79,7 +79,7 @@ def cap_gas(call: Call, view: StateView, overrides: AccountOverrides) -> Call:
 
 
 def get_sender_balance(call: Call, view: StateView, overrides: AccountOverrides) -> int:
-    """Return the balance that a call's sender has, or is given by an override, in wei."""
+    """Return the balance of a call's sender in wei, with overrides applied."""
     override = overrides.get(call.sender)
     if override is not None and override.balance_wei is not None:
         return override.balance_wei

@@ -1,4 +1,4 @@
-"""The accounts that a node signs for, and those in whose name it sends without a key."""
+"""A node's accounts: private keys by address, and impersonated accounts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 DEFAULT_MNEMONIC = "test test test test test test test test test test test junk"
-"""What every local network derives its accounts from."""
+"""The mnemonic of anvil and Hardhat."""
 
 DEFAULT_PATH = "m/44'/60'/0'/0"
 MAX_ACCOUNTS = 1_000
-"""How many are derived at most: some 0.2 ms each."""
+"""Upper bound of derived accounts; deriving one takes some 0.2 ms."""
 
 DEFAULT_KEYS = (
     "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80",
@@ -32,16 +32,16 @@ DEFAULT_KEYS = (
     "dbda1821b80551c9d65939329250298aa3472ba22feea921c0cf5d620ea67b97",
     "2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6",
 )
-"""The first ten of the default mnemonic, so that a start needs no derivation."""
+"""The first ten keys of the default mnemonic, so that a start derives none."""
 
 
 def derive_keys(mnemonic: str, count: int, path: str = DEFAULT_PATH) -> list[PrivateKey]:
     """Return the keys of a mnemonic (BIP-39, BIP-32), from index 0 on.
 
-    Raises: ConfigError: it is no mnemonic, or the count is none.
+    Raises: ConfigError: the mnemonic or the count is invalid.
     """
     if not 1 <= count <= MAX_ACCOUNTS:
-        raise ConfigError(f"{count} accounts: choose from 1 to {MAX_ACCOUNTS}")
+        raise ConfigError(f"{count} accounts: must be 1 to {MAX_ACCOUNTS}")
     if mnemonic == DEFAULT_MNEMONIC and path == DEFAULT_PATH and count <= len(DEFAULT_KEYS):
         return [PrivateKey(bytes.fromhex(key)) for key in DEFAULT_KEYS[:count]]
     from eth_account.hdaccount import (  # noqa: PLC0415 - slow to import, and seldom needed
@@ -54,16 +54,15 @@ def derive_keys(mnemonic: str, count: int, path: str = DEFAULT_PATH) -> list[Pri
         seed = seed_from_mnemonic(mnemonic, "")
     except ValidationError as error:
         raise ConfigError(
-            f"{mnemonic!r} is no mnemonic: {error}; give 12 to 24 words of BIP-39's list"
+            f"{mnemonic!r} is not a mnemonic: {error}; give 12 to 24 words of BIP-39's list"
         ) from error
     return [PrivateKey(key_from_seed(seed, f"{path}/{index}")) for index in range(count)]
 
 
 class Keys:
-    """Keys by address, and who is impersonated."""
+    """Private keys by address, and the impersonated accounts."""
 
     def __init__(self, keys: Iterable[PrivateKey] = ()) -> None:
-        """Take the keys of the node's own accounts."""
         self._keys: dict[Address, PrivateKey] = {}
         self.impersonated: frozenset[Address] = frozenset()
         self.impersonates_all = False
@@ -71,46 +70,46 @@ class Keys:
             self.add(key)
 
     def add(self, key: PrivateKey) -> Address:
-        """Take a key in; return its address."""
+        """Add a key; return its address."""
         address = Address(key.public_key.to_canonical_address())
         self._keys[address] = key
         return address
 
     @property
     def addresses(self) -> tuple[Address, ...]:
-        """The accounts that there are keys of, in order."""
+        """The accounts with a key, in the order in which they were added."""
         return tuple(self._keys)
 
     def get_key(self, address: Address) -> PrivateKey | None:
-        """Return the key of an account; None where there is none."""
+        """Return an account's key; None if the node has none."""
         return self._keys.get(address)
 
     def require_key(self, address: Address) -> PrivateKey:
-        """Return the key of an account.
+        """Return an account's key.
 
-        Raises: SignerError: there is none.
+        Raises: SignerError: the node has no key of it.
         """
         key = self.get_key(address)
         if key is None:
             raise SignerError(
                 f"No Signer available: the node has no key of 0x{address.hex()}; "
-                "eth_accounts tells whose it has"
+                "eth_accounts lists its accounts"
             )
         return key
 
     def can_send(self, address: Address) -> bool:
-        """Whether the node sends in this account's name."""
+        """Whether the node sends for this account, with its key or by impersonation."""
         return address in self._keys or self.is_impersonated(address)
 
     def is_impersonated(self, address: Address) -> bool:
-        """Whether it does so without a key."""
+        """Whether the account is impersonated: the node sends for it without a key."""
         return self.impersonates_all or address in self.impersonated
 
     def impersonate(self, address: Address) -> None:
-        """Send in an account's name from now on, without a key of it."""
+        """Start to send for an account without its key."""
         if address not in self._keys:
             self.impersonated |= {address}
 
     def stop_impersonating(self, address: Address) -> None:
-        """Send in its name no longer, unless there is a key."""
+        """Stop impersonating an account."""
         self.impersonated -= {address}

@@ -1,4 +1,4 @@
-"""Who is told what happens on a node."""
+"""Listeners: callbacks for blocks, pending transactions, reorganizations and console.log."""
 
 from __future__ import annotations
 
@@ -17,34 +17,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeListener:
-    """Who is told what happens. Each is called in the thread that executes, and must be quick."""
+    """Callbacks of one listener. Each is called in the executing thread, and must be quick."""
 
     on_mined: Callable[[MinedBlock], None] | None = None
     on_pending: Callable[[SignedTransactionAPI], None] | None = None
-    """Is called in the thread that sends."""
+    """Called in the sending thread with a transaction that entered the pool."""
 
     on_reorg: Callable[[list[BlockHeaderAPI]], None] | None = None
-    """Gets the headers of the blocks that are no longer on the chain, the latest first."""
+    """Called with the headers of the blocks that left the chain, the latest first."""
 
     on_console_log: Callable[[str], None] | None = None
-    """Gets each line that a contract prints with `console.log`, in a transaction when it is mined,
-    or in a call: then in the thread that asked for it."""
+    """Called with each line that a contract prints with `console.log`: when its transaction is
+    mined, or in the calling thread of a call."""
 
 
 class NodeListeners:
-    """All of them, in the order in which they came."""
+    """The listeners of a node, in the order in which they were added."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._all: list[NodeListener] = []
 
     def add(self, watcher: NodeListener) -> Callable[[], None]:
-        """Tell somebody what happens; return what ends that."""
+        """Add a listener; return a function that removes it."""
         self._all.append(watcher)
         return lambda: self._all.remove(watcher)
 
     def on_mined(self, mined: MinedBlock) -> None:
-        """Tell of a new block, and what was printed in it."""
+        """Announce a new block, and the console output of its transactions."""
         for computation in mined.computations:
             self.on_console_log(computation)
         for watcher in [*self._all]:
@@ -52,25 +51,25 @@ class NodeListeners:
                 watcher.on_mined(mined)
 
     def on_pending(self, transaction: SignedTransactionAPI) -> None:
-        """Tell of a transaction that waits."""
+        """Announce a transaction that entered the pool."""
         for watcher in [*self._all]:
             if watcher.on_pending is not None:
                 watcher.on_pending(transaction)
 
     def on_reorg(self, headers: list[BlockHeaderAPI]) -> None:
-        """Tell of blocks that are no longer on the chain, where there are any."""
+        """Announce the blocks that left the chain, if any."""
         for watcher in [*self._all]:
             if watcher.on_reorg is not None and headers:
                 watcher.on_reorg(headers)
 
     def on_console_log(self, computation: ComputationAPI) -> None:
-        """Tell what was printed in a transaction or a call, where somebody wants to know."""
-        takers = [
+        """Announce the console output of a transaction or a call."""
+        callbacks = [
             listener.on_console_log
             for listener in [*self._all]
             if listener.on_console_log is not None
         ]
-        if takers:
+        if callbacks:
             for line in iter_console_lines(computation):
-                for take in takers:
-                    take(line)
+                for callback in callbacks:
+                    callback(line)

@@ -1,4 +1,4 @@
-"""When blocks are made."""
+"""Mining modes: automine, interval mining, both, or manual."""
 
 from __future__ import annotations
 
@@ -15,25 +15,24 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MiningMode:
-    """When blocks are made: on each transaction, from time to time, both, or when asked."""
+    """When blocks are made; manual if neither is set."""
 
     is_automatic: bool = True
-    """A block for each transaction."""
+    """Automine: a block for each transaction."""
 
     interval_seconds: float = 0.0
-    """A block so often, whether anything waits or not; 0 for never."""
+    """Interval mining: seconds between blocks, empty ones too; 0 for off."""
 
 
 class Ticker:
-    """Calls something from time to time, in a thread of its own; also after it has failed."""
+    """A timer that calls a function periodically in its own thread, and survives its errors."""
 
     def __init__(self, call: Callable[[], None]) -> None:
-        """Take what to call. It is not called yet."""
         self._call = call
         self._stop: threading.Event | None = None
 
     def set(self, interval_seconds: float) -> None:
-        """Call so often from now on; 0 for never."""
+        """Set the interval; 0 stops the timer."""
         self.stop()
         if interval_seconds > 0:
             self._stop = threading.Event()
@@ -42,7 +41,7 @@ class Ticker:
             ).start()
 
     def stop(self) -> None:
-        """Call no more."""
+        """Stop the timer."""
         if self._stop is not None:
             self._stop.set()
             self._stop = None
@@ -52,5 +51,5 @@ class Ticker:
             try:
                 self._call()
             except Exception:
-                if not stop.is_set():  # Else what it needs is gone already.
-                    log.exception("A block at its time could not be made; the next is tried")
+                if not stop.is_set():  # A closed chain also raises.
+                    log.exception("Interval mining failed; the next block will be tried")

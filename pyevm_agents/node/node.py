@@ -1,8 +1,7 @@
-"""A development node: a chain whose blocks follow from what is sent to it, and from the clock.
+"""A development node: a chain with a txpool, a clock, keys and snapshots.
 
-All that changes the chain happens one thing after another, and whatever executes in one thread;
-what only reads may be done in any, and transactions are taken in any. So neither waits for an agent
-that thinks.
+Changes of the chain are queued and executed one after another in one thread. Reads, and the
+admission of transactions, may happen in any thread: neither waits for a running inference.
 """
 
 from __future__ import annotations
@@ -41,19 +40,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 KEPT_FAULTS = 1_000
-"""Transactions of which it is kept why the host failed on them."""
+"""Size of the LRU of transactions that ended in a fault."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmittedTransaction:
-    """A transaction that was taken."""
+    """A transaction that the pool accepted."""
 
     transaction: SignedTransactionAPI
     mined: Future[MinedBlock | None]
-    """Its block, None where it waits for one. An EngineFault: the host failed while mining."""
+    """Its block; None while it stays in the pool. Raises EngineFault if the host failed."""
 
     def wait(self, timeout_seconds: float) -> None:
-        """Wait until it is mined or left to wait for a block, or until the timeout.
+        """Wait until the transaction is mined or left in the pool, or until the timeout.
 
         Raises: EngineFault: the host failed while mining.
         """
@@ -65,7 +64,7 @@ class SubmittedTransaction:
 
 
 class Node:
-    """A chain with accounts, waiting transactions, a clock and snapshots."""
+    """A chain with accounts, a txpool, a clock and snapshots."""
 
     def __init__(
         self,
@@ -75,9 +74,12 @@ class Node:
         keys: Keys | None = None,
         mining: MiningMode | None = None,
     ) -> None:
-        """Begin with a chain as it stands.
+        """Start from the chain's current head.
 
-        Input: what tells the world's time, in seconds since 1970; who signs; when blocks are made.
+        Input:
+            now: returns the wall-clock time in Unix seconds.
+            keys: the accounts to sign for; none by default.
+            mining: when to make blocks; by default one for each transaction.
         """
         self.chain = chain
         self.keys = keys or Keys()
@@ -92,13 +94,13 @@ class Node:
         )
         self.listeners = NodeListeners()
         self.is_logging = True
-        """Whether a log of requests and transactions is wanted; who writes one asks."""
+        """Whether the server logs requests and transactions. Source: anvil_setLoggingEnabled."""
 
         self.instance_id = os.urandom(32)
-        """Another one for each node, and after each `reset`."""
+        """32 random bytes; new for each node and after each `reset`."""
 
         self.send_lock = threading.RLock()
-        """Held from the choice of a nonce until its transaction waits."""
+        """Held from the choice of a nonce until its transaction is in the pool."""
 
         self._mining = mining or MiningMode()
         self._faults: LRU[bytes, str] = LRU(KEPT_FAULTS)
@@ -110,26 +112,26 @@ class Node:
         self.submit_change(self.mine).result()
 
     def close(self) -> None:
-        """Stop making blocks, wait for the one that is being made, and close the chain."""
+        """Stop mining, wait for a block in progress, and close the chain."""
         self._ticker.stop()
         self._write_queue.close()
         self.chain.close()
 
-    # -- the one thread that changes -- #
+    # -- the write queue -- #
 
     def submit_change(self, work: Callable[[], T]) -> Future[T]:
-        """Do something that changes the chain, after whatever was asked before."""
+        """Queue a change of the chain; return its future."""
         return self._write_queue.submit(work)
 
     def run_now(self, work: Callable[[], T]) -> T:
-        """Do something in this thread that changes the node, executes nothing and takes no time.
+        """Run a short change that executes no code, in the calling thread.
 
-        Raises: BusyError: something else is under way, or was asked before; nothing was done.
+        Raises: BusyError: the write queue is not idle; nothing was changed.
         """
         return self._write_queue.run_now(work)
 
     def run_exclusive(self, work: Callable[[], T]) -> T:
-        """Do such a thing after whatever was asked before, at once where that is nothing."""
+        """Run a short change: immediately if the write queue is idle, otherwise queued."""
         try:
             return self.run_now(work)
         except BusyError:
@@ -139,18 +141,18 @@ class Node:
 
     @property
     def mining(self) -> MiningMode:
-        """When blocks are made."""
+        """The mining mode."""
         return self._mining
 
     def set_mining(self, mining: MiningMode) -> None:
-        """Make blocks at other times from now on."""
+        """Set the mining mode."""
         self._mining = mining
         self._ticker.set(mining.interval_seconds)
 
     def admit(self, transaction: SignedTransactionAPI) -> None:
-        """Let a transaction wait for a block; in any thread.
+        """Validate a transaction and add it to the pool. Thread-safe.
 
-        Raises: PoolError: no block will take it; the message is geth's.
+        Raises: PoolError: the transaction is invalid; the message is geth's.
         """
         head = self.chain.head
         header = self.next_block.build_header()
@@ -170,77 +172,78 @@ class Node:
         self.listeners.on_pending(transaction)
 
     def _require_current_nonce(self, transaction: SignedTransactionAPI) -> None:
-        """Refuse a transaction whose nonce a block took while it was looked at."""
+        """Reject a transaction whose nonce was mined during its validation."""
         nonce = self.chain.nonce(transaction.sender)
         if transaction.nonce < nonce and not self.chain.find_transaction(transaction.hash):
             self.pool.remove(transaction.hash)
             raise PoolError(f"nonce too low: next nonce {nonce}, tx nonce {transaction.nonce}")
 
     def send(self, make: Callable[[], SignedTransactionAPI]) -> SubmittedTransaction:
-        """Let a transaction wait, and have it mined where that is automatic; in any thread.
+        """Add a transaction to the pool, and queue its block if automine is on. Thread-safe.
 
-        Input:  what makes it. No other is sent meanwhile: it may ask for its sender's next nonce.
-        Raises: PoolError: no block will take it.
+        Input:  make: builds the transaction. It runs under `send_lock`, so it may read the
+                sender's next nonce.
+        Raises: PoolError: the transaction is invalid.
         """
         transaction = self._admit_made(make)
         mined = self.submit_change(lambda: self.mine_if_ready(transaction))
         return SubmittedTransaction(transaction=transaction, mined=mined)
 
     def submit(self, transaction: SignedTransactionAPI) -> MinedBlock | None:
-        """Admit a transaction, and mine it in this thread if mining is automatic; return its block.
+        """Admit a transaction, and mine it in this thread if automine is on; return its block.
 
-        Only the thread that changes the chain may call this; `send` is for all others.
+        Only the write queue's thread may call this. Other threads call `send`.
 
-        Raises: PoolError: no block will take it. EngineFault: the host failed while mining; the
-                transaction waits no more.
+        Raises: PoolError: the transaction is invalid. EngineFault: the host failed while mining;
+                the transaction is removed from the pool.
         """
         return self.mine_if_ready(self._admit_made(lambda: transaction))
 
     def _admit_made(self, make: Callable[[], SignedTransactionAPI]) -> SignedTransactionAPI:
-        """Make and admit a transaction, under the lock that keeps nonces apart."""
+        """Build and admit a transaction under `send_lock`, so that no two share a nonce."""
         with self.send_lock:
             transaction = make()
             self.admit(transaction)
         return transaction
 
     def mine_if_ready(self, transaction: SignedTransactionAPI) -> MinedBlock | None:
-        """Mine a transaction that waits, where that is automatic and it has its turn."""
+        """Mine a transaction of the pool if automine is on and its nonce is the next one."""
         if not self._mining.is_automatic or transaction.hash not in self.pool:
             return None
         is_ready = transaction.nonce == self.chain.nonce(transaction.sender)
         return self.mine() if is_ready else None
 
     def next_nonce(self, sender: bytes) -> int:
-        """Return the nonce of an account's next transaction, those that wait counted in."""
+        """Return the nonce of an account's next transaction, after those in the pool."""
         account = Address(sender)
         while True:
             head = self.chain.head
             nonce = self.pool.next_nonce(account, self.chain.nonce(account))
-            if self.chain.head is head:  # Else a block may have taken what waited in between.
+            if self.chain.head is head:  # A block made in between takes transactions of the pool.
                 return nonce
 
     # -- blocks -- #
 
     def mine(self, timestamp_seconds: int | None = None) -> MinedBlock:
-        """Make a block of what is ready.
+        """Mine a block of the pool's ready transactions.
 
-        Raises: EngineFault: the host failed; the transactions that it failed on wait no more.
+        Raises: EngineFault: the host failed; the block's transactions are removed from the pool.
         """
         return self._on_mined(self._mine_fitting(self.next_block.build_settings(timestamp_seconds)))
 
     def mine_transactions(
         self, transactions: Sequence[SignedTransactionAPI], settings: BlockSettings
     ) -> MinedBlock:
-        """Make a block of these transactions, whatever waits.
+        """Mine a block of exactly these transactions.
 
-        Raises: ValidationError: a transaction that no block may hold. EngineFault: the host failed.
+        Raises: ValidationError: a transaction is invalid. EngineFault: the host failed.
         """
         with self.chain.agent_events.run("block"):
             mined = self.chain.mine(transactions, settings=settings)
         return self._on_mined(mined)
 
     def _on_mined(self, mined: MinedBlock) -> MinedBlock:
-        """Take note of a new block, and tell of it."""
+        """Update pool and clock after a new block, and notify the listeners."""
         for transaction in mined.block.transactions:
             self.pool.remove(transaction.hash)
             self.pool.remove_below(transaction.sender, transaction.nonce)
@@ -266,16 +269,16 @@ class Node:
                 raise
 
     def find_fault(self, transaction_hash: bytes) -> str | None:
-        """Return why the host failed on a transaction of late; None where it did not.
+        """Return the fault that a recent transaction ended in; None if it did not.
 
-        Such a transaction waits no more, and is in no block: it may be sent again.
+        Such a transaction is neither in the pool nor in a block. It may be sent again.
         """
         return self._faults.get(transaction_hash)
 
     def _drop_first_invalid(
         self, transactions: list[SignedTransactionAPI], settings: BlockSettings
     ) -> None:
-        """Let the first transaction wait no more that a block can't hold behind those before it."""
+        """Remove the first transaction from the pool that is invalid after those before it."""
         ended: list[bytes] = []
         try:
             self.chain.draft_block(
@@ -286,22 +289,21 @@ class Node:
         except ValidationError:
             self.pool.remove(transactions[len(ended)].hash)
 
-    # -- going back -- #
+    # -- reorganizations -- #
 
     def reorganize(self, blocks: Sequence[Sequence[SignedTransactionAPI]]) -> None:
-        """Put other blocks in the place of as many of the latest ones.
+        """Replace the latest blocks by as many new ones.
 
-        Input:  the transactions of each.
-        Raises: ConfigError: the chain is not that long. ValidationError: a transaction that no
-                block may hold there. EngineFault: the host failed. The chain is as before in the
-                last two cases.
+        Input:  blocks: the transactions of each new block, the earliest block first.
+        Raises: ConfigError: the chain is shorter. ValidationError: a transaction is invalid in its
+                block. EngineFault: the host failed. The chain is unchanged in every case.
         """
         gone = [self.chain.header(self.chain.head.block_number - i) for i in range(len(blocks))]
         number = self.history.snapshot()
         try:
             self.history.rollback(len(blocks))
             for transactions, header in zip(blocks, reversed(gone), strict=True):
-                # An empty block of the same second would be the one that it replaces.
+                # Without another randao, an empty block of the same second has the same hash.
                 randao = keccak(header.hash)
                 self.mine_transactions(
                     transactions, replace(self.next_block.build_settings(), prev_randao=randao)
@@ -312,7 +314,7 @@ class Node:
         self.history.forget(number)
 
     def reset(self) -> None:
-        """Go back to genesis: nothing waits, nobody is impersonated, no snapshot is left."""
+        """Go back to genesis; clear the pool, impersonations and snapshots."""
         with self.history.track_reorg():
             self.chain.rollback(0)
             self.pool.clear()
@@ -326,8 +328,8 @@ class Node:
         self.pending.forget()
         self.listeners.on_reorg(headers)
 
-    # -- setting what no transaction could -- #
+    # -- state overrides -- #
 
     def patch_state(self, change: Callable[[StateAPI], None]) -> None:
-        """Change accounts as they are at the latest block."""
+        """Change accounts in the state of the latest block."""
         self.chain.patch_state(change)

@@ -1,4 +1,4 @@
-"""The pending block: the transactions of the pool, executed as they come."""
+"""The pending block: the transactions of the pool, each executed once as it arrives."""
 
 from __future__ import annotations
 
@@ -23,11 +23,16 @@ if TYPE_CHECKING:
     from pyevm_agents.node.txpool import PoolTransaction, TxPool
 
 
+GAS_PER_SECOND = 2_000_000
+"""Gas of a draft that keeps it current for a second in which only the clock advances. Executing it
+takes a tenth of a second, so at most a tenth of the time goes into new drafts; the timestamp of a
+full pending block is at most 15 seconds late."""
+
+
 class PendingBlock:
-    """The block that would be made now. Any thread may ask for it, and no model is asked."""
+    """The block that would be mined now. Thread-safe; never runs inference."""
 
     def __init__(self, chain: Chain, pool: TxPool, clock: Clock, next_block: NextBlock) -> None:
-        """Make it of what waits in a pool."""
         self._chain = chain
         self._pool = pool
         self._clock = clock
@@ -35,21 +40,21 @@ class PendingBlock:
         self._builder = PendingBlockBuilder(chain)
 
     def build_block(self) -> BlockRecord:
-        """Return it; see `PendingBlockBuilder.build_block`."""
+        """Return the pending block; see `PendingBlockBuilder.build_block`."""
         return self._builder.build_block(self._collect())
 
     def build_chain(self) -> DraftChain:
-        """Return the chain as it would be, were that its latest block."""
+        """Return the chain with the pending block as its head."""
         return self._builder.build_chain(self._collect())
 
     def get_simulator(self) -> tuple[ChainSimulator, BlockHeaderAPI]:
-        """Return what tries things behind that block, and its header but for its roots."""
+        """Return a simulator on the pending state, and the block's header without its roots."""
         return self._builder.get_simulator(self._collect())
 
     def get_simulator_before_nonce(
         self, sender: Address, nonce: int
     ) -> tuple[ChainSimulator, BlockHeaderAPI]:
-        """Return the same without an account's transactions of a nonce, and of those behind it."""
+        """Return a simulator without a sender's pending transactions from a nonce on."""
         upcoming = self._collect()
         ready = tuple(
             entry
@@ -59,18 +64,18 @@ class PendingBlock:
         return PendingBlockBuilder(self._chain).get_simulator(replace(upcoming, ready=ready))
 
     def select_transactions(self, header: BlockHeaderAPI) -> list[SignedTransactionAPI]:
-        """Return what waits and fits into a block that begins so, in order."""
+        """Return the ready transactions that fit into a block with this header, in order."""
         return self._collect_for(header).select_fitting()
 
     def forget(self) -> None:
-        """Let go of what was tried: the latest block is another."""
+        """Drop the executed draft: the head has changed."""
         self._builder.forget()
 
     def _collect(self) -> PendingTransactions:
         while True:
             head, clock = self._chain.head, self._clock.settings
             upcoming = self._collect_for(self._next_block.build_header(head))
-            # Else a block may have taken what waited in between, or the time was set.
+            # A block made in between takes transactions of the pool.
             if self._chain.head is head and self._clock.settings is clock:
                 return upcoming
 
@@ -84,30 +89,24 @@ class PendingBlock:
         )
 
 
-GAS_OF_A_SECOND = 2_000_000
-"""A draft that used so much gas stands for a second, where nothing but the time moves on. It takes
-some tenth of that to execute, so no more than a tenth of the time goes into following it; the time
-of a block that is full is late by 15 seconds at most."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingTransactions:
-    """What the next block would be made of."""
+    """The input of a pending block: header and ready transactions."""
 
     header: BlockHeaderAPI
-    """The header that it begins with."""
+    """Header of the block before its first transaction."""
 
     max_blobs: int
     clock: ClockSettings
-    """How the time was set that it has."""
+    """The clock settings that gave the header's timestamp."""
 
     ready: tuple[PoolTransaction, ...]
-    """What waits and has its turn, in order."""
+    """Ready transactions of the pool, in mining order."""
 
     def select_fitting(self, without: Collection[bytes] = ()) -> list[SignedTransactionAPI]:
         """Return the transactions that fit into the block, in order.
 
-        Input: the hashes of those that are left out, with what follows on from them.
+        Input: without: hashes to leave out, with the later transactions of their senders.
         """
         gas_room, blob_room = self.header.gas_limit, self.max_blobs
         left_out: set[Address] = set()
@@ -126,36 +125,36 @@ class PendingTransactions:
 
 @dataclass(slots=True, kw_only=True)
 class _ExecutedPrefix:
-    """Transactions in the order in which a block would hold them, as far as they were tried."""
+    """The executed transactions of a draft."""
 
     draft: DraftBlock
     context: object
-    """What the block is told to be, but for its time."""
+    """The header's fields apart from the timestamp, and the clock settings."""
 
     ready: Sequence[bytes]
-    """What was ready when it was last looked at."""
+    """Hashes of the ready transactions at the last extension."""
 
     included_transactions: list[SignedTransactionAPI] = field(default_factory=list)
-    """Those that the block holds."""
+    """Transactions in the draft."""
 
     invalid: set[bytes] = field(default_factory=set)
-    """Those that it can't hold behind the others."""
+    """Hashes of transactions that are invalid after those in the draft."""
 
     stop_hash: bytes | None = None
-    """The one for which a model would have to be asked."""
+    """Hash of the first transaction that needs inference; the draft ends before it."""
 
     sealed_chain: DraftChain | None = None
-    """The block that holds them, and the chain behind it, once somebody has asked for it."""
+    """The chain with the sealed draft as its head, built on first use."""
 
     def can_continue(self, circumstances: object, timestamp: int, ready: Sequence[bytes]) -> bool:
-        """Whether a block of what is ready can go on from what was tried.
+        """Whether the draft can be extended with these ready transactions.
 
-        A later one serves whoever looked at the clock before, a second at most.
+        The timestamp may be up to a second before the draft's: another thread read the clock first.
         """
         age = timestamp - self.draft.first_header.timestamp
         if self.context != circumstances or not -1 <= age <= self._seconds:
             return False
-        # Behind others that came before them since, it might hold what it could not.
+        # An invalid transaction may be valid if others were inserted before it.
         count = max(
             (i + 1 for i, tx_hash in enumerate(self.ready) if tx_hash in self.invalid), default=0
         )
@@ -163,20 +162,20 @@ class _ExecutedPrefix:
 
     @property
     def _seconds(self) -> int:
-        """How long it stands, where nothing but the time moves on."""
-        return int(self.draft.header.gas_used) // GAS_OF_A_SECOND
+        """Seconds for which the draft stays current while only the clock advances."""
+        return int(self.draft.header.gas_used) // GAS_PER_SECOND
 
     def is_prefix_of(self, transactions: Sequence[SignedTransactionAPI]) -> bool:
-        """Whether these begin with what was tried."""
-        tried: list[bytes] = [transaction.hash for transaction in self.included_transactions]
+        """Whether the transactions start with those of the draft."""
+        executed: list[bytes] = [transaction.hash for transaction in self.included_transactions]
         if self.stop_hash is not None:
-            tried.append(self.stop_hash)
-        return [transaction.hash for transaction in transactions[: len(tried)]] == tried
+            executed.append(self.stop_hash)
+        return [transaction.hash for transaction in transactions[: len(executed)]] == executed
 
     def extend(self, transactions: Sequence[SignedTransactionAPI]) -> bool:
-        """Try those that were not tried yet; return whether the block holds them.
+        """Execute the transactions that are not in the draft yet; return False at an invalid one.
 
-        It ends before one for which a model would have to be asked.
+        Stops before a transaction that needs inference.
         """
         for transaction in transactions[len(self.included_transactions) :]:
             if self.stop_hash is not None:
@@ -195,38 +194,37 @@ class _ExecutedPrefix:
 
 
 class PendingBlockBuilder:
-    """Drafts of the next block, in any thread. What was tried for one is not tried for the next.
+    """Builds drafts of the next block incrementally. Thread-safe.
 
-    Transactions that a block can't hold are left out, with what follows on from them. A draft ends
-    before the first for which a model would have to be asked.
+    Invalid transactions are left out, with the later ones of their senders. A draft ends before the
+    first transaction that needs inference.
     """
 
     def __init__(self, chain: Chain) -> None:
-        """Make blocks behind a chain's latest."""
         self._chain = chain
-        self._lock = threading.Lock()  # Who asks for what is being tried waits for it.
+        self._lock = threading.Lock()
         self._prefix: _ExecutedPrefix | None = None
 
     def forget(self) -> None:
-        """Let go of the last draft: a block was made."""
+        """Drop the last draft."""
         self._prefix = None
 
     def get_simulator(self, upcoming: PendingTransactions) -> tuple[ChainSimulator, BlockHeaderAPI]:
-        """Return what tries things behind a draft, and its header."""
+        """Return a simulator on the state after a draft, and the draft's header."""
         with self._lock:
             draft = self._extend_prefix(upcoming).draft
             return draft.simulator, draft.header
 
     def build_chain(self, upcoming: PendingTransactions) -> DraftChain:
-        """Return the chain as it would be, were a draft its latest block."""
+        """Return the chain with a draft as its head."""
         with self._lock:
             return self._seal(self._extend_prefix(upcoming))
 
     def build_block(self, upcoming: PendingTransactions) -> BlockRecord:
-        """Return the build_block of what waits.
+        """Return a block of the pending transactions.
 
-        Where a model would have to be asked, it only lists the transactions: nothing is used, and
-        there are no receipts.
+        If one of them needs inference, the block lists the transactions without executing them:
+        its gas used is 0 and it has no receipts.
         """
         with self._lock:
             line = self._extend_prefix(upcoming)
@@ -245,13 +243,13 @@ class PendingBlockBuilder:
         while True:
             transactions = upcoming.select_fitting(() if line is None else line.invalid)
             if line is None or not line.is_prefix_of(transactions):
-                line = self._prefix = None  # Its states are let go of before others are made.
+                line = self._prefix = None  # Frees its states before new ones are made.
                 draft = self._chain.begin_draft(upcoming.header)
                 line = _ExecutedPrefix(draft=draft, context=circumstances, ready=ready)
                 transactions = upcoming.select_fitting()
             if line.extend(transactions):
                 line.ready = ready
-                # Where a block was made meanwhile, nobody asks for it again.
+                # After a new block the draft is never used again.
                 is_next = self._chain.head.hash == upcoming.header.parent_hash
                 self._prefix = line if is_next else None
                 return line

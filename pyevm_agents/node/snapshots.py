@@ -1,4 +1,4 @@
-"""Going back: to snapshots, and by blocks."""
+"""Snapshots and rollbacks: `evm_snapshot`, `evm_revert`, `anvil_rollback`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from pyevm_agents.chain import Chain
 
 MAX_SNAPSHOTS = 10_000
-"""Snapshots that are kept; the oldest goes. One takes about 1 KB and what was changed after it."""
+"""Upper bound of snapshots; the oldest is dropped. One takes 1 KB and the changes after it."""
 
 
 Checkpoint: TypeAlias = "Callable[[], Callable[[], None]]"
-"""Takes note of how something is; returns what makes it so again."""
+"""Records the state of an object; returns a function that restores it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class _Snapshot:
 
 
 class History:
-    """A chain's snapshots, and the way back; for the thread that changes the chain."""
+    """A chain's snapshots. Only the write queue's thread may call it."""
 
     def __init__(
         self,
@@ -38,10 +38,11 @@ class History:
         beside: tuple[Checkpoint, ...],
         undone: Callable[[list[BlockHeaderAPI]], None],
     ) -> None:
-        """Keep no snapshot yet.
+        """Start without snapshots.
 
-        Input: what keeps all that goes back with the chain; who is told, after each way back, which
-            blocks are no longer on the chain, the latest first.
+        Input:
+            beside: checkpoints of the objects that are restored with the chain.
+            undone: called after each revert with the headers of the removed blocks, latest first.
         """
         self._chain = chain
         self._checkpoints = beside
@@ -49,7 +50,7 @@ class History:
         self._snapshots: dict[int, _Snapshot] = {}
 
     def snapshot(self) -> int:
-        """Keep everything as it is now; return a number for `revert`, never given twice."""
+        """Take a snapshot; return its number for `revert`. Numbers are never reused."""
         while len(self._snapshots) >= MAX_SNAPSHOTS:
             self.forget(next(iter(self._snapshots)))
         number = self._chain.snapshot()
@@ -58,9 +59,9 @@ class History:
         return number
 
     def revert(self, number: int) -> None:
-        """Go back to a snapshot; it and all later ones are used up.
+        """Revert to a snapshot, and delete it and all later ones.
 
-        Raises: ConfigError: there is no such snapshot.
+        Raises: ConfigError: unknown snapshot.
         """
         with self.track_reorg():
             self._chain.revert(number)
@@ -69,29 +70,30 @@ class History:
             self._snapshots = {n: snapshot for n, snapshot in self._snapshots.items() if n < number}
 
     def forget(self, number: int) -> None:
-        """Keep a snapshot no longer; later ones stay."""
+        """Delete a snapshot; later ones stay."""
         del self._snapshots[number]
         self._chain.forget_snapshot(number)
 
     def forget_all(self) -> None:
-        """Keep no snapshot any longer."""
+        """Delete all snapshots."""
         for number in sorted(self._snapshots):
             self.forget(number)
 
     @property
     def snapshots(self) -> dict[int, BlockHeaderAPI]:
-        """The snapshots that can be gone back to, with what was the latest block then."""
+        """The snapshots by number, with the head of each."""
         return {number: snapshot.head for number, snapshot in self._snapshots.items()}
 
     def count_blocks_since(self, number: int) -> int:
-        """Return how many blocks going back to a snapshot would undo; 0 where there is none."""
+        """Return how many blocks a revert to a snapshot removes; 0 if it is unknown."""
         snapshot = self._snapshots.get(number)
         return 0 if snapshot is None else self._chain.head.block_number - snapshot.head.block_number
 
     def rollback(self, depth: int) -> None:
-        """Go back by so many blocks; their transactions are gone.
+        """Remove the latest blocks and their transactions.
 
-        Raises: ConfigError: the chain is not that long.
+        Input:  depth: the number of blocks.
+        Raises: ConfigError: the chain is shorter.
         """
         height = self._chain.head.block_number
         if depth > height:
@@ -104,7 +106,7 @@ class History:
 
     @contextmanager
     def track_reorg(self) -> Iterator[None]:
-        """Tell at the end, when all is as it was, which blocks were undone meanwhile."""
+        """Report, after the block of code, which blocks left the chain."""
         header = self._chain.head
         yield
         undone = []

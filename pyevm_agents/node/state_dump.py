@@ -1,10 +1,10 @@
-"""All of a node's state as one object of JSON, and back.
+"""State dumps: all accounts and the head's number and time as one JSON object, and back.
 
     {"format": "pyevm-agents-state-1", "block": {"number": "0x2", "timestamp": "0x6b01cab6"},
      "accounts": {…}}
 
-`state/dump.py` has the accounts. What is loaded is such an object, or a dump of anvil's, of
-which the accounts and the head's number and time are taken.
+`state/dump.py` has the accounts. `load` also takes anvil's dumps, of which it uses the accounts
+and the head's number and time.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 DUMP_FORMAT = "pyevm-agents-state-1"
 
 MAX_FILLED_BLOCKS = 10_000
-"""Empty blocks that are made at most to reach the number of a dump's head."""
+"""Upper bound of empty blocks that `load` mines to reach the number of a dump's head."""
 
 MAX_TIME = 2**64 - 1
 
 
 def dump(node: Node) -> dict[str, object]:
-    """Return all accounts and the head's number and time. Only the thread that writes calls it."""
+    """Return all accounts and the head's number and time. Write queue's thread only."""
     chain = node.chain
     return {
         "format": DUMP_FORMAT,
@@ -37,26 +37,25 @@ def dump(node: Node) -> dict[str, object]:
 def load(node: Node, form: object) -> None:
     """Put a dump's accounts into the latest state, and mine up to its head's number and time.
 
-    Only the thread that writes calls it.
+    Only the write queue's thread calls it.
 
-    Raises: ConfigError: it is no dump, or too far ahead of the chain.
+    Raises: ConfigError: `form` is not a dump, or too far ahead of the chain.
     """
     if not isinstance(form, dict):
-        raise ConfigError("a state dump is an object of JSON: load what anvil_dumpState returned")
+        raise ConfigError("not a state dump: must be a JSON object, as anvil_dumpState returns")
     block = form.get("block")
     kind = form.get("format")
     is_anvils = "format" not in form and isinstance(block, dict) and "accounts" in form
     if kind != DUMP_FORMAT and not is_anvils:
         raise ConfigError(
-            f"its format is {kind!r}, this node loads {DUMP_FORMAT!r} and anvil's own: load what "
-            "one of them dumped"
+            f"state dump format {kind!r}: must be {DUMP_FORMAT!r} or a dump of anvil's"
         )
     number, timestamp = _parse_quantity(block, "number"), _parse_quantity(block, "timestamp")
     missing = number - node.chain.head.block_number
     if missing > MAX_FILLED_BLOCKS:
         raise ConfigError(
-            f"the dump's head is block {number}, {missing} after this chain's; at most "
-            f"{MAX_FILLED_BLOCKS} are made to reach it: start nearer"
+            f"state dump at block {number}: {missing} blocks after this chain's head, must be at "
+            f"most {MAX_FILLED_BLOCKS}; mine blocks first"
         )
     node.chain.load_accounts(form.get("accounts"))
     for left in range(missing, 0, -1):
@@ -67,14 +66,12 @@ def load(node: Node, form: object) -> None:
 
 
 def _parse_quantity(block: object, name: str) -> int:
-    """Read a number of the dump's head."""
+    """Parse a quantity of the dump's head."""
     value = block.get(name) if isinstance(block, dict) else None
     try:
         number = int(value, 16) if isinstance(value, str) else -1
     except ValueError:
         number = -1
     if not 0 <= number <= MAX_TIME:
-        raise ConfigError(
-            f'the dump\'s block.{name} is {value!r}: it must be a quantity such as "0x1f"'
-        )
+        raise ConfigError(f'state dump block.{name} {value!r}: must be a quantity such as "0x1f"')
     return number

@@ -1,4 +1,4 @@
-"""The state after a block, and the one that a sender's next transaction will find."""
+"""Views of the state: after a block, after the pending block, before a sender's transaction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class StateView:
 
     chain: ChainSimulator
     header: BlockHeaderAPI
-    """Header of the block: one of the chain, or of a block that is not made."""
+    """Header of the block, mined or not."""
 
     @property
     def state(self) -> StateAPI:
@@ -28,7 +28,7 @@ class StateView:
 
 
 def build_pending_view(node: Node) -> StateView:
-    """Return the state after the pending block. Executes what waits for it."""
+    """Return the state after the pending block. Executes its transactions."""
     if len(node.pool):
         return StateView(*node.pending.get_simulator())
     return StateView(node.chain, node.next_block.build_header())
@@ -37,12 +37,11 @@ def build_pending_view(node: Node) -> StateView:
 def build_next_view(
     node: Node, sender: Address | None = None, nonce: int | None = None
 ) -> StateView:
-    """Return the state that a transaction sent now will find.
+    """Return the state that a transaction sent now is executed on.
 
-    Where blocks are made by hand or by a clock, that is the pending one, without those of the
-    sender's transactions that this nonce replaces. Where each transaction gets a block, it is the
-    latest: what waits has its own block in no time, and each of many senders would otherwise
-    execute what all others have just sent.
+    With manual or interval mining it is the pending state, without the sender's transactions from
+    this nonce on. With automine it is the latest state: pool transactions are mined soon, and
+    otherwise each of many senders would execute the transactions of all others.
     """
     if node.mining.is_automatic:
         return StateView(node.chain, node.next_block.build_header())

@@ -38,15 +38,15 @@ if TYPE_CHECKING:
     from pyevm_agents.node.node import Node
 
 TransactionFactory: TypeAlias = "Callable[[], SignedTransactionAPI]"
-"""Makes a transaction whose nonce is the next one: called under the lock of `Node.send`."""
+"""Builds a transaction with the next nonce. `Node.send` calls it under its lock."""
 
 DEFAULT_PRIORITY_FEE_WEI = 1_000_000_000
-"""Fee a gas for the miner of a transaction that names none. Source: anvil and geth."""
+"""Default priority fee per gas, in wei. Source: anvil and geth."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionRequest:
-    """A transaction or call as a client asks for it. None: left to the node."""
+    """A transaction or call as a client requests it. None: the node chooses."""
 
     chain_id: int | None = None
     sender: Address | None = None
@@ -69,7 +69,7 @@ class TransactionRequest:
     authorizations: tuple[Authorization, ...] | None = None
 
     def to_call(self) -> Call:
-        """Return the request as a call, of the zero address if it names no sender."""
+        """Return the request as a call; the default sender is the zero address."""
         fee = self.gas_price_wei if self.gas_price_wei is not None else self.max_fee_wei
         return Call(
             to=self.to,
@@ -88,7 +88,7 @@ class TransactionRequest:
 
 
 def require_chain_id(node: Node, request: TransactionRequest) -> None:
-    """Refuse a request for another chain.
+    """Reject a request for another chain.
 
     Raises: ChainIdError: the message is geth's.
     """
@@ -120,7 +120,7 @@ def resolve_signer(node: Node, request: TransactionRequest) -> Address:
     sender = resolve_sender(node, request)
     if not node.keys.can_send(sender):
         raise SignerError(
-            f"No Signer available: 0x{sender.hex()} is none of the node's accounts; "
+            f"No Signer available: 0x{sender.hex()} is not an account of the node; "
             "anvil_impersonateAccount sends without a key"
         )
     return sender
@@ -135,7 +135,7 @@ def compute_next_base_fee(node: Node) -> int:
 
 
 def suggest_gas_price(node: Node) -> int:
-    """Return the gas price of a legacy transaction that names none, in wei."""
+    """Return the default gas price of a legacy transaction, in wei."""
     return compute_next_base_fee(node) + DEFAULT_PRIORITY_FEE_WEI
 
 
@@ -143,10 +143,9 @@ def suggest_gas_price(node: Node) -> int:
 
 
 def choose_gas_limit(node: Node, request: TransactionRequest, sender: Address) -> int:
-    """Return the gas limit with which a transaction is sent: the requested or estimated one.
+    """Return the gas limit of a transaction: requested, estimated, or that of a block.
 
-    If the estimate fails, it is the gas limit of a block, as in anvil, so that the failure is
-    mined.
+    If the estimate fails, it is the block gas limit, as in anvil, so that the failure is mined.
 
     Raises: RequestError: the estimate fails, and the sender can't pay for a block's gas.
             EngineFault: the host failed.
@@ -220,9 +219,9 @@ def _infer_type(request: TransactionRequest) -> int:
 def fill_transaction(
     node: Node, request: TransactionRequest, sender: Address, *, may_sign: bool = True
 ) -> SignedTransactionAPI:
-    """Fill in a transaction; sign it, or impersonate its sender if the node has no key of it.
+    """Fill in a transaction; sign it, or impersonate its sender if the node has no key.
 
-    Input:  whether a key may be used: without it, the sender is impersonated in any case.
+    Input:  may_sign: whether to use a key; if not, the sender is impersonated.
     Raises: see `fill_fields`. ConfigError: the fork has no such transaction type.
     """
     fields = fill_fields(node, request, sender)
@@ -245,7 +244,7 @@ def sign_transaction(node: Node, request: TransactionRequest) -> SignedTransacti
 
 
 def fill_unsigned_transaction(node: Node, request: TransactionRequest) -> SignedTransactionAPI:
-    """Fill in a transaction without a signature, to be shown and not sent.
+    """Fill in a transaction without a signature, for `eth_fillTransaction`.
 
     Raises: see `resolve_sender` and `fill_transaction`.
     """

@@ -1,7 +1,7 @@
-"""Transactions that wait to be mined: per sender in the order of their nonces.
+"""The txpool: pending and queued transactions, per sender in the order of their nonces.
 
-Ready are those whose nonces follow on from the account's without a gap; the others are queued
-until it is closed. The order between senders is that of the fees that they offer, then of arrival.
+A transaction is ready if the nonces up to it have no gap; otherwise it is queued. Senders are
+ordered by the tip of their next transaction, then by arrival.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
 MAX_WAITING = 10_000
-"""Transactions that may wait at once; one takes some 2 KB beside its data."""
+"""Upper bound of transactions in the pool; one takes some 2 KB in addition to its data."""
 
 MAX_DATA_BYTES = 128 * 2**20
-"""Data of all transactions that wait."""
+"""Upper bound of the data of all transactions in the pool."""
 
 PRICE_BUMP_PERCENT = 10
-"""By how much both fees must rise for a transaction to take another's place. Source: geth."""
+"""Percent by which both fees must rise for a transaction to replace another. Source: geth."""
 
 
 class PoolError(ValueError):
-    """A transaction can't wait here; the message is in geth's words."""
+    """The pool rejects a transaction; the message is geth's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,10 +40,9 @@ class PoolTransaction:
 
 
 class TxPool:
-    """The transactions that wait. All of it may be used in any thread."""
+    """Pending and queued transactions. Thread-safe."""
 
     def __init__(self) -> None:
-        """Begin empty."""
         self._by_sender: dict[Address, dict[int, PoolTransaction]] = {}
         self._by_hash: dict[bytes, PoolTransaction] = {}
         self._arrivals = 0
@@ -51,21 +50,21 @@ class TxPool:
         self._lock = threading.RLock()
 
     def __len__(self) -> int:
-        """Return how many wait."""
+        """Return the number of transactions in the pool."""
         return len(self._by_hash)
 
     def __contains__(self, transaction_hash: bytes) -> bool:
-        """Whether a transaction waits."""
+        """Whether a transaction is in the pool."""
         return transaction_hash in self._by_hash
 
     def get(self, transaction_hash: bytes) -> PoolTransaction | None:
-        """Return a transaction that waits; None where it does not."""
+        """Return a transaction of the pool; None if it is not there."""
         return self._by_hash.get(transaction_hash)
 
     def add(self, transaction: SignedTransactionAPI) -> PoolTransaction | None:
-        """Let a transaction wait; return the one whose place it took, if it did.
+        """Add a transaction; return the one that it replaced, if any.
 
-        Raises: PoolError: it waits already, offers too little to replace another, or too many do.
+        Raises: PoolError: it is known, its fees are too low for a replacement, or the pool is full.
         """
         sender, transaction_hash = transaction.sender, transaction.hash
         with self._lock:
@@ -87,12 +86,12 @@ class TxPool:
         self, transaction: SignedTransactionAPI, replaced: PoolTransaction | None
     ) -> None:
         if replaced is None and len(self) >= MAX_WAITING:
-            raise PoolError(f"txpool is full: {MAX_WAITING} transactions wait; mine some")
+            raise PoolError(f"txpool is full: {MAX_WAITING} transactions; mine some")
         before = 0 if replaced is None else len(replaced.transaction.data)
         if self._data_bytes - before + len(transaction.data) > MAX_DATA_BYTES:
             raise PoolError(
-                f"txpool is full: the transactions that wait have {self._data_bytes:,} bytes of "
-                f"data, of at most {MAX_DATA_BYTES:,}; mine some"
+                f"txpool is full: its transactions have {self._data_bytes:,} bytes of data, of at "
+                f"most {MAX_DATA_BYTES:,}; mine some"
             )
 
     def _put(self, waiting: PoolTransaction) -> None:
@@ -102,7 +101,7 @@ class TxPool:
         self._data_bytes += len(transaction.data)
 
     def remove(self, transaction_hash: bytes) -> PoolTransaction | None:
-        """Let a transaction wait no longer; return it if it did."""
+        """Remove a transaction; return it, or None if it was not in the pool."""
         with self._lock:
             waiting = self._by_hash.pop(transaction_hash, None)
             if waiting is not None:
@@ -114,12 +113,12 @@ class TxPool:
             return waiting
 
     def list_by_sender(self, sender: Address) -> list[PoolTransaction]:
-        """Return an account's transactions that wait."""
+        """Return an account's transactions in the pool."""
         with self._lock:
             return [*self._by_sender.get(sender, {}).values()]
 
     def remove_by_sender(self, sender: Address) -> list[PoolTransaction]:
-        """Let none of an account's transactions wait; return them."""
+        """Remove an account's transactions; return them."""
         with self._lock:
             return [
                 entry
@@ -128,17 +127,20 @@ class TxPool:
             ]
 
     def remove_below(self, sender: Address, nonce: int) -> None:
-        """Let none of an account's transactions wait that has a nonce below one."""
+        """Remove an account's transactions with a lower nonce."""
         for entry in self.list_by_sender(sender):
             if entry.transaction.nonce < nonce:
                 self.remove(entry.transaction.hash)
 
     def clear(self) -> None:
-        """Let none wait."""
+        """Remove all transactions."""
         self._restore(())
 
     def next_nonce(self, sender: Address, nonce: int) -> int:
-        """Return the nonce that follows an account's and those of its ready transactions."""
+        """Return the next nonce of an account after its ready transactions.
+
+        Input: nonce: the account's nonce in the state.
+        """
         with self._lock:
             own = self._by_sender.get(sender, {})
             while nonce in own:
@@ -148,7 +150,12 @@ class TxPool:
     def iter_ready(
         self, nonce_of: Callable[[Address], int], base_fee_wei: int
     ) -> Iterator[PoolTransaction]:
-        """Yield what can be mined now, in the order in which it should be."""
+        """Yield the transactions that can be mined now, in mining order.
+
+        Input:
+            nonce_of: returns an account's nonce in the state.
+            base_fee_wei: of the next block; transactions below it are left out.
+        """
         lines: list[tuple[list[PoolTransaction], int]] = []
         for sender, own in self._copy_by_sender():
             nonce = nonce_of(sender)
@@ -172,7 +179,7 @@ class TxPool:
     def content(
         self, nonce_of: Callable[[Address], int]
     ) -> tuple[dict[Address, list[PoolTransaction]], dict[Address, list[PoolTransaction]]]:
-        """Return what is ready and what is queued, by sender, in the order of nonces."""
+        """Return the ready and the queued transactions, by sender, in the order of nonces."""
         ready: dict[Address, list[PoolTransaction]] = {}
         queued: dict[Address, list[PoolTransaction]] = {}
         for sender, own in self._copy_by_sender():
@@ -184,12 +191,12 @@ class TxPool:
         return ready, queued
 
     def _copy_by_sender(self) -> list[tuple[Address, dict[int, PoolTransaction]]]:
-        """Return what waits, by sender, as it is at one moment."""
+        """Return a consistent copy of the pool by sender."""
         with self._lock:
             return [(sender, own.copy()) for sender, own in self._by_sender.items()]
 
     def checkpoint(self) -> Callable[[], None]:
-        """Return what lets wait what waits now, and nothing else."""
+        """Return a function that restores the pool's current content."""
         with self._lock:
             content = tuple(self._by_hash.values())
         return lambda: self._restore(content)
@@ -202,7 +209,7 @@ class TxPool:
 
 
 def _rank(waiting: PoolTransaction, base_fee_wei: int) -> tuple[int, int]:
-    """Return a sort key: the tip that the miner gets, highest first, then the arrival."""
+    """Return a sort key: the miner's tip, highest first, then the arrival."""
     transaction = waiting.transaction
     tip = min(transaction.max_priority_fee_per_gas, transaction.max_fee_per_gas - base_fee_wei)
     return -tip, waiting.arrival

@@ -1,6 +1,6 @@
-"""Which transactions may wait for a block: what geth's pool asks, in geth's words.
+"""Validation of transactions before they enter the txpool, with geth's error messages.
 
-Tools match on these words. Source: go-ethereum, core/error.go and core/txpool/errors.go.
+Clients match on these messages. Source: go-ethereum, core/error.go and core/txpool/errors.go.
 """
 
 from __future__ import annotations
@@ -26,36 +26,36 @@ if TYPE_CHECKING:
     from pyevm_agents.vm import Fork
 
 BLOB_VERSION = 1
-"""First byte of a blob's hash. Source: EIP-4844."""
+"""First byte of a blob's versioned hash. Source: EIP-4844."""
 
 MAX_NONCE = 2**64 - 1
-"""A nonce is lower. Source: EIP-2681."""
+"""Exclusive upper bound of a nonce. Source: EIP-2681."""
 
 DELEGATION_PREFIX = b"\xef\x01\x00"
-"""Code that says whose code an account runs. Source: EIP-7702."""
+"""Prefix of the code of an account that delegates to a contract. Source: EIP-7702."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationContext:
-    """What a transaction is held against."""
+    """The chain's values that a transaction is validated against."""
 
     chain_id: int
     fork: Fork
     gas_limit: int
-    """Of the next block."""
+    """Gas limit of the next block."""
 
     base_fee_wei: int
     blob_base_fee_wei: int
     requires_base_fee: bool
-    """Whether one that can't pay the next block's base fee is refused, or waits."""
+    """Whether a fee below the next block's base fee is rejected; otherwise it is queued."""
 
 
 def require_admissible(
     transaction: SignedTransactionAPI, state: StateAPI, terms: ValidationContext
 ) -> None:
-    """Refuse a transaction that no block will take.
+    """Reject an invalid transaction.
 
-    Raises: PoolError: says why.
+    Raises: PoolError: the reason, in geth's words.
     """
     _require_well_formed(transaction, terms)
     sender = transaction.sender
@@ -154,7 +154,7 @@ def _require_enough_gas(transaction: SignedTransactionAPI, terms: ValidationCont
 
 
 def calculate_max_cost_wei(transaction: SignedTransactionAPI) -> int:
-    """Return the most that a transaction can take from its sender."""
+    """Return the maximum cost of a transaction: gas and blob fees, and value, in wei."""
     blob_fee = 0
     if get_transaction_type(transaction) == BLOB_TYPE:
         blobs = len(transaction.blob_versioned_hashes)

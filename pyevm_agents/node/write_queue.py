@@ -1,4 +1,4 @@
-"""One thing after another: in a thread of its own, or at once where nothing else is under way."""
+"""The write queue: changes of a chain, one at a time, in order."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 STACK_BYTES = 512 * 1024 * 1024
-"""Address space for the stack of the thread: calls 1,024 deep are recursive in py-evm. Only what is
-used takes memory."""
+"""Stack of the queue's thread: py-evm recurses for calls 1,024 deep. This is address space; only
+used pages take memory."""
 
 
 class BusyError(Exception):
-    """Something else is under way, or waits for its turn."""
+    """The write queue is not idle."""
 
 
 class WriteQueue:
-    """Whose turn it is. All of it may be used in any thread."""
+    """Runs functions one at a time in its own thread. Thread-safe."""
 
     def __init__(self) -> None:
-        """Begin with nothing to do."""
         self._thread = _start_deep_thread()
         self._run_lock = threading.Lock()
         self._count_lock = threading.Lock()
@@ -35,9 +34,9 @@ class WriteQueue:
         self._has_ended = False
 
     def submit(self, work: Callable[[], T]) -> Future[T]:
-        """Do something in the thread, after whatever was asked before.
+        """Queue a function; return its future.
 
-        Raises: RuntimeError: it has ended.
+        Raises: RuntimeError: the queue is closed.
         """
         with self._count_lock:
             future = self._thread.submit(self._run, work)
@@ -53,10 +52,9 @@ class WriteQueue:
                 self._waiting -= 1
 
     def run_now(self, work: Callable[[], T]) -> T:
-        """Do something in this thread, now.
+        """Run a function in the calling thread.
 
-        Raises: BusyError: something else is under way or was asked before, or the thread has
-                ended; nothing was done.
+        Raises: BusyError: the queue is not idle, or closed; the function did not run.
         """
         if self._has_ended or self._waiting or not self._run_lock.acquire(blocking=False):
             raise BusyError
@@ -66,14 +64,14 @@ class WriteQueue:
             self._run_lock.release()
 
     def close(self) -> None:
-        """Finish what was asked for, and end."""
+        """Finish the queued functions and stop the thread."""
         self._has_ended = True
         self._thread.shutdown(wait=True)
 
 
 def _start_deep_thread() -> ThreadPoolExecutor:
-    """Return a thread with room for calls 1,024 deep."""
+    """Return a single-thread executor with room for calls 1,024 deep."""
     with thread_stack_size(STACK_BYTES):
         executor = ThreadPoolExecutor(1, thread_name_prefix="execution")
-        executor.submit(int).result()  # Its stack has the size that holds now.
+        executor.submit(int).result()  # Starts the thread while the stack size is set.
     return executor

@@ -30,13 +30,13 @@ def test_another_mnemonic_or_path_gives_other_keys() -> None:
 
 
 def test_a_mnemonic_that_is_none_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"is no mnemonic: .*give 12 to 24 words"):
+    with pytest.raises(ConfigError, match=r"is not a mnemonic: .*give 12 to 24 words"):
         derive_keys("not a mnemonic", 1)
 
 
 @pytest.mark.parametrize("count", [0, MAX_ACCOUNTS + 1])
 def test_a_count_that_is_none_is_refused(count: int) -> None:
-    with pytest.raises(ConfigError, match=f"{count} accounts: choose from 1 to {MAX_ACCOUNTS}"):
+    with pytest.raises(ConfigError, match=f"{count} accounts: must be 1 to {MAX_ACCOUNTS}"):
         derive_keys(DEFAULT_MNEMONIC, count)
 
 

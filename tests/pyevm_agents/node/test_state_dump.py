@@ -75,14 +75,14 @@ def test_a_dump_of_anvils_is_loaded(node: Node) -> None:
 @pytest.mark.parametrize(
     ("form", "message"),
     [
-        (None, "is an object of JSON"),
-        ({}, "its format is None"),
-        ({"format": "x"}, "its format is 'x'"),
-        (ANVILS | {"block": {"number": "0x2"}}, "block.timestamp is None"),
-        (ANVILS | {"block": {"number": "two", "timestamp": "0x1"}}, "block.number is 'two'"),
+        (None, "not a state dump"),
+        ({}, "state dump format None"),
+        ({"format": "x"}, "state dump format 'x'"),
+        (ANVILS | {"block": {"number": "0x2"}}, "block.timestamp None"),
+        (ANVILS | {"block": {"number": "two", "timestamp": "0x1"}}, "block.number 'two'"),
         (
             ANVILS | {"block": {"number": hex(MAX_FILLED_BLOCKS + 1), "timestamp": "0x1"}},
-            "start nearer",
+            "mine blocks first",
         ),
         (ANVILS | {"accounts": {"0x12": {}}}, "not as a dump has them"),
     ],

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pyevm_agents.chain import DraftBlock
 from pyevm_agents.node import MiningMode
 from pyevm_agents.node.pending_block import (
-    GAS_OF_A_SECOND,
+    GAS_PER_SECOND,
     PendingBlockBuilder,
     PendingTransactions,
 )
@@ -244,7 +244,7 @@ def test_a_draft_is_late_by_no_more_than_its_gas_is_worth(serve: Serve) -> None:
     assert seen_seconds() == 100
     now[0] += 1
     assert seen_seconds() == 101
-    send(served, CALLER, gas=hex(3 * GAS_OF_A_SECOND + 100_000))
+    send(served, CALLER, gas=hex(3 * GAS_PER_SECOND + 100_000))
     now[0] += 1
     assert seen_seconds() == 102
     now[0] += 3

@@ -182,7 +182,7 @@ def test_a_folder_has_one_node_and_one_configuration(tmp_path: Path) -> None:
         (["--mixed-mining"], "--mixed-mining needs --block-time"),
         (["--store", "x", "--no-store"], "exclude each other"),
         (["--accounts", "0"], "0 is not in the range"),
-        (["--mnemonic", "test test"], "is no mnemonic"),
+        (["--mnemonic", "test test"], "is not a mnemonic"),
         (["--port", "70000"], "70000 is not in the range"),
         (["--state-dir", "/dev/null/x"], "can't be used"),
         (["--fork-name", "osaka"], "'osaka' is not one of 'cancun', 'prague', 'latest'"),

@@ -266,7 +266,7 @@ FORMAT = "pyevm-agents-state-1"
         ("0x12", "Failed to decode state dump"),
         ("0x" + gzip.compress(b"[" * 200_000, mtime=0).hex(), "Failed to decode state dump"),
         (_packed([]), "is an object of JSON"),
-        (_packed({"accounts": {}}), "its format is None"),
+        (_packed({"accounts": {}}), "state dump format None"),
         (_packed({"format": FORMAT, "block": BLOCK, "accounts": []}), "not as a dump has them"),
         (_packed({"format": FORMAT, "block": BLOCK, "accounts": {"0x1": {}}}), "as a dump has"),
         (_packed({"format": FORMAT}), "block.number is None"),
