@@ -144,6 +144,11 @@ class Executor:
                     raise ValueError(f"two models are called {name!r}; give each its own name")
                 self._models[name] = (profile, model)
 
+    @property
+    def model_names(self) -> tuple[str, ...]:
+        """Names and aliases of the models, without their digests."""
+        return tuple(name for name in self._models if not name.startswith("0x"))
+
     def __call__(self, computation: ComputationAPI) -> ComputationAPI:
         """Run the next iteration of an agent.
 

@@ -5,6 +5,8 @@ Agents wrap the reason of a failing tool in their own, so reasons nest; they are
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,6 +16,9 @@ from eth_abi.exceptions import DecodingError
 from eth_utils import function_signature_to_4byte_selector, to_checksum_address
 from eth_utils.abi import get_abi_input_names, get_abi_input_types
 
+from precompiles.abi import DESCRIPTION_SELECTOR, INPUT_DESCRIPTION_SELECTOR, NAME_SELECTOR
+from precompiles.errors import error_selector
+from precompiles.executor import Executor
 from precompiles.spec import EXECUTOR_ADDRESS
 from pyevm_agents.contracts import list_artifacts, load_artifact
 
@@ -44,6 +49,13 @@ SOLIDITY_ERRORS = {"Error": ("string",), "Panic": ("uint256",)}
 ErrorSignature: TypeAlias = "tuple[str, tuple[str, ...], tuple[str, ...]]"
 """An error: its name, and its arguments' names and types."""
 
+METADATA_FUNCTIONS = {
+    NAME_SELECTOR: "name()",
+    DESCRIPTION_SELECTOR: "description()",
+    INPUT_DESCRIPTION_SELECTOR: "inputDescription()",
+}
+"""The functions of a tool that the executor reads."""
+
 _registered_errors: dict[bytes, ErrorSignature] = {}
 
 
@@ -69,31 +81,58 @@ def decode_revert(data: bytes) -> str:
         f"{label}={_show(abi_type, value)}" if label else _show(abi_type, value)
         for label, abi_type, value in zip(names, types, values, strict=True)
     )
-    return f"{name}({', '.join(arguments)})"
+    text = f"{name}({', '.join(arguments)})"
+    if name == "ToolMetadataFailed":
+        text += ": is this address a tool (IERCAgentTool)?"
+    return text
 
 
 def explain_failure(computation: ComputationAPI) -> str:
-    """Return in words why a call failed.
-
-    A contract whose own call ran out of gas reverts with what that returned: nothing. So of a
-    revert without a reason, or with none inside its reason, it is told which call that was.
-    """
+    """Return the reason why a call failed."""
     error = computation.error
     if error.burns_gas:
         return str(error)
-    return explain_revert(bytes(computation.output), find_starved_call(computation))
+    return explain_revert(bytes(computation.output), read_revert_context(computation))
 
 
-def explain_revert(data: bytes, starved: str | None) -> str:
-    """Return what revert data says; without a reason there, what `find_starved_call` says."""
-    reason = decode_revert(data)
-    return f"{reason}; {starved}" if starved and NO_REASON in reason else reason
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevertContext:
+    """Facts about a reverted call that its revert data do not contain."""
+
+    starved: str | None = None
+    """The nested call that ran out of gas, and may have caused the revert."""
+
+    models: tuple[str, ...] = ()
+    """Names and aliases of the chain's models."""
+
+
+def read_revert_context(computation: ComputationAPI) -> RevertContext:
+    """Return the context of a reverted call. Cheap: no ABI is loaded."""
+    executor = computation.precompiles.get(EXECUTOR_ADDRESS)
+    return RevertContext(
+        starved=find_starved_call(computation),
+        models=executor.model_names if isinstance(executor, Executor) else (),
+    )
+
+
+def explain_revert(data: bytes, context: RevertContext) -> str:
+    """Return revert data as text, with the parts of the context that explain it.
+
+    A contract whose own call ran out of gas reverts with that call's output, which is empty. So the
+    starved call is named if the revert data, or the reason nested in them, are empty.
+    """
+    parts = [decode_revert(data)]
+    if context.starved and NO_REASON in parts[0]:
+        parts.append(context.starved)
+    if context.models and error_selector("UnknownModel") in data:
+        parts.append("this chain's models: " + ", ".join(map(repr, context.models)))
+    return "; ".join(parts)
 
 
 def find_starved_call(computation: ComputationAPI) -> str | None:
-    """Say which call ran out of gas, at the end of calls that each failed with the next one.
+    """Return the nested call that ran out of gas, the gas that it had and the gas that it needed.
 
-    Output: None where none did, or where a call between them reverted for a reason of its own.
+    Output: None if no call ran out of gas, or if a call between reverted for a reason of its own.
     """
     while computation.children:
         output = bytes(computation.output)
@@ -102,8 +141,23 @@ def find_starved_call(computation: ComputationAPI) -> str | None:
             return None
         if isinstance(computation.error, OutOfGas):
             callee, gas = _format_callee(computation.msg.code_address), computation.msg.gas
-            return f"a call of {callee} ran out of gas, of which it had {gas:,}"
+            needed = _format_needed_gas(computation.error, gas)
+            return f"a call of {callee} ran out of gas: it had {gas:,}{needed}"
     return None
+
+
+CHARGE = re.compile(r"Needed (\d+) - Remaining (\d+) - Reason: (.*)", re.DOTALL)
+"""Source: py-evm, `eth.vm.gas_meter.GasMeter.consume_gas`."""
+
+
+def _format_needed_gas(error: OutOfGas, gas: int) -> str:
+    """Return the least gas that the call needed for its last charge; a later one may need more."""
+    text = str(error)
+    charge = CHARGE.search(text)
+    if charge is None:
+        return f" ({text})" if text else ""
+    needed, remaining, reason = charge.groups()
+    return f" and needed at least {gas - int(remaining) + int(needed):,} ({reason})"
 
 
 def register_errors(abi: Iterable[ABIElement]) -> None:
@@ -151,6 +205,8 @@ def _format_panic(code: int) -> str:
 def _show(abi_type: str, value: object) -> str:
     if abi_type == "address":
         return to_checksum_address(str(value))
+    if abi_type == "bytes4" and value in METADATA_FUNCTIONS:
+        return METADATA_FUNCTIONS[value]
     if isinstance(value, bytes):
         return decode_revert(value) if abi_type == "bytes" else "0x" + value.hex()
     return repr(value) if isinstance(value, str) else str(value)

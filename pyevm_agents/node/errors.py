@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyevm_agents.agents.revert_reasons import RevertContext
 from pyevm_agents.errors import AgentsError, ConfigError
 
 if TYPE_CHECKING:
@@ -44,11 +45,12 @@ class AllowanceError(RequestError):
 class ExecutionFailedError(RequestError):
     """The request fails with all the gas that it may have."""
 
-    def __init__(self, error: VMError, output: bytes) -> None:
-        """Input: the error of the execution; its output, the revert data of a revert."""
+    def __init__(self, error: VMError, output: bytes, context: RevertContext) -> None:
+        """Input: the error of the execution; its output (revert data); the context of a revert."""
         super().__init__(str(error))
         self.error = error
         self.output = output
+        self.context = context
 
 
 class OutOfGasError(ExecutionFailedError):
@@ -56,7 +58,7 @@ class OutOfGasError(ExecutionFailedError):
 
     def __init__(self, error: VMError, allowance: int) -> None:
         """Input: the error of the execution; the gas that the request may have."""
-        super().__init__(error, b"")
+        super().__init__(error, b"", RevertContext())
         self.allowance = allowance
 
     def __str__(self) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from eth.exceptions import OutOfGas, VMError
 from eth_utils import ValidationError
 
+from pyevm_agents.agents.revert_reasons import read_revert_context
 from pyevm_agents.node.errors import (
     AllowanceError,
     ExecutionFailedError,
@@ -56,7 +57,8 @@ def estimate_gas(
         raise OutOfGasError(error, capped.gas or header.gas_limit) from error
     except VMError as error:
         result = view.chain.call(capped, header=header, overrides=overrides, block=block)
-        raise ExecutionFailedError(error, result.output) from error
+        context = read_revert_context(result.computation)
+        raise ExecutionFailedError(error, result.output, context) from error
 
 
 def cap_gas(call: Call, view: StateView, overrides: AccountOverrides) -> Call:

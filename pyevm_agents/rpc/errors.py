@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from eth.exceptions import Revert
 
-from pyevm_agents.agents.revert_reasons import decode_revert
+from pyevm_agents.agents.revert_reasons import decode_revert, explain_revert
 from pyevm_agents.errors import AgentsError
 from pyevm_agents.node.errors import ExecutionFailedError, OutOfGasError
 
 if TYPE_CHECKING:
     from eth.exceptions import VMError
 
+    from pyevm_agents.agents.revert_reasons import RevertContext
     from pyevm_agents.node.errors import RequestError
 
 
@@ -71,23 +72,28 @@ ERROR_STRING = bytes.fromhex("08c379a0")
 def convert_request_error(error: RequestError) -> RpcError:
     """Return the error of a request that the node refuses, or whose execution failed."""
     if isinstance(error, ExecutionFailedError) and not isinstance(error, OutOfGasError):
-        return execution_error(error.error, error.output)
+        return execution_error(error.error, error.output, error.context)
     return RpcError(SERVER_ERROR, str(error))
 
 
-def execution_error(error: VMError, output: bytes) -> RpcError:
-    """Return the error of a call that failed.
+def execution_error(error: VMError, output: bytes, context: RevertContext) -> RpcError:
+    """Return the JSON-RPC error of a failed call.
 
-    Input: why; what it returned, which is the reason where it reverted.
+    Input: the error; the call's output, which is the revert data of a revert; its context.
     """
     if not isinstance(error, Revert):
         return RpcError(
             SERVER_ERROR, f"execution failed: {type(error).__name__}: {error_text(error)}"
         )
     data = "0x" + output.hex()
-    if not output:
-        return RpcError(EXECUTION_REVERTED, "execution reverted", data)
-    return RpcError(EXECUTION_REVERTED, f"execution reverted: {revert_reason(output)}", data)
+    return RpcError(EXECUTION_REVERTED, revert_message(output, context), data)
+
+
+def revert_message(output: bytes, context: RevertContext) -> str:
+    """Return geth's message of a revert, with the reason if it is known."""
+    if not output and context.starved is None:
+        return "execution reverted"
+    return f"execution reverted: {revert_reason(output, context)}"
 
 
 def error_text(error: Exception) -> str:
@@ -96,9 +102,9 @@ def error_text(error: Exception) -> str:
     return texts[0] if texts else str(error)
 
 
-def revert_reason(output: bytes) -> str:
-    """Return revert data in words: the text of a `require` by itself, other errors by name."""
+def revert_reason(output: bytes, context: RevertContext) -> str:
+    """Return revert data as text: the text of a `require` alone, other errors by name."""
     text = decode_revert(output)
     if output[:4] == ERROR_STRING and text.startswith("Error("):
         return str(literal_eval(text.removeprefix("Error(").removesuffix(")")))
-    return text
+    return explain_revert(output, context)

@@ -15,7 +15,7 @@ from web3._utils.error_formatters_utils import raise_contract_logic_error_on_rev
 from web3.exceptions import ContractLogicError, Web3RPCError
 from web3.middleware.buffered_gas_estimate import BufferedGasEstimateMiddleware
 
-from pyevm_agents.agents.revert_reasons import NO_REASON, explain_failure
+from pyevm_agents.agents.revert_reasons import read_revert_context
 from pyevm_agents.rpc.errors import execution_error
 from pyevm_agents.rpc.web3_provider import AgentProvider
 
@@ -32,6 +32,9 @@ GAS_LAYER = "gas_estimate"
 """web3.py's name for what fills in the gas of a transaction."""
 
 SEND = "eth_sendTransaction"
+
+REVERTING = frozenset(("eth_call", "eth_estimateGas", SEND))
+"""Methods of which web3.py raises a revert as `ContractLogicError`."""
 
 
 class RevertibleChain(Protocol):
@@ -97,7 +100,10 @@ def _build_middleware(chain: RevertibleChain) -> type[Web3Middleware]:
             def send_request(method: RPCEndpoint, params: Any) -> RPCResponse:  # noqa: ANN401 - web3's
                 is_quick = chain.node.mining.is_automatic and not len(chain.node.pool)
                 if method != SEND or "gas" in params[0] or not is_quick:
-                    return estimated(method, params)
+                    response = estimated(method, params)
+                    if method in REVERTING and "error" in response:
+                        _raise_revert(response)
+                    return response
                 gas = chain.node.next_block.build_header().gas_limit
                 number = chain.snapshot()
                 try:
@@ -122,19 +128,26 @@ def _undo_failure(chain: RevertibleChain, number: int, response: RPCResponse) ->
     if computation is None or not computation.is_error:
         chain.forget_snapshot(number)
         return
-    output = bytes(computation.output)
-    error = execution_error(computation.error, output)
-    note = error.message
-    if not output or NO_REASON in note:
-        note = f"execution reverted: {explain_failure(computation)}"
+    context = read_revert_context(computation)
+    error = execution_error(computation.error, bytes(computation.output), context)
     chain.revert(number)
     rpc_error: Any = {"code": error.code, "message": error.message}
     if error.data is not None:
         rpc_error["data"] = error.data
     failed: RPCResponse = {"jsonrpc": "2.0", "id": 0, "error": rpc_error}
-    try:
-        raise_contract_logic_error_on_revert(failed)
-    except ContractLogicError as raised:
-        raised.add_note(note)  # web3.py tells a custom error in hexadecimal, and no gas.
-        raise
+    _raise_revert(failed)
     raise Web3RPCError(error.message, rpc_response=failed)
+
+
+def _raise_revert(response: RPCResponse) -> None:
+    """Raise web3.py's exception of a revert, with the node's message as its text.
+
+    web3.py's own text of a custom error is its revert data, twice. They stay in `data`.
+
+    Raises: ContractLogicError: the response is a revert.
+    """
+    try:
+        raise_contract_logic_error_on_revert(response)
+    except ContractLogicError as raised:
+        raised.args = (response["error"]["message"],)
+        raise

@@ -112,7 +112,7 @@ def _of_a_node() -> Mapping[str, object]:
     dump = state_dump.dump(node.node)
     node.node.close()
     logged = MinedTransaction(
-        hash=sent, block=1, gas_used=2, created=None, failure=None, starved=None, printed=("a",)
+        hash=sent, block=1, gas_used=2, created=None, failure=None, printed=("a",)
     )
     source = render_solidity(replay, contracts="../contracts")
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
@@ -16,7 +16,7 @@ from pyevm_agents.agents.events import (
     StepStarted,
     ToolReturned,
 )
-from pyevm_agents.agents.revert_reasons import explain_revert, find_starved_call
+from pyevm_agents.agents.revert_reasons import RevertContext, explain_revert, read_revert_context
 from pyevm_agents.display import sanitize
 from pyevm_agents.tracing.console_log import iter_console_lines
 
@@ -46,8 +46,8 @@ class MinedTransaction:
     failure: str | bytes | None
     """Why it failed, in words or as what it reverted with; None where it succeeded."""
 
-    starved: str | None
-    """Which call ran out of gas, where that may be why it reverted."""
+    context: RevertContext = field(default_factory=RevertContext)
+    """Facts about a revert that its data do not contain."""
 
     printed: tuple[str, ...]
     """Its lines of `console.log`."""
@@ -56,7 +56,7 @@ class MinedTransaction:
     def reason(self) -> str | None:
         """Why it failed, in words. Slow for the first time: all contracts' errors are read."""
         if isinstance(self.failure, bytes):
-            return explain_revert(self.failure, self.starved)
+            return explain_revert(self.failure, self.context)
         return self.failure
 
     def as_json(self) -> dict[str, object]:
@@ -79,11 +79,11 @@ def iter_mined_transactions(mined: MinedBlock) -> Iterator[MinedTransaction]:
         mined.block.transactions, mined.receipts, mined.computations, strict=True
     ):
         failure: str | bytes | None = None
-        starved = created = None
+        context, created = RevertContext(), None
         if computation.is_error:
             burns_gas = computation.error.burns_gas
             failure = str(computation.error) if burns_gas else bytes(computation.output)
-            starved = None if burns_gas else find_starved_call(computation)
+            context = RevertContext() if burns_gas else read_revert_context(computation)
         elif computation.msg.is_create:
             created = to_checksum_address(computation.msg.storage_address)
         yield MinedTransaction(
@@ -92,7 +92,7 @@ def iter_mined_transactions(mined: MinedBlock) -> Iterator[MinedTransaction]:
             gas_used=receipt.gas_used - before,
             created=created,
             failure=failure,
-            starved=starved,
+            context=context,
             printed=tuple(iter_console_lines(computation)),
         )
         before = receipt.gas_used

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from precompiles import spec
 from precompiles.escaping import ADDRESS
+from pyevm_agents.agents.revert_reasons import read_revert_context
 from pyevm_agents.agents.trace import extract_inferences, sum_usage
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import CachingModel, ScriptedModel, SwappableModel, answer, use
@@ -104,7 +105,7 @@ def estimate(rpc: RequestContext, transaction: TransactionRequest, block: BlockI
     least = estimate_gas(rpc.node, call, at)
     result = at.chain.call(call, header=at.header)
     if result.error is not None:
-        raise execution_error(result.error, result.output)
+        raise execution_error(result.error, result.output, read_revert_context(result.computation))
     inferences = extract_inferences(result.computation)
     usage = sum_usage(inferences)
     return {

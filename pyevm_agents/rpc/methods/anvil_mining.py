@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from eth.exceptions import Revert
 
+from pyevm_agents.agents.revert_reasons import read_revert_context
 from pyevm_agents.chain import BlockRecord
 from pyevm_agents.node import MiningMode
 from pyevm_agents.rpc import serializers
@@ -72,7 +73,7 @@ def _serialize_detailed_block(mined: MinedBlock) -> Json:
         output = bytes(computation.output)
         transaction["output"] = serializers.encode_data(output)
         if isinstance(computation.error if computation.is_error else None, Revert):
-            transaction["revertReason"] = revert_reason(output)
+            transaction["revertReason"] = revert_reason(output, read_revert_context(computation))
     return form
 
 

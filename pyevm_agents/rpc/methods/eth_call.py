@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from eth.exceptions import Revert
 from eth_utils import ValidationError, to_checksum_address
 
+from pyevm_agents.agents.revert_reasons import read_revert_context
 from pyevm_agents.node.gas_limits import estimate_gas as estimate_gas_limit
 from pyevm_agents.node.gas_limits import get_sender_balance
 from pyevm_agents.node.transaction_defaults import require_chain_id
@@ -71,7 +72,7 @@ def call(
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
     rpc.node.listeners.on_console_log(result.computation)
     if result.error is not None:
-        raise execution_error(result.error, result.output)
+        raise execution_error(result.error, result.output, read_revert_context(result.computation))
     return serializers.encode_data(result.output)
 
 

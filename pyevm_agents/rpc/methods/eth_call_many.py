@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from eth_utils import ValidationError
 
+from pyevm_agents.agents.revert_reasons import read_revert_context
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.block_views import resolve_view
 from pyevm_agents.rpc.call_sequence import CallSequence
@@ -123,5 +124,9 @@ def _try_call(
         return {"error": f"err: {error}"}
     rpc.node.listeners.on_console_log(result.computation)
     if result.error is not None:
-        return {"error": execution_error(result.error, result.output).message}
+        return {
+            "error": execution_error(
+                result.error, result.output, read_revert_context(result.computation)
+            ).message
+        }
     return {"value": serializers.encode_data(result.output)}

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from eth.exceptions import InvalidInstruction, Revert
 from eth.vm.forks.shanghai.withdrawals import Withdrawal
 
+from pyevm_agents.agents.revert_reasons import read_revert_context
 from pyevm_agents.chain import BlockRecord
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.block_views import resolve_sealed_view
-from pyevm_agents.rpc.errors import INVALID_PARAMS, SERVER_ERROR, RpcError, revert_reason
+from pyevm_agents.rpc.errors import INVALID_PARAMS, SERVER_ERROR, RpcError, revert_message
 from pyevm_agents.rpc.method_table import MethodTable, optional
 from pyevm_agents.rpc.params import (
     LATEST,
@@ -222,7 +223,7 @@ def _serialize_error(computation: SimulatedComputation) -> Json:
     error: VMError = computation.error
     if isinstance(error, Revert):
         output = bytes(computation.output)
-        message = f"execution reverted: {revert_reason(output)}" if output else "execution reverted"
+        message = revert_message(output, read_revert_context(computation))
         return {"code": SERVER_ERROR, "message": message, "data": serializers.encode_data(output)}
     op = None
     if isinstance(error, InvalidInstruction):

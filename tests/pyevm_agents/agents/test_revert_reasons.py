@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -10,10 +10,14 @@ from eth.exceptions import OutOfGas, Revert
 from eth_abi import encode
 from eth_utils import keccak, to_checksum_address
 
+from precompiles.executor import Executor
 from precompiles.spec import EXECUTOR_ADDRESS as EXECUTOR
 from pyevm_agents.agents.revert_reasons import decode_revert, explain_failure, register_errors
+from tests.byte_model import PROFILE, ByteModel
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from eth.abc import ComputationAPI
     from eth.exceptions import VMError
     from eth_typing import ABIComponent
@@ -96,17 +100,19 @@ class Computation:
     output: bytes = b""
     children: tuple[Computation, ...] = ()
     msg: Message = Message()
+    precompiles: Mapping[bytes, object] = field(default_factory=dict)
 
     @property
     def is_error(self) -> bool:
         return self.error is not None
 
 
-STARVED = Computation(error=OutOfGas("Out of gas: needed 2"), msg=Message(code_address=EXECUTOR))
+CHARGE = "Out of gas: Needed 2000 - Remaining 34 - Reason: Executor prompt tokens"
+STARVED = Computation(error=OutOfGas(CHARGE), msg=Message(code_address=EXECUTOR))
 FINE = Computation(error=None)
 AT_EXECUTOR = (
     "no reason given; a call of the executor at 0x0000000000000000000000000000000000000019 "
-    "ran out of gas, of which it had 1,234"
+    "ran out of gas: it had 1,234 and needed at least 3,200 (Executor prompt tokens)"
 )
 TOOL = to_checksum_address(b"\xbb" * 20)
 WRAPPED = error("ToolCallFailed(address,bytes)", TOOL, b"")
@@ -115,7 +121,7 @@ WRAPPED = error("ToolCallFailed(address,bytes)", TOOL, b"")
 @pytest.mark.parametrize(
     ("computation", "words"),
     [
-        pytest.param(STARVED, "Out of gas: needed 2", id="itself"),
+        pytest.param(STARVED, CHARGE, id="itself"),
         pytest.param(Computation(error=Revert(b"")), "no reason given", id="nothing"),
         pytest.param(
             Computation(error=Revert(b""), children=(FINE, STARVED)), AT_EXECUTOR, id="its call"
@@ -132,11 +138,18 @@ WRAPPED = error("ToolCallFailed(address,bytes)", TOOL, b"")
             Computation(
                 error=Revert(b""), children=(Computation(error=OutOfGas(""), msg=Message()),)
             ),
-            AT_EXECUTOR.replace(
-                "the executor at 0x0000000000000000000000000000000000000019",
-                "0xaAaAaAaaAaAaAaaAaAAAAAAAAaaaAaAaAaaAaaAa",
-            ),
+            "no reason given; a call of 0xaAaAaAaaAaAaAaaAaAAAAAAAAaaaAaAaAaaAaaAa "
+            "ran out of gas: it had 1,234",
             id="of a contract",
+        ),
+        pytest.param(
+            Computation(
+                error=Revert(b""),
+                children=(Computation(error=OutOfGas("40 were not enough"), msg=Message()),),
+            ),
+            "no reason given; a call of 0xaAaAaAaaAaAaAaaAaAAAAAAAAaaaAaAaAaaAaaAa "
+            "ran out of gas: it had 1,234 (40 were not enough)",
+            id="without a charge",
         ),
         pytest.param(
             Computation(error=Revert(b""), children=(STARVED, FINE)),
@@ -169,3 +182,23 @@ WRAPPED = error("ToolCallFailed(address,bytes)", TOOL, b"")
 )
 def test_says_why_a_call_failed(computation: Computation, words: str) -> None:
     assert explain_failure(cast("ComputationAPI", computation)) == words
+
+
+def test_lists_the_models_of_the_chain_if_one_is_unknown() -> None:
+    executor = Executor([(PROFILE, ByteModel([]))])
+    data = error("ToolCallFailed(address,bytes)", TOOL, error("UnknownModel(string)", "gpt-4"))
+    reverted = Computation(error=Revert(data), output=data, precompiles={EXECUTOR: executor})
+    assert explain_failure(cast("ComputationAPI", reverted)) == (
+        f"ToolCallFailed(tool={TOOL}, reason=UnknownModel(modelId='gpt-4')); "
+        "this chain's models: 'bytes', 'llama_model_3'"
+    )
+
+
+@pytest.mark.parametrize("function", ["name()", "description()", "inputDescription()"])
+def test_names_the_metadata_function_that_failed(function: str) -> None:
+    selector = keccak(text=function)[:4]
+    data = error("ToolMetadataFailed(address,bytes4,bytes)", TOOL, selector, b"")
+    assert decode_revert(data) == (
+        f"ToolMetadataFailed(tool={TOOL}, selector={function}, reason=no reason given): "
+        "is this address a tool (IERCAgentTool)?"
+    )

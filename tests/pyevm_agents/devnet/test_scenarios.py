@@ -133,7 +133,7 @@ def test_a_scenario_without_the_gas_for_it_says_so(vocabulary: Vocabulary) -> No
     facts = vocabulary.profile_facts
     dear = ScheduleFile(schedule={}, models={"*": {"cold_prompt_token_gas": 600_000}})
     for name in SCENARIOS:
-        with pytest.raises(FixtureError, match=r"ran out of gas, of which .* or more gas"):
+        with pytest.raises(FixtureError, match=r"ran out of gas: it had .* or more gas"):
             record_scenario(name, model, facts, source="", schedule=dear)
     rich = record_scenario(
         "wallet", model, facts, source="Scripted.", schedule=dear, block_gas_limit=10**9

@@ -123,7 +123,7 @@ def test_a_run_that_is_too_dear_for_a_block_says_what_ran_out_of_gas(
     assert run.failure is not None
     assert run.failure.startswith(
         "no reason given; a call of the executor at 0x0000000000000000000000000000000000000019 "
-        "ran out of gas, of which it had 29,"
+        "ran out of gas: it had 29,"
     )
 
 

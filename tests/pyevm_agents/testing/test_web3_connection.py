@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,7 @@ def test_what_fails_is_raised_and_undone(agent_chain: AgentChain, counter: Any) 
     before, nonce = agent_chain.chain.head.hash, _nonce(agent_chain)
     with pytest.raises(ContractCustomError) as raised:
         counter.functions.addThenFail(3).transact()
-    assert raised.value.__notes__ == ["execution reverted: Failed(number=3)"]
+    assert str(raised.value) == "execution reverted: Failed(number=3)"
     assert agent_chain.chain.head.hash == before
     assert _nonce(agent_chain) == nonce
     assert not agent_chain.node.history.snapshots
@@ -54,9 +55,11 @@ def test_what_has_no_gas_for_its_prompt_says_so(agent_chain: AgentChain, counter
     agent_chain.request("evm_setBlockGasLimit", hex(300_000))
     with pytest.raises(ContractLogicError) as raised:
         agent_chain.ask(agent, "Add five")
-    (note,) = raised.value.__notes__
+    note = str(raised.value)
     assert note.startswith("execution reverted: no reason given; a call of the executor at 0x0")
-    assert "ran out of gas, of which it had 2" in note
+    assert re.search(
+        r"ran out of gas: it had 2\d\d,\d{3} and needed at least \d,\d{3},\d{3} \(", note
+    )
 
 
 def test_an_agent_that_is_a_tool_and_has_no_gas_says_so(
@@ -69,7 +72,7 @@ def test_an_agent_that_is_a_tool_and_has_no_gas_says_so(
     agent_chain.model.script(use("Clerk", prompt="Add five"))
     with pytest.raises(ContractLogicError) as raised:
         agent_chain.ask(outer, "Add five")
-    (note,) = raised.value.__notes__
+    note = str(raised.value)
     assert note.startswith(
         f"execution reverted: ToolCallFailed(tool={inner.address}, reason=no reason given); "
         "a call of the executor at 0x0"
