@@ -113,7 +113,10 @@ class ToolReturned:
 
     location: StepLocation
     observation: str | None
-    """What it told; None where it reverted."""
+    """The tool's answer; None if it reverted."""
+
+    failure: str | None = None
+    """The reason why the tool reverted or halted; None if it returned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,7 +288,13 @@ class AgentEventBus:
                 self._on_step_failure(run, agent, call)
         elif agent.tool is not None and call.msg.to == agent.tool:
             agent.tool = None
-            self._emit(ToolReturned(location=agent.location, observation=decode_tool_result(call)))
+            self._emit(
+                ToolReturned(
+                    location=agent.location,
+                    observation=decode_tool_result(call),
+                    failure=explain_failure(call) if call.is_error else None,
+                )
+            )
 
     def on_transaction_end(self, computation: ComputationAPI) -> None:
         """Take note of how a transaction ended."""

@@ -57,6 +57,9 @@ class AgentStep:
     step's nor those of agents nested in it. The agent's own code is not in it. None where only the
     step's words are known."""
 
+    tool_failure: str | None = None
+    """The reason why the tool reverted or halted; None if it returned."""
+
     @property
     def margin(self) -> Margin | None:
         """The step's closest decision; None where the model made none, or does not tell."""
@@ -280,6 +283,7 @@ def _build_step(
         answer=decision.answer,
         inference=inference,
         evm_gas=_evm_gas(calls[0]) + (0 if used is None else _evm_gas(used)),
+        tool_failure=explain_failure(used) if used is not None and used.is_error else None,
     )
 
 

@@ -285,11 +285,11 @@ def _get_real_model(request: pytest.FixtureRequest, chain: AgentChain) -> Langua
     model: LanguageModel | None = request.getfixturevalue("cassette_model")
     if model is not None:
         return model
-    beginning = chain.beginning
+    genesis = chain.genesis
     weights = request.config.stash.setdefault(_LOADED_MODELS, {})
-    if beginning.vocabulary not in weights:  # One model, under whatever schedules.
-        weights[beginning.vocabulary] = beginning.weights()
-    loaded: LanguageModel = weights[beginning.vocabulary]
+    if genesis.vocabulary not in weights:  # Geneses under several schedules share one model.
+        weights[genesis.vocabulary] = genesis.weights()
+    loaded: LanguageModel = weights[genesis.vocabulary]
     return loaded
 
 

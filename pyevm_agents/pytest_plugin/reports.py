@@ -1,7 +1,7 @@
-"""Reports in pytest: agents' steps under a test that failed, their cost beside each that passed.
+"""Reports in pytest: agent steps and console lines of a failed test, costs of a passed one.
 
-A part of `pytest_plugin/plugin.py`: it is loaded in every suite, so it imports nothing heavy
-before a test has an agent chain.
+A part of `pytest_plugin/plugin.py`. It is loaded in every suite, so it imports nothing heavy before
+a test has an agent chain.
 """
 
 from __future__ import annotations
@@ -28,26 +28,29 @@ if TYPE_CHECKING:
     from pyevm_agents.testing.run_log import AgentRun, RunLog
 
 SECTION = "agent steps"
-"""The title of what stands under a failed test."""
+"""Title of the section with the traces of agents, under a failed test."""
+
+CONSOLE_SECTION = "console.log"
+"""Title of the section with the lines that contracts printed, under a failed test."""
 
 PROPERTY = "agent_"
-"""Before the names of a test's properties, as JUnit's XML has them."""
+"""Prefix of the names of a test's properties in JUnit's XML."""
 
 RUNS = "pyevm_agents.testing.run_log"
-"""Who keeps what agents do; imported with the first chain."""
+"""Module of the log of agent runs; imported with the first chain."""
 
 _COST = pytest.StashKey["AgentCost"]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin to report, in the process that does."""
+    """Register the colours, in the process that reports."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(ReportColours(config), "pyevm_agents colours")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup() -> None:
-    """Forget what agents did in the test before."""
+    """Drop the agent runs of the previous test."""
     log = _get_run_log()
     if log is not None:
         log.clear()
@@ -55,10 +58,10 @@ def pytest_runtest_setup() -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
-    """Measure what agents cost in the test itself: what fixtures do is not in it.
+    """Measure the cost of agents in the test itself, without its fixtures.
 
-    A fixture of a wider scope works in one test for others, and which one that is depends on the
-    tests that are run.
+    A fixture of a wider scope runs in the first of several tests, and which one that is depends on
+    the selection of tests.
     """
     log = _get_run_log()
     if log is not None:
@@ -75,7 +78,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Put agents' steps under a test that failed, and their cost beside one that passed."""
+    """Add agent steps and console lines to the report of a failed test, costs to a passed one."""
     root = item.config.rootpath
     failure = None if item.config.getoption("fulltrace", default=False) else call.excinfo
     refusal = failure if failure is not None and is_refusal(failure.value) else None
@@ -93,17 +96,19 @@ def pytest_runtest_makereport(
         return report
     if report.failed:
         _add_steps_section(report, call, log)
+        if log.console_lines:
+            report.sections.append((CONSOLE_SECTION, "\n".join(log.console_lines)))
     cost = item.stash.get(_COST, None)
     if call.when == "call" and report.passed and cost is not None:
         is_varying = bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
-        # A report's fields come back from a worker of xdist.
+        # xdist transfers the attributes of reports from its workers.
         untyped_report: Any = report
         untyped_report.agent_cost, untyped_report.agent_varies = asdict(cost), is_varying
     return report
 
 
 def _show_refusal(report: pytest.TestReport, error: BaseException, *, has_frames: bool) -> None:
-    """Tell what was refused, in the summary's line too: a class's name leaves no room there."""
+    """Show the message, in the summary line without the name of the exception's class."""
     crash: Any = getattr(report.longrepr, "reprcrash", None)
     if not has_frames:
         report.longrepr = FailureMessage(str(error))  # type: ignore[assignment]
@@ -112,7 +117,7 @@ def _show_refusal(report: pytest.TestReport, error: BaseException, *, has_frames
 
 
 def _add_steps_section(report: pytest.TestReport, call: pytest.CallInfo[None], log: RunLog) -> None:
-    """Put agents' steps under a test that failed, but for the run that its failure shows."""
+    """Add the traces of agents to a report, except that of the run which the failure shows."""
     from pyevm_agents.testing.assertions import SHOWN_RUN  # noqa: PLC0415 - see above
     from pyevm_agents.testing.reports import format_runs  # noqa: PLC0415 - see above
 
@@ -125,15 +130,15 @@ def _add_steps_section(report: pytest.TestReport, call: pytest.CallInfo[None], l
 
 
 class ReportColours:
-    """Colours agents' steps where the terminal has colours: a worker of xdist doesn't know."""
+    """Colours for agent steps, added by the process that has the terminal."""
 
     def __init__(self, config: pytest.Config) -> None:
-        """Report to a run's terminal."""
+        """Create the colours for a run's terminal."""
         self._config = config
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Colour what is about to be told."""
+        """Add colours to a failed test's agent steps."""
         if not report.failed or not any(title == SECTION for title, _ in report.sections):
             return
         terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")

@@ -52,7 +52,6 @@ from hypothesis.stateful import RuleBasedStateMachine
 from hypothesis.strategies import SearchStrategy
 
 from pyevm_agents.errors import ConfigError
-from pyevm_agents.models import SwappableModel
 from pyevm_agents.models.fakes.adversary import AdversarialModel, StepDecider, decide_from_list
 from pyevm_agents.testing.chain import AgentChain
 from pyevm_agents.testing.inputs import parse_address, require_list
@@ -143,7 +142,7 @@ class Adversary:
             to_checksum_address(parse_address(account)).lower(): _format_expression(name, account)
             for name, account in names.items()
         }
-        with _reraise_interruption(model), chain.isolated(), _swap_models(chain, model):
+        with _reraise_interruption(model), chain.isolated(), chain.swap_model(model):
             try:
                 yield self
             finally:
@@ -236,22 +235,6 @@ def _reraise_interruption(model: AdversarialModel) -> Iterator[None]:
         raise model.interruption from None
     if model.interruption is not None:
         raise model.interruption
-
-
-@contextmanager
-def _swap_models(chain: AgentChain, model: AdversarialModel) -> Iterator[None]:
-    """Let a model answer in place of the test's own meanwhile."""
-    chain.model.on_change()
-    before = [
-        (switched, switched.swap(model))
-        for switched in chain.chain.models.values()
-        if isinstance(switched, SwappableModel)
-    ]
-    try:
-        yield
-    finally:
-        for switched, own in before:
-            switched.swap(own)
 
 
 def _format_expression(name: str, value: AddressLike) -> str:

@@ -2,7 +2,7 @@
 
     with cassette(chain, "cassettes/deposit.json"):  # replays it
         ...
-    with cassette(chain, "cassettes/deposit.json", record=chain.beginning.weights()):  # records it
+    with cassette(chain, "cassettes/deposit.json", record=chain.genesis.weights()):  # records it
         ...
 
 In pytest, `@pytest.mark.cassette` does both. A prompt that changed, a step that is never asked for
@@ -63,7 +63,7 @@ def cassette(
     if record is chain.model:
         raise ConfigError(
             "a cassette records a real model, not the test's own, which it stands in for: give "
-            "chain.beginning.weights(), or mark the test with @pytest.mark.cassette"
+            "chain.genesis.weights(), or mark the test with @pytest.mark.cassette"
         )
     if record is None:
         player = CassettePlayer(open_cassette(path), str(path))

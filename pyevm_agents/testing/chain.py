@@ -1,4 +1,4 @@
-"""One chain for one test: accounts, time, contracts, a model that says what it is told to.
+"""A chain for tests: accounts, time, contracts, and a model that a test scripts.
 
     with AgentChain() as chain:
         chain.model.script(use("CounterTool", amount=1), answer("done"))
@@ -6,8 +6,8 @@
         receipt = chain.ask(agent, "Add one")
         steps = chain.steps(receipt["transactionHash"])
 
-Time is the chain's own: block 1 is a second after genesis, each block a second after its parent,
-until a test says otherwise. So the same test makes the same blocks, hashes and gas, always.
+Time is the chain's own: each block is a second after its parent until a test sets another time, so
+the same test always makes the same blocks, hashes and gas.
 """
 
 from __future__ import annotations
@@ -15,20 +15,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, TypeVar
-from weakref import WeakSet
+from typing import TYPE_CHECKING, Any, Self, cast
 
-from eth_utils import to_checksum_address
+from eth.exceptions import VMError
+from eth_utils import ValidationError, to_canonical_address, to_checksum_address
 
 from pyevm_agents.agents.revert_reasons import register_errors
 from pyevm_agents.agents.trace import extract_agent_steps
-from pyevm_agents.errors import ConfigError
+from pyevm_agents.chain import Call
+from pyevm_agents.chain.calls import BlockOverride
+from pyevm_agents.errors import ConfigError, EngineFault
 from pyevm_agents.models import SwappableModel
 from pyevm_agents.node import Keys, Node
 from pyevm_agents.node.clock import MAX_TIMESTAMP_SECONDS
 from pyevm_agents.node.listeners import NodeListener
 from pyevm_agents.rpc.methods.registry import build_node_service
 from pyevm_agents.rpc.session import Session
+from pyevm_agents.testing.agent_tools import list_agent_tools
 from pyevm_agents.testing.artifacts import ArtifactFinder
 from pyevm_agents.testing.deployment import build_creation, read_deployed_address
 from pyevm_agents.testing.genesis_template import get_genesis_template, load_schedule
@@ -42,14 +45,26 @@ from pyevm_agents.testing.inputs import (
     require_whole_number,
 )
 from pyevm_agents.testing.model_stub import ModelStub
-from pyevm_agents.testing.run_log import log, record_runs
+from pyevm_agents.testing.run_log import (
+    MinedRun,
+    build_run,
+    is_out_of_gas,
+    log,
+    open_sources,
+    record_runs,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from eth.abc import BlockHeaderAPI, ComputationAPI
+    from eth.abc import BlockHeaderAPI, ComputationAPI, SignedTransactionAPI
+    from eth_typing import Address, ChecksumAddress
+    from web3 import Web3
+    from web3.contract import Contract
+    from web3.types import TxParams, TxReceipt
 
+    from precompiles.language_model import LanguageModel
     from pyevm_agents.agents.trace import AgentStep
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.config.schedule_file import ScheduleFile
@@ -57,65 +72,67 @@ if TYPE_CHECKING:
     from pyevm_agents.testing.genesis_template import GenesisTemplate
     from pyevm_agents.testing.inputs import AddressLike
 
-T = TypeVar("T")
-
 SEND_SECONDS = 3_600.0
-"""How long a send waits for its block: no client gives up here, and a real model may think."""
+"""Seconds that a send waits for its block: a model with weights may take minutes."""
 
 MAX_BLOCKS = 1_000_000
-"""Blocks that `mine` makes at most: each takes a millisecond."""
+"""The most blocks that one `mine` makes: each takes a millisecond."""
 
 TRANSACTION_FIELDS = (
     "gas", "value", "nonce", "from", "gasPrice", "maxFeePerGas", "maxPriorityFeePerGas",
     "accessList", "type", "chainId",
 )  # fmt: skip
-"""What web3.py's transaction may say, but for what `ask` says itself."""
+"""Fields of web3.py's transactions, except `to` and `data`, which `ask` sets."""
 
 ZERO_ADDRESS = "0x" + "00" * 20
-"""Agents that answer at once have nobody to call back."""
-
-_open_chains: WeakSet[AgentChain] = WeakSet()
+"""The callback address of `run`: agents that answer in the same transaction call nobody back."""
 
 
 class AgentChain:
-    """A chain at a genesis of its own, closed by `close` or at the end of `with`."""
+    """A chain with a genesis of its own, closed by `close` or at the end of `with`."""
 
     def __init__(
         self,
-        beginning: GenesisTemplate | None = None,
+        genesis: GenesisTemplate | None = None,
         *,
         artifacts: ArtifactFinder | None = None,
         schedule: ScheduleFile | Path | str | None = None,
         fork: str | None = None,
     ) -> None:
-        """Begin at genesis.
+        """Start a chain at genesis.
 
-        Input:  what to begin with, None for the default model; where `deploy` looks for contracts,
-                None for the folder of the moment and those above it; what inference costs, or the
-                file that says it, and Ethereum's fork, None for what `beginning` says.
-        Raises: ConfigError: the default model is not installed, the schedule is none, or not for
-                this model, or there is no such fork.
+        Input:  the genesis, with the model whose tokens and prices apply, None for the default
+                model's; the finder of compiled contracts, None to search the working folder and
+                those above it; the gas schedule or its file, and Ethereum's fork, None for those of
+                the genesis.
+        Raises: ConfigError: the default model is not installed, the schedule is invalid or not for
+                this model, or the fork is unknown.
         """
-        template = get_genesis_template() if beginning is None else beginning
-        self.beginning = template.derive(load_schedule(schedule), fork=fork)
+        template = get_genesis_template() if genesis is None else genesis
+        self.genesis = template.derive(load_schedule(schedule), fork=fork)
+        """The genesis, and the vocabulary and weights of its model."""
+
         self.artifacts = ArtifactFinder() if artifacts is None else artifacts
-        """Where `deploy` looks."""
+        """The finder of the contracts that `deploy` deploys."""
 
-        self.model = ModelStub(lambda: self.beginning.vocabulary)
-        """What answers: scripted by default."""
+        self.model = ModelStub(lambda: self.genesis.vocabulary)
+        """The model of the chain: a stub that a test scripts."""
 
-        self.chain = self.beginning.create_chain(SwappableModel(self.model))
-        self.node = Node(self.chain, now=self._get_time, keys=Keys(self.beginning.keys))
+        self.chain = self.genesis.create_chain(SwappableModel(self.model))
+        self.node = Node(self.chain, now=self._get_time, keys=Keys(self.genesis.keys))
         self.service = build_node_service(self.node, send_seconds=SEND_SECONDS)
         self.model.on_change = self.service.forget_faults
-        self.accounts: tuple[str, ...] = tuple(map(to_checksum_address, self.node.keys.addresses))
-        """Ten accounts with 10,000 ETH each, those of every local network."""
+        self.accounts: tuple[ChecksumAddress, ...] = tuple(
+            map(to_checksum_address, self.node.keys.addresses)
+        )
+        """Ten accounts with 10,000 ETH each: those of Foundry's and Hardhat's local networks."""
 
         self._session = Session("test kit")
+        self._names: dict[bytes, str] = {}
         self._mined: dict[bytes, tuple[bytes, ComputationAPI]] = {}
         self.node.listeners.add(NodeListener(on_mined=self._add_block, on_reorg=self._drop_blocks))
-        record_runs(self.node)
-        _open_chains.add(self)
+        record_runs(self.node, source=self)
+        open_sources.add(self)
 
     def __enter__(self) -> Self:
         """Return the chain."""
@@ -126,14 +143,14 @@ class AgentChain:
         self.close()
 
     def close(self) -> None:
-        """End the chain and its thread; again does nothing."""
-        _open_chains.discard(self)
+        """Close the chain and stop its thread. Closing it again does nothing."""
+        open_sources.discard(self)
         self.node.close()
 
     def request(self, method: str, *params: object) -> Any:  # noqa: ANN401 - what a method answers
-        """Answer a request of JSON-RPC: whatever the node has and web3.py does not.
+        """Send a JSON-RPC request to the node; return the result.
 
-        Raises: RpcError: the method's error, or there is no such method.
+        Raises: RpcError: the method returned an error, or does not exist.
         """
         return self.service.call(method, params, self._session)
 
@@ -154,8 +171,11 @@ class AgentChain:
         return AgentTestProvider(self.service, self.model)
 
     @cached_property
-    def w3(self) -> Any:  # noqa: ANN401 - web3.py is an extra
-        """A `web3.Web3` on this chain; the first account is its default."""
+    def w3(self) -> Web3:
+        """A `web3.Web3` on this chain; its default account is the first one.
+
+        Raises: ConfigError: web3.py is not installed.
+        """
         provider = self.provider
         from pyevm_agents.testing.web3_connection import connect_web3  # noqa: PLC0415 - as above
 
@@ -172,26 +192,29 @@ class AgentChain:
         value: int = 0,
         libraries: Mapping[str, AddressLike] | None = None,
         **named: object,
-    ) -> Any:  # noqa: ANN401 - a web3 Contract
-        """Deploy a contract with a block's gas; return it as web3.py has it.
+    ) -> Contract:
+        """Deploy a contract with a block's gas; return it as a web3.py contract.
 
-        Its errors are explained by name from now on.
+        Traces and reports show the contract's name, and decode its errors, from now on.
 
-        Input:  its name, as `Token` or `Token.sol:Token`, or the path of its artifact; the
-                constructor's arguments by position or name, where a contract may stand for its
-                address, and one that is called as an option here goes by position; who sends, the
-                default account where None; wei; the addresses of libraries by their names.
-        Raises: ConfigError: no such contract, or other arguments than the constructor's.
-                DeploymentError: the constructor failed. RpcError: the node refuses the transaction.
+        Input:  the contract's name, `Token` or `Token.sol:Token`, or the path of its artifact; the
+                constructor's arguments by position or by name, a contract in place of its address;
+                the sender, None for the default account; the value in wei; addresses of libraries
+                by their names. A constructor argument that is named like one of these options is
+                given by position.
+        Raises: ConfigError: the contract is unknown, or the arguments are not the constructor's.
+                DeploymentError: the constructor failed. RpcError: the node rejected the
+                transaction.
+        Warns:  StaleArtifactWarning: a source file changed after it was compiled.
         """
         if not isinstance(libraries, Mapping | None):
             raise ConfigError(
-                f"libraries={format_value(libraries)}: want addresses by the libraries' names, as "
-                "{'Name': address}"
+                f"libraries={format_value(libraries)}: must be a mapping of addresses by library "
+                "name, such as {'Name': address}"
             )
         artifact = self.artifacts.find(contract)
         creation = artifact.build_creation_data(arguments, named, libraries or {})
-        if artifact.file is not None:  # Those of our own contracts are known.
+        if artifact.file is not None:  # The errors of this package's contracts are registered.
             register_errors(artifact.abi)
         w3 = self.w3
         transaction = build_creation(
@@ -204,32 +227,34 @@ class AgentChain:
         if not self.has(sent):
             self.mine()
         address = read_deployed_address(artifact.name, self.computation(sent))
+        self._names[to_canonical_address(address)] = artifact.name
         return w3.eth.contract(address=address, abi=artifact.abi)
 
     def ask(
         self,
-        agent: Any,  # noqa: ANN401 - web3's
+        agent: Contract,
         question: str,
         *,
         sender: AddressLike | None = None,
         **transaction: object,
-    ) -> Any:  # noqa: ANN401 - web3's
-        """Run an agent in a transaction; return the receipt. Mines where nothing else does.
+    ) -> TxReceipt:
+        """Run an agent in a transaction; return the receipt. A block is mined if mining is manual.
 
-        Input:  an agent of the ERC, whose `run` takes one text; the text; who sends, the default
-                account where None; what else its transaction is to say: `gas`, `value`, `nonce`.
-        Raises: ContractLogicError: it reverts, and the transaction names no gas. ConfigError: that
-                is no agent, no text, or nothing that a transaction says.
+        Input:  a contract with the ERC's `run`, which takes one text; the text; the sender, None
+                for the default account; fields of the transaction: `gas`, `value`, `nonce`, …
+        Raises: ContractLogicError: the transaction reverted, and has no `gas`. With `gas`, it is
+                mined with status 0. ConfigError: the agent is not a contract, the question is not a
+                text, or a field is unknown.
         """
         require_known_names("ask(…)", ("sender", *TRANSACTION_FIELDS), transaction)
         if not hasattr(agent, "functions"):
             raise ConfigError(
-                f"ask({format_value(agent)}, …): give the contract that `deploy` returned"
+                f"ask({format_value(agent)}, …): must be a contract that `deploy` returned"
             )
         if sender is not None:
             transaction["from"] = to_checksum_address(parse_address(sender))
         run_input = agent_input(require_text("ask(agent, …)", question))
-        sent = agent.functions.run(run_input, ZERO_ADDRESS).transact(transaction)
+        sent = agent.functions.run(run_input, ZERO_ADDRESS).transact(cast("TxParams", transaction))
         if not self.has(sent):
             self.mine()
         return self.w3.eth.wait_for_transaction_receipt(sent)
@@ -238,9 +263,9 @@ class AgentChain:
 
     @contextmanager
     def as_account(self, account: AddressLike) -> Iterator[str]:
-        """Send from an account meanwhile, without its key; it is the default account.
+        """Impersonate an account inside of `with`, as the default account; it needs no key.
 
-        It pays for its gas: `set_balance` where it has nothing.
+        The account pays for its gas: call `set_balance` if it has no balance.
         """
         address = parse_address(account)
         keys, w3 = self.node.keys, self.w3
@@ -255,9 +280,9 @@ class AgentChain:
                 self.node.run_exclusive(lambda: keys.stop_impersonating(address))
 
     def set_balance(self, account: AddressLike, wei: int) -> None:
-        """Give an account its balance.
+        """Set the balance of an account.
 
-        Raises: ConfigError: it is no whole number of wei.
+        Raises: ConfigError: the balance is not a whole number of wei.
         """
         require_whole_number("set_balance(account, …)", wei, what="a whole number of wei")
         address = parse_address(account)
@@ -268,9 +293,9 @@ class AgentChain:
     # -- blocks and time -- #
 
     def mine(self, blocks: int = 1) -> None:
-        """Make blocks of what waits.
+        """Mine blocks: the pending transactions go into the first one that has room.
 
-        Raises: ConfigError: it is no number of blocks.
+        Raises: ConfigError: the number of blocks is invalid.
         """
         require_whole_number("mine(…)", blocks, most=MAX_BLOCKS, what="a number of blocks")
 
@@ -282,13 +307,13 @@ class AgentChain:
 
     @property
     def time(self) -> int:
-        """The latest block's time, in seconds since 1970."""
+        """The latest block's timestamp, in Unix seconds."""
         return self.chain.head.timestamp
 
     def increase_time(self, seconds: int) -> None:
-        """Let the next block be so much later than the latest one.
+        """Move the clock forward: the next block is this many seconds after the latest one.
 
-        Raises: ConfigError: it is no whole number of seconds.
+        Raises: ConfigError: the number of seconds is invalid.
         """
         require_whole_number(
             "increase_time(…)", seconds, most=MAX_TIMESTAMP_SECONDS, what="whole seconds"
@@ -296,9 +321,9 @@ class AgentChain:
         self.node.run_exclusive(lambda: self.node.clock.increase(seconds))
 
     def set_next_timestamp(self, seconds: int) -> None:
-        """Give the next block its time, in seconds since 1970.
+        """Set the next block's timestamp, in Unix seconds.
 
-        Raises: ConfigError: it is not after the latest block's, or no whole number.
+        Raises: ConfigError: it is not after the latest block's, or not a whole number.
         """
         require_whole_number(
             "set_next_timestamp(…)", seconds, most=MAX_TIMESTAMP_SECONDS, what="whole seconds"
@@ -306,30 +331,30 @@ class AgentChain:
         self.node.run_exclusive(lambda: self.node.clock.set_next(seconds, self.time))
 
     def _get_time(self) -> float:
-        """Tell the world's time as this chain has it: a second goes by with each block."""
+        """Return the node's time: it advances by a second with each block."""
         head = self.chain.head
         return self.chain.config.genesis_timestamp_seconds + head.block_number
 
-    # -- going back -- #
+    # -- snapshots -- #
 
     def snapshot(self) -> int:
-        """Keep everything as it is now; return a number for `revert`."""
+        """Take a snapshot of the chain; return its number for `revert`."""
         return self.node.run_exclusive(self.node.history.snapshot)
 
     def revert(self, snapshot: int) -> None:
-        """Go back to a snapshot; it and all later ones are used up.
+        """Roll the chain back to a snapshot, which is deleted with all later ones.
 
-        Raises: ConfigError: there is no such snapshot.
+        Raises: ConfigError: the snapshot does not exist.
         """
         self.node.run_exclusive(lambda: self.node.history.revert(snapshot))
 
     def forget_snapshot(self, snapshot: int) -> None:
-        """Keep a snapshot no longer; later ones stay."""
+        """Delete a snapshot; later ones stay."""
         self.node.run_exclusive(lambda: self.node.history.forget(snapshot))
 
     @contextmanager
     def isolated(self) -> Iterator[Self]:
-        """Undo at the end whatever the chain goes through meanwhile.
+        """Run one example on this chain: verify its script, then roll everything back.
 
         For examples of Hypothesis, which all run in one test, on one chain:
 
@@ -338,26 +363,44 @@ class AgentChain:
                 with agent_chain.isolated():
                     …
 
-        So is what the model is told to say; it fails here where it was not all said.
+        Raises: ScriptError: the example did not use up its script.
         """
+        with log.track_example(), self._rolled_back(), self.model.script_scope():
+            yield self
+
+    @contextmanager
+    def rolled_back(self) -> Iterator[Self]:
+        """Roll back at the end: blocks, state, time, impersonation, mining mode, and the script.
+
+        For a test on a chain of a wider scope; the script is not verified: call `model.verify()`.
+        """
+        with self._rolled_back(), self.model.script_scope(is_verified=False):
+            yield self
+
+    @contextmanager
+    def _rolled_back(self) -> Iterator[None]:
         number, keys, mining = self.snapshot(), self.node.keys, self.node.mining
         impersonated = keys.impersonated, keys.impersonates_all
         default_account = self.w3.eth.default_account
         try:
-            with log.track_example(), self.model.script_scope():
-                yield self
+            yield
         finally:
             self.revert(number)
             self.node.run_exclusive(lambda: self.node.set_mining(mining))
             keys.impersonated, keys.impersonates_all = impersonated
             self.w3.eth.default_account = default_account
 
-    # -- what happened -- #
+    # -- transactions and agents -- #
+
+    @property
+    def names(self) -> Mapping[bytes, str]:
+        """The names under which `deploy` deployed contracts, by address."""
+        return self._names
 
     def computation(self, transaction_hash: bytes | str | Mapping[str, object]) -> ComputationAPI:
-        """Return what a transaction did that was mined here.
+        """Return py-evm's computation of a transaction that was mined here.
 
-        Input:  its hash, or its receipt.
+        Input:  the transaction's hash or receipt.
         Raises: ConfigError: no block of this chain has it.
         """
         wanted = parse_transaction_hash(transaction_hash)
@@ -369,16 +412,92 @@ class AgentChain:
         return self._mined[wanted][1]
 
     def has(self, transaction_hash: bytes | str) -> bool:
-        """Say whether a block of this chain has a transaction."""
+        """Return whether a block of this chain has a transaction."""
         return parse_transaction_hash(transaction_hash) in self._mined
 
     def steps(self, transaction_hash: bytes | str | Mapping[str, object]) -> tuple[AgentStep, ...]:
         """Return the steps of all agents in a transaction, in order.
 
-        Input:  its hash, or its receipt.
+        Input:  the transaction's hash or receipt.
         Raises: ConfigError: no block of this chain has it.
         """
         return extract_agent_steps(self.computation(transaction_hash))
+
+    def find_mined_run(self, transaction_hash: bytes) -> MinedRun | None:
+        """Return the agent run of a transaction; None if no block of this chain has it."""
+        location = self.chain.find_transaction(transaction_hash)
+        if location is None or transaction_hash not in self._mined:
+            return None
+        (record, index), (block_hash, computation) = location, self._mined[transaction_hash]
+        before = record.receipts[index - 1].gas_used if index else 0
+        gas_used = record.receipts[index].gas_used - before
+        run = build_run(computation, transaction_hash, gas_used, self)
+        return MinedRun(run=run, block_hash=block_hash)
+
+    def describe_needed_gas(self, transaction_hash: bytes) -> str | None:
+        """Return a sentence about the gas limit with which a transaction would have succeeded.
+
+        None if it is unknown: the transaction is not the first of its block, or needs generations
+        of a model that is not scripted.
+        """
+        location, model = self.chain.find_transaction(transaction_hash), self.model.copy()
+        if location is None or location[1] or model is None:
+            return None
+        block = location[0].block
+        try:
+            gas = self._estimate_gas(block.transactions[0], block.header, model)
+        except (VMError, ValidationError, EngineFault):
+            return None
+        if gas is None:
+            limit = block.header.gas_limit
+            return f"the block's gas limit of {limit:,} would not have been enough"
+        return f"a gas limit of {gas:,} would have been enough"
+
+    def list_agent_tools(self, agents: Iterable[Address]) -> tuple[str, ...]:
+        """Return the names of the tools of agents, and of the agents among these tools."""
+        return list_agent_tools(self.chain, agents)
+
+    def _estimate_gas(
+        self, transaction: SignedTransactionAPI, header: BlockHeaderAPI, model: LanguageModel
+    ) -> int | None:
+        """Estimate the gas of a block's first transaction, with another model.
+
+        Output: None if the block's gas limit is too low.
+        Raises: VMError: the transaction fails for another reason.
+        """
+        call = Call(
+            to=transaction.to or None,
+            sender=transaction.sender,
+            data=transaction.data,
+            value_wei=transaction.value,
+            gas=header.gas_limit,
+        )
+        context = BlockOverride(
+            number=header.block_number,
+            timestamp_seconds=header.timestamp,
+            gas_limit=header.gas_limit,
+        )
+        with self.swap_model(model):
+            parent = self.chain.header_by_hash(header.parent_hash)
+            result = self.chain.call(call, header=parent, block=context)
+            if result.error is not None and is_out_of_gas(result.computation):
+                return None
+            return self.chain.estimate_gas(call, header=parent, block=context)
+
+    @contextmanager
+    def swap_model(self, model: LanguageModel) -> Iterator[None]:
+        """Generate with another model inside of `with`, in place of the stub."""
+        self.model.on_change()
+        before = [
+            (swappable, swappable.swap(model))
+            for swappable in self.chain.models.values()
+            if isinstance(swappable, SwappableModel)
+        ]
+        try:
+            yield
+        finally:
+            for swappable, previous in before:
+                swappable.swap(previous)
 
     def _add_block(self, mined: MinedBlock) -> None:
         for transaction, computation in zip(
@@ -391,8 +510,3 @@ class AgentChain:
         self._mined = {
             tx_hash: entry for tx_hash, entry in self._mined.items() if entry[0] not in gone
         }
-
-
-def list_open_chains() -> tuple[AgentChain, ...]:
-    """Return the chains that are not closed."""
-    return tuple(_open_chains)

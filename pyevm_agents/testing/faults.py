@@ -29,8 +29,8 @@ from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import again, answer
 from pyevm_agents.testing import inputs
+from pyevm_agents.testing.agent_tools import NOBODY
 from pyevm_agents.testing.hostile_tool import (
-    NOBODY,
     Fault,
     FaultKind,
     install_fault,

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from eth_abi.exceptions import DecodingError
 from eth_typing import Address
-from eth_utils import is_address, keccak, to_canonical_address, to_checksum_address
+from eth_utils import is_address, keccak, to_checksum_address
 
 from pyevm_agents.chain import Call
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models.fakes.script_steps import STEP_TYPES
+from pyevm_agents.testing.agent_tools import NOBODY, UNREADABLE, call_view, find_tool
 from pyevm_agents.testing.inputs import format_value, parse_address, require_whole_number
 
 if TYPE_CHECKING:
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
 
 USES_SLOT = int.from_bytes(keccak(b"pyevm-agents.HostileTool.uses"))
 """Where `HostileTool.sol` counts the uses of a tool, in the tool's own storage."""
-
-NOBODY = Address(bytes(20))
-
-UNREADABLE = (DecodingError, ValueError)
-"""What is raised of an output that is not of its type."""
 
 
 class FaultKind(IntEnum):
@@ -121,21 +116,7 @@ def resolve_tool_address(
         return parse_address(tool)
     if agent is None:
         raise ConfigError(f"{tool!r} is no address; say whose tool it is: of=agent")
-    agent = parse_address(agent)
-    named: dict[str, Address] = {}
-    try:
-        tools = _call_view(chain, agent, "IERCAgent", "getTools")
-    except UNREADABLE as error:
-        raise ConfigError(f"{to_checksum_address(agent)} is no agent: no getTools()") from error
-    for tool_address in tools:
-        address = Address(to_canonical_address(tool_address))
-        named[str(_call_view(chain, address, "IERCAgentTool", "name"))] = address
-    if tool not in named:
-        raise ConfigError(
-            f"{to_checksum_address(agent)} has no tool {tool!r}; its tools are: "
-            f"{', '.join(named) or 'none'}"
-        )
-    return named[tool]
+    return find_tool(chain.chain, parse_address(agent), tool)
 
 
 def _is_tool(chain: AgentChain, address: Address) -> bool:
@@ -149,7 +130,7 @@ def _is_tool(chain: AgentChain, address: Address) -> bool:
             f"there is no contract at {to_checksum_address(address)}: deploy the tool first"
         )
     try:
-        _call_view(chain, address, "IERCAgentTool", "inputDescription")
+        call_view(chain.chain, address, "IERCAgentTool", "inputDescription")
     except UNREADABLE:
         return False
     return True
@@ -169,9 +150,3 @@ def _describe_wrong_fault(fault: object) -> str:
 def _derive_address(address: Address, what: str) -> Address:
     """Return where something of a faulty tool's is kept."""
     return Address(keccak(b"pyevm-agents.HostileTool." + what.encode() + address)[-20:])
-
-
-def _call_view(chain: AgentChain, address: Address, contract: str, function: str) -> Any:  # noqa: ANN401 - what Solidity returns
-    artifact = load_artifact(contract)
-    call = Call(to=address, sender=NOBODY, data=artifact.encode_call(function))
-    return artifact.decode_result(function, chain.chain.call(call).output)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from eth_abi import encode
 from eth_typing import Address
@@ -20,10 +20,21 @@ from pyevm_agents.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+AddressLike: TypeAlias = "str | bytes | object"
+"""Hexadecimal text, 20 bytes, or an object with an `address`, such as a contract of web3.py."""
+
+AgentInput: TypeAlias = "tuple[list[tuple[int, bytes]], bytes]"
+"""The ERC's `Input`: parameters with their types, and their ABI encoding."""
 
 SHOWN_CHARACTERS = 160
+"""Characters of a value that a message repeats."""
 
 UINT256 = 2**256 - 1
+ADDRESS_BYTES = 20
+HASH_BYTES = 32
+
+PARAM_TYPE_STRING = 0
+"""Source: the ERC's `ParamType`."""
 
 
 def require_whole_number(
@@ -95,12 +106,6 @@ def _format_call(call: str, value: object) -> str:
     return call.replace("…", format_value(value))
 
 
-ADDRESS_BYTES = 20
-
-AddressLike: TypeAlias = "str | bytes | object"
-"""Hexadecimal text, 20 bytes, or something with an `address`, such as a contract of web3.py."""
-
-
 def parse_address(value: AddressLike) -> Address:
     """Return the 20 bytes of an address.
 
@@ -120,36 +125,41 @@ def parse_address(value: AddressLike) -> Address:
     return Address(to_canonical_address(address))
 
 
-HASH_BYTES = 32
-
-
 def parse_transaction_hash(value: bytes | str | Mapping[str, object]) -> bytes:
-    """Return the 32 bytes of a transaction's hash, which a receipt has, too.
+    """Return the 32 bytes of a transaction hash, given as such or in a receipt.
 
-    Raises: ConfigError: it is none.
+    Raises: ConfigError: it is not a transaction hash.
     """
-    tx_hash: Any = value.get("transactionHash") if isinstance(value, Mapping) else value
-    try:
-        data = (
-            bytes.fromhex(tx_hash.removeprefix("0x"))
-            if isinstance(tx_hash, str)
-            else bytes(tx_hash)
-        )
-    except (TypeError, ValueError):
-        data = b""
-    if len(data) != HASH_BYTES:
+    data = _parse_hash(value.get("transactionHash") if isinstance(value, Mapping) else value)
+    if data is None:
         raise ConfigError(
-            f"{format_value(value)} is no hash of a transaction: give 0x and 64 hexadecimal "
-            "digits, "
+            f"{format_value(value)} is not a transaction hash: give 0x and 64 hexadecimal digits, "
             "32 bytes, or a receipt"
         )
     return data
 
 
-PARAM_TYPE_STRING = 0
-"""Source: the ERC's `ParamType`."""
+def parse_block_hash(value: object) -> bytes:
+    """Return the 32 bytes of a block hash.
 
-AgentInput: TypeAlias = "tuple[list[tuple[int, bytes]], bytes]"
+    Raises: ConfigError: it is not a block hash.
+    """
+    data = _parse_hash(value)
+    if data is None:
+        raise ConfigError(
+            f"{format_value(value)} is not a block hash: give 0x and 64 hexadecimal digits, or 32 "
+            "bytes"
+        )
+    return data
+
+
+def _parse_hash(value: object) -> bytes | None:
+    if isinstance(value, str):
+        try:
+            value = bytes.fromhex(value.removeprefix("0x"))
+        except ValueError:
+            return None
+    return bytes(value) if isinstance(value, bytes) and len(value) == HASH_BYTES else None
 
 
 def agent_input(question: str) -> AgentInput:

@@ -1,4 +1,4 @@
-r"""What answers in a test: a script by default, and what else the test puts in its place.
+r"""The model of a test's chain: it generates scripted steps, or those of another model.
 
     model.script(use("DeployTool", asset=token, amount=10), answer("done"))
     model.when(r"Deposit", use("DeployTool", asset=token, amount=10), answer("done"))
@@ -6,9 +6,9 @@ r"""What answers in a test: a script by default, and what else the test puts in 
     model.unchecked(" I am\nbroken")
     model.use_model(other)
 
-Patterns come first; the list, the function or the other model answers what none of them matches.
-What is not said, or asked for beyond it, fails the test: `verify` at its end, and at once the
-request that asked.
+Patterns come first; the list, the function or the other model generates for prompts that match
+none. A prompt beyond the script fails the request that caused it. Steps that were never requested
+fail the test at its end, in `verify`.
 """
 
 from __future__ import annotations
@@ -33,52 +33,52 @@ if TYPE_CHECKING:
     from pyevm_agents.models.fakes.script_steps import Step
 
 NOT_SCRIPTED = (
-    "nothing is scripted for it. Say what it answers with `model.script(use(...), answer(...))`, "
+    "nothing is scripted for it. Script it with `model.script(use(...), answer(...))`, "
     "`model.when`, `model.respond` or `model.use_model`"
 )
-SAME_WORDS = (
-    "The same step of the same question gets the same words as long as a script stands, as a model "
-    "would give them: for another run of it, call `model.script` again."
+SAME_GENERATION = (
+    "The same step of the same question repeats its generation, as a real model does. For another "
+    "run of the same question, call `model.script` again."
 )
 
 
 class ModelStub:
-    """A language model that says what a test tells it to; `LanguageModel`.
-
-    All of it may be used in any thread: a node executes in one of its own.
-    """
+    """A language model that a test scripts. Implements `LanguageModel`; thread-safe."""
 
     def __init__(self, vocabulary: Callable[[], GgufModel]) -> None:
-        """Take what gives the vocabulary whose tokens are counted, when it is needed."""
+        """Create a stub without a script.
+
+        Input: a function that returns the vocabulary whose tokens are counted; called on first use.
+        """
         self._vocabulary = vocabulary
         self.on_change: Callable[[], None] = _noop
-        """Is called when something else answers from now on; for a node that keeps faults."""
+        """Callback for a change of the script; a node drops its cached faults then."""
 
         self._lock = threading.RLock()
         self._rules = PromptRules()
         self._default_model: LanguageModel | None = None
         self._outer_model: LanguageModel | None = None
-        """What answered when `script_scope` began: not its to verify."""
+        """The model outside of `script_scope`, which does not verify it."""
 
         self._failure: Exception | None = None
         self._pending_failure: Exception | None = None
 
-    # -- what answers -- #
+    # -- scripts -- #
 
     def script(self, *steps: Step | Sequence[Step]) -> None:
-        """Say these steps, in order, from now on.
+        """Generate these steps, in order, from now on.
 
-        One script is for one run of an agent, or for several that are asked different things, in
-        the order in which they are asked. The same step of the same question repeats its words: in
-        a gas estimate, the transaction and a call after it, and in a second run. For other words
-        there, call `script` again between the two; what an earlier script has left then fails.
+        A script is for one run of an agent, or for several runs with different questions, in order.
+        The same step of the same question repeats its generation: in a gas estimate, the
+        transaction and a call after it, and in a second run. For another generation there, call
+        `script` again between the two.
 
         Input:
             steps: `use(...)`, `answer(...)`, `again(...)`, `unchecked(...)` or texts; or one list.
 
         Raises:
-            ConfigError: one is no step.
-            ScriptError: the script before is not used up.
+            ConfigError: one of them is not a step.
+            ScriptError: the previous script is not used up.
         """
         listed: list[Any] = [*steps]
         if len(listed) == 1 and isinstance(listed[0], (list, tuple)):
@@ -93,71 +93,88 @@ class ModelStub:
         prompt: str | re.Pattern[str] = "",
         is_optional: bool = False,
     ) -> None:
-        r"""Say these steps, in order, in each run that a pattern matches; the first match wins.
+        r"""Generate these steps, in order, in each run that a pattern matches.
+
+        The first pattern that matches wins.
 
         Input:
-            pattern: a regular expression, as text or compiled, searched in the question and what
-                the run has said and observed so far: `r"^Deposit"`, `r"Observation: .*not enough"`.
-                They stand there as the model reads them, with handles in place of addresses.
-            steps: said from the first prompt of a run on that is matched.
-            prompt: another one, searched in all of the prompt: tells agents apart by their base
-                prompts.
-            is_optional: whether the test may end without all of them being said.
+            pattern: a regular expression, as text or compiled, searched in the question and in the
+                run's steps and observations so far: `r"^Deposit"`, `r"Observation: .*not enough"`.
+                The text is that of the prompt, with handles in place of addresses.
+            steps: generated from the first prompt of a run on that matches.
+            prompt: a second pattern, searched in the whole prompt: distinguishes agents by their
+                base prompts.
+            is_optional: whether the test may end before all of them were generated.
 
         Raises:
-            ConfigError: a pattern is none, or one is no step.
+            ConfigError: a pattern is not a regular expression, or one of the steps is not a step.
         """
         with self._lock:
             self._rules.add(pattern, prompt, steps, is_optional=is_optional)
         self.on_change()
 
     def respond(self, function: Callable[[GenerationRequest], Step]) -> None:
-        """Say what a function returns for each request.
+        """Generate the step that a function returns for each request.
 
-        `parsed_request.parse_prompt(request)` has the question, the number of the step and
-        what the last tool answered. What it raises fails the test.
+        `pyevm_agents.models.fakes.parsed_request.parse_prompt(request)` returns the question, the
+        number of the step and the last observation. An exception of the function fails the test.
 
         Raises:
-            ScriptError: the script before is not used up.
+            ScriptError: the previous script is not used up.
         """
         self._replace_model(ScriptedModel(function, vocabulary=self.vocabulary))
 
     def unchecked(self, *texts: str) -> None:
-        """Say these texts, in order, whether the grammar admits them or not.
+        """Generate these texts, in order, even if the grammar does not admit them.
 
-        What the executor can't parse is a fault of the host: no block holds it, the chain is as
-        before, and the request ends with JSON-RPC's -32002.
+        A text that the executor can't parse is an engine failure: no block holds the transaction,
+        the chain is unchanged, and the request ends with JSON-RPC error -32002.
 
         Raises:
-            ScriptError: the script before is not used up.
+            ScriptError: the previous script is not used up.
         """
         self.script(*map(unchecked, texts))
 
     def use_model(self, model: LanguageModel | None) -> None:
-        """Let another model answer: an adversary, a cassette, one with weights. None for nobody.
+        """Generate with another model: an adversary, a cassette, a real one; None removes it.
 
         Raises:
-            ScriptError: the script before is not used up. ConfigError: that is no model.
+            ScriptError: the previous script is not used up. ConfigError: it is not a model.
         """
         if model is not None and not hasattr(model, "generate"):
             raise ConfigError(
-                f"use_model({model!r}): no model, it has no generate(…); a function goes to respond"
+                f"use_model({model!r}): not a model, it has no generate(); for a function, call "
+                "model.respond(function)"
             )
         self._replace_model(model)
 
     def reset(self) -> None:
-        """Forget everything: scripts, patterns, what was said, and what failed."""
+        """Remove scripts, patterns, the record of generated steps, and failures."""
         with self._lock:
             self._rules, self._default_model = PromptRules(), None
             self._failure = self._pending_failure = None
         self.on_change()
 
-    @contextmanager
-    def script_scope(self) -> Iterator[None]:
-        """Verify at the end what was scripted meanwhile, and let what stood before answer again.
+    def copy(self) -> ModelStub | None:
+        """Return a stub with the same script and the same position in it; None for another model.
 
-        Where the test fails meanwhile, nothing is verified. For examples of Hypothesis, which all
-        run in one test: none of them has to do with what another one has left.
+        For repeating a run without using up the script's steps.
+        """
+        with self._lock:
+            model = self._default_model
+            if model is not None and not isinstance(model, ScriptedModel):
+                return None
+            stub = ModelStub(self._vocabulary)
+            stub._rules = self._rules.copy_with_state()
+            stub._default_model = None if model is None else model.copy()
+            return stub
+
+    @contextmanager
+    def script_scope(self, *, is_verified: bool = True) -> Iterator[None]:
+        """Restore the script and the patterns at the end; verify the scope's own first.
+
+        Nothing is verified if the body raises. For examples of Hypothesis, which all run in one
+        test: each begins with the script from outside.
         """
         with self._lock:
             before = self._rules, self._default_model, self._failure, self._outer_model
@@ -168,67 +185,68 @@ class ModelStub:
             )
         try:
             yield
-            self.verify()
+            if is_verified:
+                self.verify()
         finally:
             with self._lock:
                 self._rules, self._default_model, self._failure, self._outer_model = before
                 self._pending_failure = None
             self.on_change()
 
-    # -- what a test looks at -- #
+    # -- failures -- #
 
     @property
     def failure(self) -> Exception | None:
-        """What the model failed with first; None where it did not."""
+        """The model's first failure; None if there is none."""
         return self._failure
 
     def raise_failure(self) -> None:
-        """Raise what the model failed with since this was last asked, where it did."""
+        """Raise the model's latest failure since the previous call of this method, if any."""
         with self._lock:
             failure, self._pending_failure = self._pending_failure, None
         _raise(failure)
 
     def verify(self) -> None:
-        """Fail where the model failed, or has something left to say.
+        """Check that the model did not fail and that all scripted steps were requested.
 
         Raises:
-            ScriptError: shows what was said to which prompt, and what was left. What a function or
-                another model raised is raised as it is.
+            ScriptError: the message shows which step was generated for which prompt, and the steps
+                left. Exceptions of a function or another model are raised unchanged.
         """
         with self._lock:
             failure, left = self._failure, self._list_unused_steps()
         _raise(failure)
         if left:
-            raise ScriptError("\n".join([*left, SAME_WORDS]))
+            raise ScriptError("\n".join([*left, SAME_GENERATION]))
 
     # -- `LanguageModel` -- #
 
     @property
     def vocabulary(self) -> GgufModel:
-        """Whose tokens are counted."""
+        """The vocabulary whose tokens are counted."""
         return self._vocabulary()
 
     @property
     def profile_facts(self) -> ProfileFacts:
-        """The facts of the model whose vocabulary is used."""
+        """The facts of the model that the vocabulary belongs to."""
         return self.vocabulary.profile_facts
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
-        """Return the tokens of a prompt: a cassette has or takes them, and needs no vocabulary."""
-        rest = self._default_model
-        if not isinstance(rest, (RecordedModel, RecordingModel)):
+        """Return the tokens of a prompt: a cassette's own, which needs no vocabulary."""
+        model = self._default_model
+        if not isinstance(model, (RecordedModel, RecordingModel)):
             return self.vocabulary.tokenize(segments)
         try:
-            return rest.tokenize(segments)
+            return model.tokenize(segments)
         except EngineFault as error:
             self._record_failure(error)
             raise
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """Say what is scripted for this prompt.
+        """Generate the step that is scripted for this prompt.
 
         Raises:
-            ScriptError: nothing is, or the grammar does not admit it.
+            ScriptError: no step is scripted, or the grammar does not admit it.
         """
         try:
             return self._select_model(request).generate(request)
@@ -238,7 +256,7 @@ class ModelStub:
         except Exception as error:
             self._record_failure(error)
             raise ScriptError(
-                f"What answers for the model raised {type(error).__name__}: {error}"
+                f"The model of the test raised {type(error).__name__}: {error}"
             ) from error
 
     def _record_failure(self, error: Exception) -> None:
@@ -257,16 +275,16 @@ class ModelStub:
         self.on_change()
         if left:
             raise ScriptError(
-                "\n".join([*left, "It was replaced by another one: `model.reset()` drops it."])
+                "\n".join([*left, "Another script replaces it; `model.reset()` drops it first."])
             )
 
     def _list_unused_steps(self) -> list[str]:
-        rest = (
+        scripted = (
             []
             if self._default_model is self._outer_model
             else _describe_unused_steps(self._default_model)
         )
-        return [*rest, *self._rules.list_unused_steps()]
+        return [*scripted, *self._rules.list_unused_steps()]
 
     def _select_model(self, request: GenerationRequest) -> LanguageModel:
         with self._lock:
@@ -276,7 +294,7 @@ class ModelStub:
             if self._default_model is None:
                 raise ScriptError(
                     f"The model was asked for {describe_location(parse_prompt(request))}, "
-                    f"and {NOT_SCRIPTED}.\n"
+                    f"and {NOT_SCRIPTED}.\n{self._rules.describe_mismatch()}"
                     f"{describe_prompt(request)}"
                 )
             return self._default_model
@@ -286,13 +304,13 @@ def _describe_unused_steps(model: LanguageModel | None) -> list[str]:
     if not isinstance(model, ScriptedModel) or not model.remaining_steps:
         return []
     return [
-        f"The script is not used up: nobody asked for {model.remaining_steps} of its steps.",
+        f"The script is not used up: {model.remaining_steps} of its steps were not requested.",
         model.report(),
     ]
 
 
 def _raise(failure: Exception | None) -> None:
-    """Raise a failure; a fault of the model's without the frames of the EVM that it passed."""
+    """Raise a failure; an engine failure without the frames of the EVM."""
     if isinstance(failure, EngineFault):
         raise failure.with_traceback(None) from None
     if failure is not None:
@@ -300,4 +318,4 @@ def _raise(failure: Exception | None) -> None:
 
 
 def _noop() -> None:
-    """Tell nobody."""
+    """Do nothing."""

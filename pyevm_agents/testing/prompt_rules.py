@@ -1,9 +1,9 @@
-"""Steps for the prompts that a pattern matches: rules of a model, the first that fits first."""
+"""Rules of a scripted model: steps for the prompts that a pattern matches."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pyevm_agents.display import pluralize
@@ -35,7 +35,7 @@ class _PromptRule:
         return f"when({self.pattern.pattern!r}{more})"
 
     def matches(self, question: ParsedPrompt, step: int) -> bool:
-        """Whether the prompt of a step of a run is meant."""
+        """Return whether the prompt of a step of a run matches both patterns."""
         text = f"{question.question}\n{question.render_history_before(step)}"
         return bool(
             self.pattern.search(text) and self.prompt.search(question.render_prompt_at(step))
@@ -43,10 +43,10 @@ class _PromptRule:
 
 
 class PromptRules:
-    """Rules, and which of them said what. One thread at a time."""
+    """Rules in order, the first match wins. Not thread-safe."""
 
     def __init__(self, rules: Sequence[_PromptRule] = ()) -> None:
-        """Begin with those of others."""
+        """Create rules that start with inherited ones, whose unused steps are not listed."""
         self._rules = [*rules]
         self._inherited_rules = len(rules)
         self._chosen: dict[object, _PromptRule | None] = {}
@@ -59,10 +59,10 @@ class PromptRules:
         *,
         is_optional: bool,
     ) -> None:
-        """Say these steps in each run that both patterns match.
+        """Add a rule: these steps in each run that both patterns match.
 
         Raises:
-            ConfigError: a pattern is none, or one is no step.
+            ConfigError: a pattern is not a regular expression, or one of the steps is not a step.
         """
         require_script(steps)
         self._rules.append(
@@ -75,10 +75,10 @@ class PromptRules:
         )
 
     def select_step(self, request: GenerationRequest) -> Step | None:
-        """Return what is to be said; None where no pattern matches.
+        """Return the step for a request; None if no pattern matches.
 
         Raises:
-            ScriptError: the rule that matches has said all of its steps in this run.
+            ScriptError: the matching rule has no further step for this run.
         """
         question = parse_prompt(request)
         rule = self._find_rule(question, question.step)
@@ -87,22 +87,38 @@ class PromptRules:
         return None if rule is None else self._next_step(rule, question, request)
 
     def copy(self) -> PromptRules:
-        """Return the same rules; those added to it are its own, and only they are its to tell."""
+        """Return rules that inherit these; only the rules added later are its own."""
         return PromptRules(self._rules)
 
+    def copy_with_state(self) -> PromptRules:
+        """Return rules at the same step of each run, which share nothing with these."""
+        copies = {id(rule): replace(rule) for rule in self._rules}
+        rules = PromptRules([*copies.values()])
+        rules._chosen = {
+            key: None if rule is None else copies[id(rule)] for key, rule in self._chosen.items()
+        }
+        return rules
+
+    def describe_mismatch(self) -> str:
+        """Return a line on the patterns that a prompt did not match; empty if there are none."""
+        if not self._rules:
+            return ""
+        patterns = ", ".join(map(str, self._rules))
+        return f"None of its patterns matches the question and the steps so far: {patterns}.\n"
+
     def list_unused_steps(self) -> list[str]:
-        """Return in lines which steps of which of its own rules nobody asked for."""
+        """Return lines on the steps of its own rules that were not requested."""
         lines: list[str] = []
         for rule in self._rules[self._inherited_rules :]:
             if rule.used_steps < len(rule.steps) and not rule.is_optional:
-                lines += [f"{rule} has steps that nobody asked for:", *_format_steps(rule)]
+                lines += [f"{rule} has steps that were not requested:", *_format_steps(rule)]
         return lines
 
     def _find_rule(self, question: ParsedPrompt, step: int) -> _PromptRule | None:
         return next((rule for rule in self._rules if rule.matches(question, step)), None)
 
     def _find_earlier_rule(self, question: ParsedPrompt, step: int) -> _PromptRule | None:
-        """Return the rule of an earlier step of a run; its system message may have been another."""
+        """Return the rule of an earlier step of a run, whose system message may have differed."""
         for key in _build_keys(question, step):
             if key in self._chosen:
                 return self._chosen[key]
@@ -111,15 +127,15 @@ class PromptRules:
     def _next_step(
         self, rule: _PromptRule, question: ParsedPrompt, request: GenerationRequest
     ) -> Step:
-        """Return a rule's step: the first where it is the first of the run that it matches."""
+        """Return a rule's next step, counted from the first step of the run that it matched."""
         earlier = range(1, question.step)
         index = sum(self._find_earlier_rule(question, step) is rule for step in earlier)
         if index >= len(rule.steps) and rule.steps and isinstance(rule.steps[-1], RepeatedStep):
             index = len(rule.steps) - 1
         if index >= len(rule.steps):
             raise ScriptError(
-                f"{rule} has {pluralize(len(rule.steps), 'step')} and all were said in this run; "
-                f"{describe_location(question)} asked for another: add a step.\nSaid:\n"
+                f"{rule} has {pluralize(len(rule.steps), 'step')}, all used in this run; "
+                f"{describe_location(question)} asked for another: add a step.\nUsed:\n"
                 + "\n".join([*_format_steps(rule), describe_prompt(request)])
             )
         rule.used_steps = max(rule.used_steps, index + 1)
@@ -127,14 +143,14 @@ class PromptRules:
 
 
 def _build_keys(question: ParsedPrompt, step: int) -> tuple[object, object]:
-    """Return what tells a step of a run: with its system message, and without."""
+    """Return two keys of a step of a run: with its system message, and without."""
     history = question.history[: 2 * (step - 1)]
     return (question.opening, history), (question.question, history)
 
 
 def _format_steps(rule: _PromptRule) -> list[str]:
     return [
-        f"  {index + 1}. {describe_step(step)}" + ("" if index < rule.used_steps else " (not said)")
+        f"  {index + 1}. {describe_step(step)}" + ("" if index < rule.used_steps else " (not used)")
         for index, step in enumerate(rule.steps)
     ]
 
@@ -143,8 +159,8 @@ def _compile_pattern(pattern: str | re.Pattern[str]) -> re.Pattern[str]:
     if isinstance(pattern, re.Pattern):
         return pattern
     if not isinstance(pattern, str):
-        raise ConfigError(f"when({pattern!r}, …): want a regular expression, or re.compile(…)")
+        raise ConfigError(f"when({pattern!r}, …): must be a regular expression or re.compile(…)")
     try:
         return re.compile(pattern, re.MULTILINE)
     except re.error as error:
-        raise ConfigError(f"{pattern!r} is no regular expression: {error}") from error
+        raise ConfigError(f"{pattern!r} is not a regular expression: {error}") from error

@@ -1,9 +1,9 @@
-"""What agents did, as text: under a test that failed, and under an assertion.
+"""Agent runs as text, for failed tests and failed assertions.
 
     transaction 0x2ede6c2b…5328a4: 3,605,707 gas (1,068,207 EVM, 2,362,500 prompt, 175,000 output)
     2 steps; 475 cold and 448 warm tokens read, 35 written
 
-    1  0x5FbDB2315678afecb367f032d93F642f64180aa3
+    1  SimpleAgent 0x5FbDB2315678afecb367f032d93F642f64180aa3
        Thought      Deposit 10 USDC into the pool.
        Action       DeployTool
        Input        {"asset": "0x…", "amount": 10}
@@ -11,7 +11,8 @@
        Tokens       475 cold and 0 warm read, 35 written
        Gas          237,500 prompt, 87,500 output, 402,113 EVM
 
-A nested agent's steps are indented under the step that used it.
+A nested agent's steps are indented under the step that used it. An address of a contract that the
+test kit deployed carries the contract's name.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
 
+from precompiles.escaping import ADDRESS
 from pyevm_agents.display import pluralize, sanitize
+from pyevm_agents.testing.run_log import NO_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,13 +33,13 @@ if TYPE_CHECKING:
     from pyevm_agents.testing.run_log import AgentRun
 
 MAX_CHARACTERS = 400
-"""Of one text of a model or a tool; a hostile tool tells a megabyte."""
+"""Characters of one text of a model or a tool: a hostile tool returns a megabyte."""
 
 MAX_STEPS = 24
-"""Of one transaction. Of more, the first and the last ones are shown, and those with a mark."""
+"""Steps of one transaction. Of more, the first, the last and the marked ones are shown."""
 
 MAX_RUNS = 8
-"""Transactions and calls of one test: the latest ones."""
+"""Transactions and calls of one test: the latest ones are shown."""
 
 INDENT = 4
 LABEL_WIDTH = 12
@@ -45,43 +48,61 @@ KINDS = {"block": "transaction", "call": "call", "estimate": "gas estimate"}
 
 
 def format_runs(runs: Sequence[AgentRun], count: int | None = None) -> str:
-    """Return what agents did in a test: its latest transactions and calls, in order.
+    """Return the latest transactions and calls of a test, in order.
 
-    Input: the runs that are known; how many there were.
+    Input: the known runs; the number of all runs, None if these are all.
     """
     latest, all_of_them = runs[-MAX_RUNS:], len(runs) if count is None else count
     left_out = all_of_them - len(latest)
-    head = (
-        [f"({pluralize(left_out, 'earlier transaction')} of agents not shown)"] if left_out else []
-    )
+    head = [f"({pluralize(left_out, 'earlier transaction')} not shown)"] if left_out else []
     return "\n\n".join([*head, *map(format_run, latest)])
 
 
 def format_run(run: AgentRun, marks: Mapping[int, str] | None = None) -> str:
-    """Return what agents did in a transaction.
+    """Return the trace of a transaction's agents.
 
-    Input: what is to be said of steps, by their index: they are marked.
+    Input: the run; texts for the marked steps, by index.
     """
-    return "\n".join(
-        [*_format_head(run), "", *format_steps(run.steps, marks or {}), *_format_end(run)]
-    )
+    steps = [*format_steps(run.steps, marks or {}, run.names)]
+    return "\n".join([*_format_head(run), "", *steps, *_format_end(run)])
 
 
-def format_steps(steps: Sequence[AgentStep], marks: Mapping[int, str]) -> Iterator[str]:
-    """Yield the lines of steps."""
+def format_steps(
+    steps: Sequence[AgentStep], marks: Mapping[int, str], names: Mapping[bytes, str] = NO_NAMES
+) -> Iterator[str]:
+    """Yield the lines of steps.
+
+    Input: the steps; texts for the marked ones, by index; names of contracts, by address.
+    """
     wanted = _select_steps(len(steps), marks)
     before = -1
     for index in wanted:
         if index > before + 1:
             yield f"   … {pluralize(index - before - 1, 'step')} not shown"
-        yield from _format_step(steps[index], index + 1, marks.get(index))
+        yield from _format_step(steps[index], index + 1, marks.get(index), names)
         before = index
 
 
 def shorten_hash(data: bytes) -> str:
-    """Return a hash for people."""
+    """Return the first and last digits of a hash."""
     text = data.hex()
     return f"0x{text[:8]}…{text[-6:]}"
+
+
+def format_address(address: bytes, names: Mapping[bytes, str]) -> str:
+    """Return a checksummed address, after the name of its contract if it has one."""
+    text, name = to_checksum_address(address), names.get(address)
+    return text if name is None else f"{name} {text}"
+
+
+def name_addresses(text: str, names: Mapping[bytes, str]) -> str:
+    """Return a text in which the name of its contract follows each known address."""
+
+    def add_name(match: re.Match[str]) -> str:
+        name = names.get(bytes.fromhex(match[0][2:]))
+        return match[0] if name is None else f"{match[0]} ({name})"
+
+    return ADDRESS.sub(add_name, text) if names else text
 
 
 def _select_steps(count: int, marks: Mapping[int, str]) -> list[int]:
@@ -111,23 +132,29 @@ def _format_head(run: AgentRun) -> Iterator[str]:
 
 def _format_end(run: AgentRun) -> Iterator[str]:
     if run.failure is not None:
-        yield f"   reverted: {sanitize(run.failure, MAX_CHARACTERS)}"
+        failure = name_addresses(run.failure, run.names)
+        yield f"   reverted: {sanitize(failure, MAX_CHARACTERS)}"
+        gas = run.describe_needed_gas()
+        if gas is not None:
+            yield f"   out of gas: {gas}"
     if run.fault is not None:
-        # What was said and could be said stands in the failure itself.
+        # The rest of a ScriptError is in the test's own failure.
         yield f"   stopped: {sanitize(run.fault.split(chr(10), 1)[0], MAX_CHARACTERS)}"
 
 
-def _format_step(step: AgentStep, number: int, mark: str | None) -> Iterator[str]:
+def _format_step(
+    step: AgentStep, number: int, mark: str | None, names: Mapping[bytes, str]
+) -> Iterator[str]:
     pad = " " * (INDENT * step.depth)
     sign = ">" if mark is not None else " "
-    yield f"{sign}{number:>2} {pad}{to_checksum_address(step.agent)}"
-    for label, text in _iter_parts(step):
+    yield f"{sign}{number:>2} {pad}{format_address(step.agent, names)}"
+    for label, text in _iter_parts(step, names):
         yield f"{sign}   {pad}{label:<{LABEL_WIDTH}} {text}"
     if mark is not None:
         yield from (f">   {pad}^ {line}" for line in mark.split("\n"))
 
 
-def _iter_parts(step: AgentStep) -> Iterator[tuple[str, str]]:
+def _iter_parts(step: AgentStep, names: Mapping[bytes, str]) -> Iterator[tuple[str, str]]:
     inference = step.inference
     yield "Thought", sanitize(step.thought, MAX_CHARACTERS)
     if step.answer is not None:
@@ -135,16 +162,21 @@ def _iter_parts(step: AgentStep) -> Iterator[tuple[str, str]]:
     else:
         yield "Action", sanitize(step.action or "", MAX_CHARACTERS)
         yield "Input", sanitize(step.action_input or "", MAX_CHARACTERS)
-        observation = (
-            "(reverted)" if step.observation is None else sanitize(step.observation, MAX_CHARACTERS)
-        )
-        yield "Observation", observation
+        yield "Observation", _format_observation(step, names)
     yield (
         "Tokens",
         _format_tokens(inference.cold_tokens, inference.warm_tokens, inference.output_tokens),
     )
     evm = "" if step.evm_gas is None else f", {step.evm_gas:,} EVM"
     yield "Gas", f"{inference.prompt_gas:,} prompt, {inference.output_gas:,} output{evm}"
+
+
+def _format_observation(step: AgentStep, names: Mapping[bytes, str]) -> str:
+    if step.observation is not None:
+        return sanitize(step.observation, MAX_CHARACTERS)
+    if step.tool_failure is None:
+        return "(reverted)"
+    return f"(reverted: {sanitize(name_addresses(step.tool_failure, names), MAX_CHARACTERS)})"
 
 
 def _format_tokens(cold: int, warm: int, output: int) -> str:
@@ -156,8 +188,8 @@ def _format_tokens(cold: int, warm: int, output: int) -> str:
 _COLOURS: tuple[tuple[re.Pattern[str], Mapping[str, bool]], ...] = (
     (re.compile(r">.*"), {"red": True}),
     (re.compile(r"(transaction|call|gas estimate)( 0x\w+…\w+)?(:.*)?"), {"bold": True}),
-    (re.compile(r" +(reverted|stopped): .*"), {"red": True, "bold": True}),
-    (re.compile(r" +Observation +\(reverted\)"), {"red": True}),
+    (re.compile(r" +(reverted|out of gas|stopped): .*"), {"red": True, "bold": True}),
+    (re.compile(r" +Observation +\(reverted.*\)"), {"red": True}),
     (re.compile(r" +Answer .*"), {"green": True}),
     (re.compile(r" +(Action|Input) .*"), {"cyan": True}),
     (re.compile(r" +(Tokens|Gas) .*"), {"light": True}),
@@ -165,7 +197,10 @@ _COLOURS: tuple[tuple[re.Pattern[str], Mapping[str, bool]], ...] = (
 
 
 def colour_report(text: str, markup: Callable[..., str]) -> str:
-    """Return a report in colours: `markup(text, red=True)` is that of pytest's terminal."""
+    """Return a report in colours.
+
+    Input: the report; pytest's `TerminalWriter.markup`, called as `markup(text, red=True)`.
+    """
     return "\n".join(_colour_line(line, markup) for line in text.split("\n"))
 
 

@@ -20,6 +20,8 @@ from pyevm_agents.rpc.errors import execution_error
 from pyevm_agents.rpc.web3_provider import AgentProvider
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from eth.abc import ComputationAPI
     from web3.middleware.base import Web3Middleware
     from web3.types import MakeRequestFn, RPCEndpoint, RPCResponse
@@ -40,10 +42,11 @@ REVERTING = frozenset(("eth_call", "eth_estimateGas", SEND))
 class RevertibleChain(Protocol):
     """What web3.py's middleware needs of a chain. `AgentChain` is one."""
 
-    accounts: tuple[str, ...]
-    """The first one is web3.py's default account."""
-
     node: Node
+
+    @property
+    def accounts(self) -> Sequence[str]:
+        """The accounts; the first one is web3.py's default account."""
 
     def snapshot(self) -> int:
         """Keep everything as it is now; return a number for `revert`."""

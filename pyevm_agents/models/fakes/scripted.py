@@ -182,6 +182,14 @@ class ScriptedModel(Closeable):
             ["Said:", *(past_lines or ["  nothing"]), "Left:", *(left or ["  nothing"])]
         )
 
+    def copy(self) -> ScriptedModel:
+        """Return a model at the same step of the same script, with this one's vocabulary."""
+        model = ScriptedModel(self._script, vocabulary=self.vocabulary)
+        with self._lock:
+            model._positions = dict(self._positions)
+            model._used_steps = self._used_steps
+        return model
+
     def close(self) -> None:
         """End the vocabulary's process, if this model started it."""
         if self._owns_vocabulary:

@@ -200,7 +200,7 @@ def test_workers_share_nothing_and_each_has_a_vocabulary(
             model.script(use("CounterTool", amount=amount), answer("done"))
             agent_chain.ask(agent, "Add to it")
             assert counter.functions.number().call() == amount
-            print("VOCABULARY", os.getpid(), agent_chain.beginning.vocabulary.engine.process_id)
+            print("VOCABULARY", os.getpid(), agent_chain.genesis.vocabulary.engine.process_id)
         """,
         "-n2",
         "-rP",

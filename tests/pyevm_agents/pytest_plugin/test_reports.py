@@ -22,13 +22,13 @@ STEPS = [
     "*- agent steps -*",
     "transaction 0x*: * gas (* EVM, * prompt, * output)",
     "2 steps; * cold and * warm tokens read, 84 written",
-    "  1 0x*",
+    "  1 SimpleAgent 0x*",
     "    Thought      I add.",
     "    Action       CounterTool",
     '    Input        {"amount": 5}',
     "    Observation  The counter is: 5",
     "    Gas          *",
-    "  2 0x*",
+    "  2 SimpleAgent 0x*",
     "    Answer       It is 5.",
 ]
 
@@ -128,7 +128,7 @@ def test_steps_of_what_never_ended_are_shown_as_well(suite: Run) -> None:
             "   stopped: *no words left*",
             "*- agent steps -*",
             "transaction 0x*: * gas *",
-            "  3 0x*",
+            "  3 SimpleAgent 0x*",
             "   reverted: *",
         ]
     )
@@ -148,7 +148,7 @@ def test_a_fixture_that_fails_shows_its_steps_and_the_last_ones_only(suite: Run)
         """
     )
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["(4 earlier transactions of agents not shown)"])
+    result.stdout.fnmatch_lines(["(4 earlier transactions not shown)"])
     assert result.stdout.str().count("The counter is: 5") == 8
 
 
@@ -184,3 +184,66 @@ def test_junit_has_what_agents_cost(suite: Run, pytester: pytest.Pytester) -> No
     assert told["agent_output_tokens"] == 84
     assert told["agent_gas"] == sum(told[f"agent_{part}"] for part in ("evm", "prompt", "output"))
     assert not [*plain.iter("property")]
+
+
+def test_a_run_that_failed_before_its_first_step_is_shown_with_the_gas_it_needed(
+    suite: Run,
+) -> None:
+    result = suite(
+        """
+        from pyevm_agents.testing import answer
+
+        def test_it(agent_chain, deploy, model):
+            agent = deploy(
+                "SimpleAgent", agentExecutorContract=EXECUTOR, modelId="default", name="Clerk",
+                description="Counts", inputDescription="What", basePrompt=PROMPT,
+                tools=[deploy("CounterTool")], agentMaxIterations=3,
+            )
+            model.script(answer("It is 5."))
+            assert agent_chain.ask(agent, QUESTION, gas=500_000)["status"] == 1
+        """
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*- agent steps -*",
+            "transaction 0x*: * gas (* EVM, 0 prompt, 0 output)",
+            "   reverted: *a call of the executor at 0x* ran out of gas, of which it had *",
+            "   out of gas: a gas limit of * would have been enough",
+        ]
+    )
+
+
+def test_what_contracts_print_and_why_a_tool_reverted_are_shown(suite: Run) -> None:
+    result = suite(
+        """
+        from eth_abi import encode
+        from eth_utils import keccak
+        from pyevm_agents.testing import faults, use
+
+        def test_it(agent_chain, deploy, model):
+            tool = deploy("RevertingTool", 0)
+            agent = deploy(
+                "SimpleAgent", agentExecutorContract=EXECUTOR, modelId="default", name="Clerk",
+                description="Counts", inputDescription="What", basePrompt=PROMPT, tools=[tool],
+                agentMaxIterations=3,
+            )
+            faults.tool(agent_chain, tool, faults.reverts("closed"))
+            model.script(use("RevertingTool"))
+            address = "0x" + b"console.log".hex().rjust(40, "0")
+            console = agent_chain.w3.to_checksum_address(address)
+            line = keccak(text="log(string)")[:4] + encode(["string"], ["hello"])
+            agent_chain.w3.eth.send_transaction({"to": console, "data": line})
+            agent_chain.ask(agent, QUESTION)
+        """
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*- agent steps -*",
+            "    Observation  (reverted: Error('closed'))",
+            "   reverted: ToolCallFailed(tool=0x* (RevertingTool), reason=Error('closed'))",
+            "*- console.log -*",
+            "hello",
+        ]
+    )

@@ -129,7 +129,7 @@ def test_what_no_line_of_the_test_did_is_a_message(suite: Run) -> None:
             "*ERROR at setup of test_of_another_model*",
             "there is no model 'gpt': name *",
             "*test_with_words_left*",
-            "when('Add') has steps that nobody asked for:",
+            "when('Add') has steps that were not requested:",
             "FAILED test_suite.py::test_with_words_left - when('Add') has steps *",
             "ERROR test_suite.py::test_of_another_model - there is no model 'gpt': name *",
         ]

@@ -62,20 +62,23 @@ HOLDS: dict[str, Callable[[], AgentAssertion]] = {
 FAILS: dict[str, tuple[Callable[[], AgentAssertion], str]] = {
     "never used": (
         lambda: AGENT.used("Withdraw"),
-        r"\.used\('Withdraw'\) does not hold:\nWithdraw was not used; what was used: View, Deploy",
+        r"\.used\('Withdraw'\) does not hold:\nWithdraw was not used; tools used: View, Deploy",
     ),
     "not by one": (
         lambda: AGENT.of(INNER).used("Deploy"),
         r"\.of\(0x[0b]+\)\.used\('Deploy'\) .*\n.*; this agent used Counter",
     ),
-    "no such agent": (lambda: AGENT.of(ASSET), r"took no step; those who did: 0x0a0a.*, 0x0b0b"),
+    "no such agent": (
+        lambda: AGENT.of(ASSET),
+        r"took no step; agents with steps: 0x0A0A.*, 0x0B0b",
+    ),
     "another argument": (
         lambda: AGENT.used("Deploy").with_args(amount=6, isFast=1),
         r"at step 2 amount is 5, not 6 and isFast is true, not 1; at step 6 amount is 10, not 6",
     ),
     "no such argument": (
         lambda: AGENT.used("View").with_args(amont=1),
-        "at step 1 there is no argument amont, only asset$",
+        "at step 1 there is no argument amont; the arguments are asset$",
     ),
     "another address": (
         lambda: AGENT.used("View").with_args(asset=bytes(20)),
@@ -83,7 +86,7 @@ FAILS: dict[str, tuple[Callable[[], AgentAssertion], str]] = {
     ),
     "another next": (
         lambda: AGENT.then_used("View").then_used("helper"),
-        r"then_used\('View'\)\.then_used\('helper'\) does not hold:\nat step 2 it used Deploy$",
+        r"then_used\('View'\)\.then_used\('helper'\) does not hold:\nstep 2 used Deploy$",
     ),
     "none later": (
         lambda: AGENT.used("helper").later_used("View"),
@@ -91,55 +94,58 @@ FAILS: dict[str, tuple[Callable[[], AgentAssertion], str]] = {
     ),
     "another answer": (
         lambda: AGENT.answered("Deposited 5"),
-        r"at step 7 it answered 'Deposited 5, not 10\.', not 'Deposited 5' \(a part of it",
+        r"at step 7 the answer was 'Deposited 5, not 10\.', not 'Deposited 5' \(a part of it",
     ),
     "no answer yet": (
         lambda: AGENT.used("View").then_answered("done"),
-        "at step 2 it used Deploy$",
+        "step 2 used Deploy$",
     ),
     "no step after": (
         lambda: AGENT.answered().then_used("View"),
         "the agent took no step after step 7$",
     ),
-    "an answer": (AGENT.did_not_answer, "it gave a final answer$"),
-    "no final answer": (lambda: assert_agent(NESTED[:3]).answered(), "it gave no final answer$"),
+    "an answer": (AGENT.did_not_answer, "there is a final answer$"),
+    "no final answer": (lambda: assert_agent(NESTED[:3]).answered(), "there is no final answer$"),
     "another observation": (
         lambda: AGENT.used("View").observed("11"),
-        "at step 1 it observed '10', not '11'$",
+        "at step 1 the observation was '10', not '11'$",
     ),
     "nothing observed": (
         lambda: AGENT.used("Deploy").with_args(amount=10).observed("Deposited"),
-        "at step 6 it observed nothing: the tool reverted$",
+        "at step 6 the observation was empty: the tool reverted$",
     ),
-    "no revert": (lambda: AGENT.used("View").tool_reverted(), "at step 1 it told '10'$"),
-    "another thought": (lambda: AGENT.used("View").thought(re.compile("^x")), "it thought 'I sh"),
+    "no revert": (lambda: AGENT.used("View").tool_reverted(), "at step 1 the tool returned '10'$"),
+    "another thought": (
+        lambda: AGENT.used("View").thought(re.compile("^x")),
+        "the thought was 'I sh",
+    ),
     "used after all": (
         lambda: AGENT.did_not_use("Counter", "Other"),
         "at step 4 Counter was used$",
     ),
-    "steps": (lambda: AGENT.in_steps(6), "it took 7 steps$"),
-    "too many steps": (lambda: AGENT.in_steps(at_most=6), r"in_steps\(at_most=6\) .*\nit took 7"),
+    "steps": (lambda: AGENT.in_steps(6), "there are 7 steps$"),
+    "too many steps": (lambda: AGENT.in_steps(at_most=6), r"in_steps\(at_most=6\) .*\nthere are 7"),
     "cost": (
         lambda: AGENT.cost(less_than=6_000_000),
-        r"cost\(less_than=6_000_000\) .*\nit cost 6,000,000 gas: 1 too much$",
+        r"cost\(less_than=6_000_000\) .*\nthe cost was 6,000,000 gas: 1 too much$",
     ),
     "cost of output": (
         lambda: AGENT.cost("output", less_than=1_000_000),
-        "it cost 1,400,000 output gas: 400,001 too much$",
+        "the cost was 1,400,000 output gas: 400,001 too much$",
     ),
-    "failed": (AGENT.failed, "it succeeded$"),
+    "failed": (AGENT.failed, "the transaction succeeded$"),
 }
 
 MISUSED: dict[str, tuple[Callable[[], AgentAssertion], str]] = {
-    "arguments of nothing": (lambda: AGENT.with_args(amount=1), r"with_args\(…\) is about the use"),
-    "arguments of an answer": (lambda: AGENT.answered().with_args(a=1), "say used"),
-    "observed by nobody": (lambda: AGENT.observed("x"), "say used"),
-    "a thought of nobody": (lambda: AGENT.thought("x"), "begin with used"),
-    "no address": (lambda: AGENT.of("helper"), "'helper' is no address"),
+    "arguments of nothing": (lambda: AGENT.with_args(amount=1), r"with_args\(…\) needs the use"),
+    "arguments of an answer": (lambda: AGENT.answered().with_args(a=1), "call used"),
+    "observed by nobody": (lambda: AGENT.observed("x"), "call used"),
+    "a thought of nobody": (lambda: AGENT.thought("x"), "call used"),
+    "no address": (lambda: AGENT.of("helper"), "'helper' is not an agent"),
     "steps without a number": (AGENT.in_steps, "takes either"),
     "a part there is not": (
         lambda: AGENT.cost("input", less_than=1),  # type: ignore[arg-type]
-        "no cost of 'input'",
+        r"cost\('input'\): must be one of gas",
     ),
     "gas of steps alone": (lambda: assert_agent(NESTED).cost(less_than=9), "receipt or hash"),
 }
@@ -192,12 +198,12 @@ def test_of_a_run_that_failed_before_its_first_step_it_is_said_that_it_did() -> 
     failed = assert_agent(AgentRun(steps=(), failure="Undone()"))
     failed.failed("Undone()").did_not_answer().did_not_use("Deploy").in_steps(0)
     cases: dict[Callable[[], AgentAssertion], str] = {
-        failed.succeeded: "it reverted: Undone",
-        failed.answered: "it gave no final answer",
+        failed.succeeded: "the transaction reverted: Undone",
+        failed.answered: "there is no final answer",
         failed.then_answered: "no agent took a step",
-        lambda: failed.used("Deploy"): "Deploy was not used; what was used: no tool",
+        lambda: failed.used("Deploy"): "Deploy was not used; tools used: no tool",
         lambda: failed.then_used("Deploy"): "no agent took a step",
-        lambda: failed.of(OUTER): "this agent took no step; those who did: none",
+        lambda: failed.of(OUTER): "this agent took no step; agents with steps: none",
     }
     for untrue, why in cases.items():
         with pytest.raises(AssertionError, match=rf"does not hold:\n{why}"):
@@ -216,13 +222,13 @@ ANY: Any = AGENT
             r"did_not_use\(<.*Contract object at .*\): want a tool's name",
         ),
         (lambda: ANY.did_not_use(["Deploy"]), r"did_not_use\(\['Deploy'\]\): want a tool's name"),
-        (ANY.did_not_use, "names no tool"),
+        (ANY.did_not_use, "needs the name of a tool"),
         (lambda: ANY.used(None), r"used\(None\): want a tool's name"),
         (lambda: ANY.then_used(Contract()), r"then_used\(.*\): want a tool's name"),
         (lambda: ANY.later_used(3), r"later_used\(3\): want a tool's name"),
-        (lambda: ANY.used("View").with_args(1), r"with_args\(1\): arguments go by name"),
-        (lambda: ANY.used("View").observed(1), "1 is no text"),
-        (lambda: ANY.answered(["x"]), r"\['x'\] is no text"),
+        (lambda: ANY.used("View").with_args(1), r"with_args\(1\): give arguments by name"),
+        (lambda: ANY.used("View").observed(1), "1 is not a text"),
+        (lambda: ANY.answered(["x"]), r"\['x'\] is not a text"),
         (lambda: ANY.cost(less_than="5"), r"cost\(less_than='5'\): want a whole number"),
         (lambda: ANY.in_steps("3"), r"in_steps\('3'\): want a whole number"),
         (lambda: ANY.in_steps(at_most=True), r"in_steps\(True\): want a whole number"),
@@ -239,7 +245,7 @@ def test_a_failed_transaction_has_its_reason() -> None:
     failed.failed().failed(re.compile("Undone"))
     with pytest.raises(AssertionError, match="reverted for another reason: ToolCall"):
         failed.failed("Undone()")
-    with pytest.raises(AssertionError, match="it reverted: ToolCall"):
+    with pytest.raises(AssertionError, match="the transaction reverted: ToolCall"):
         failed.succeeded()
 
 

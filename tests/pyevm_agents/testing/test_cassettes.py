@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from web3.types import TxParams
+
 
 @pytest.fixture
 def chain() -> Iterator[AgentChain]:
@@ -66,7 +68,7 @@ def test_asking_again_is_no_further_step(chain: AgentChain, file: Path) -> None:
         agent = clerk(chain, counter)
         sent = chain.w3.eth.get_transaction(chain.ask(agent, "Add five")["transactionHash"])
     assert len(read_cassette(file).exchanges) == 2
-    again = {"to": sent["to"], "from": sent["from"], "data": sent["input"]}
+    again: TxParams = {"to": sent["to"], "from": sent["from"], "data": sent["input"]}
     with AgentChain() as other, cassette(other, file):
         clerk(other, other.deploy("CounterTool"))
         other.w3.eth.call(again)
@@ -76,7 +78,7 @@ def test_asking_again_is_no_further_step(chain: AgentChain, file: Path) -> None:
 
 def test_a_tests_own_model_is_not_recorded(chain: AgentChain, file: Path) -> None:
     with (
-        pytest.raises(ConfigError, match=r"records a real model, .* give chain.beginning.weights"),
+        pytest.raises(ConfigError, match=r"records a real model, .* give chain.genesis.weights"),
         cassette(chain, str(file), record=chain.model),
     ):
         raise AssertionError("nothing begins")
@@ -111,7 +113,7 @@ def test_the_model_of_another_chain_is_refused(chain: AgentChain, file: Path) ->
     class Other(ByteModel):
         @property
         def profile_facts(self) -> object:
-            return replace(chain.beginning.vocabulary.profile_facts, digest=bytes(32))
+            return replace(chain.genesis.vocabulary.profile_facts, digest=bytes(32))
 
     with (
         pytest.raises(CassetteError, match=r"the model to record is 0x0+, the chain's smollm2"),

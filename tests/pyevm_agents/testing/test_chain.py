@@ -9,23 +9,26 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from eth_utils import to_checksum_address
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from web3.types import Wei
 
 from pyevm_agents.chain import Chain
 from pyevm_agents.config.schedule_file import ScheduleFile
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.models import answer, use
 from pyevm_agents.rpc.errors import RpcError
-from pyevm_agents.testing.chain import AgentChain, list_open_chains
+from pyevm_agents.testing.chain import AgentChain
 from pyevm_agents.testing.genesis_template import GenesisTemplate
+from pyevm_agents.testing.run_log import open_sources
 from tests.pyevm_agents.testing.agents import clerk
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 FIRST = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
-STRANGER = "0x" + "57" * 20
+STRANGER = to_checksum_address("0x" + "57" * 20)
 ETHER = 10**18
 
 
@@ -100,11 +103,11 @@ def test_it_may_have_a_schedule_of_its_own(tmp_path: Path) -> None:
 def test_closing_ends_its_thread_and_forgets_it() -> None:
     before = threading.active_count()
     chain = AgentChain()
-    assert chain in list_open_chains()
+    assert chain in tuple(open_sources)
     assert threading.active_count() == before + 1
     chain.close()
     chain.close()
-    assert chain not in list_open_chains()
+    assert chain not in tuple(open_sources)
     assert threading.active_count() == before
 
 
@@ -113,7 +116,7 @@ def test_a_chain_that_is_dropped_is_live_no_more() -> None:
     chain.node.close()
     del chain
     gc.collect()
-    assert all(one.node.chain.head for one in list_open_chains())
+    assert all(isinstance(one, AgentChain) and one.chain.head for one in tuple(open_sources))
 
 
 # -- agents -- #
@@ -180,7 +183,7 @@ def test_anybody_sends_for_a_while(agent_chain: AgentChain, counter: Any) -> Non
 def test_a_contract_sends_for_a_while(agent_chain: AgentChain, counter: Any) -> None:  # noqa: ANN401
     agent_chain.set_balance(counter, ETHER)
     with agent_chain.as_account(counter):
-        sent = agent_chain.w3.eth.send_transaction({"to": STRANGER, "value": 7})
+        sent = agent_chain.w3.eth.send_transaction({"to": STRANGER, "value": Wei(7)})
     assert agent_chain.w3.eth.get_transaction(sent)["from"] == counter.address
     assert agent_chain.w3.eth.get_balance(STRANGER) == 7
 

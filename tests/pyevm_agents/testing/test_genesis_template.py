@@ -31,6 +31,8 @@ from tests.pyevm_agents.testing.agents import clerk
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from web3.types import TxParams
+
 
 def test_the_default_model_is_that_of_the_node(agent_chain: AgentChain) -> None:
     profile = agent_chain.chain.config.models[0]
@@ -131,12 +133,16 @@ def test_a_chain_begins_with_what_a_nodes_does() -> None:
     """As on every local network: salted deployments, and hashes of blocks long ago (EIP-2935)."""
     with AgentChain() as chain:
         salt, creation = bytes(32), bytes.fromhex("6001600c60003960016000f300")
-        sent = {"from": chain.accounts[0], "to": CREATE2_DEPLOYER, "data": salt + creation}
+        sent: TxParams = {
+            "from": chain.accounts[0],
+            "to": to_checksum_address(CREATE2_DEPLOYER),
+            "data": salt + creation,
+        }
         made = chain.w3.eth.call(sent)
         chain.w3.eth.send_transaction(sent)
         assert bytes(chain.w3.eth.get_code(to_checksum_address(made))) == bytes(1)
         chain.mine(300)
-        asked = {"to": HISTORY_STORAGE_ADDRESS, "data": (5).to_bytes(32, "big")}
+        asked: TxParams = {"to": HISTORY_STORAGE_ADDRESS, "data": (5).to_bytes(32, "big")}
         assert chain.w3.eth.call(asked) == chain.w3.eth.get_block(5)["hash"]
 
 

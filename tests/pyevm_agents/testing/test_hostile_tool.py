@@ -154,7 +154,7 @@ def test_a_tool_of_one_agent_keeps_its_agent(agent_chain: AgentChain) -> None:
     wallet.functions.instruct("Deposit one").transact()
     # It still rejects other callers.
     tool = to_checksum_address(resolve_tool_address(agent_chain, "DeployTool", wallet))
-    data = "0x" + load_artifact("IERCAgentTool").encode_call("run", ([], b""), EXECUTOR).hex()
+    data = load_artifact("IERCAgentTool").encode_call("run", ([], b""), EXECUTOR)
     faults.tool(agent_chain, "DeployTool", faults.changes(name="Other"), of=wallet)
     with pytest.raises(ContractCustomError, match=r"NotAgent\(caller="):
         agent_chain.w3.eth.call({"to": tool, "data": data})

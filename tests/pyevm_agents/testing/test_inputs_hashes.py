@@ -24,4 +24,4 @@ def test_a_hash_is_the_same_in_each_form(told: bytes | str) -> None:
 def test_what_is_none_is_named(told: object) -> None:
     with pytest.raises(ConfigError) as raised:
         parse_transaction_hash(told)  # type: ignore[arg-type]
-    assert str(raised.value).startswith(f"{told!r} is no hash of a transaction: give 0x and 64")
+    assert str(raised.value).startswith(f"{told!r} is not a transaction hash: give 0x and 64")

@@ -67,7 +67,7 @@ def test_expectations_are_told_as_they_are_written() -> None:
         return value > 1
 
     assert format_expected([1, "a", re.compile("b"), is_large, lambda: 1]) == (
-        "[1, 'a', re.compile('b'), is_large(…), a function]"
+        "[1, 'a', re.compile('b'), is_large(…), a predicate]"
     )
     assert format_expected(bytes(20)) == "0x" + "0" * 40
     assert format_expected(ADDRESS) == repr(ADDRESS)

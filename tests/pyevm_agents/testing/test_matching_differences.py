@@ -29,8 +29,11 @@ STEP = used("Deploy", asset=ASSET, amount=5, tags=["a"], isFast=True)
         ({"amount": 6}, "amount is 5, not 6"),
         ({"isFast": 1}, "isFast is true, not 1"),
         ({"tags": ["b"]}, "tags is [\"a\"], not ['b']"),
-        ({"sum": 5}, "there is no argument sum, only asset, amount, tags, isFast"),
-        ({"amount": 6, "sum": 5}, "amount is 5, not 6\nthere is no argument sum, only"),
+        ({"sum": 5}, "there is no argument sum; the arguments are asset, amount, tags, isFast"),
+        (
+            {"amount": 6, "sum": 5},
+            "amount is 5, not 6\nthere is no argument sum; the arguments are",
+        ),
     ],
 )
 def test_arguments(wanted: Mapping[str, object], told: str | None) -> None:
@@ -41,7 +44,7 @@ def test_arguments(wanted: Mapping[str, object], told: str | None) -> None:
 def test_a_tool_without_arguments_has_none() -> None:
     assert (
         describe_argument_differences({"a": 1}, used("View"))
-        == "there is no argument a, only none at all"
+        == "there is no argument a; the arguments are none"
     )
 
 
@@ -49,10 +52,10 @@ def test_texts() -> None:
     assert describe_text_difference("it said", "yes", "yes") is None
     assert describe_text_difference("it said", re.compile("e"), "yes") is None
     assert describe_text_difference("it said", "no", "yes") == "it said 'yes', not 'no'"
-    assert describe_text_difference("it said", "y", None) == "it said nothing: the tool reverted"
+    assert describe_text_difference("it said", "y", None) == "it said empty: the tool reverted"
     part = describe_text_difference("it said", "ye", "yes")
     assert part is not None
-    assert part.endswith("(a part of it: re.compile('ye') looks for parts)")
+    assert part.endswith("(a part of it: re.compile('ye') searches for parts)")
 
 
 def test_what_was_done_and_where() -> None:

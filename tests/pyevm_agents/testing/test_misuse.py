@@ -57,7 +57,7 @@ MISTAKES: dict[str, tuple[Any, str]] = {
     "field": (lambda it: it.ask(from_="0x"), "ask(…): there is no from_=; there are sender, gas"),
     "agent": (
         lambda it: it.chain.ask(it.clerk.address, "x"),
-        ", …): give the contract that `deploy` returned",
+        ", …): must be a contract that `deploy` returned",
     ),
     "question": (lambda it: it.chain.ask(it.clerk, None), "ask(agent, None): want a text"),
     "not called": (
@@ -84,7 +84,7 @@ MISTAKES: dict[str, tuple[Any, str]] = {
     ),
     "no agent": (
         lambda it: anyhow.tool(it.chain, "CounterTool", anyhow.reverts(), of=it.counter),
-        "is no agent: no getTools()",
+        "is not an agent: it has no getTools()",
     ),
     "type": (
         lambda it: (
@@ -92,13 +92,16 @@ MISTAKES: dict[str, tuple[Any, str]] = {
             .used("CounterTool")
             .with_args(amount=str)
         ),
-        "str is a type: give a value, or lambda it: isinstance(it, str)",
+        "str is a type: give a value, or lambda value: isinstance(value, str)",
     ),
-    "answer": (lambda it: about(it.ask()).answered(None), "answered(None): want one text"),
-    "then": (lambda it: about(it.ask()).then_answered(None), "then_answered(None): want"),
-    "pattern": (lambda it: it.chain.model.when(None, answer("x")), "when(None, …): want a regular"),
+    "answer": (lambda it: about(it.ask()).answered(None), "answered(None): must be one text"),
+    "then": (lambda it: about(it.ask()).then_answered(None), "then_answered(None): must be"),
+    "pattern": (
+        lambda it: it.chain.model.when(None, answer("x")),
+        "when(None, …): must be a regular",
+    ),
     "float": (lambda _: use("CounterTool", amount=2.0), "or a list of one: amount=2"),
-    "lambda": (lambda it: it.chain.model.use_model(lambda _: answer("x")), "it has no generate(…)"),
+    "lambda": (lambda it: it.chain.model.use_model(lambda _: answer("x")), "it has no generate()"),
     "contract": (lambda it: it.chain.deploy(it.counter), "a contract goes by its name or its path"),
     "again": (lambda _: again(ODD), "again(b'x'): want a step, as again(use("),
     "unchecked": (lambda it: it.chain.model.unchecked(ODD), "unchecked(b'x'): want a text"),
@@ -110,10 +113,10 @@ MISTAKES: dict[str, tuple[Any, str]] = {
     "bytes in": (lambda _: enemy(texts=[b"x"]), "adversary(texts=[b'x']): want a list of str"),
     "libraries": (
         lambda it: it.chain.deploy("CounterTool", libraries=[1]),
-        "libraries=[1]: want addresses by the libraries' names",
+        "libraries=[1]: must be a mapping of addresses by library name",
     ),
-    "steps": (lambda it: it.chain.steps({"logs": "x" * 5_000}), "is no hash of a transaction"),
-    "receipt": (lambda _: about({"logs": "x" * 5_000}), "is no transaction: give its"),
+    "steps": (lambda it: it.chain.steps({"logs": "x" * 5_000}), "is not a transaction hash"),
+    "receipt": (lambda _: about({"logs": "x" * 5_000}), "is not a transaction: give its"),
 }
 
 

@@ -151,7 +151,7 @@ class TestFailures:
         with pytest.raises(ScriptError) as caught:
             agent_chain.model.verify()
         assert str(caught.value).startswith(
-            "The script is not used up: nobody asked for 2 of its steps.\n"
+            "The script is not used up: 2 of its steps were not requested.\n"
             "Said:\n"
             "  1. answer(\"done\") for step 1 of 'Add nothing'\n"
             "Left:\n"
@@ -207,7 +207,9 @@ class TestFailures:
         self, agent_chain: AgentChain, agent: Contract
     ) -> None:
         agent_chain.model.script(answer("never"))
-        with pytest.raises(ScriptError, match=r"nobody asked for 1(.|\n)*It was replaced"):
+        with pytest.raises(
+            ScriptError, match=r"1 of its steps were not requested(.|\n)*Another script replaces it"
+        ):
             agent_chain.model.script(answer("this"))
         receipt = agent_chain.ask(agent, "Go")
         assert answers_of(agent_chain, receipt) == ["this"]
@@ -294,7 +296,7 @@ class TestPatterns:
         agent_chain.model.when("Add", ADD)
         with pytest.raises(
             ScriptError,
-            match=r"^when\('Add'\) has 1 step and all were said in this run; step 2 of 'Add'",
+            match=r"^when\('Add'\) has 1 step, all used in this run; step 2 of 'Add'",
         ):
             agent_chain.ask(agent, "Add")
         agent_chain.model.reset()
@@ -309,17 +311,17 @@ class TestPatterns:
         with pytest.raises(ScriptError) as caught:
             model.verify()
         assert str(caught.value).startswith(
-            "when('Add', prompt='You count') has steps that nobody asked for:\n"
+            "when('Add', prompt='You count') has steps that were not requested:\n"
             '  1. answer("done")\n'
-            '  2. answer("more") (not said)\n'
+            '  2. answer("more") (not used)\n'
         )
         model.reset()
 
     @pytest.mark.parametrize("pattern", ["(", "*"])
     def test_what_is_no_pattern_is_refused(self, agent_chain: AgentChain, pattern: str) -> None:
-        with pytest.raises(ConfigError, match="is no regular expression"):
+        with pytest.raises(ConfigError, match="is not a regular expression"):
             agent_chain.model.when(pattern, answer("x"))
-        with pytest.raises(ConfigError, match="is no regular expression"):
+        with pytest.raises(ConfigError, match="is not a regular expression"):
             agent_chain.model.when("", answer("x"), prompt=pattern)
 
 

@@ -91,9 +91,9 @@ def test_a_rule_that_matched_before_a_description_changed_is_remembered() -> Non
     ]
     assert said == [answer("old 1"), answer("new 1"), answer("new 2")]
     assert patterns.list_unused_steps() == [
-        "when('Go', prompt='old') has steps that nobody asked for:",
+        "when('Go', prompt='old') has steps that were not requested:",
         '  1. answer("old 1")',
-        '  2. answer("old 2") (not said)',
+        '  2. answer("old 2") (not used)',
     ]
 
 
@@ -102,7 +102,7 @@ def test_a_rule_without_steps_left_is_told() -> None:
     patterns.add("Go", "", [answer("one")], is_optional=False)
     first, second = prompts(["1"])
     assert patterns.select_step(first) == answer("one")
-    with pytest.raises(ScriptError, match=r"^when\('Go'\) has 1 step .* step 2 of 'Go' asked"):
+    with pytest.raises(ScriptError, match=r"^when\('Go'\) has 1 step, .* step 2 of 'Go' asked"):
         patterns.select_step(second)
     assert patterns.list_unused_steps() == []
 
@@ -112,7 +112,7 @@ def test_a_copy_tells_of_its_own_rules_alone() -> None:
     copy = patterns.copy()
     copy.add("More", "", [answer("more")], is_optional=False)
     assert [line for line in copy.list_unused_steps() if line.startswith("when")] == [
-        "when('More') has steps that nobody asked for:"
+        "when('More') has steps that were not requested:"
     ]
     assert copy.select_step(prompts([])[0]) == answer("0.0")
     assert len(patterns.list_unused_steps()) == 3
@@ -126,7 +126,7 @@ def test_what_matches_nothing_is_left_to_others() -> None:
 
 @pytest.mark.parametrize("patterns", [("(", ""), ("", "(")])
 def test_what_is_no_pattern_is_refused(patterns: tuple[str, str]) -> None:
-    with pytest.raises(ConfigError, match=r"'\(' is no regular expression"):
+    with pytest.raises(ConfigError, match=r"'\(' is not a regular expression"):
         PromptRules().add(*patterns, [answer("x")], is_optional=False)
 
 

@@ -78,7 +78,7 @@ def test_a_long_run_shows_its_ends_and_its_marks() -> None:
 
 def test_only_the_latest_runs_are_told() -> None:
     text = format_runs([AgentRun(steps=NESTED[:1], purpose="call")] * 9, 20)
-    assert text.startswith("(12 earlier transactions of agents not shown)\n\ncall\n")
+    assert text.startswith("(12 earlier transactions not shown)\n\ncall\n")
     assert text.count("\n\ncall") == 8
 
 

@@ -10,7 +10,7 @@ from pyevm_agents.config.schedule_file import ScheduleFile
 from pyevm_agents.errors import ScriptError
 from pyevm_agents.models import answer, use
 from pyevm_agents.testing.assertions import assert_agent
-from pyevm_agents.testing.chain import list_open_chains
+from pyevm_agents.testing.run_log import open_sources
 from pyevm_agents.testing.unittest_case import AgentTestCase
 from tests.pyevm_agents.testing.agents import clerk
 
@@ -34,11 +34,11 @@ def test_each_test_has_a_chain() -> None:
         def test_begins_anew(self) -> None:
             assert self.w3.eth.block_number == 0
 
-    before = threading.active_count(), list_open_chains()
+    before = threading.active_count(), tuple(open_sources)
     result = result_of(Case)
     assert result.testsRun == 2
     assert result.wasSuccessful(), result.errors + result.failures
-    assert (threading.active_count(), list_open_chains()) == before
+    assert (threading.active_count(), tuple(open_sources)) == before
 
 
 def test_a_set_up_that_begins_no_chain_is_told() -> None:
@@ -139,9 +139,9 @@ def test_a_test_that_fails_leaves_nothing() -> None:
             self.deploy("CounterTool")
             self.fail("on purpose")
 
-    before = threading.active_count(), list_open_chains()
+    before = threading.active_count(), tuple(open_sources)
     assert len(result_of(Case).failures) == 1
-    assert (threading.active_count(), list_open_chains()) == before
+    assert (threading.active_count(), tuple(open_sources)) == before
 
 
 def test_an_unknown_model_is_told() -> None:

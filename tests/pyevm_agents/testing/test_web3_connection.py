@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from web3.exceptions import ContractCustomError, ContractLogicError, Web3RPCError
+from web3.types import Wei
 
 from pyevm_agents.models import answer, use
 from tests.pyevm_agents.testing.agents import clerk
@@ -113,7 +114,7 @@ def test_where_blocks_are_made_by_hand_gas_is_estimated(
 
 def test_what_the_chain_does_not_take_is_web3s(agent_chain: AgentChain) -> None:
     with pytest.raises(Web3RPCError, match="insufficient funds"):
-        agent_chain.w3.eth.send_transaction({"to": agent_chain.accounts[1], "value": 10**30})
+        agent_chain.w3.eth.send_transaction({"to": agent_chain.accounts[1], "value": Wei(10**30)})
     assert not agent_chain.node.history.snapshots
 
 
