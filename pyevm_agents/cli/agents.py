@@ -9,7 +9,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from pyevm_agents.cli.output import out, print_table
+from pyevm_agents.cli.output import err, out, print_table
 from pyevm_agents.cli.rpc_client import RpcClient, json_option, print_json, rpc_option
 from pyevm_agents.display import pluralize, sanitize
 from pyevm_agents.rpc.codec import Limits, decode
@@ -17,6 +17,9 @@ from pyevm_agents.rpc.errors import RpcError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+LAST_PRECOMPILE = 0x19
+"""The executor's address; Ethereum's own precompiles are below."""
 
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
 DATA = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
@@ -143,6 +146,7 @@ def estimate(  # noqa: PLR0913 - one for each option
     sender = sender or next(iter(remote.call("eth_accounts")), None)
     transaction = {"from": sender, "to": to, "data": data or "0x", "value": hex(value)}
     costs = remote.call("agent_estimate", {k: v for k, v in transaction.items() if v is not None})
+    _warn_of_missing_code(remote, to, data or "0x")
     if as_json:
         print_json(costs)
         return
@@ -162,6 +166,13 @@ def estimate(  # noqa: PLR0913 - one for each option
             ("steps", f"{costs['inferences']:,}"),
         ]
     )
+
+
+def _warn_of_missing_code(remote: RpcClient, to: str, data: str) -> None:
+    """Warn about calldata for an address without code; precompiles have none either."""
+    is_precompile = 0 < int(to, 16) <= LAST_PRECOMPILE
+    if data != "0x" and not is_precompile and remote.call("eth_getCode", to, "latest") == "0x":
+        err.print(f"Warning: {to} is not a contract; the calldata has no effect", soft_wrap=True)
 
 
 @click.group(short_help="Let a script answer in a model's place.")

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyevm_agents.tracing.console_log import iter_console_lines
+from eth_utils import to_checksum_address
+
+from pyevm_agents.tracing.console_log import CONSOLE_ADDRESS, iter_console_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eth.abc import BlockHeaderAPI, ComputationAPI, SignedTransactionAPI
+    from eth_typing import Address
 
     from pyevm_agents.chain import MinedBlock
 
@@ -30,6 +33,9 @@ class NodeListener:
     """Called with each line that a contract prints with `console.log`: when its transaction is
     mined, or in the calling thread of a call."""
 
+    on_warning: Callable[[str], None] | None = None
+    """Called with the text of a warning, when and where `on_console_log` is called."""
+
 
 class NodeListeners:
     """The listeners of a node, in the order in which they were added."""
@@ -46,6 +52,7 @@ class NodeListeners:
         """Announce a new block, and the console output of its transactions."""
         for computation in mined.computations:
             self.on_console_log(computation)
+            self.on_warning(find_warning(computation))
         for watcher in [*self._all]:
             if watcher.on_mined is not None:
                 watcher.on_mined(mined)
@@ -62,6 +69,12 @@ class NodeListeners:
             if watcher.on_reorg is not None and headers:
                 watcher.on_reorg(headers)
 
+    def on_warning(self, text: str | None) -> None:
+        """Announce a warning, if there is one."""
+        for listener in [*self._all]:
+            if listener.on_warning is not None and text is not None:
+                listener.on_warning(text)
+
     def on_console_log(self, computation: ComputationAPI) -> None:
         """Announce the console output of a transaction or a call."""
         callbacks = [
@@ -73,3 +86,23 @@ class NodeListeners:
             for line in iter_console_lines(computation):
                 for callback in callbacks:
                     callback(line)
+
+
+def find_warning(computation: ComputationAPI) -> str | None:
+    """Return the warning about an executed transaction or call: it has calldata for no contract."""
+    message = computation.msg
+    if message.is_create or message.code or not message.data:
+        return None
+    if message.code_address in computation.precompiles:
+        return None
+    return warn_of_missing_code(message.to)
+
+
+def warn_of_missing_code(address: Address) -> str | None:
+    """Return the warning about calldata sent to an address without code.
+
+    None for the address of `console.log`, which has no code. Source: Hardhat's warning.
+    """
+    if address == CONSOLE_ADDRESS:
+        return None
+    return f"Calling an account which is not a contract: {to_checksum_address(address)}"

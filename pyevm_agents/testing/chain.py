@@ -12,6 +12,7 @@ the same test always makes the same blocks, hashes and gas.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from contextlib import contextmanager
 from functools import cached_property
@@ -72,6 +73,8 @@ if TYPE_CHECKING:
     from pyevm_agents.testing.genesis_template import GenesisTemplate
     from pyevm_agents.testing.inputs import AddressLike
 
+warnings = logging.getLogger(__name__)
+
 SEND_SECONDS = 3_600.0
 """Seconds that a send waits for its block: a model with weights may take minutes."""
 
@@ -130,7 +133,11 @@ class AgentChain:
         self._session = Session("test kit")
         self._names: dict[bytes, str] = {}
         self._mined: dict[bytes, tuple[bytes, ComputationAPI]] = {}
-        self.node.listeners.add(NodeListener(on_mined=self._add_block, on_reorg=self._drop_blocks))
+        self.node.listeners.add(
+            NodeListener(
+                on_mined=self._add_block, on_reorg=self._drop_blocks, on_warning=warnings.warning
+            )
+        )
         record_runs(self.node, source=self)
         open_sources.add(self)
 

@@ -53,6 +53,12 @@ class _ConsoleEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class _WarningEntry:
+    thread_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class _BlockEntry:
     thread_id: int
     transactions: tuple[MinedTransaction, ...]
@@ -64,7 +70,7 @@ class _NoteEntry:
     is_live: bool
 
 
-_Entry = RequestLogEntry | _ConsoleEntry | _BlockEntry | _NoteEntry
+_Entry = RequestLogEntry | _ConsoleEntry | _WarningEntry | _BlockEntry | _NoteEntry
 
 
 @dataclass(slots=True)
@@ -74,6 +80,9 @@ class _HeldEntries:
     transactions: list[MinedTransaction] = field(default_factory=list)
     printed: dict[int, list[str]] = field(default_factory=dict)
     """Lines of calls, by the thread that answers them."""
+
+    warnings: dict[int, list[str]] = field(default_factory=dict)
+    """Warnings about calls, by the thread that answers them."""
 
     until: float | None = None
 
@@ -91,7 +100,11 @@ class NodeLog:
         self._held = _HeldEntries()
         self._stops: list[Callable[[], None]] = [
             node.listeners.add(
-                NodeListener(on_mined=self._on_mined_block, on_console_log=self._on_console_log)
+                NodeListener(
+                    on_mined=self._on_mined_block,
+                    on_console_log=self._on_console_log,
+                    on_warning=self._on_warning,
+                )
             ),
             node.chain.agent_events.listen(self._on_step),
         ]
@@ -118,6 +131,9 @@ class NodeLog:
 
     def _on_console_log(self, line: str) -> None:
         self._put(_ConsoleEntry(threading.get_ident(), line))
+
+    def _on_warning(self, text: str) -> None:
+        self._put(_WarningEntry(threading.get_ident(), text))
 
     def _on_mined_block(self, mined: MinedBlock) -> None:
         if self._node.is_logging and mined.block.transactions:
@@ -173,8 +189,12 @@ class NodeLog:
             case _ConsoleEntry(thread_id=thread_id, line=line):
                 self._held.printed.setdefault(thread_id, []).append(line)
                 self._hold()
+            case _WarningEntry(thread_id=thread_id, text=text):
+                self._held.warnings.setdefault(thread_id, []).append(text)
+                self._hold()
             case _BlockEntry(thread_id=thread_id, transactions=transactions):
                 self._held.printed.pop(thread_id, None)  # They are in its transactions.
+                self._held.warnings.pop(thread_id, None)
                 self._held.transactions += transactions
                 self._hold()
             case _NoteEntry(text=text, is_live=is_live):
@@ -189,10 +209,11 @@ class NodeLog:
     def _write_request(self, answered: RequestLogEntry) -> None:
         held = self._held
         printed = held.printed.pop(answered.thread_id, [])
+        warnings = held.warnings.pop(answered.thread_id, [])
         transactions = held.transactions if _can_mine_blocks(answered.method) else []
         if transactions:
             held.transactions = []
-        if not held.transactions and not held.printed:
+        if not (held.transactions or held.printed or held.warnings):
             held.until = None
         if self._is_json:
             _write_json(
@@ -203,9 +224,15 @@ class NodeLog:
                 message=answered.error_message,
                 transport=answered.transport,
                 console=printed,
+                warnings=warnings,
             )
         else:
-            self._paper.write(self._lines.format_request(answered, printed))
+            self._paper.write(
+                [
+                    *self._lines.format_request(answered, printed),
+                    *self._lines.format_warnings(warnings),
+                ]
+            )
         self._write_transactions(transactions)
 
     def _release(self) -> None:
@@ -217,6 +244,11 @@ class NodeLog:
                 _write_json(event="console", console=printed)
             else:
                 self._paper.write(self._lines.format_console_lines(printed))
+        for warnings in held.warnings.values():
+            if self._is_json:
+                _write_json(event="warning", warnings=warnings)
+            else:
+                self._paper.write(self._lines.format_warnings(warnings))
 
     def _write_transactions(self, transactions: list[MinedTransaction]) -> None:
         for transaction in transactions:

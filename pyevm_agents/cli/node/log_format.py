@@ -18,10 +18,11 @@ from pyevm_agents.agents.events import (
 )
 from pyevm_agents.agents.revert_reasons import RevertContext, explain_revert, read_revert_context
 from pyevm_agents.display import sanitize
+from pyevm_agents.node.listeners import find_warning
 from pyevm_agents.tracing.console_log import iter_console_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pyevm_agents.agents.events import Event, StepLocation
     from pyevm_agents.chain import MinedBlock
@@ -52,6 +53,9 @@ class MinedTransaction:
     printed: tuple[str, ...]
     """Its lines of `console.log`."""
 
+    warning: str | None = None
+    """The warning about it, if any."""
+
     @property
     def reason(self) -> str | None:
         """Why it failed, in words. Slow for the first time: all contracts' errors are read."""
@@ -69,6 +73,7 @@ class MinedTransaction:
             "isSuccess": self.failure is None,
             "reason": self.reason,
             "console": [*self.printed],
+            "warning": self.warning,
         }
 
 
@@ -94,6 +99,7 @@ def iter_mined_transactions(mined: MinedBlock) -> Iterator[MinedTransaction]:
             failure=failure,
             context=context,
             printed=tuple(iter_console_lines(computation)),
+            warning=find_warning(computation),
         )
         before = receipt.gas_used
 
@@ -118,6 +124,12 @@ class NodeLogFormatter:
             *self.format_console_lines(printed),
         ]
 
+    def format_warnings(self, warnings: Iterable[str]) -> list[str]:
+        """Return the lines of warnings."""
+        return [
+            f"{INDENT}{self._paint('WARNING', 'yellow')}  {sanitize(text)}" for text in warnings
+        ]
+
     def format_console_lines(self, printed: Sequence[str]) -> list[str]:
         """Say what a contract printed."""
         return [
@@ -130,6 +142,8 @@ class NodeLogFormatter:
         if mined.created is not None:
             summary += f", created {mined.created}"
         lines = [INDENT + self._paint(mined.hash, dim=True), INDENT + summary]
+        if mined.warning is not None:
+            lines += self.format_warnings([mined.warning])
         if mined.reason is not None:
             lines.append(INDENT + self._paint(f"reverted: {sanitize(mined.reason)}", "red"))
         return [*lines, *self.format_console_lines(mined.printed)]

@@ -16,6 +16,7 @@ from pyevm_agents.models.fakes.script_steps import Numeral
 from pyevm_agents.models.fakes.scripted import HasVocabulary
 from pyevm_agents.models.llama.model import GgufModel
 from pyevm_agents.node.gas_limits import estimate_gas
+from pyevm_agents.node.listeners import find_warning
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.agent_serializers import serialize_trace
 from pyevm_agents.rpc.block_views import resolve_next_view
@@ -104,6 +105,7 @@ def estimate(rpc: RequestContext, transaction: TransactionRequest, block: BlockI
     call = transaction.to_call()
     least = estimate_gas(rpc.node, call, at)
     result = at.chain.call(call, header=at.header)
+    rpc.node.listeners.on_warning(find_warning(result.computation))
     if result.error is not None:
         raise execution_error(result.error, result.output, read_revert_context(result.computation))
     inferences = extract_inferences(result.computation)

@@ -15,6 +15,7 @@ from eth_utils import ValidationError, to_checksum_address
 from pyevm_agents.agents.revert_reasons import read_revert_context
 from pyevm_agents.node.gas_limits import estimate_gas as estimate_gas_limit
 from pyevm_agents.node.gas_limits import get_sender_balance
+from pyevm_agents.node.listeners import find_warning, warn_of_missing_code
 from pyevm_agents.node.transaction_defaults import require_chain_id
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.block_views import resolve_next_view, resolve_view
@@ -71,6 +72,7 @@ def call(
     except ValidationError as error:
         raise RpcError(SERVER_ERROR, f"err: {error}") from error
     rpc.node.listeners.on_console_log(result.computation)
+    rpc.node.listeners.on_warning(find_warning(result.computation))
     if result.error is not None:
         raise execution_error(result.error, result.output, read_revert_context(result.computation))
     return serializers.encode_data(result.output)
@@ -114,7 +116,20 @@ def estimate_gas(
     """Return the least gas limit with which a transaction succeeds, exactly."""
     at = resolve_next_view(rpc, block, transaction.sender, transaction.nonce)
     call = transaction.to_call()
-    return hex(estimate_gas_limit(rpc.node, call, at, state_overrides, block_override))
+    gas = estimate_gas_limit(rpc.node, call, at, state_overrides, block_override)
+    rpc.node.listeners.on_warning(find_call_warning(at, call, state_overrides or {}))
+    return hex(gas)
+
+
+def find_call_warning(at: StateView, call: Call, overrides: Overrides) -> str | None:
+    """Return the warning about an estimated call: it has calldata for an address without code."""
+    if call.to is None or not call.data or call.to in at.state.computation_class.get_precompiles():
+        return None
+    override = overrides.get(call.to)
+    code = None if override is None else override.code
+    if code is None:
+        code = at.state.get_code(call.to)
+    return None if code else warn_of_missing_code(call.to)
 
 
 def require_funds(at: StateView, call: Call, overrides: Overrides) -> None:

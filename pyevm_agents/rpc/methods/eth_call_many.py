@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from eth_utils import ValidationError
 
 from pyevm_agents.agents.revert_reasons import read_revert_context
+from pyevm_agents.node.listeners import find_warning
 from pyevm_agents.rpc import serializers
 from pyevm_agents.rpc.block_views import resolve_view
 from pyevm_agents.rpc.call_sequence import CallSequence
@@ -123,6 +124,7 @@ def _try_call(
     except ValidationError as error:
         return {"error": f"err: {error}"}
     rpc.node.listeners.on_console_log(result.computation)
+    rpc.node.listeners.on_warning(find_warning(result.computation))
     if result.error is not None:
         return {
             "error": execution_error(

@@ -171,6 +171,12 @@ def test_an_estimate_is_that_of_the_method(commands: Commands, sent: str) -> Non
         refused = commands.run(*wrong)
         assert refused.exit_code == 2
         assert message in " ".join(refused.stderr.split())
+    nowhere = "0x" + "57" * 20
+    warned = commands.run("estimate", nowhere, "--data", "0xd09de08a")
+    assert warned.exit_code == 0
+    assert warned.stderr == f"Warning: {nowhere} is not a contract; the calldata has no effect\n"
+    for to, data in ((nowhere, "0x"), ("0x" + "0" * 39 + "4", "0x12")):
+        assert not commands.run("estimate", to, "--data", data).stderr
     reverted = commands.run("estimate", asked["to"], "--data", "0xffffffff")
     assert reverted.exit_code == 1
     assert reverted.stderr.startswith("Error: execution reverted")

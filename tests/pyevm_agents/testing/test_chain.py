@@ -289,3 +289,11 @@ def test_without_web3_it_is_told_what_to_install(
     assert agent_chain.request("eth_blockNumber") == "0x0"
     with pytest.raises(ConfigError, match=r"web3.py is not installed .*pyevm-agents\[test\]"):
         _ = agent_chain.w3
+
+
+def test_calldata_for_an_address_without_code_is_logged(
+    agent_chain: AgentChain, caplog: pytest.LogCaptureFixture
+) -> None:
+    nowhere = "0x" + "57" * 20
+    agent_chain.w3.eth.send_transaction({"to": nowhere, "data": "0xd09de08a"})
+    assert caplog.messages == [f"Calling an account which is not a contract: {nowhere}"]

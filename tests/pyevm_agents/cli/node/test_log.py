@@ -87,6 +87,38 @@ def test_what_belongs_to_a_request_stands_below_it(
     ]
 
 
+def test_calldata_for_an_address_without_code_is_warned_of(
+    written: Written, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nowhere = "0x" + "57" * 20
+    form = {"from": FIRST, "to": nowhere, "data": "0xd09de08a"}
+    code = {nowhere: {"code": "0x00"}}
+    warning = f"WARNING  Calling an account which is not a contract: {nowhere}"
+    for method in ("eth_call", "eth_estimateGas", "agent_estimate"):
+        written.ask(method, form)
+    written.ask("eth_callMany", [{"transactions": [form]}], {"blockNumber": "latest"})
+    for method in ("eth_call", "eth_estimateGas"):
+        written.ask(method, form | {"data": "0x"})
+        written.ask(method, form, "latest", code)
+        written.ask(method, form | {"to": "0x" + "0" * 39 + "4"})
+        written.ask(method, form | {"to": written.agents.instruction()["to"]})
+    written.ask("eth_sendTransaction", form)
+    written.log.close()
+    told = lines(capsys)
+    assert told[:8] == [
+        "eth_call",
+        warning,
+        "eth_estimateGas",
+        warning,
+        "agent_estimate",
+        warning,
+        "eth_callMany",
+        warning,
+    ]
+    assert [line for line in told[8:] if "WARNING" in line] == [warning]
+    assert told[-1] == warning
+
+
 def test_a_failed_and_a_creating_transaction_say_so(
     written: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:
