@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from eth_typing import HexStr
 from eth_utils import to_checksum_address
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -295,5 +296,5 @@ def test_calldata_for_an_address_without_code_is_logged(
     agent_chain: AgentChain, caplog: pytest.LogCaptureFixture
 ) -> None:
     nowhere = "0x" + "57" * 20
-    agent_chain.w3.eth.send_transaction({"to": nowhere, "data": "0xd09de08a"})
+    agent_chain.w3.eth.send_transaction({"to": nowhere, "data": HexStr("0xd09de08a")})
     assert caplog.messages == [f"Calling an account which is not a contract: {nowhere}"]
