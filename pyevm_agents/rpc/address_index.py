@@ -1,7 +1,6 @@
-"""Who takes part in the transactions of a block; remembered, as blocks never change.
+"""Index of the accounts that take part in each transaction, cached by block hash.
 
-To know it a block is executed again, which takes milliseconds: a search through thousands of them
-must not hold up whoever else asks something, so it ends early and says so.
+Indexing a block re-executes it, which takes milliseconds.
 """
 
 from __future__ import annotations
@@ -18,27 +17,26 @@ if TYPE_CHECKING:
     from pyevm_agents.tracing import CallTree
 
 MAX_INDEXED_BLOCKS = 5_000
-"""How many blocks are remembered. A transaction takes half a kilobyte."""
+"""Size of the cache. A transaction takes half a kilobyte."""
 
 Parties = tuple[frozenset["Address"], ...]
 """The accounts of each transaction of a block."""
 
 
 class AddressIndex:
-    """Accounts by block and transaction; in any thread."""
+    """LRU cache of accounts by block and transaction. Thread-safe."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         self._by_block: LRU[bytes, Parties] = LRU(MAX_INDEXED_BLOCKS)
 
     def get(self, block_hash: bytes) -> Parties | None:
-        """Return who takes part in a block's transactions; None where nobody asked before."""
+        """Return the accounts of each transaction of a block; None if it is not cached."""
         return self._by_block.get(block_hash)
 
     def find(self, block_hash: bytes, execute: Callable[[], Iterable[CallTree]]) -> Parties:
-        """Return who takes part in a block's transactions, and remember it.
+        """Index a block; return the accounts of each of its transactions.
 
-        Input: what executes the block again, and returns the calls of each transaction.
+        Input: a function that re-executes the block and returns the call tree of each transaction.
         """
         parties = tuple(map(_collect_parties, execute()))
         self._by_block[block_hash] = parties
@@ -46,7 +44,7 @@ class AddressIndex:
 
 
 def _collect_parties(tree: CallTree) -> frozenset[Address]:
-    """Return who calls or is called, creates or is created, inherits or leaves something."""
+    """Return the callers, callees, creators, created contracts and SELFDESTRUCT beneficiaries."""
     return frozenset(
         account
         for node, _ in tree.walk_nodes()

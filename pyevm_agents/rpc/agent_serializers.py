@@ -1,4 +1,4 @@
-"""Agent traces as JSON: a tree, as agents use agents."""
+"""Serializers of agent traces: a tree, because an agent may be the tool of another agent."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def serialize_trace(transaction_hash: bytes, trace: AgentTrace) -> Json:
     """Serialize the trace of a transaction's agents.
 
-    Output: `isSuccess`, and the `reason` of a failure, which undoes what the tools did; `steps`,
-            each with the steps of the agent that it used as its own `steps`; tokens and gas of each
-            and of all; `closest`, the number of the step with the closest decision, counted from 1
-            in the order of execution.
+    Output: `isSuccess`, and the `reason` of a failure, which reverts the effects of the tools;
+            `steps`, each with the nested agent's steps as its own `steps`; tokens and gas of each
+            step and in total; `closest`, the number of the step with the closest decision, counted
+            from 1 in the order of execution.
     """
     usage = trace.usage
     forms = [serialize_step(step, number) for number, step in enumerate(trace.steps, start=1)]
@@ -44,7 +44,7 @@ def serialize_trace(transaction_hash: bytes, trace: AgentTrace) -> Json:
 
 
 def serialize_step(step: TracedStep, number: int) -> Json:
-    """Serialize one step, without those of the agent that it used."""
+    """Serialize one step, without the steps of the nested agent."""
     return {
         "number": number,
         "depth": step.depth,
@@ -62,7 +62,7 @@ def serialize_step(step: TracedStep, number: int) -> Json:
 
 
 def serialize_cost(usage: InferenceUsage, margin: Margin | None, seconds: float | None) -> Json:
-    """Serialize the cost of a step, and how close its decisions were."""
+    """Serialize the tokens, gas, margin and duration of a step."""
     return {
         "tokens": _serialize_tokens(usage),
         "gas": {"prompt": usage.prompt_gas, "output": usage.output_gas},
@@ -88,7 +88,7 @@ def _serialize_tokens(usage: InferenceUsage) -> Json:
 
 
 def _build_step_tree(steps: Sequence[TracedStep], forms: Sequence[Json]) -> list[Json]:
-    """Hang each step under the step of the agent that used its agent."""
+    """Put each step into the `steps` of the outer agent's step."""
     roots: list[Json] = []
     above: list[tuple[int, Json]] = []
     for step, form in zip(steps, forms, strict=True):

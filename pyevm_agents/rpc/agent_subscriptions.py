@@ -1,23 +1,23 @@
-"""Who is told of agents' steps while a model works, and in which form.
+"""Subscriptions to agents' steps while a model generates.
 
 {"jsonrpc": "2.0", "method": "agent_subscription",
  "params": {"subscription": "0x…", "result": {"kind": "tool", "source": "block",
             "transactionHash": "0x…", "run": 7, "step": 1, "depth": 0, "agent": "0x…", …}}}
 
-Kinds, beside where each is, have:
+Fields of each kind, in addition to the location:
 
-    start        `model`, `tokens` (`cold`, `warm`): a model is asked
-    reading      `done`, `total`: tokens of the prompt so far, at most ten times a second
-    writing      `done`, `total`, `text`: what is written so far
-    tool         `thought`, `action`, `input`, and its cost as `agent_traceTransaction` has it
-    answer       `thought`, `answer`, and its cost
-    observation  `observation`: what the tool told, null where it reverted
-    failure      `reason`: the step has no words, as the gas ended or a limit was reached
+    start        `model`, `tokens` (`cold`, `warm`): an inference starts
+    reading      `done`, `total`: evaluated prompt tokens, at most ten times a second
+    writing      `done`, `total`, `text`: the generated text so far
+    tool         `thought`, `action`, `input`, and the cost fields of `agent_traceTransaction`
+    answer       `thought`, `answer`, and the cost fields
+    observation  `observation`: the tool's result, null if it reverted
+    failure      `reason`: the step has no output, because of the gas or of another limit
     end          `isSuccess`, `reason`: of the transaction, the call or the estimate
-    fault        `reason`: the host failed, and no block holds it
+    fault        `reason`: the engine failed, and no block contains the transaction
 
-A reader that is slow loses nothing of the others' time: a message is
-handed to its session, which drops the session that lets too many wait.
+A slow client does not delay the others: its session queues messages, and drops the connection if
+too many wait.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from math import inf
-from time import monotonic  # noqa: TID251 - how often progress is told; no block depends on it
+from time import monotonic  # noqa: TID251 - how often progress is sent; no block depends on it
 from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
@@ -56,24 +56,24 @@ if TYPE_CHECKING:
     from pyevm_agents.rpc.session import Session
 
 PROGRESS_SECONDS = 0.1
-"""How often progress is told at most. A model reads hundreds of tokens a second."""
+"""Least interval between progress events. A model evaluates hundreds of tokens a second."""
 
 MAX_SUBSCRIPTIONS = 1_000
-"""Subscriptions to steps that may be open at once: each is told in the thread that executes."""
+"""Open step subscriptions of a node. All are notified in the executing thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepCriteria:
-    """Which steps somebody wants to be told of. None: whichever."""
+    """Filter of a step subscription. A field that is None matches every event."""
 
     transaction_hash: bytes | None = None
     agent: Address | None = None
     purposes: frozenset[Purpose] | None = None
     has_progress: bool = True
-    """Whether reading and writing are told as they go on."""
+    """Whether `reading` and `writing` events match."""
 
     def matches(self, event: Event) -> bool:
-        """Whether an event is one of them."""
+        """Return whether an event matches."""
         place = event.location
         return (
             self.transaction_hash in {None, place.transaction_hash}
@@ -91,12 +91,12 @@ class _StepSubscription:
 
 
 class StepSubscriptions:
-    """Sessions that are told of agents' steps. All of it may be used in any thread."""
+    """The step subscriptions of a node. Thread-safe."""
 
     def __init__(self, node: Node, numbers: Iterator[int]) -> None:
-        """Begin with none; only while there are any does anybody listen.
+        """Start without subscriptions; the node is listened to only while there are any.
 
-        Input: the node; numbers that no other subscription has.
+        Input: the node; an iterator of unique subscription numbers.
         """
         self._node = node
         self._lock = threading.Lock()
@@ -106,9 +106,9 @@ class StepSubscriptions:
         self._throttle = Throttle(PROGRESS_SECONDS)
 
     def subscribe(self, session: Session, criteria: StepCriteria) -> str:
-        """Tell a session from now on; return the subscription's id.
+        """Subscribe a session; return the subscription id.
 
-        Raises: RpcError: it can't be told anything, or too many are told already.
+        Raises: RpcError: the transport has no notifications, or too many subscriptions are open.
         """
         notify = session.notify
         if notify is None:
@@ -123,7 +123,7 @@ class StepSubscriptions:
             if len(self._subscriptions) >= MAX_SUBSCRIPTIONS:
                 raise RpcError(
                     LIMIT_EXCEEDED,
-                    f"{MAX_SUBSCRIPTIONS:,} subscriptions to steps are open: close some of them",
+                    f"too many step subscriptions: at most {MAX_SUBSCRIPTIONS:,}; close some",
                 )
             self._subscriptions[name] = _StepSubscription(
                 criteria=criteria, session=session, send=send
@@ -134,7 +134,7 @@ class StepSubscriptions:
         return name
 
     def unsubscribe(self, name: str, session: Session) -> bool:
-        """Tell a session no more; return whether it had such a subscription."""
+        """Cancel a subscription of a session; return whether it existed."""
         with self._lock:
             subscription = self._subscriptions.get(name)
             is_its = subscription is not None and subscription.session is session
@@ -153,31 +153,30 @@ class StepSubscriptions:
             self._stop = None
 
     def _on_event(self, event: Event) -> None:
-        """Tell of an event, in the thread that executes."""
+        """Notify the matching subscriptions, in the executing thread."""
         if not self._throttle.is_due(event):
             return
         with self._lock:
-            takers = [
+            matching = [
                 subscription
                 for subscription in self._subscriptions.values()
                 if subscription.criteria.matches(event)
             ]
-        if takers:
+        if matching:
             form = serialize_event(event, self._node.chain.models)
-            for taker in takers:
-                taker.send(form)
+            for subscription in matching:
+                subscription.send(form)
 
 
 class Throttle:
-    """Lets progress pass at most so often, for each run of its own, and all else always."""
+    """Rate limit of progress events, separate for each run. All other events pass."""
 
     def __init__(self, interval_seconds: float) -> None:
-        """Let progress pass so often."""
         self._interval_seconds = interval_seconds
         self._last_sent: dict[int, tuple[float, bool]] = {}
 
     def is_due(self, event: Event) -> bool:
-        """Whether an event is to be told now. Beginning to write always is."""
+        """Return whether an event passes. The first `writing` event of a step always does."""
         run = event.location.run
         if not isinstance(event, StepProgressed):
             self._last_sent.pop(run, None)
@@ -191,7 +190,7 @@ class Throttle:
 
 
 def serialize_event(event: Event, models: Mapping[str, LanguageModel]) -> Json:
-    """Write an event: its kind, where it is, and what belongs to its kind."""
+    """Serialize an event: its kind, its location and the fields of its kind."""
     place = event.location
     kind, details = _serialize_details(event, models)
     tx_hash = place.transaction_hash

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 
 class BlockNotFoundError(LookupError):
-    """There is no such block."""
+    """An unknown block."""
 
 
 def resolve_header(node: Node, block: BlockId) -> BlockHeaderAPI:
-    """Return the header of a block id; of "pending", the one that the next block begins with.
+    """Return the header of a block id; for "pending", the header that the next block starts with.
 
     A local chain has no finality: "safe" and "finalized" are its latest block. For the state
-    behind a block, use `block_views.resolve_view`.
+    after a block, use `block_views.resolve_view`.
 
-    Raises: BlockNotFoundError: there is no such block.
+    Raises: BlockNotFoundError: the block is unknown.
     """
     chain = node.chain
     try:

@@ -1,4 +1,4 @@
-"""Views: a chain and its state behind a block."""
+"""State views of a block id: a chain and its state after a block."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def resolve_view(rpc: RequestContext, block: BlockId) -> StateView:
-    """Return what is behind the block that is meant. "pending" counts in what waits.
+    """Return the state after a block; "pending" includes the transactions in the pool.
 
-    Raises: BlockNotFoundError: there is none. WouldBlockError: transactions have to be executed for
-            it, and this thread may not wait.
+    Raises: BlockNotFoundError: the block is unknown. WouldBlockError: transactions of the pool have
+            to be executed, and this thread may not wait.
     """
     if block.tag == "pending" and len(rpc.node.pool):
         rpc.require_blocking_allowed()
@@ -32,7 +32,7 @@ def resolve_next_view(
     sender: Address | None = None,
     nonce: int | None = None,
 ) -> StateView:
-    """Return the state after a block; where None, the one that a transaction would find.
+    """Return the state after a block; for None, the state that a new transaction would find.
 
     Raises: see `resolve_view`.
     """
@@ -44,7 +44,7 @@ def resolve_next_view(
 
 
 def resolve_sealed_view(rpc: RequestContext, block: BlockId) -> StateView:
-    """Return what is behind the block that is meant; "pending" is made, so that it has a hash.
+    """Return the state after a block; the pending block is sealed, and therefore has a hash.
 
     Raises: see `resolve_view`.
     """

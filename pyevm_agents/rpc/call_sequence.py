@@ -1,4 +1,4 @@
-"""Calls one after another, each on what those before it left behind; nothing of them is kept."""
+"""Sequences of simulated calls, each on the state after the one before. Nothing is persisted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_ACCOUNT = AccountOverride(balance_wei=0, nonce=0, code=b"", storage={})
 class CallSequence:
     """Calls in one block's context.
 
-    What a call changed is what the next is told that accounts are.
+    The changes of a call become state overrides of the next.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class CallSequence:
         at: StateView,
         accounts: Mapping[Address, AccountOverride] | None = None,
     ) -> None:
-        """Begin with the state after a block, but for what accounts are said to be."""
+        """Start with the state after a block, and with overrides of its accounts."""
         self._at = at
         self._accounts = dict(accounts or {})
 
@@ -41,8 +41,8 @@ class CallSequence:
     ) -> CallResult:
         """Execute the next call.
 
-        Input:  what its block is said to be; who is told of it.
-        Raises: as `Chain.call`; the state is then as before.
+        Input:  the block overrides; a tracer of the call.
+        Raises: those of `Chain.call`; the state is then unchanged.
         """
         touched = TouchedStateTracer()
         tracers: dict[str, Tracer] = {"touched": touched}
@@ -64,7 +64,7 @@ class CallSequence:
 
 
 def _merge_override(override: AccountOverride, after: TouchedAccount) -> AccountOverride:
-    """Return what an account is after a call that changed it."""
+    """Return the override of an account that a call changed."""
     if after.is_empty:
         return NO_ACCOUNT
     return AccountOverride(

@@ -1,13 +1,13 @@
 """JSON encoding and decoding of messages, within limits.
 
-orjson does nearly all of it: its reader stops at 1,024 levels, whatever Python's own limit is.
-json's C code recurses as deep as `sys.setrecursionlimit` says, and py-evm says 12,288: in a thread
-with 1 MiB of stack, brackets alone end the process (CPython 3.11.7, 3.13.0). So json sees nothing
-that orjson has not read and `Limits.depth` has not allowed.
+orjson does nearly all of it: its parser stops at 1,024 levels, independently of Python's limit.
+json's C code recurses up to `sys.setrecursionlimit`, which py-evm sets to 12,288: in a thread with
+1 MiB of stack, nested brackets crash the process (CPython 3.11.7, 3.13.0). Therefore json parses
+only messages that orjson has parsed and `Limits.depth` has allowed.
 
-Two things orjson does not do. It reads integers beyond 64 bits as floats, so these are read by
-json; and it writes neither them nor more than 254 levels (the trace of 1,024 calls has 2,048), so
-these are written here.
+orjson lacks two things. It parses integers beyond 64 bits as floats, so json parses those; and it
+encodes neither them nor more than 254 levels (the trace of 1,024 calls has 2,048), so this module
+encodes those.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import orjson
 from pyevm_agents.rpc.errors import INVALID_REQUEST, PARSE_ERROR, RpcError
 
 MAX_ANSWER_DEPTH = 20_000
-"""Levels of an answer; one with more contains itself."""
+"""Levels of a response; one with more contains itself."""
 
 # An integer of 18 digits fits 64 bits, with any sign. Strings are matched to be skipped.
 _MANY_DIGITS = re.compile(rb"[0-9]{19}")
@@ -29,30 +29,30 @@ _STRINGS_AND_INTEGERS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|([0-9]{19,}+)'
 
 
 def decode(body: bytes, limits: Limits) -> object:
-    """Read a message.
+    """Decode a message.
 
     Raises:
-        RpcError: it is no JSON, or over a limit.
+        RpcError: it is not JSON, or exceeds a limit.
     """
     if len(body) > limits.body_bytes:
         raise RpcError(
             INVALID_REQUEST,
-            f"the message has {len(body):,} bytes; at most {limits.body_bytes:,} are taken",
+            f"message too large: {len(body):,} bytes, at most {limits.body_bytes:,}",
         )
     brackets = body.count(b"[") + body.count(b"{")
     if brackets + body.count(b",") > limits.values:
         raise RpcError(
             INVALID_REQUEST,
-            f"the message has more than {limits.values:,} commas and brackets: send it in parts",
+            f"message too large: more than {limits.values:,} commas and brackets; split it",
         )
     try:
         message: object = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise RpcError(PARSE_ERROR, f"the message is no JSON: {error}") from error
+        raise RpcError(PARSE_ERROR, f"invalid JSON: {error}") from error
     if brackets > limits.depth and _is_deeper(message, limits.depth):
         raise RpcError(
             INVALID_REQUEST,
-            f"the message is nested deeper than {limits.depth} levels of lists and objects",
+            f"message too deep: more than {limits.depth} levels of lists and objects",
         )
     if _MANY_DIGITS.search(body) and _has_long_integer(body, limits.digits):
         message = json.loads(body)
@@ -60,10 +60,10 @@ def decode(body: bytes, limits: Limits) -> object:
 
 
 def encode(value: object) -> bytes:
-    """Write a JSON-ready value.
+    """Encode a JSON-ready value.
 
     Raises:
-        TypeError: something in it is no JSON. ValueError: it contains itself.
+        TypeError: a part of it is not JSON-ready. ValueError: it contains itself.
     """
     try:
         return orjson.dumps(value)
@@ -72,7 +72,7 @@ def encode(value: object) -> bytes:
 
 
 def _is_deeper(message: object, depth: int) -> bool:
-    """Say whether a message has more than `depth` levels of containers."""
+    """Return whether a message has more than `depth` levels of containers."""
     level = [message] if isinstance(message, dict | list) else []
     for _ in range(depth):
         level = [
@@ -87,26 +87,26 @@ def _is_deeper(message: object, depth: int) -> bool:
 
 
 def _has_long_integer(body: bytes, digits: int) -> bool:
-    """Say whether digits outside strings may be an integer beyond 64 bits."""
+    """Return whether digits outside strings may be an integer beyond 64 bits."""
     longest = max(
         (len(match[1]) for match in _STRINGS_AND_INTEGERS.finditer(body) if match[1]), default=0
     )
     if longest > digits:
         raise RpcError(
             INVALID_REQUEST,
-            f"a number in the message has {longest:,} digits; at most {digits} are taken",
+            f"number too long: {longest:,} digits, at most {digits}",
         )
     return longest > 0
 
 
 class _EncodedPart(bytes):
-    """Bytes of the answer itself, between values that are still to be written."""
+    """Encoded bytes, between values that are not encoded yet."""
 
     __slots__ = ()
 
 
 def _encode_pieces(value: object) -> list[bytes]:
-    """Write a value piece by piece, without recursion."""
+    """Encode a value piece by piece, without recursion."""
     pieces: list[bytes] = []
     # Values with their depth, the next one last.
     pending: list[tuple[object, int]] = [(value, 0)]
@@ -119,8 +119,8 @@ def _encode_pieces(value: object) -> list[bytes]:
         elif isinstance(item, dict | list | tuple):
             if depth == MAX_ANSWER_DEPTH:
                 raise ValueError(
-                    f"an answer has more than {MAX_ANSWER_DEPTH:,} levels of lists and objects: "
-                    "does it contain itself?"
+                    f"the response has more than {MAX_ANSWER_DEPTH:,} levels of lists and objects: "
+                    "it may contain itself"
                 )
             inside = _split_object(item) if isinstance(item, dict) else _split_list(item)
             pending.extend((part, depth + 1) for part in reversed(inside))
@@ -147,20 +147,20 @@ def _split_list(value: list[object] | tuple[object, ...]) -> list[object]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Bounds on a message and on its answer; one that is over them is refused with a reason.
+    """Limits of a message and of its response. A message over a limit is rejected with a reason.
 
-    No message may hold the interpreter for long: parsing keeps every other thread waiting.
+    Parsing holds the GIL, so a message must not take long.
     """
 
     body_bytes: int = 16 * 2**20
     """A transaction with six blobs takes 1.6 MB as hex, a dumped state more."""
 
     values: int = 100_000
-    """Commas and opening brackets: they cost the parser most, 0.4 s a million where all are empty
-    lists. Hex data has none."""
+    """Commas and opening brackets: the parser's cost, at most 0.4 s a million, for empty lists. Hex
+    data have neither."""
 
     depth: int = 64
-    """Levels of lists and objects. The deepest that a method takes has about ten."""
+    """Levels of lists and objects. The deepest parameter of a method has about ten."""
 
     digits: int = 100
     """Digits of an integer; 2**256 has 78."""
@@ -169,4 +169,4 @@ class Limits:
     """Requests in a batch. Source: geth's `BatchRequestLimit`."""
 
     batch_answer_bytes: int = 32 * 2**20
-    """Bytes of a batch's answers; the requests after that are not executed."""
+    """Bytes of a batch's responses; the requests beyond are not executed."""

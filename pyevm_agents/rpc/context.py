@@ -1,4 +1,4 @@
-"""What methods answer from: the node, and whom they answer."""
+"""Context of a request: the node and the client's session."""
 
 from __future__ import annotations
 
@@ -22,50 +22,50 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestContext:
-    """A node as methods see it."""
+    """The node, settings and session that a method is called with."""
 
     node: Node
     events: EventSystem
     send_seconds: float = 2.0
-    """How long a send waits for its block: clients give up early, and an agent may think long."""
+    """Seconds that a send waits for its block: clients time out, and an agent may run for long."""
 
     call_gas: int | None = None
-    """Gas of a call that does not say, and at most; the block's where None."""
+    """Default and maximum gas limit of a call; None for the block gas limit."""
 
     address_index: AddressIndex = field(default_factory=AddressIndex)
-    """Who takes part in which transaction, as far as somebody asked."""
+    """Cache of the accounts of each transaction."""
 
     session: Session | None = None
-    """Who asks."""
+    """The client's session."""
 
     may_wait: bool = True
-    """Whether the thread may wait for others: the server's loop may not."""
+    """Whether the thread may block. The server's event loop may not."""
 
     def for_session(self, session: Session, *, may_wait: bool = True) -> RequestContext:
-        """Return the same for whoever asks."""
+        """Return this context with a client's session."""
         return replace(self, session=session, may_wait=may_wait)
 
     def require_blocking_allowed(self) -> None:
-        """Go no further where the thread may not wait, or work for long.
+        """Require a thread that may wait, or work for long.
 
-        Raises: WouldBlockError: it may not. The method is then called again where it may.
+        Raises: WouldBlockError: the thread may not. The method is then called in another thread.
         """
         if not self.may_wait:
             raise WouldBlockError
 
     def send(self, make: TransactionFactory) -> bytes:
-        """Send a transaction; return its hash when it is mined, or after `send_seconds`.
+        """Send a transaction; return its hash once it is mined, or after `send_seconds`.
 
-        Raises: PoolError: no block will take it. EngineFault: the host failed while mining.
+        Raises: PoolError: the transaction is rejected. EngineFault: the engine failed in mining.
         """
         sent = self.node.send(make)
         sent.wait(self.send_seconds)
         return bytes(sent.transaction.hash)
 
     def run_exclusive(self, work: Callable[[], T]) -> T:
-        """Change something of the node that takes no time; after whatever was asked before.
+        """Run a short node mutation, after all earlier ones.
 
-        Raises: WouldBlockError: something is under way, and this thread may not wait.
+        Raises: WouldBlockError: the write queue is not idle, and this thread may not wait.
         """
         if self.may_wait:
             return self.node.run_exclusive(work)

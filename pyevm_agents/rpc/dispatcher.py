@@ -1,7 +1,7 @@
-"""JSON-RPC 2.0 around a service: bytes in, bytes out. A server and a provider in process share it.
+"""JSON-RPC 2.0 dispatcher: bytes in, bytes out. Shared by the server and the in-process providers.
 
-message ─▶ Dispatcher.handle ─▶ the answer, where all of it is quick and nothing is waited for
-                           └▶ DeferredResponse, to be run in a thread: the answer
+message ─▶ Dispatcher.handle ─▶ the response, if every request is quick and none has to wait
+                           └▶ DeferredResponse, to be run in a thread: the response
 """
 
 from __future__ import annotations
@@ -35,81 +35,79 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 INLINE_BYTES = 64 * 1024
-"""A longer message is parsed in a thread: this many bytes take about a millisecond at worst."""
+"""Longer messages are parsed in a thread: this many bytes take about a millisecond at worst."""
 
 INLINE_REQUESTS = 16
-"""A longer batch runs in a thread, though all of it be quick."""
+"""Longer batches run in a thread, even if every request is quick."""
 
 LOGGED_FRAMES = 50
-"""How many calls of a bug's traceback are logged: the innermost."""
+"""Innermost frames of a bug's traceback that are logged."""
 
 MAX_BUG_CHARACTERS = 1_000
-"""How much of a bug's message is answered; the log has all of it."""
+"""Characters of a bug's message in the response; the log has all of it."""
 
 
 class Service(Protocol):
-    """What answers requests. Thread-safe: several run at once."""
+    """A service that executes requests. Thread-safe: several run concurrently."""
 
     def is_quick(self, method: str) -> bool:
-        """Say whether a method takes well under a millisecond where it need not wait.
+        """Return whether a method takes well under a millisecond, unless it has to wait.
 
-        It is then called on the server's loop. A method that subscribes should be quick and never
-        wait: its answer then precedes the first notification, whatever other threads do.
+        Quick methods run on the event loop. A method that subscribes should be quick and never
+        wait: its response then precedes the first notification, whatever other threads do.
         """
 
     def call(
         self, method: str, params: Params, session: Session, *, may_wait: bool = True
     ) -> object:
-        """Execute a method and return its result, JSON-ready.
+        """Execute a method; return its JSON-ready result.
 
-        Input:  whether it may wait for others: not on the server's loop, where quick ones run.
-        Raises: RpcError: the error to answer. WouldBlockError: it may not wait, and would, or would
-                take long; nothing was done. It is called again in a thread.
+        Input:  whether the method may block: false on the event loop.
+        Raises: RpcError: the error response. WouldBlockError: the method would block or take long,
+                and may not. It had no effect, and is called again in a thread.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLogEntry:
-    """What the log knows of a request."""
+    """A request as the log shows it."""
 
     method: str
-    """As it was asked for, by whomever: any string of any length. Empty for what is no request."""
+    """Method name as sent by the client (untrusted). Empty if the message is not a request."""
 
     milliseconds: float
-    """How long the service took; waiting for a thread is not in it."""
+    """Duration of the service's call, without the wait for a thread."""
 
     error_code: int | None
     error_message: str | None = None
-    """What was answered in place of a result. It may repeat what whoever asked said."""
+    """Message of the error response. It may contain the client's input."""
 
     transport: str
     thread_id: int = 0
-    """Which thread executed it: what a contract prints meanwhile is told in the same one."""
+    """The executing thread, in which `console.log` output is announced as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeferredResponse:
-    """The rest of answering a message: call it once, in a thread of its own, or refuse it."""
+    """The remaining requests of a message: call it once, in a thread, or refuse it."""
 
     method: str
-    """What it waits for: the first method that is not quick, or that would have to wait. Empty
-    where nobody knows yet."""
+    """The first method that is not quick, or that has to wait. Empty if it is not known yet."""
 
     is_batch: bool
     run: Callable[[], bytes | None]
     refuse: Callable[[RpcError], bytes | None]
-    """Answers every request of the message with an error; none is executed."""
+    """Returns an error response to every request of the message, without execution."""
 
     def __call__(self) -> bytes | None:
-        """Return the answer, None where none is due."""
+        """Return the response; None if all requests are notifications."""
         return self.run()
 
 
 class Dispatcher:
-    """Reads messages, has a service execute them, and writes the answers.
+    """Decodes messages, executes them with a service, and encodes the responses.
 
-    No message and no exception of the service's escapes it, except those that are no `Exception`:
-    KeyboardInterrupt passes.
+    Every `Exception` of the service becomes an error response; KeyboardInterrupt passes.
     """
 
     def __init__(
@@ -119,15 +117,15 @@ class Dispatcher:
         limits: Limits | None = None,
         watch: RequestListener | None = None,
     ) -> None:
-        """Answer for a service; `watch` is told of each request as it ends, in any thread."""
+        """Input: the service; the limits; a callback for each finished request, in any thread."""
         self._service = service
         self._limits = Limits() if limits is None else limits
         self._on_request = watch
 
     def handle(self, body: bytes, session: Session) -> bytes | DeferredResponse | None:
-        """Answer a message at once, or return the work that answering it is.
+        """Return the response of a message, or a deferred one if a request is not quick.
 
-        None means that it needs no answer: all of it were notifications.
+        None if all requests of the message are notifications.
         """
         is_batch = _is_batch(body)
         if len(body) > INLINE_BYTES:
@@ -164,14 +162,14 @@ class Dispatcher:
             return False
 
     def _answer(self, body: bytes, session: Session) -> bytes | None:
-        """Answer a message in this thread, however long it takes."""
+        """Execute a message in this thread, even if it takes long."""
         requests = self._read(body, session)
         if isinstance(requests, bytes):
             return requests
         return _BatchResponse(self, requests, session, is_batch=_is_batch(body)).execute_all()
 
     def _read(self, body: bytes, session: Session) -> Sequence[JsonRpcRequest] | bytes:
-        """Return the requests of a message, or the answer to one that has none."""
+        """Return the requests of a message, or the error response of an invalid message."""
         try:
             message = decode(body, self._limits)
             if isinstance(message, list):
@@ -184,22 +182,22 @@ class Dispatcher:
 
     def _check_batch(self, batch: list[object]) -> None:
         if not batch:
-            raise RpcError(INVALID_REQUEST, "the batch is empty")
+            raise RpcError(INVALID_REQUEST, "empty batch")
         if len(batch) > self._limits.batch:
             raise RpcError(
                 INVALID_REQUEST,
-                f"the batch has {len(batch):,} requests; at most {self._limits.batch:,} are taken",
+                f"batch too large: {len(batch):,} requests, at most {self._limits.batch:,}",
             )
 
     @property
     def batch_answer_bytes(self) -> int:
-        """After how many bytes of answers the rest of a batch is refused."""
+        """Bytes of responses after which the rest of a batch is rejected."""
         return self._limits.batch_answer_bytes
 
     def execute(self, request: JsonRpcRequest, session: Session, *, may_wait: bool) -> bytes | None:
         """Execute one request.
 
-        Raises: WouldBlockError: it may not wait, and would; it is as if it were not asked yet.
+        Raises: WouldBlockError: it would block, and may not; it had no effect.
         """
         if request.refusal is not None:
             return self.refuse(request, request.refusal, session)
@@ -212,7 +210,7 @@ class Dispatcher:
                 answer = encode_result(request.id, result)
         except WouldBlockError:
             raise
-        except Exception as exception:  # noqa: BLE001 - whatever it is, the server goes on
+        except Exception as exception:  # noqa: BLE001 - any bug becomes an error response
             error = _as_rpc_error(exception, request.method)
             if not request.is_notification:
                 answer = _encode_service_error(request.id, error)
@@ -220,7 +218,7 @@ class Dispatcher:
         return answer
 
     def refuse(self, request: JsonRpcRequest, error: RpcError, session: Session) -> bytes | None:
-        """Answer one request with an error; it is not executed."""
+        """Return the error response of one request, without execution."""
         self._report(request.method, 0.0, error, session)
         return None if request.is_notification else encode_error(request.id, error)
 
@@ -242,7 +240,7 @@ class Dispatcher:
 
 
 class _BatchResponse:
-    """The answers to a message's requests, one after the other; also in two goes."""
+    """The responses of a message's requests, in order; execution can resume in another thread."""
 
     def __init__(
         self,
@@ -261,20 +259,20 @@ class _BatchResponse:
 
     @property
     def next_request(self) -> JsonRpcRequest:
-        """The request that is not answered yet."""
+        """The first request without a response."""
         return self._remaining[0]
 
     def execute_all(self, *, may_wait: bool = True) -> bytes | None:
-        """Execute what is left; return the answers of all, joined.
+        """Execute the remaining requests; return the joined responses of all.
 
-        Raises: WouldBlockError: the next one may not wait, and would.
+        Raises: WouldBlockError: the next request would block, and may not.
         """
         while self._remaining:
             self._append(self._execute_next(self.next_request, may_wait=may_wait))
         return self._join()
 
     def refuse_all(self, error: RpcError) -> bytes | None:
-        """Answer what is left with an error; return the answers of all, joined."""
+        """Reject the remaining requests with an error; return the joined responses of all."""
         while self._remaining:
             self._append(self._dispatcher.refuse(self.next_request, error, self._session))
         return self._join()
@@ -293,8 +291,8 @@ class _BatchResponse:
     def _batch_size_error(self) -> RpcError:
         return RpcError(
             LIMIT_EXCEEDED,
-            f"the batch's answers exceed {self._dispatcher.batch_answer_bytes:,} bytes, so this "
-            "request was not executed: send it again in another batch",
+            f"batch response too large: more than {self._dispatcher.batch_answer_bytes:,} bytes; "
+            "this request was not executed, send it in another batch",
         )
 
     def _join(self) -> bytes | None:
@@ -304,12 +302,12 @@ class _BatchResponse:
 
 
 def _is_batch(body: bytes) -> bool:
-    """Say whether a message that was read is a list."""
+    """Return whether a message is a list."""
     return body.lstrip(b" \t\r\n")[:1] == b"["
 
 
 def _as_rpc_error(exception: Exception, method: str) -> RpcError:
-    """Return the error to answer; what no method should raise is logged as the bug it is."""
+    """Return the error response of an exception; anything but RpcError is logged as a bug."""
     if isinstance(exception, RpcError):
         return exception
     log.error(
@@ -319,8 +317,8 @@ def _as_rpc_error(exception: Exception, method: str) -> RpcError:
 
 
 def _format_traceback(exception: Exception) -> str:
-    """Return the traceback, writable to any log: half a surrogate pair is no UTF-8."""
-    # The frames of an endless recursion would take seconds to write.
+    """Return the traceback as valid UTF-8: a message may contain half a surrogate pair."""
+    # The frames of an endless recursion would take seconds to format.
     frames = traceback.format_exception(exception, limit=-LOGGED_FRAMES)
     return "".join(frames).encode("utf-8", "backslashreplace").decode()
 
@@ -329,13 +327,13 @@ def _describe_exception(exception: Exception) -> str:
     try:
         text = str(exception)[:MAX_BUG_CHARACTERS]
     except Exception:  # noqa: BLE001 - a broken __str__ is one bug more
-        text = "its message can't be read"
+        text = "its message is not readable"
     text = text.encode("utf-8", "replace").decode()
     return f"{type(exception).__name__}: {text}"
 
 
 def _encode_service_error(request_id: object, error: RpcError) -> bytes:
-    """Write an error of the service's, whose data may be no JSON."""
+    """Encode an error of the service, whose data may not be JSON-ready."""
     try:
         return encode_error(request_id, error)
     except Exception as exception:

@@ -1,4 +1,4 @@
-"""Errors of JSON-RPC: its codes, the exception, and failed executions in anvil's and geth's shape.
+"""JSON-RPC errors: codes, the exception, and failed executions in anvil's and geth's form.
 
 Source: JSON-RPC 2.0, section 5.1; EIP-1474 for `LIMIT_EXCEEDED` and
 `RESOURCE_UNAVAILABLE`.
@@ -23,32 +23,32 @@ if TYPE_CHECKING:
 
 
 PARSE_ERROR = -32700
-"""The body is no JSON."""
+"""The body is not JSON."""
 
 INVALID_REQUEST = -32600
-"""JSON that is no request, or more than the server takes."""
+"""The JSON is not a request, or exceeds a limit."""
 
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 
 INTERNAL_ERROR = -32603
-"""The request is fine and the service failed: a bug."""
+"""The request is valid and the service failed: a bug."""
 
 RESOURCE_UNAVAILABLE = -32002
-"""The request is fine and the host failed: its model died, a disk is full.
+"""The request is valid and the engine failed: the model process died, or the disk is full.
 
-Not `INTERNAL_ERROR`, which viem takes for a contract's revert, and asks again three times.
+Not `INTERNAL_ERROR`, which viem treats as a contract's revert and retries three times.
 """
 
 LIMIT_EXCEEDED = -32005
-"""Fine by itself, too much at this moment: try again later, or ask for less."""
+"""The request is valid but exceeds a limit: retry later, or request less."""
 
 
 class RpcError(AgentsError):
-    """An answer that is an error. Raise it in a method; every other exception is a bug."""
+    """An error response. Methods raise it; any other exception is a bug."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
-        """Hold the three fields of an error; `data` is JSON-ready, and left out where None."""
+        """Input: the three fields of an error; `data` is JSON-ready, and omitted if None."""
         super().__init__(message)
         self.code = code
         self.message = message
@@ -56,11 +56,11 @@ class RpcError(AgentsError):
 
 
 class WouldBlockError(Exception):
-    """A method may not wait, and would have to. It has done nothing, and is called again."""
+    """A method would block in a thread that may not. It has no effect, and is called again."""
 
 
 SERVER_ERROR = -32000
-"""Geth's code for everything that is wrong with a transaction."""
+"""Geth's code of every error of a transaction."""
 
 EXECUTION_REVERTED = 3
 """Source: geth, internal/ethapi/errors.go."""
@@ -70,7 +70,7 @@ ERROR_STRING = bytes.fromhex("08c379a0")
 
 
 def convert_request_error(error: RequestError) -> RpcError:
-    """Return the error of a request that the node refuses, or whose execution failed."""
+    """Return the JSON-RPC error of a rejected request, or of one whose execution failed."""
     if isinstance(error, ExecutionFailedError) and not isinstance(error, OutOfGasError):
         return execution_error(error.error, error.output, error.context)
     return RpcError(SERVER_ERROR, str(error))
@@ -97,7 +97,7 @@ def revert_message(output: bytes, context: RevertContext) -> str:
 
 
 def error_text(error: Exception) -> str:
-    """Return what an error of py-evm says: the text of one that keeps numbers beside it."""
+    """Return the message of a py-evm error: its first text argument, without the numbers."""
     texts = [argument for argument in error.args if isinstance(argument, str)]
     return texts[0] if texts else str(error)
 

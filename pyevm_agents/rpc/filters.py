@@ -1,9 +1,9 @@
-"""What happens on a node, for who polls (filters) and for who is told (subscriptions).
+"""Filters (polled) and subscriptions (pushed) of a node's blocks, logs and transactions.
 
-After `evm_revert` the logs of the blocks that are gone come again with `removed: true`, the latest
-first; then whatever is mined in their place.
+After `evm_revert` the logs of the reverted blocks are sent again with `removed: true`, the latest
+first; then those of the blocks that replace them.
 
-Source: execution-apis `eth_newFilter` and its kin; geth's pub/sub.
+Source: execution-apis, `eth_newFilter` and the other filter methods; geth's pub/sub.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ if TYPE_CHECKING:
     from pyevm_agents.rpc.session import Session
 
 EventKind: TypeAlias = Literal["blocks", "logs", "pending", "syncing"]
-"""Of "syncing" nobody is ever told anything: there is nobody to sync with."""
+"""A "syncing" subscription gets no notifications: the node has no peers."""
 
 MAX_FILTERS = 1_000
-"""Filters that may be open at once; the one that was not polled for longest goes."""
+"""Open filters of a node; beyond, the least recently polled one is removed."""
 
 MAX_QUEUED = 100_000
-"""Results that all filters together keep until they are polled; the filter that was not polled for
-longest goes. A log takes about 2 KB."""
+"""Unpolled results of all filters; beyond, the least recently polled filter is removed. A log takes
+about 2 KB."""
 
 IDLE_SECONDS = 300.0
-"""A filter that is not polled for so long goes. Source: geth's `deadline`, and anvil's."""
+"""Seconds after which an unpolled filter is removed. Source: geth's `deadline`, and anvil's."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Filter:
-    """What somebody polls for."""
+    """An open filter and its unpolled results."""
 
     kind: EventKind
     polled_seconds: float
-    """When it was opened, or polled last."""
+    """Time of the last poll, or of opening."""
 
     criteria: LogCriteria = field(default_factory=LogCriteria)
     queue: deque[object] = field(default_factory=deque)
@@ -60,42 +60,41 @@ class Filter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subscription:
-    """What somebody is told."""
+    """A subscription of a session."""
 
     kind: EventKind
     criteria: LogCriteria
     is_full: bool
-    """Whether of waiting transactions all is told, or the hash."""
+    """Whether pending transactions are sent in full instead of by hash."""
 
     session: Session
     send: Callable[[object], None]
 
 
 class EventSystem:
-    """Filters and subscriptions of a node. All of it may be used in any thread.
+    """Filters and subscriptions of a node. Thread-safe.
 
-    What is told is written before the lock is taken, and once for all who are told the same: to
-    subscribe never waits.
+    Results are serialized outside the lock, once for all subscriptions: subscribing never blocks.
     """
 
     def __init__(self, node: Node, *, now: Callable[[], float] = monotonic) -> None:
-        """Begin to listen.
+        """Listen to a node.
 
-        Input: the node; what tells time, in seconds.
+        Input: the node; the clock, in seconds.
         """
         self._node = node
         self._now = now
         self._lock = threading.Lock()
         self._filters: dict[str, Filter] = {}
-        """By id, the one that was not polled for longest first."""
+        """Filters by id, the least recently polled first."""
 
         self._queued_count = 0
-        """Results in all of them."""
+        """Unpolled results of all filters."""
 
         self._subscriptions: dict[str, Subscription] = {}
         self._numbers = itertools.count(1)
         self.steps = StepSubscriptions(node, self._numbers)
-        """Who is told of agents' steps."""
+        """Subscriptions to agents' steps."""
 
         node.listeners.add(
             NodeListener(
@@ -118,17 +117,17 @@ class EventSystem:
             return name
 
     def get_filter(self, name: str) -> Filter:
-        """Return a filter that is open.
+        """Return an open filter.
 
-        Raises: RpcError: there is none.
+        Raises: RpcError: the filter is unknown.
         """
         with self._lock:
             return self._refresh_filter(name)
 
     def poll_changes(self, name: str) -> list[object]:
-        """Return what came since the last poll.
+        """Return the results since the last poll.
 
-        Raises: RpcError: there is no such filter.
+        Raises: RpcError: the filter is unknown.
         """
         with self._lock:
             queue = self._refresh_filter(name).queue
@@ -163,21 +162,21 @@ class EventSystem:
             self._drop(next(iter(self._filters)))
 
     def close_filter(self, name: str) -> bool:
-        """Close a filter; return whether there was one."""
+        """Close a filter; return whether it existed."""
         with self._lock:
             is_open = name in self._filters
             if is_open:
                 self._drop(name)
             return is_open
 
-    # -- telling -- #
+    # -- subscriptions -- #
 
     def subscribe(
         self, kind: EventKind, session: Session, *, criteria: LogCriteria, is_full: bool
     ) -> str:
-        """Tell a session from now on; return the subscription's id.
+        """Subscribe a session; return the subscription id.
 
-        Raises: RpcError: it can't be told anything.
+        Raises: RpcError: the transport has no notifications.
         """
         notify = session.notify
         if notify is None:
@@ -201,7 +200,7 @@ class EventSystem:
         return name
 
     def unsubscribe(self, name: str, session: Session) -> bool:
-        """Tell a session no more; return whether it had such a subscription."""
+        """Cancel a subscription of a session; return whether it existed."""
         with self._lock:
             subscription = self._subscriptions.get(name)
             if subscription is None or subscription.session is not session:
@@ -213,14 +212,14 @@ class EventSystem:
         with self._lock:
             self._subscriptions.pop(name, None)
 
-    # -- what happens, in the thread that executes or admits -- #
+    # -- node events, in the executing or the sending thread -- #
 
     def _publish(
         self, kind: EventKind, polled: object, builder: Callable[[Subscription], object]
     ) -> None:
-        """Tell all of a kind.
+        """Publish a result to the filters and subscriptions of a kind.
 
-        Input:  what filters get; what makes that for a subscription.
+        Input:  the result for filters; a function that builds the result for a subscription.
         """
         with self._lock:
             self._drop_idle()
@@ -255,7 +254,7 @@ class EventSystem:
     def _on_pending(self, transaction: SignedTransactionAPI) -> None:
         hashed = serializers.encode_data(transaction.hash)
         form = cache(lambda: serializers.serialize_transaction(transaction))
-        self._publish("pending", hashed, lambda taker: form() if taker.is_full else hashed)
+        self._publish("pending", hashed, lambda each: form() if each.is_full else hashed)
 
     def _on_reorg(self, headers: list[BlockHeaderAPI]) -> None:
         for header in headers:

@@ -1,4 +1,4 @@
-"""Which logs are meant, and where they are."""
+"""Log filters: their parameters, and the search for matching logs."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ if TYPE_CHECKING:
     from pyevm_agents.rpc.serializers import Json
 
 MAX_TOPICS = 4
-"""Topics of a log. Source: LOG4."""
+"""The most topics of a log. Source: LOG4."""
 
 MAX_ALTERNATIVES = 1_000
-"""Addresses, or values of one topic, in a filter. Source: geth."""
+"""The most addresses, or values of one topic, in a filter. Source: geth."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogCriteria:
-    """Which logs are meant."""
+    """A log filter."""
 
     first: BlockId = LATEST
     last: BlockId = LATEST
     block_hash: bytes | None = None
-    """The hash of the one block to look at."""
+    """The hash of the only block to search."""
 
     addresses: frozenset[Address] = frozenset()
-    """One of them; any where empty."""
+    """Addresses that match; every address if empty."""
 
     topics: tuple[frozenset[int] | None, ...] = ()
-    """By place, one of those; None for any."""
+    """Topics that match, by position; None for every topic."""
 
     def can_match_bloom(self, bloom: int) -> bool:
-        """Whether a block with this bloom filter may have such logs."""
+        """Return whether a block with this bloom filter may have matching logs."""
         if self.addresses and not any(
             serializers.is_in_bloom(bloom, address) for address in self.addresses
         ):
@@ -63,7 +63,7 @@ class LogCriteria:
         )
 
     def matches(self, log: Json) -> bool:
-        """Whether a log, as JSON, is meant. Tags, of what is yet to come, are no bounds."""
+        """Return whether a serialized log matches. A tag does not bound the blocks to come."""
         if not self._has_number(log):
             return False
         if self.addresses:
@@ -88,7 +88,7 @@ class LogCriteria:
 
 
 def parse_log_criteria(value: object, name: str) -> LogCriteria:
-    """Read a filter object."""
+    """Parse a filter object."""
     form = parse_object(value, name)
     has_range = form.get("fromBlock") is not None or form.get("toBlock") is not None
     if form.get("blockHash") is not None and has_range:
@@ -141,14 +141,14 @@ def _require_within_limit(many: list[object], name: str) -> None:
     if len(many) > MAX_ALTERNATIVES:
         raise RpcError(
             INVALID_PARAMS,
-            f"invalid params: {name}: {len(many)} values, at most {MAX_ALTERNATIVES}",
+            f"invalid params: {name}: {len(many)} values; must be at most {MAX_ALTERNATIVES}",
         )
 
 
 def find_logs(node: Node, criteria: LogCriteria) -> Iterator[Json]:
-    """Yield the logs that are meant, in order.
+    """Yield the matching logs, in order.
 
-    Raises: BlockNotFoundError: no block of that hash. RpcError: the range is none.
+    Raises: BlockNotFoundError: the block hash is unknown. RpcError: the range is invalid.
     """
     if criteria.block_hash is not None:
         record = node.chain.block_with_receipts(
@@ -169,7 +169,7 @@ def find_logs(node: Node, criteria: LogCriteria) -> Iterator[Json]:
 
 
 def filter_logs(record: BlockRecord, criteria: LogCriteria) -> Iterator[Json]:
-    """Yield those of a block's logs that are meant."""
+    """Yield the matching logs of a block."""
     before = 0
     for index, receipt in enumerate(record.receipts):
         if receipt.logs:
@@ -178,7 +178,7 @@ def filter_logs(record: BlockRecord, criteria: LogCriteria) -> Iterator[Json]:
 
 
 def _resolve_number(node: Node, block: BlockId) -> int:
-    """Return a block's number, one beyond the chain's end too."""
+    """Return a block's number, which may be beyond the latest block."""
     return (
         block.number if block.number is not None else int(resolve_header(node, block).block_number)
     )

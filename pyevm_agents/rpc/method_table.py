@@ -1,9 +1,9 @@
-"""The table of methods: a name, what it takes, and the function that answers.
+"""Table of JSON-RPC methods: name, parameter parsers and handler.
 
     @METHODS.method("eth_getBalance", parse_address, optional(parse_block_id, LATEST))
     def get_balance(rpc: RequestContext, account: Address, block: BlockId) -> str: ...
 
-Errors call a parameter as its function does, in camel case.
+Error messages name a parameter as the handler does, in camel case.
 """
 
 from __future__ import annotations
@@ -27,37 +27,37 @@ HandlerT = TypeVar("HandlerT", bound="Handler")
 @final
 @dataclass(frozen=True, slots=True)
 class OptionalParam:
-    """A parameter that may be left out, or be null."""
+    """A parameter that may be omitted or null."""
 
     parse: ParamParser
     default: object
 
 
 def optional(read: ParamParser, default: object = None) -> OptionalParam:
-    """Let a parameter be left out."""
+    """Make a parameter optional."""
     return OptionalParam(read, default)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RpcMethod:
-    """A method of JSON-RPC."""
+    """A JSON-RPC method."""
 
     name: str
     handler: Handler
     parameters: tuple[ParamParser | OptionalParam, ...]
     names: tuple[str, ...]
     is_quick: bool
-    """Whether it answers well within a millisecond; to wait, it asks `RequestContext` first."""
+    """Whether it takes well under a millisecond. It checks `RequestContext` before it blocks."""
 
     @property
     def description(self) -> str:
-        """The first line of what its function says of itself."""
+        """The first line of the handler's docstring."""
         return (inspect.getdoc(self.handler) or "").split("\n", maxsplit=1)[0]
 
     def parse_arguments(self, params: Sequence[object] | Mapping[str, object]) -> list[object]:
-        """Read the parameters of a request, by place or by name.
+        """Parse the parameters of a request, by position or by name.
 
-        Raises: RpcError: one is missing, too many, or not what it should be.
+        Raises: RpcError: a parameter is missing, superfluous or invalid.
         """
         values = [*params] if not hasattr(params, "keys") else self._order_by_position(params)  # type: ignore[arg-type]
         if len(values) > len(self.parameters):
@@ -94,13 +94,12 @@ class MethodTable:
     """Methods by name."""
 
     def __init__(self) -> None:
-        """Begin empty."""
         self.methods: dict[str, RpcMethod] = {}
 
     def method(
         self, *parts: str | ParamParser | OptionalParam, is_quick: bool = False
     ) -> Callable[[HandlerT], HandlerT]:
-        """Enter a function: under a name or several, with what reads its parameters."""
+        """Register a handler under one or several names, with the parsers of its parameters."""
         names = [part for part in parts if isinstance(part, str)]
         parameters = tuple(part for part in parts if not isinstance(part, str))
 

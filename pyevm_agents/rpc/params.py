@@ -1,6 +1,7 @@
-"""What a request's parameters mean: JSON to typed values, and errors that name what is wrong.
+"""Parsers of parameters: JSON to typed values, and errors that name the parameter.
 
-Each reader takes a JSON value and what to call it, and returns a value or raises RpcError -32602.
+Each parser takes a JSON value and the parameter's name, and returns a value or raises RpcError
+-32602.
 
 Source: execution-apis' schemas; EIP-1474 for quantities and data; EIP-1898 for blocks by object.
 """
@@ -29,14 +30,14 @@ HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*")
 HASH_BYTES, ADDRESS_BYTES = 32, 20
 UINT64, UINT256 = 2**64 - 1, 2**256 - 1
 CACHED_CHECKSUMS = 4_096
-"""Addresses whose checksum is remembered: a client names the same ones always."""
+"""Cached checksums: a client uses few addresses."""
 
 SHOWN_CHARACTERS = 80
-"""Of a bad value in a message."""
+"""Characters of an invalid value in an error message."""
 
 
 def invalid_param_error(name: str, value: object, wanted: str) -> RpcError:
-    """Return the error of a bad parameter."""
+    """Return the error of an invalid parameter."""
     text = repr(value)
     if len(text) > SHOWN_CHARACTERS:
         text = f"{text[:SHOWN_CHARACTERS]}… ({len(text)} characters)"
@@ -45,20 +46,20 @@ def invalid_param_error(name: str, value: object, wanted: str) -> RpcError:
 
 @dataclass(frozen=True, slots=True)
 class BlockId:
-    """Which block is meant: by tag, number or hash."""
+    """A block by tag, number or hash."""
 
     tag: Tag | None = None
     number: int | None = None
     hash: bytes | None = None
     requires_canonical: bool = False
-    """Whether a block by hash must be on the chain now."""
+    """Whether a block by hash must be on the canonical chain."""
 
 
 LATEST, PENDING = BlockId(tag="latest"), BlockId(tag="pending")
 
 
 def parse_quantity(value: object, name: str, most: int = UINT256) -> int:
-    """Read a quantity: hexadecimal without leading zeros; a plain number too, as tools send it."""
+    """Parse a quantity: hexadecimal without leading zeros, or a JSON number, which tools send."""
     if isinstance(value, int) and not isinstance(value, bool):
         number = value
     elif isinstance(value, str) and QUANTITY.fullmatch(value):
@@ -73,12 +74,12 @@ def parse_quantity(value: object, name: str, most: int = UINT256) -> int:
 
 
 def parse_uint64(value: object, name: str) -> int:
-    """Read a quantity of at most 64 bits."""
+    """Parse a quantity of at most 64 bits."""
     return parse_quantity(value, name, UINT64)
 
 
 def parse_seconds(value: object, name: str) -> int:
-    """Read a time or a time's length: a quantity, a number, or decimal digits in a text."""
+    """Parse a time or a duration in seconds: a quantity, a number or a string of decimal digits."""
     if isinstance(value, str) and value.isdecimal():
         value = int(value)
     if isinstance(value, float) and value.is_integer():
@@ -87,14 +88,14 @@ def parse_seconds(value: object, name: str) -> int:
 
 
 def parse_data(value: object, name: str) -> bytes:
-    """Read bytes of any length."""
+    """Parse bytes of any length."""
     if not isinstance(value, str) or not HEX.fullmatch(value):
         raise invalid_param_error(name, value, 'want bytes such as "0x00ff", two digits each')
     return bytes.fromhex(value[2:])
 
 
 def parse_hash32(value: object, name: str) -> bytes:
-    """Read 32 bytes."""
+    """Parse 32 bytes."""
     read = parse_data(value, name)
     if len(read) != HASH_BYTES:
         raise invalid_param_error(name, value, f"want 32 bytes, not {len(read)}")
@@ -102,7 +103,7 @@ def parse_hash32(value: object, name: str) -> bytes:
 
 
 def parse_slot(value: object, name: str) -> int:
-    """Read a storage slot: a quantity, or up to 32 bytes, with zeros in front or without."""
+    """Parse a storage slot: a quantity, or up to 32 bytes, with or without leading zeros."""
     if isinstance(value, str) and re.fullmatch(r"0x[0-9a-fA-F]{1,64}", value):
         return int(value, 16)
     return parse_quantity(value, name)
@@ -114,51 +115,49 @@ def _add_checksum(lowered: str) -> str:
 
 
 def parse_address(value: object, name: str) -> Address:
-    """Read an address; one in mixed case must have its checksum (EIP-55)."""
+    """Parse an address; in mixed case it must have the EIP-55 checksum."""
     if not isinstance(value, str) or not re.fullmatch(r"0x[0-9a-fA-F]{40}", value):
         raise invalid_param_error(name, value, "want an address: 0x and 40 hexadecimal digits")
     if is_checksum_formatted_address(value) and _add_checksum(value.lower()) != value:
-        raise invalid_param_error(
-            name, value, f"bad checksum: it would be {_add_checksum(value.lower())}"
-        )
+        raise invalid_param_error(name, value, f"bad checksum: want {_add_checksum(value.lower())}")
     return Address(bytes.fromhex(value[2:]))
 
 
 def parse_boolean(value: object, name: str) -> bool:
-    """Read a truth value."""
+    """Parse a boolean."""
     if not isinstance(value, bool):
         raise invalid_param_error(name, value, "want true or false")
     return value
 
 
 def parse_text(value: object, name: str) -> str:
-    """Read a text."""
+    """Parse a string."""
     if not isinstance(value, str):
-        raise invalid_param_error(name, value, "want a text")
+        raise invalid_param_error(name, value, "want a string")
     return value
 
 
-def accept_any(value: object, name: str) -> object:  # noqa: ARG001 - as all readers
-    """Take a value as it is."""
+def accept_any(value: object, name: str) -> object:  # noqa: ARG001 - the signature of a parser
+    """Return a value unparsed."""
     return value
 
 
 def parse_object(value: object, name: str) -> Mapping[str, object]:
-    """Read an object."""
+    """Parse an object."""
     if not isinstance(value, Mapping):
         raise invalid_param_error(name, value, "want an object")
     return cast("Mapping[str, object]", value)
 
 
 def parse_list(value: object, name: str) -> list[object]:
-    """Read a list."""
+    """Parse a list."""
     if not isinstance(value, list):
         raise invalid_param_error(name, value, "want a list")
     return value
 
 
 def parse_list_of(read: Callable[[object, str], object]) -> Callable[[object, str], list[object]]:
-    """Return a reader of lists of something."""
+    """Return a parser of lists, from a parser of their items."""
 
     def parse_items(value: object, name: str) -> list[object]:
         items = parse_list(value, name)
@@ -168,7 +167,7 @@ def parse_list_of(read: Callable[[object, str], object]) -> Callable[[object, st
 
 
 def parse_block_id(value: object, name: str) -> BlockId:
-    """Read which block is meant: a tag, a number, a hash, or an object with one of them."""
+    """Parse a block id: a tag, a number, a hash, or an object with a number or a hash."""
     if isinstance(value, Mapping):
         return _parse_block_object(value, name)
     if isinstance(value, str):

@@ -1,7 +1,7 @@
-"""Requests that the host failed on a moment ago: a client that asks again at once gets that answer.
+"""Cache of recent faults: a request that is retried immediately gets the same error.
 
-Clients ask again for what failed (web3.py: four times, for a call), and a model that failed after a
-minute would think for four more.
+Clients retry failed requests (web3.py: four times, for a call), and a model that failed after a
+minute would run for four more.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     Params = Sequence[object] | Mapping[str, object]
 
 FAULT_SECONDS = 5.0
-"""How long a request is not tried again."""
+"""Seconds for which a fault is cached."""
 
 INVALIDATING_PREFIXES = ("agent_setScript", "agent_clearScript", "anvil_", "evm_", "hardhat_")
-"""What methods begin with after which a request may end otherwise."""
+"""Prefixes of the methods that may change the outcome of a request."""
 
 REMEMBERED_METHODS = frozenset(
     {
@@ -37,29 +37,29 @@ REMEMBERED_METHODS = frozenset(
         "eth_simulateV1",
     }
 )
-"""Methods whose parameters say all about what is computed."""
+"""Methods whose outcome depends on their parameters and on the chain alone."""
 
 NO_RETRY = {"retry": False}
-"""Data of a fault."""
+"""`data` of a fault's error."""
 
 REVERT_METHODS = frozenset({"eth_call", "eth_estimateGas"})
-"""Methods for which web3.py takes an error for a contract's revert where its data is an object, so
-that of a fault is in a list. Source: web3.py 8, `raise_contract_logic_error_on_revert`."""
+"""Methods for which web3.py treats an error as a contract's revert if its data are an object; a
+fault's data are therefore a list. Source: web3.py 8, `raise_contract_logic_error_on_revert`."""
 
 
 class RecentFaults:
-    """Faults of late, by request. All of it may be used in any thread."""
+    """Recent faults by request. Thread-safe."""
 
     def __init__(self, now: Callable[[], float] = monotonic) -> None:
-        """Begin with none. Input: what tells the time, in seconds."""
+        """Input: the clock, in seconds."""
         self._now = now
         self._lock = threading.Lock()
         self._until: dict[bytes, tuple[float, str]] = {}
 
     def raise_if_recent(self, method: str, params: Params) -> None:
-        """Refuse a request that the host failed on a moment ago.
+        """Raise the cached fault of a request, if any.
 
-        Raises: RpcError: it did; as it said then.
+        Raises: RpcError: the request failed within the last `FAULT_SECONDS`.
         """
         if not self._until or method not in REMEMBERED_METHODS:
             return
@@ -69,7 +69,7 @@ class RecentFaults:
             raise fault_error(method, message)
 
     def record(self, method: str, params: Params, fault: EngineFault) -> RpcError:
-        """Take note of a fault; return how it is told."""
+        """Cache a fault; return its JSON-RPC error."""
         now = self._now()
         with self._lock:
             self._until = {key: entry for key, entry in self._until.items() if entry[0] > now}
@@ -78,18 +78,18 @@ class RecentFaults:
         return fault_error(method, str(fault))
 
     def invalidate(self, method: str) -> None:
-        """Forget all faults where a method changes what comes of the requests."""
+        """Clear the cache if a method may change the outcome of requests."""
         if self._until and method.startswith(INVALIDATING_PREFIXES):
             self.forget()
 
     def forget(self) -> None:
-        """Forget all faults."""
+        """Clear the cache."""
         with self._lock:
             self._until.clear()
 
 
 def fault_error(method: str, message: str) -> RpcError:
-    """Return how a request is answered that the host failed on: as nothing that a contract does."""
+    """Return the error of a fault, which clients must not mistake for a revert."""
     data = [NO_RETRY] if method in REVERT_METHODS else NO_RETRY
     return RpcError(RESOURCE_UNAVAILABLE, message, data)
 

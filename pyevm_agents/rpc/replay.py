@@ -1,7 +1,7 @@
-"""Mined transactions, executed once more for a tracer.
+"""Replays of mined transactions, for tracers.
 
-Nothing is kept of a transaction's execution: it is executed again, behind those before it in its
-block. What its models said is kept with the block, and said again, whatever answers by now.
+Executions are not stored: a transaction is executed again, after those before it in its block. Its
+models' generations are stored with the block and replayed, whichever model is loaded now.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
     TracerT = TypeVar("TracerT", bound="Tracer")
     TracerFactory = Callable[[TransactionLocation, int], TracerT]
-    """Returns a tracer for a place, and how many logs its block wrote before."""
+    """Returns a tracer, given the transaction's location and the number of logs before it."""
 
 
 def find_mined(rpc: RequestContext, transaction_hash: bytes) -> tuple[BlockRecord, int]:
-    """Return the block that holds a transaction, and its place there.
+    """Return the block of a transaction, and its index there.
 
-    Raises: RpcError: none does.
+    Raises: RpcError: the transaction is not mined.
     """
     match = rpc.node.chain.find_transaction(transaction_hash)
     if match is None:
@@ -51,9 +51,9 @@ def trace_transactions(
     make: TracerFactory[TracerT],
     indices: Iterable[int] | None = None,
 ) -> list[TracerT]:
-    """Execute a block up to the last of some transactions; return a tracer for each of them.
+    """Replay a block up to the last of some transactions; return a tracer for each of them.
 
-    Input: what makes a tracer; the transactions' places in the block, all of them where None.
+    Input: a factory of tracers; the transactions' indices in the block, None for all.
     """
     count = len(record.block.transactions)
     chosen = range(count) if indices is None else sorted(set(indices))
@@ -68,12 +68,12 @@ def trace_transactions(
 def trace_at_index(
     rpc: RequestContext, record: BlockRecord, index: int, make: TracerFactory[TracerT]
 ) -> TracerT:
-    """Execute one transaction of a block, behind those before it; return its tracer."""
+    """Replay one transaction of a block, after those before it; return its tracer."""
     return trace_transactions(rpc, record, make, [index])[0]
 
 
 def count_logs(rpc: RequestContext, record: BlockRecord) -> list[int]:
-    """Return how many logs each transaction writes of a block that has no receipts yet."""
+    """Return the number of logs of each transaction of a block that has no receipts yet."""
     trees = {index: CallTree() for index in range(len(record.block.transactions))}
     _replay(rpc, record, trees)
     return [
@@ -83,7 +83,7 @@ def count_logs(rpc: RequestContext, record: BlockRecord) -> list[int]:
 
 
 def locate_transaction(record: BlockRecord, index: int) -> TransactionLocation:
-    """Return where a transaction stands."""
+    """Return the location of a transaction."""
     return TransactionLocation(
         block_hash=record.block.header.hash,
         block_number=record.block.header.block_number,
@@ -93,17 +93,17 @@ def locate_transaction(record: BlockRecord, index: int) -> TransactionLocation:
 
 
 def parity_tracer(at: TransactionLocation, logs_before: int) -> FlatCallTracer:
-    """Return a tracer that lists calls in Parity's form."""
+    """Return a flat call tracer in Parity's format."""
     del logs_before
     return FlatCallTracer(PARITY, at)
 
 
 def flatten_calls(tracers: Sequence[FlatCallTracer]) -> list[Json]:
-    """Return the calls that flat tracers list, one list for all of them."""
+    """Return the calls of flat tracers in one list."""
     calls: list[Json] = []
     for tracer in tracers:
         result = tracer.result()
-        assert isinstance(result, list)  # noqa: S101 - what a flat tracer's result is
+        assert isinstance(result, list)  # noqa: S101 - a flat tracer's result
         calls += result
     return calls
 

@@ -1,7 +1,6 @@
-"""One request of JSON-RPC 2.0: read, and answered in bytes.
+"""JSON-RPC 2.0 requests and their encoded responses.
 
-Source: JSON-RPC 2.0, sections 4 and 5. Looser in one point, as other nodes are: `"params": null`
-is taken for no parameters.
+Source: JSON-RPC 2.0, sections 4 and 5. As in other nodes, `"params": null` means no parameters.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ if TYPE_CHECKING:
     Params = list[object] | dict[str, object]
 
 SHOWN_CHARACTERS = 60
-"""How much of a wrong value an error message repeats."""
+"""Characters of an invalid value in an error message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonRpcRequest:
-    """A request that is none has a refusal instead of a method."""
+    """A request. An invalid one has a refusal instead of a method."""
 
     id: object = None
     is_notification: bool = False
@@ -31,9 +30,9 @@ class JsonRpcRequest:
 
 
 def read_request(message: object) -> JsonRpcRequest:
-    """Read one request, of a batch or alone."""
+    """Parse one request, single or of a batch."""
     if not isinstance(message, dict):
-        return _refuse_request(None, f"a request is an object, not {describe_value(message)}")
+        return _refuse_request(None, f"request is {describe_value(message)}; it must be an object")
     request_id = message.get("id")
     if isinstance(request_id, bool | dict | list):
         return _refuse_request(
@@ -70,7 +69,7 @@ def _refuse_request(request_id: object, reason: str) -> JsonRpcRequest:
 
 
 def encode_result(request_id: object, result: object) -> bytes:
-    """Write the answer of a request that has a result.
+    """Encode the response of a request that succeeded.
 
     Raises:
         TypeError: the result is not JSON-ready. ValueError: it contains itself.
@@ -79,7 +78,7 @@ def encode_result(request_id: object, result: object) -> bytes:
 
 
 def encode_error(request_id: object, error: RpcError) -> bytes:
-    """Write the answer of a request that has none.
+    """Encode the response of a request that failed.
 
     Raises:
         TypeError: the error's data is not JSON-ready. ValueError: it contains itself.
@@ -91,7 +90,7 @@ def encode_error(request_id: object, error: RpcError) -> bytes:
 
 
 def describe_value(value: object) -> str:
-    """Return a value of JSON in few characters, for a message."""
+    """Return a JSON value in few characters, for an error message."""
     if value is None:
         return "null or missing"
     if isinstance(value, list):

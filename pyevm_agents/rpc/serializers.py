@@ -1,4 +1,4 @@
-"""Blocks, transactions, receipts and logs as JSON, spelled as execution-apis spells them."""
+"""Serializers of blocks, transactions, receipts and logs. Source: execution-apis."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ Json = dict[str, object]
 
 
 def encode_quantity(number: int) -> str:
-    """Write a quantity."""
+    """Encode a quantity."""
     return hex(number)
 
 
 def encode_data(value: bytes) -> str:
-    """Write bytes."""
+    """Encode bytes."""
     return "0x" + value.hex()
 
 
 def encode_word(number: int) -> str:
-    """Write a number as 32 bytes."""
+    """Encode a number as 32 bytes."""
     return f"0x{number:064x}"
 
 
 def encode_address(value: bytes) -> str | None:
-    """Write an address; null for none."""
+    """Encode an address; None if it is empty."""
     return "0x" + value.hex() if value else None
 
 
@@ -55,7 +55,7 @@ HEADER_FIELDS: Mapping[str, str] = {
     "blob_gas_used": "blobGasUsed",
     "excess_blob_gas": "excessBlobGas",
 }
-"""Fields that came with later forks, quantities all."""
+"""Quantities that later forks added."""
 
 HEADER_HASHES: Mapping[str, str] = {
     "withdrawals_root": "withdrawalsRoot",
@@ -65,7 +65,7 @@ HEADER_HASHES: Mapping[str, str] = {
 
 
 def serialize_header(header: BlockHeaderAPI) -> Json:
-    """Write a header."""
+    """Serialize a header."""
     fields = header.as_dict()
     form: Json = {
         "number": encode_quantity(header.block_number),
@@ -95,7 +95,7 @@ def serialize_header(header: BlockHeaderAPI) -> Json:
 
 
 def serialize_block(record: BlockRecord, *, is_full: bool) -> Json:
-    """Write a block, with whole transactions or their hashes."""
+    """Serialize a block, with full transactions or their hashes."""
     block = record.block
     form = serialize_header(block.header)
     form["size"] = encode_quantity(len(rlp.encode(block)))
@@ -123,7 +123,7 @@ def serialize_block(record: BlockRecord, *, is_full: bool) -> Json:
 def serialize_transaction(
     transaction: SignedTransactionAPI, record: BlockRecord | None = None, index: int = 0
 ) -> Json:
-    """Write a transaction, with its place in a block, or none while it waits."""
+    """Serialize a transaction, with its index in a block; without a block it is pending."""
     kind = get_transaction_type(transaction)
     header = None if record is None else record.block.header
     form: Json = {
@@ -178,7 +178,7 @@ def serialize_transaction(
 
 
 def serialize_access_list(transaction: SignedTransactionAPI) -> list[Json]:
-    """Write a transaction's access list."""
+    """Serialize a transaction's access list."""
     return [
         {"address": encode_data(address), "storageKeys": [encode_word(slot) for slot in slots]}
         for address, slots in get_access_list(transaction)
@@ -186,7 +186,7 @@ def serialize_access_list(transaction: SignedTransactionAPI) -> list[Json]:
 
 
 def serialize_receipts(record: BlockRecord, blob_base_fee: int | None) -> Iterator[Json]:
-    """Write the receipts of a block's transactions."""
+    """Yield the serialized receipts of a block."""
     header, before_gas, before_logs = record.block.header, 0, 0
     for index, (transaction, receipt) in enumerate(
         zip(record.block.transactions, record.receipts, strict=True)
@@ -226,7 +226,7 @@ def _serialize_outcome(receipt: ReceiptAPI) -> Json:
 
 
 def serialize_logs(record: BlockRecord, index: int, before: int) -> list[Json]:
-    """Write the logs of a transaction, `before` of its block standing before them."""
+    """Serialize the logs of a transaction; `before` is the number of earlier logs in its block."""
     header, transaction = record.block.header, record.block.transactions[index]
     return [
         serialize_log(log)
@@ -244,7 +244,7 @@ def serialize_logs(record: BlockRecord, index: int, before: int) -> list[Json]:
 
 
 def serialize_log(log: LogAPI) -> Json:
-    """Write what a log says."""
+    """Serialize a log's address, topics and data."""
     return {
         "address": encode_data(log.address),
         "topics": [encode_word(topic) for topic in log.topics],
@@ -253,12 +253,12 @@ def serialize_log(log: LogAPI) -> Json:
 
 
 def encode_bloom(bloom: int) -> str:
-    """Write a bloom filter."""
+    """Encode a bloom filter."""
     return f"0x{bloom:0512x}"
 
 
 def is_in_bloom(bloom: int, value: bytes) -> bool:
-    """Whether a bloom filter admits that something is in a block."""
+    """Return whether a bloom filter may contain an address or a topic."""
     return value in BloomFilter(bloom)
 
 

@@ -1,4 +1,4 @@
-"""All methods of a node, as a server or a provider asks for them."""
+"""The JSON-RPC service of a node: its methods and the translation of its errors."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 
 
 class NodeService:
-    """Answers requests about a node. All of it may be used in any thread."""
+    """A `dispatcher.Service` of a node. Thread-safe."""
 
     def __init__(
         self, rpc: RequestContext, methods: Mapping[str, RpcMethod], unsupported: Mapping[str, str]
     ) -> None:
-        """Take what methods answer from, the methods, and why others are not there."""
+        """Input: the context; the methods; the reasons why other methods are unsupported."""
         self._rpc = rpc
         self._methods = methods
         self._unsupported_reasons = unsupported
         self._faults = RecentFaults()
 
     def forget_faults(self) -> None:
-        """Try again from now on what the host failed on a moment ago."""
+        """Clear the cache of recent faults."""
         self._faults.forget()
 
     def is_quick(self, method: str) -> bool:
-        """Whether a method answers well within a millisecond, unless it would have to wait."""
+        """Return whether a method takes well under a millisecond, unless it has to wait."""
         known = self._methods.get(method)
         return known is None or known.is_quick
 
@@ -55,9 +55,10 @@ class NodeService:
         *,
         may_wait: bool = True,
     ) -> object:
-        """Answer a request.
+        """Call a method.
 
-        Raises: RpcError: every error that is no bug. WouldBlockError: it may not wait, and would.
+        Raises: RpcError: every error except a bug. WouldBlockError: it would block, and `may_wait`
+                is false.
         """
         known = self._methods.get(method)
         if known is None:
@@ -80,5 +81,5 @@ class NodeService:
         except EngineFault as error:
             raise self._faults.record(method, params, error) from error
         except GrammarViolationError as error:
-            fault = EngineFault(f"the model said what its grammar excludes: {error}")
+            fault = EngineFault(f"model output violates its grammar: {error}")
             raise self._faults.record(method, params, fault) from error

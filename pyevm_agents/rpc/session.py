@@ -1,4 +1,4 @@
-"""One connection, as a service sees it."""
+"""Sessions: connections of clients."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ log = logging.getLogger(__name__)
 
 
 class Session:
-    """A connection: what is subscribed on it ends with it. All of it may be used in any thread.
+    """A connection; its subscriptions end with it. Thread-safe.
 
     Over WebSocket and in process a session is a connection; over HTTP it is one request, and it
-    ends early where the client gives up.
+    closes early if the client disconnects.
     """
 
     def __init__(self, transport: str, notify: Notify | None = None) -> None:
         """Open a session.
 
-        Input:  the transport's name, for the log; what sends a message that no request asked for,
-                None where the transport can't: it returns at once, and drops what comes too late.
+        Input:  the transport's name, for the log; a callback that sends a notification, None if the
+                transport has none. The callback does not block, and drops late messages.
         """
         self.transport = transport
         self.notify = notify
@@ -35,13 +35,13 @@ class Session:
 
     @property
     def is_open(self) -> bool:
-        """Whether somebody still waits for answers."""
+        """Whether the client still waits for responses."""
         return self._is_open
 
     def on_close(self, callback: Callable[[], None]) -> None:
-        """Call `callback` when the session ends; at once where it has ended.
+        """Call `callback` when the session closes; immediately if it is closed.
 
-        It is called in any thread and must not block: the server's loop may be that thread.
+        The callback runs in any thread and must not block: the thread may be the event loop's.
         """
         with self._lock:
             if self._is_open:
@@ -50,7 +50,7 @@ class Session:
         _run(callback)
 
     def close(self) -> None:
-        """End the session. Only who opened it calls this."""
+        """Close the session. Only its owner calls this."""
         with self._lock:
             self._is_open = False
             callbacks, self._callbacks = self._callbacks, []

@@ -1,4 +1,4 @@
-"""What clients send as a parameter: transactions, and what accounts and blocks are said to be."""
+"""Parsers of transaction objects, and of state and block overrides."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ BLOCK_FIELDS: Mapping[str, tuple[str, Read]] = {
     "baseFeePerGas": ("base_fee_wei", parse_quantity),
     "blobBaseFee": ("blob_base_fee_wei", parse_quantity),
 }
-"""What a block can be told. Source: execution-apis, `BlockOverrides`."""
+"""Block overrides. Source: execution-apis, `BlockOverrides`."""
 
 UNREADABLE = (
     rlp.exceptions.RLPException,
@@ -51,21 +51,21 @@ UNREADABLE = (
     ValueError,
     TypeError,
 )
-"""py-evm's errors about bytes that are not a transaction."""
+"""Errors of py-evm's decoders for bytes that are not a transaction."""
 
 BLOCK_FIELD_ALIASES = {
     "coinbase": "feeRecipient",
     "random": "prevRandao",
     "baseFee": "baseFeePerGas",
 }
-"""How anvil and older geths call some of them."""
+"""Names of block overrides in anvil and older versions of geth."""
 
 
 def parse_transaction_request(value: object, name: str) -> TransactionRequest:
-    """Read a transaction object."""
+    """Parse a transaction object."""
     form = parse_object(value, name)
 
-    def parse_field(key: str, read: Read) -> Any:  # noqa: ANN401 - what the reader returns
+    def parse_field(key: str, read: Read) -> Any:  # noqa: ANN401 - the parser's result
         return _parse_optional(form, key, read, name)
 
     data_field, input_field = parse_field("data", parse_data), parse_field("input", parse_data)
@@ -112,7 +112,7 @@ def decode_transaction(raw: bytes, builder: type[TransactionBuilderAPI]) -> Sign
 
 
 def parse_access_list(value: object, name: str) -> tuple[tuple[Address, tuple[int, ...]], ...]:
-    """Read an access list (EIP-2930)."""
+    """Parse an access list (EIP-2930)."""
     entries = []
     for index, entry in enumerate(parse_list(value, name)):
         at = f"{name}[{index}]"
@@ -124,7 +124,7 @@ def parse_access_list(value: object, name: str) -> tuple[tuple[Address, tuple[in
 
 
 def parse_blob_hashes(value: object, name: str) -> tuple[bytes, ...]:
-    """Read the hashes of blobs (EIP-4844)."""
+    """Parse blob hashes (EIP-4844)."""
     return tuple(
         parse_hash32(blob_hash, f"{name}[{i}]")
         for i, blob_hash in enumerate(parse_list(value, name))
@@ -132,7 +132,7 @@ def parse_blob_hashes(value: object, name: str) -> tuple[bytes, ...]:
 
 
 def parse_authorizations(value: object, name: str) -> tuple[Authorization, ...]:
-    """Read signed authorizations (EIP-7702)."""
+    """Parse signed authorizations (EIP-7702)."""
     read = []
     for index, entry in enumerate(parse_list(value, name)):
         at = f"{name}[{index}]"
@@ -152,7 +152,7 @@ def parse_authorizations(value: object, name: str) -> tuple[Authorization, ...]:
 
 
 def parse_state_overrides(value: object, name: str) -> dict[Address, AccountOverride]:
-    """Read what accounts are said to be for a call."""
+    """Parse state overrides."""
     read = {}
     for key, override in parse_object(value, name).items():
         at = f"{name}.{key}"
@@ -160,7 +160,7 @@ def parse_state_overrides(value: object, name: str) -> dict[Address, AccountOver
         unknown = set(form) - {"balance", "nonce", "code", "state", "stateDiff"}
         if unknown:
             raise invalid_param_error(
-                at, dict(form), f"no such override: {', '.join(sorted(unknown))}"
+                at, dict(form), f"unknown override: {', '.join(sorted(unknown))}"
             )
         if "state" in form and "stateDiff" in form:
             raise invalid_param_error(at, dict(form), "give state or stateDiff, not both")
@@ -174,7 +174,7 @@ def parse_state_overrides(value: object, name: str) -> dict[Address, AccountOver
     return read
 
 
-def _parse_optional(form: Mapping[str, object], key: str, read: Read, at: str) -> Any:  # noqa: ANN401 - what the reader returns
+def _parse_optional(form: Mapping[str, object], key: str, read: Read, at: str) -> Any:  # noqa: ANN401 - the parser's result
     return None if form.get(key) is None else read(form[key], f"{at}.{key}")
 
 
@@ -184,7 +184,7 @@ def _parse_slots(value: object, name: str) -> dict[int, int]:
 
 
 def parse_block_override(value: object, name: str) -> BlockOverride:
-    """Read what a call's block is said to be."""
+    """Parse block overrides."""
     form = {
         BLOCK_FIELD_ALIASES.get(key, key): item for key, item in parse_object(value, name).items()
     }
@@ -194,11 +194,11 @@ def parse_block_override(value: object, name: str) -> BlockOverride:
 def parse_block_fields(
     form: Mapping[str, object], fields: Mapping[str, tuple[str, Read]], name: str
 ) -> dict[str, Any]:
-    """Read those of a block's fields that are told, by the names that they have in Python."""
+    """Parse the given block fields; return them by their names in `BlockOverride`."""
     unknown = set(form) - set(fields)
     if unknown:
         raise invalid_param_error(
-            name, dict(form), f"no such override: {', '.join(sorted(unknown))}"
+            name, dict(form), f"unknown override: {', '.join(sorted(unknown))}"
         )
     return {
         field: read(form[key], f"{name}.{key}")

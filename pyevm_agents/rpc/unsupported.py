@@ -1,4 +1,4 @@
-"""Methods that other nodes have, and why this one has not."""
+"""Unsupported methods of other nodes, each with its reason."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-NO_FORK = "this node can't fork a remote network: py-evm has all of a chain's state, or none"
-NO_WALLET = "the node delegates to nobody; send a type 4 transaction (EIP-7702)"
-NO_BLOBS = "blobs are not kept, only their hashes"
-NO_TEMPO = "fees are paid in ether alone; this is a method of Tempo networks"
+NO_FORK = "forking a remote network is not supported: py-evm needs the whole state"
+NO_WALLET = "the node has no delegation wallet; send a type 4 transaction (EIP-7702)"
+NO_BLOBS = "blobs are not stored, only their hashes"
+NO_TEMPO = "a method of Tempo networks; fees are paid in ether"
 NO_ACCESS_LISTS = "blocks of this fork have no access lists (EIP-7928)"
-NO_BUNDLES = "there is no builder to bid at; send the transactions, with evm_setAutomine off"
-NO_KEYS = "keys are told at the start (--accounts, --mnemonic); to send in anybody's name use "
+NO_BUNDLES = "there is no block builder; send the transactions, with evm_setAutomine off"
+NO_KEYS = "keys are set at the start (--accounts, --mnemonic); to send from any account use "
 NO_KEYS += "anvil_impersonateAccount"
-NO_MINERS = "anvil_setCoinbase, evm_setAutomine and evm_setIntervalMining do what a devnet needs"
-NO_PROTOCOL = "the node speaks with no other one"
-NO_PROOF_OF_WORK = "blocks of this chain need no work"
+NO_MINERS = "use anvil_setCoinbase, evm_setAutomine and evm_setIntervalMining"
+NO_PROTOCOL = "the node has no peer-to-peer protocol"
+NO_PROOF_OF_WORK = "this chain has no proof of work"
 NO_NETWORK = "the node has no peers"
-NO_FILES = "where the node keeps its files is told to nobody over the network"
+NO_FILES = "paths of files are not shown over the network"
 NO_SERVER = "the server starts and stops with its process"
 
 UNSUPPORTED_METHODS: Mapping[str, str] = {
@@ -32,9 +32,9 @@ UNSUPPORTED_METHODS: Mapping[str, str] = {
     "anvil_setFeeToken": NO_TEMPO,
     "anvil_setValidatorFeeToken": NO_TEMPO,
     "anvil_setFeeAmmLiquidity": NO_TEMPO,
-    "anvil_impersonateSignature": "ecrecover tells who signed, here as on every chain; to send in "
-    "somebody's name use anvil_impersonateAccount",
-    "anvil_enableTraces": "debug_traceTransaction traces what was mined, at any time",
+    "anvil_impersonateSignature": "ecrecover returns the signer, as on every chain; to send from "
+    "any account use anvil_impersonateAccount",
+    "anvil_enableTraces": "debug_traceTransaction traces any mined transaction",
     "anvil_addCapability": NO_WALLET,
     "anvil_setExecutor": NO_WALLET,
     "wallet_getCapabilities": NO_WALLET,
@@ -48,25 +48,25 @@ UNSUPPORTED_METHODS: Mapping[str, str] = {
     "eth_getBlockAccessListRaw": NO_ACCESS_LISTS,
     "eth_sendBundle": NO_BUNDLES,
     "eth_callBundle": NO_BUNDLES,
-    "eth_sendRawTransactionConditional": "conditions are a rollup's; send it without",
+    "eth_sendRawTransactionConditional": "conditions are for rollups; use eth_sendRawTransaction",
     "debug_traceCallMany": "debug_traceCall traces one call, trace_callMany several in a row",
-    "debug_preimage": "preimages of hashes are not kept",
-    "hardhat_intervalMine": "evm_mine makes a block now",
-    "hardhat_addCompilationResult": "stack traces of Solidity are not made; revert reasons are",
-    "hardhat_getStackTraceFailuresCount": "stack traces of Solidity are not made",
+    "debug_preimage": "preimages of hashes are not stored",
+    "hardhat_intervalMine": "use evm_mine",
+    "hardhat_addCompilationResult": "Solidity stack traces are not supported; revert reasons are",
+    "hardhat_getStackTraceFailuresCount": "Solidity stack traces are not supported",
     "eth_getWork": NO_PROOF_OF_WORK,
     "eth_submitWork": NO_PROOF_OF_WORK,
     "eth_submitHashrate": NO_PROOF_OF_WORK,
     "eth_protocolVersion": NO_PROTOCOL,
     "personal_newAccount": NO_KEYS,
     "personal_importRawKey": NO_KEYS,
-    "personal_listAccounts": "it is eth_accounts here",
+    "personal_listAccounts": "use eth_accounts",
     "personal_lockAccount": NO_KEYS,
     "personal_unlockAccount": NO_KEYS,
-    "personal_sendTransaction": "it is eth_sendTransaction here",
-    "personal_signTransaction": "it is eth_signTransaction here",
+    "personal_sendTransaction": "use eth_sendTransaction",
+    "personal_signTransaction": "use eth_signTransaction",
     "evm_addAccount": NO_KEYS,
-    "evm_removeAccount": "anvil_stopImpersonatingAccount ends what anvil_impersonateAccount began",
+    "evm_removeAccount": "to revoke anvil_impersonateAccount use anvil_stopImpersonatingAccount",
     "miner_start": NO_MINERS,
     "miner_stop": NO_MINERS,
     "miner_setEtherbase": NO_MINERS,
@@ -75,11 +75,11 @@ UNSUPPORTED_METHODS: Mapping[str, str] = {
     "bzz_hive": NO_PROTOCOL,
     "bzz_info": NO_PROTOCOL,
     "shh_version": NO_PROTOCOL,
-    "eth_getCompilers": "the node compiles nothing; use solc",
+    "eth_getCompilers": "the node has no compilers; use solc",
     "admin_addPeer": NO_NETWORK,
     "admin_removePeer": NO_NETWORK,
     "admin_peers": NO_NETWORK,
-    "admin_nodeInfo": "a geth's; web3_clientVersion and anvil_nodeInfo say what this node is",
+    "admin_nodeInfo": "use web3_clientVersion and anvil_nodeInfo",
     "admin_datadir": NO_FILES,
     "admin_startHTTP": NO_SERVER,
     "admin_stopHTTP": NO_SERVER,

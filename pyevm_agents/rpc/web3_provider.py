@@ -1,4 +1,4 @@
-"""A node for web3.py, without a server: the same requests, answered in this process.
+"""web3.py providers of a node in the same process, without a server.
 
     w3 = Web3(AgentProvider(build_node_service(node)))
     w3 = AsyncWeb3(AsyncAgentProvider(build_node_service(node)))
@@ -31,33 +31,32 @@ if TYPE_CHECKING:
     Requests = list[tuple[RPCEndpoint, Any]]
 
 IN_PROCESS = "in process"
-"""The transport's name, for the log."""
+"""Name of the transport in the log."""
 
 
 class AgentProvider(JSONBaseProvider):
-    """A provider whose requests are answered in the thread that makes them."""
+    """A provider that executes requests in the calling thread."""
 
     def __init__(self, service: Service) -> None:
-        """Take what answers: `build_node_service(node)`."""
+        """Input: the service, such as `build_node_service(node)`."""
         super().__init__()
         self._dispatcher = Dispatcher(service)
         self._session = Session(IN_PROCESS)
 
     def __str__(self) -> str:
-        """Say what it is."""
         return "a node in this process"
 
     def make_request(self, method: RPCEndpoint, params: Any) -> RPCResponse:  # noqa: ANN401 - web3's
-        """Answer a request."""
+        """Execute a request; return its response."""
         answer = self._answer(self.encode_rpc_request(method, params))
         return self.decode_rpc_response(answer)
 
     def make_batch_request(self, requests: Requests) -> RPCResponse:
-        """Answer several requests, one after the other; return a list of responses."""
+        """Execute several requests in order; return a list of responses."""
         return self.decode_rpc_response(self._answer(self.encode_batch_rpc_request(requests)))
 
     def close(self) -> None:
-        """End the session; the node goes on."""
+        """Close the session; the node keeps running."""
         self._session.close()
 
     def _answer(self, body: bytes) -> bytes:
@@ -68,44 +67,43 @@ class AgentProvider(JSONBaseProvider):
 
 
 class AsyncAgentProvider(AsyncJSONBaseProvider):
-    """A provider whose requests are answered in threads while the loop goes on."""
+    """A provider that executes requests in threads, so that the event loop is not blocked."""
 
     def __init__(self, service: Service) -> None:
-        """Take what answers: `build_node_service(node)`."""
+        """Input: the service, such as `build_node_service(node)`."""
         super().__init__()
         self._dispatcher = Dispatcher(service)
         self._session = Session(IN_PROCESS)
 
     def __str__(self) -> str:
-        """Say what it is."""
         return "a node in this process"
 
     async def make_request(self, method: RPCEndpoint, params: Any) -> RPCResponse:  # noqa: ANN401 - web3's
-        """Answer a request."""
+        """Execute a request; return its response."""
         body = self.encode_rpc_request(method, params)
         return self.decode_rpc_response(
             await _answer_message(self._dispatcher, body, self._session)
         )
 
     async def make_batch_request(self, requests: Requests) -> RPCResponse:
-        """Answer several requests, one after the other; return a list of responses."""
+        """Execute several requests in order; return a list of responses."""
         body = self.encode_batch_rpc_request(requests)
         answer = await _answer_message(self._dispatcher, body, self._session)
         return self.decode_rpc_response(answer)
 
     def close(self) -> None:
-        """End the session; the node goes on."""
+        """Close the session; the node keeps running."""
         self._session.close()
 
 
 class PersistentAgentProvider(PersistentConnectionProvider):
-    """A provider that also tells of what was subscribed: a connection without a socket."""
+    """A provider with subscriptions: a persistent connection without a socket."""
 
     endpoint_uri = "a node in this process"
-    """What web3.py calls it in its log."""
+    """Name of the connection in web3.py's log."""
 
     def __init__(self, service: Service, **options: Any) -> None:  # noqa: ANN401 - web3's own options
-        """Take what answers, `build_node_service(node)`, and web3's options for connections."""
+        """Input: the service, such as `build_node_service(node)`; web3.py's connection options."""
         super().__init__(**options)
         self._dispatcher = Dispatcher(service)
         self._session: Session | None = None
@@ -113,13 +111,13 @@ class PersistentAgentProvider(PersistentConnectionProvider):
         self._requests: set[asyncio.Task[None]] = set()
 
     async def is_connected(self, show_traceback: bool = False) -> bool:  # noqa: FBT001, FBT002 - web3's
-        """Whether there is a session."""
+        """Return whether the session is open."""
         if self._session is None and show_traceback:
             raise ProviderConnectionError("no session: use the provider in `async with AsyncWeb3`")
         return self._session is not None
 
     async def socket_send(self, request_data: bytes) -> None:
-        """Begin to answer a message; others may be answered before it."""
+        """Start to execute a message; responses may come in another order."""
         if self._session is None:
             raise ProviderConnectionError("no session: use the provider in `async with AsyncWeb3`")
         task = asyncio.create_task(self._answer(request_data, self._session))
@@ -127,10 +125,10 @@ class PersistentAgentProvider(PersistentConnectionProvider):
         task.add_done_callback(self._requests.discard)
 
     async def socket_recv(self) -> RPCResponse:
-        """Return the next answer or notification."""
+        """Return the next response or notification."""
         message = await self._messages.get()
         if message is None:
-            raise PersistentConnectionClosedOK(user_message="the session has ended")
+            raise PersistentConnectionClosedOK(user_message="the session is closed")
         return self.decode_rpc_response(message)
 
     async def _answer(self, body: bytes, session: Session) -> None:
@@ -156,7 +154,7 @@ class PersistentAgentProvider(PersistentConnectionProvider):
 
 
 async def _answer_message(dispatcher: Dispatcher, body: bytes, session: Session) -> bytes:
-    """Answer a message, in a thread where it takes long."""
+    """Execute a message, in a thread if it is not quick."""
     reply = dispatcher.handle(body, session)
     answer = await asyncio.to_thread(reply) if isinstance(reply, DeferredResponse) else reply
     assert answer is not None  # noqa: S101 - web3.py sends no notification

@@ -1,4 +1,4 @@
-"""Connections: how many there are, and the end of those that nobody reads."""
+"""Connections of a server: their number is limited, and stalled ones are closed."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ except ImportError:  # pragma: no cover - a system without such limits
     resource = None  # type: ignore[assignment]
 
 SWEEP_SECONDS = 1.0
-"""How often what is unread is looked at."""
+"""Interval of the check for stalled clients."""
 
 UNREAD_BODY_SECONDS = 2.0
-"""How long a refused body is still taken in, so that its sender gets to read why."""
+"""Time to keep reading a rejected body, so that the client can read the response."""
 
 END_SECONDS = 0.25
-"""How long handlers have to end, after they were told to."""
+"""Time for handlers to finish after their cancellation."""
 
-FULL = b"This server has all the connections that it takes: close some, then try again.\n"
+FULL = b"Too many connections: close some, then retry.\n"
 REFUSAL = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nConnection: close\r\n"
     b"Retry-After: 1\r\nContent-Length: %d\r\n\r\n%b" % (len(FULL), FULL)
@@ -44,16 +44,16 @@ REFUSAL = (
 
 @dataclass(slots=True, kw_only=True)
 class _ReadProgress:
-    """How a connection's client reads what was written."""
+    """A connection's unread bytes, for the detection of a stalled client."""
 
     transport: asyncio.Transport
     unread_bytes: int = 0
     since: float
-    """When it last read something, or had nothing to read; on the loop's clock."""
+    """Time when the client last read bytes, or had none to read; on the event loop's clock."""
 
 
 class _ClientErrorLogger(logging.LoggerAdapter[logging.Logger]):
-    """aiohttp logs as errors of ours what clients send that is no HTTP."""
+    """Logs malformed HTTP at debug level; aiohttp logs it as an error of the server."""
 
     def exception(self, msg: object, *args: object, **kwargs: Any) -> None:  # noqa: ANN401
         self.debug(msg, *args, **kwargs)
@@ -65,10 +65,10 @@ class _ClientErrorLogger(logging.LoggerAdapter[logging.Logger]):
 
 
 class Connections(web.Server):
-    """What a listener hands its connections to."""
+    """Protocol factory of the listeners."""
 
     def __init__(self, handler: HttpHandler, options: ServerOptions) -> None:
-        """Have a handler answer what comes over them."""
+        """Input: the handler of the requests; the server's options."""
         super().__init__(
             handler,
             request_factory=self._build_request,
@@ -85,23 +85,23 @@ class Connections(web.Server):
         self._sweep_timer = self._loop.call_later(SWEEP_SECONDS, self._sweep)
 
     def accept(self) -> asyncio.Protocol:
-        """Return what talks on a new connection."""
+        """Return the protocol of a new connection."""
         return _FullServerProtocol() if len(self._readers) >= self._max_connections else self()
 
     def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
-        """Count a connection."""
+        """Add a connection."""
         super().connection_made(handler, transport)
         self._readers[handler] = _ReadProgress(transport=transport, since=self._loop.time())
 
     def connection_lost(
         self, handler: web.RequestHandler, exc: BaseException | None = None
     ) -> None:
-        """Forget a connection."""
+        """Remove a connection."""
         super().connection_lost(handler, exc)
         self._readers.pop(handler, None)
 
     async def close(self) -> None:
-        """End every connection."""
+        """Close every connection."""
         self._sweep_timer.cancel()
         self.pre_shutdown()
         await self.shutdown(END_SECONDS)
@@ -110,14 +110,14 @@ class Connections(web.Server):
         await asyncio.sleep(0)
 
     def _sweep(self) -> None:
-        """End the connections whose client reads nothing."""
+        """Close the connections of stalled clients."""
         now = self._loop.time()
         for reader in list(self._readers.values()):
             unread_bytes = reader.transport.get_write_buffer_size()
             if unread_bytes == 0 or unread_bytes < reader.unread_bytes:
                 reader.since = now
             elif now - reader.since > self._options.stall_seconds:
-                log.info("A connection is closed: nobody reads its %d bytes", unread_bytes)
+                log.info("Connection closed: the client does not read %d bytes", unread_bytes)
                 reader.transport.abort()
             reader.unread_bytes = unread_bytes
         self._sweep_timer = self._loop.call_later(SWEEP_SECONDS, self._sweep)
@@ -130,7 +130,7 @@ class Connections(web.Server):
         writer: AbstractStreamWriter,
         task: asyncio.Task[None],
     ) -> web.BaseRequest:
-        """Make a request of aiohttp's, with our limit on its body."""
+        """Build a request of aiohttp with the configured body limit."""
         return web.BaseRequest(
             message,
             payload,
@@ -143,10 +143,10 @@ class Connections(web.Server):
 
 
 class _FullServerProtocol(asyncio.Protocol):
-    """Says that there is no room, once the client has asked: it may not read before that."""
+    """Responds 503 after the client's request, before which a client may not read."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - TCP has no other
+        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - the transport of TCP
         self._transport = transport
         self._timer = asyncio.get_running_loop().call_later(1.0, transport.abort)
 
@@ -161,7 +161,7 @@ class _FullServerProtocol(asyncio.Protocol):
 
 
 def _get_open_files_limit() -> int:
-    """Return how many files this process may have open."""
+    """Return the process's limit of open files."""
     unlimited = 2**31
     if resource is None:
         return unlimited

@@ -1,4 +1,4 @@
-"""HTTP: who is answered, what is read, and how an answer is sent."""
+"""HTTP requests: access checks, CORS, bodies and responses."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CACHED_HEADERS = 256
-"""Pairs of `Host` and `Origin` whose check is remembered: a client sends the same ones always."""
+"""Cached checks of `Host` and `Origin`: a client's headers seldom change."""
 
 SHARED_SECONDS = "600"
-"""How long a browser may remember that it may ask."""
+"""`Access-Control-Max-Age`: seconds for which a browser caches a preflight response."""
 
 ABOUT = """\
 pyevm-agents: an Ethereum node with language-model agents, for development.
 
-It speaks JSON-RPC 2.0: POST a request to this address, or connect a WebSocket to it.
+JSON-RPC 2.0: POST a request to this address, or connect a WebSocket to it.
 
   curl -H 'Content-Type: application/json' {url} \\
     -d '{{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}}'
@@ -42,7 +42,7 @@ It speaks JSON-RPC 2.0: POST a request to this address, or connect a WebSocket t
 
 
 class HttpHandler:
-    """Answers the requests of a server, one call for each."""
+    """Handler of a server's HTTP requests, called once for each."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class HttpHandler:
         options: ServerOptions,
         sockets: set[WebSocket],
     ) -> None:
-        """Answer with a dispatcher; `sockets` holds the WebSockets that are open."""
+        """Input: the dispatcher, threads, access rules and options; the set of open WebSockets."""
         self._dispatcher = dispatcher
         self._threads = threads
         self._access = access
@@ -62,12 +62,12 @@ class HttpHandler:
         self._options = options
         self._sockets = sockets
         self.running_tasks: set[asyncio.Task[None]] = set()
-        """Requests over HTTP that a thread works for."""
+        """HTTP requests that run in a thread."""
         self.is_stopping = False
-        """Whether every request is refused from now on."""
+        """Whether every new request is rejected."""
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer a request, whatever it is."""
+        """Return the response of a request."""
         try:
             return await self._answer(request)
         except web.HTTPException as error:
@@ -75,7 +75,7 @@ class HttpHandler:
         except ConnectionError:
             raise
         except Exception as error:
-            log.exception("A request was not answered: this is a bug, please report it")
+            log.exception("HTTP request failed: this is a bug, please report it")
             reason = RpcError(INTERNAL_ERROR, f"{type(error).__name__} in the server; see its log")
             return _build_json_response(encode_error(None, reason), {}, status=500)
 
@@ -97,9 +97,9 @@ class HttpHandler:
         )
 
     def _refuse(self, request: web.BaseRequest) -> web.Response | None:
-        """Return the answer to who is not answered."""
+        """Return the response of a rejected request; None if it is accepted."""
         if self.is_stopping:
-            return _close_after(_build_text_response(503, "The server stops."))
+            return _close_after(_build_text_response(503, "The server is stopping."))
         reason = self._explain_refusal(request.headers.get("Host"), request.headers.get("Origin"))
         return None if reason is None else _build_text_response(403, reason)
 
@@ -119,7 +119,7 @@ class HttpHandler:
         return _build_json_response(answer, shared)
 
     async def _run_in_thread(self, work: DeferredResponse) -> bytes | None:
-        """Wait for a thread's answer; a client that leaves takes its request out of the line."""
+        """Return a thread's response; a queued call is cancelled if the client disconnects."""
         task = asyncio.current_task()
         if task is not None:
             self.running_tasks.add(task)
@@ -131,10 +131,10 @@ class HttpHandler:
         return await future
 
     async def _read_body(self, request: web.BaseRequest) -> bytes | web.Response:
-        """Read the body, or return the answer to one that can't be read."""
+        """Return the body, or the error response if it cannot be read."""
         limit_bytes = self._options.limits.body_bytes
         if request.headers.get("Content-Encoding", "identity").lower() != "identity":
-            return _build_text_response(415, "Send the body as it is: without Content-Encoding.")
+            return _build_text_response(415, "Content-Encoding is not supported.")
         if (request.content_length or 0) > limit_bytes:
             return _build_too_large_response(limit_bytes)
         if request.headers.get("Expect", "").lower() == "100-continue":
@@ -150,7 +150,7 @@ class HttpHandler:
             return _build_too_large_response(limit_bytes)
         except web.RequestPayloadError as error:
             return _close_after(
-                _build_text_response(400, f"The body is not what its headers say: {error}")
+                _build_text_response(400, f"The body does not match its headers: {error}")
             )
 
     async def _serve_websocket(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -163,17 +163,17 @@ class HttpHandler:
 
 
 def _build_cors_headers(origin: str | None) -> dict[str, str]:
-    """Return the headers with which a browser shows an answer to a page."""
+    """Return the CORS headers of a response."""
     return {"Access-Control-Allow-Origin": origin or "", "Vary": "Origin"}
 
 
 def _answer_preflight(request: web.BaseRequest, shared: Mapping[str, str]) -> web.Response:
-    """Answer a browser that asks whether a page may ask."""
+    """Return the response of a CORS preflight request."""
     if not shared:
         origin = request.headers.get("Origin")
-        subject = "No Origin" if origin is None else f"Origin {origin[:100]!r}"
+        shown = "(none)" if origin is None else repr(origin[:100])
         return _build_text_response(
-            403, f"{subject} was allowed to share answers with (CORS): allow it explicitly."
+            403, f"Origin {shown} is not allowed by CORS: allow it with --allow-origin."
         )
     wanted = request.headers.get("Access-Control-Request-Headers", "")
     headers = {
@@ -204,11 +204,11 @@ def _build_text_response(
 
 
 def _build_too_large_response(limit_bytes: int) -> web.Response:
-    reason = RpcError(INVALID_REQUEST, f"the body has more than {limit_bytes:,} bytes")
+    reason = RpcError(INVALID_REQUEST, f"body too large: at most {limit_bytes:,} bytes")
     return _close_after(_build_json_response(encode_error(None, reason), {}, status=413))
 
 
 def _close_after(response: web.Response) -> web.Response:
-    """Have the connection closed after an answer: what follows can't be read."""
+    """Close the connection after a response, because the next request cannot be read."""
     response.force_close()
     return response

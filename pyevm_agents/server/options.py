@@ -1,4 +1,4 @@
-"""What a server can be told."""
+"""Options of a server."""
 
 from __future__ import annotations
 
@@ -9,48 +9,48 @@ from pyevm_agents.rpc.codec import Limits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """Where a server listens, whom it answers, and its bounds on connections."""
+    """Address, access rules and limits of a server."""
 
     host: str = "127.0.0.1"
-    """An address or a name of this machine."""
+    """Address or host name to listen on."""
 
     port: int = 8545
-    """0 for any that is free."""
+    """Port to listen on; 0 for a free one."""
 
     allowed_hosts: frozenset[str] = frozenset()
-    """Names in `Host` that are answered besides the loopback's and the bound one; `*` for all."""
+    """Accepted `Host` names in addition to loopback names and the bound one; `*` for all."""
 
     allowed_origins: frozenset[str] = frozenset()
-    """Pages such as `https://app.example` whose scripts may ask and read answers; `*` for all."""
+    """Origins such as `https://app.example` that CORS allows; `*` for all."""
 
     limits: Limits = field(default_factory=Limits)
 
     connections: int = 512
-    """One more is answered 503. Of the system's limit on open files, at most half is used."""
+    """Most open connections; beyond, the response is 503. At most half the limit of open files."""
 
     threads: int = 64
-    """Requests that compute or wait at once. `CallThreadPool` shares them among methods."""
+    """Most requests that run concurrently. `CallThreadPool` shares the threads among methods."""
 
     waiting: int = 1_024
-    """Requests that wait for a thread; one more is refused."""
+    """Most requests that wait for a thread; more are rejected."""
 
     pending: int = 256
-    """Requests of a WebSocket that are not answered yet; one more is refused."""
+    """Most unanswered requests of a WebSocket; more are rejected."""
 
     queue_bytes: int = 16 * 2**20
-    """What may wait for a WebSocket's reader behind the message that it is reading."""
+    """Most bytes queued for a WebSocket client behind the message in transmission."""
 
     idle_seconds: float = 75.0
-    """How long a connection may be silent between requests, or take to send a request's head."""
+    """Timeout of an idle connection, and of a request's headers."""
 
     body_seconds: float = 30.0
-    """How long the rest of a request may take."""
+    """Timeout of a request's body."""
 
     stall_seconds: float = 30.0
-    """How long a client may read nothing of an answer."""
+    """Timeout of a client that does not read its response."""
 
     ping_seconds: float = 30.0
-    """A WebSocket that is silent so long is pinged; half as long after that it is closed."""
+    """Idle time after which a WebSocket is pinged; after half as long again it is closed."""
 
     stop_seconds: float = 5.0
-    """How long requests may still take when the server stops."""
+    """Time for running requests when the server stops."""

@@ -1,8 +1,8 @@
-"""Who is answered: `Host` against DNS rebinding, `Origin` against other people's web pages.
+"""Access checks: `Host` against DNS rebinding, `Origin` against foreign web pages.
 
-A page of any site may ask this machine's ports. The browser then says the page's site in `Origin`;
-a site that points its own name to 127.0.0.1 is the same origin to the browser, but its name is in
-`Host`. A number in `Host` is no name that anybody could point elsewhere.
+A page of any site can send requests to this machine's ports. The browser then sends the page's site
+in `Origin`. A site whose name resolves to 127.0.0.1 is the same origin to the browser, but its name
+is in `Host`. An IP address in `Host` cannot be rebound.
 """
 
 from __future__ import annotations
@@ -12,37 +12,37 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 EXTENSION_SCHEMES = frozenset({"chrome-extension", "moz-extension", "safari-web-extension"})
-"""What a wallet in the browser comes from; no page can."""
+"""Origins of browser extensions such as wallets; a page cannot have them."""
 
 SHOWN_CHARACTERS = 100
-"""How much of a refused header the reason repeats."""
+"""Characters of a rejected header in the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessPolicy:
-    """The rules of one server."""
+    """Access rules of a server."""
 
     bound_host: str
     allowed_hosts: frozenset[str] = frozenset()
     allowed_origins: frozenset[str] = frozenset()
 
     def explain_refusal(self, host: str | None, origin: str | None) -> str | None:
-        """Say why a request with these headers is not answered; None if it is."""
+        """Return the reason to reject a request with these headers; None to accept it."""
         if not self._is_own_host(host):
             return (
-                f"Host {_quote_header(host)} is not this server's. If you trust it, allow the host "
-                f"{_quote_header(_parse_host(host or ''))}, as --allow-host does."
+                f"Host {_quote_header(host)} is not allowed. If you trust it, allow "
+                f"{_quote_header(_parse_host(host or ''))} with --allow-host."
             )
         if origin is not None and not self._is_trusted_origin(origin):
             return (
-                f"Origin {_quote_header(origin)} is not trusted. If you trust that site, allow the "
-                "origin, as --allow-origin does."
+                f"Origin {_quote_header(origin)} is not allowed. If you trust it, allow it with "
+                "--allow-origin."
             )
         return None
 
     def is_cors_allowed(self, origin: str | None) -> bool:
-        """Say whether a page of that origin may read answers: only where that was asked for."""
-        if origin is None or not origin.isascii():  # The answer is to repeat it as a header.
+        """Return whether a page of an origin may read responses: only if it is configured."""
+        if origin is None or not origin.isascii():  # A response header repeats it.
             return False
         return "*" in self.allowed_origins or _normalize_origin(origin) in _normalize_origins(
             self.allowed_origins
@@ -57,7 +57,7 @@ class AccessPolicy:
         own = {_parse_host(allowed) for allowed in (*self.allowed_hosts, self.bound_host)}
         if name in own or _is_loopback(name):
             return True
-        # Bound to the network, the server is reached by whatever addresses the machine has.
+        # A server bound to the network can be reached by any address of the machine.
         return _is_address(name) and not _is_loopback(_normalize_host(self.bound_host))
 
     def _is_trusted_origin(self, origin: str) -> bool:
@@ -74,10 +74,10 @@ class AccessPolicy:
 
 
 def _parse_host(authority: str) -> str:
-    """Return the host of `host:port`, of which `[::1]:8545` is one."""
+    """Return the host of `host:port`, such as `[::1]:8545`."""
     if authority.startswith("["):
         return _normalize_host(authority[1:].partition("]")[0])
-    # An address of IPv6 without its brackets and port, as an option may name it.
+    # An option may have an IPv6 address without brackets and port.
     return _normalize_host(authority if authority.count(":") > 1 else authority.partition(":")[0])
 
 

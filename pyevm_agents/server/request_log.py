@@ -1,6 +1,6 @@
-"""Tells somebody of each request, without ever waiting for them.
+"""Calls a request listener in a thread of its own, so that the server never waits for it.
 
-Who prints waits for the terminal: one that is stopped with Ctrl-S would stop the server as well.
+A listener that prints may block: Ctrl-S in the terminal would stop the server.
 """
 
 from __future__ import annotations
@@ -16,17 +16,16 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAX_WAITING = 10_000
-"""Requests that are not told yet; of the next ones, only their number is."""
+"""Most queued requests; further ones are dropped, and their number is logged."""
 
 END_SECONDS = 1.0
-"""How long the end of a server waits for the last ones to be told."""
+"""Time for the last requests when the server stops."""
 
 
 class RequestLogThread:
     """Calls a function for each request, in order, in a thread of its own."""
 
     def __init__(self, watch: RequestListener) -> None:
-        """Start the thread."""
         self._listener = watch
         self._queue: SimpleQueue[RequestLogEntry | None] = SimpleQueue()
         self._dropped_count = 0
@@ -34,14 +33,14 @@ class RequestLogThread:
         self._thread.start()
 
     def __call__(self, answered: RequestLogEntry) -> None:
-        """Have a request told."""
+        """Queue a request for the listener."""
         if self._queue.qsize() < MAX_WAITING:
             self._queue.put(answered)
         else:
             self._dropped_count += 1
 
     def close(self) -> None:
-        """End the thread, if it has not to wait long for its listener."""
+        """Stop the thread; wait for the listener up to `END_SECONDS`."""
         self._queue.put(None)
         self._thread.join(END_SECONDS)
 
@@ -50,7 +49,7 @@ class RequestLogThread:
             try:
                 self._listener(answered)
             except Exception:
-                log.exception("The log of requests failed: this is a bug, please report it")
+                log.exception("Request listener failed: this is a bug, please report it")
             if self._dropped_count:
-                log.warning("The log of requests is slow: it lacks %d of them", self._dropped_count)
+                log.warning("Request listener too slow: %d requests dropped", self._dropped_count)
                 self._dropped_count = 0

@@ -1,4 +1,4 @@
-"""The server itself: it listens, knows its connections, and stops.
+"""The server: it listens, serves connections and stops.
 
 async with Server(service, ServerOptions(port=0)) as server:
     loop.add_signal_handler(signal.SIGINT, server.stop)
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SWITCH_SECONDS = 0.0005
-"""After how long a computing thread lets another one have the interpreter. Python's own 5 ms come
-up to three times in each request that the loop answers meanwhile."""
+"""Interval after which a computing thread releases the GIL. Python's default, 5 ms, delays each
+request on the event loop up to three times."""
 
 
 class Server:
-    """JSON-RPC around a service, over HTTP and WebSocket on one port."""
+    """JSON-RPC server of a service, over HTTP and WebSocket on one port."""
 
     def __init__(
         self,
@@ -46,10 +46,10 @@ class Server:
         watch: RequestListener | None = None,
         may_watch_wait: bool = True,
     ) -> None:
-        """Prepare; `async with` starts and stops it.
+        """Configure a server; `async with` starts and stops it.
 
-        Input:  what answers; where and for whom; who is told of each request, in a thread of its
-                own where that may wait, else at once in the one that answers.
+        Input:  the service; the options; a listener for each finished request, which is called in
+                a thread of its own if it may block, otherwise in the executing thread.
         """
         self._service = service
         self._options = ServerOptions() if options is None else options
@@ -60,30 +60,30 @@ class Server:
 
     @property
     def port(self) -> int:
-        """The port that it listens on."""
+        """The port that the server listens on."""
         return self._port
 
     @property
     def url(self) -> str:
-        """The address for HTTP; with `ws` for `http` it is the one for WebSocket."""
+        """The HTTP URL; the WebSocket URL has `ws` in place of `http`."""
         host = self._options.host
         if host in {"", "0.0.0.0", "::"}:  # noqa: S104 - not bound here, only shown
             host = "127.0.0.1"
         return f"http://[{host}]:{self._port}" if ":" in host else f"http://{host}:{self._port}"
 
     def stop(self) -> None:
-        """Have `wait_stopped` return. On the loop's thread, so also from its signal handlers."""
+        """Make `wait_stopped` return. For the event loop's thread, signal handlers included."""
         self._stop_event.set()
 
     async def wait_stopped(self) -> None:
-        """Wait until somebody calls `stop`."""
+        """Wait for a call of `stop`."""
         await self._stop_event.wait()
 
     async def __aenter__(self) -> Self:
         """Start to listen.
 
         Raises:
-            ConfigError: it can't be done at that host and port.
+            ConfigError: the host and port are not available.
         """
         options = self._options
         watch, self._log_thread = self._watch, None
@@ -119,7 +119,7 @@ class Server:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Stop: no new connections, a set time for what is at work, then the end."""
+        """Stop: accept no connections, wait `stop_seconds` for running requests, then close."""
         seconds = self._options.stop_seconds
         for listener in self._listeners:
             listener.close()
@@ -130,7 +130,7 @@ class Server:
         await asyncio.gather(*ends, return_exceptions=True)
         await self._connections.close()
         if running := self._end_threads():
-            log.warning("%d requests still compute; their clients are gone", running)
+            log.warning("Server stopped with running requests: %d", running)
         sys.setswitchinterval(self._switch_seconds)
 
     def _end_threads(self) -> int:

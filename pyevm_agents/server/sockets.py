@@ -1,4 +1,4 @@
-"""A host and a port, listened on at every address that the host has."""
+"""Listening sockets on every address of a host."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 BACKLOG = 512
-"""Connections that the system accepts before the loop does."""
+"""Connections that the system queues until the event loop accepts them."""
 
 UNAVAILABLE_ADDRESS = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
-"""A name may stand for an address that this machine lacks: `::1` where there is no IPv6."""
+"""Errors of addresses that this machine lacks, such as `::1` without IPv6."""
 
 REASONS = {
-    errno.EADDRINUSE: "the port is in use: stop what listens there, or choose another one",
-    errno.EACCES: "the system allows it to no ordinary user: choose a port from 1024",
-    errno.EADDRNOTAVAIL: "this machine does not have that address",
+    errno.EADDRINUSE: "the port is in use: stop the other program or choose another port",
+    errno.EACCES: "permission denied: choose a port from 1024",
+    errno.EADDRNOTAVAIL: "not an address of this machine",
 }
 
 
 async def listen(
     accept: Callable[[], asyncio.BaseProtocol], host: str, port: int
 ) -> list[asyncio.Server]:
-    """Listen on a host's addresses, all at the same port: where it is 0, at one that is free.
+    """Listen on a host's addresses, all at the same port, or for 0 at a free one.
 
     Raises:
-        ConfigError: it can't be done; the message says why.
+        ConfigError: the host and port are not available; the message has the reason.
     """
     if not 0 <= port < 2**16:
-        raise ConfigError(f"port is {port}; it must be 0, for any that is free, or up to 65535")
+        raise ConfigError(f"port {port}: must be 0 (any free port) to 65535")
     listeners: list[asyncio.Server] = []
     absent: OSError | None = None
     try:
@@ -53,7 +53,7 @@ async def listen(
         for listener in listeners:
             listener.close()
         reason = REASONS.get(error.errno or 0, str(error))
-        raise ConfigError(f"Can't listen on {host or 'any address'}:{port}: {reason}") from error
+        raise ConfigError(f"cannot listen on {host or 'any address'}:{port}: {reason}") from error
     return listeners
 
 
@@ -62,7 +62,7 @@ async def _resolve_addresses(host: str, port: int) -> list[str]:
     entries = await loop.getaddrinfo(
         host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
-    # In the order in which the system prefers them, each once.
+    # In the system's order of preference, without duplicates.
     return list(dict.fromkeys(str(address[0]) for *_, address in entries))
 
 

@@ -1,12 +1,12 @@
-"""Threads for requests that compute or wait, with stacks deep enough for whatever they do.
+"""Thread pool for requests that compute or block, with large stacks.
 
-How they are shared: a method may hold as many threads as it leaves free, no more. Of 64, one
-method gets 32, a second one 16, so seven methods must wait at once before an eighth does.
+Fairness: a method may use at most as many threads as it leaves free. Of 64 threads, a first method
+gets 32 and a second one 16; only after seven blocked methods does an eighth have to wait.
 
 A stack of 256 MiB is address space, not memory: 1,024 nested calls or creations take less than
-1 MiB of it (CPython 3.11.7 and 3.13.0; 512 KiB were too few). The rest is for bugs. py_ecc, which
-py-evm imports, sets Python's recursion limit to 100,000, and functions of C can spend 2 KiB a
-level: an endless recursion through `sorted` ended the process with 128 MiB of stack, and is a
+1 MiB of it (CPython 3.11.7 and 3.13.0; 512 KiB are too few). The rest is for bugs. py_ecc, which
+py-evm imports, sets Python's recursion limit to 100,000, and C functions can use 2 KiB a level: an
+endless recursion through `sorted` crashes the process with 128 MiB of stack, and raises
 RecursionError with 256.
 """
 
@@ -35,10 +35,10 @@ class _Call:
 
 
 class CallThreadPool:
-    """A pool that grows as it is needed. Everything but the calls happens on the loop's thread."""
+    """A pool that grows on demand. All methods are for the event loop's thread."""
 
     def __init__(self, *, threads: int, waiting: int) -> None:
-        """Have up to `threads` calls at work and `waiting` behind them."""
+        """Input: the most running calls; the most waiting calls."""
         self._loop = asyncio.get_running_loop()
         self._max_threads = threads
         self._max_waiting = waiting
@@ -49,21 +49,21 @@ class CallThreadPool:
 
     @property
     def running(self) -> int:
-        """How many calls are at work."""
+        """Number of running calls."""
         return self._running_by_method.total()
 
     def submit(self, method: str, run: Callable[[], bytes | None]) -> asyncio.Future[bytes | None]:
         """Run a call in a thread, as soon as one is free for its method.
 
-        Cancelling the future takes the call out of the line; once begun, it goes to its end.
+        Cancelling the future removes a waiting call; a running call continues.
 
         Raises:
-            RpcError: too many wait already, or the system gives no thread.
+            RpcError: too many calls are waiting; or, from the future, no thread can be started.
         """
         if sum(map(len, self._waiting.values())) >= self._max_waiting:
             raise RpcError(
                 LIMIT_EXCEEDED,
-                f"{self._max_waiting:,} requests wait already: try again when some are answered",
+                f"too many waiting requests: at most {self._max_waiting:,}; retry later",
             )
         future: asyncio.Future[bytes | None] = self._loop.create_future()
         self._waiting.setdefault(method, deque()).append(
@@ -73,7 +73,7 @@ class CallThreadPool:
         return future
 
     def close(self) -> int:
-        """Cancel what waits, let threads end with their call; return how many are at work."""
+        """Cancel the waiting calls, let threads exit; return the number of running calls."""
         for calls in self._waiting.values():
             for call in calls:
                 call.future.cancel()
@@ -84,7 +84,7 @@ class CallThreadPool:
         return self.running
 
     def _start_next(self) -> None:
-        """Start every call that may."""
+        """Start every waiting call whose method has a free thread."""
         for method in list(self._waiting):
             calls = self._waiting[method]
             while calls and self._running_by_method[method] < self._max_threads - self.running:
@@ -99,9 +99,9 @@ class CallThreadPool:
             try:
                 self._add_thread()
             except RuntimeError as error:
-                # The system has no more. Those that there are will do, if there are any.
+                # The system has no more threads. Use the existing ones, if any.
                 if not self._threads:
-                    reason = f"no thread can be started ({error}): free memory or processes"
+                    reason = f"cannot start a thread ({error}): free memory or processes"
                     call.future.set_exception(RpcError(LIMIT_EXCEEDED, reason))
                     return
         self._running_by_method[call.method] += 1
@@ -118,12 +118,12 @@ class CallThreadPool:
             outcome: bytes | BaseException | None
             try:
                 outcome = call.run()
-            except BaseException as error:  # noqa: BLE001 - the loop's thread is to raise it
+            except BaseException as error:  # noqa: BLE001 - raised in the event loop's thread
                 outcome = error
             try:
                 self._loop.call_soon_threadsafe(self._finish, call, outcome)
             except RuntimeError:
-                return  # The loop is closed: nobody waits.
+                return  # The event loop is closed.
             del call, outcome
 
     def _finish(self, call: _Call, outcome: bytes | BaseException | None) -> None:

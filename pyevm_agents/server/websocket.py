@@ -1,4 +1,4 @@
-"""One WebSocket: requests in any number at once, answers as they come, notifications between."""
+"""WebSocket connections: concurrent requests, responses in any order, and notifications."""
 
 from __future__ import annotations
 
@@ -25,25 +25,24 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MESSAGES_AT_A_TIME = 16
-"""So many messages of one client are taken in before the others have their turn."""
+"""Messages of one client that are received before others are served."""
 
 CLOSE_SECONDS = 1.0
-"""How long a client has to confirm the end."""
+"""Timeout of the closing handshake."""
 
 
 class WebSocket:
-    """A connection, from its handshake to its end. All but `notify` is the loop's."""
+    """A WebSocket connection. All methods except `notify` are for the event loop's thread."""
 
     def __init__(
         self, dispatcher: Dispatcher, threads: CallThreadPool, options: ServerOptions
     ) -> None:
-        """Prepare for one connection."""
         self._dispatcher = dispatcher
         self._threads = threads
         self._options = options
         self._loop = asyncio.get_running_loop()
         self._response = web.WebSocketResponse(
-            # aiohttp refuses what reaches its limit.
+            # aiohttp rejects a message of exactly its limit.
             max_msg_size=options.limits.body_bytes + 1,
             heartbeat=options.ping_seconds,
             timeout=CLOSE_SECONDS,
@@ -61,7 +60,7 @@ class WebSocket:
         self._is_stopping = False
 
     def notify(self, message: Mapping[str, object]) -> None:
-        """Send what no request asked for; in any thread.
+        """Send a notification. Thread-safe.
 
         Raises:
             TypeError: the message is not JSON-ready. ValueError: it contains itself.
@@ -70,18 +69,18 @@ class WebSocket:
         try:
             self._loop.call_soon_threadsafe(self._notify, data)
         except RuntimeError:
-            return  # The loop has ended, and the server with it.
+            return  # The event loop is closed.
 
     async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Talk until either side ends it.
+        """Serve the connection until either side closes it.
 
         Raises:
-            web.HTTPException: the handshake is none.
+            web.HTTPException: the handshake is invalid.
         """
         try:
             await self._response.prepare(request)
-        except ValueError as error:  # aiohttp's, at a key that is not ASCII.
-            raise web.HTTPBadRequest(text=f"The handshake is none: {error}") from error
+        except ValueError as error:  # Raised by aiohttp if the key is not ASCII.
+            raise web.HTTPBadRequest(text=f"Invalid WebSocket handshake: {error}") from error
         self._transport = request.transport
         writer = asyncio.create_task(self._write())
         taken = 0
@@ -101,7 +100,7 @@ class WebSocket:
         return self._response
 
     async def stop(self, seconds: float) -> None:
-        """Take no more requests, answer those that are at work, and say goodbye."""
+        """Reject new requests, wait for the running ones, and close the connection."""
         self._is_stopping = True
         try:
             async with asyncio.timeout(seconds):
@@ -109,15 +108,17 @@ class WebSocket:
                     self._wake.set()
                     await asyncio.sleep(0.01)
         except TimeoutError:
-            log.info("A WebSocket is closed with %d requests unanswered", len(self._pending))
+            log.info("WebSocket closed with %d unanswered requests", len(self._pending))
         try:
             async with asyncio.timeout(2 * CLOSE_SECONDS):
-                await self._response.close(code=WSCloseCode.GOING_AWAY, message=b"the server stops")
-        except (TimeoutError, RuntimeError):  # It does not read, or did not get to its handshake.
+                await self._response.close(
+                    code=WSCloseCode.GOING_AWAY, message=b"the server is stopping"
+                )
+        except (TimeoutError, RuntimeError):  # The client stalls, or is before its handshake.
             self._abort()
 
     def _receive(self, body: bytes) -> None:
-        """Answer a message, or have it answered."""
+        """Execute a message on the event loop or submit it to a thread."""
         answer = self._dispatcher.handle(body, self._session)
         if isinstance(answer, DeferredResponse):
             self._submit(answer)
@@ -141,17 +142,17 @@ class WebSocket:
 
     def _get_refusal(self) -> RpcError | None:
         if self._is_stopping:
-            return RpcError(INTERNAL_ERROR, "the server stops")
+            return RpcError(INTERNAL_ERROR, "the server is stopping")
         if len(self._pending) >= self._options.pending:
             return RpcError(
                 LIMIT_EXCEEDED,
-                f"{self._options.pending} requests of this connection are not answered yet: "
+                f"too many pending requests on this connection: at most {self._options.pending}; "
                 "wait for some of them",
             )
         return None
 
     def _finish(self, future: asyncio.Future[bytes | None], *, is_batch: bool) -> None:
-        """Send the answer of a thread."""
+        """Send the response of a thread."""
         self._pending.discard(future)
         if not future.cancelled() and (answer := future.result()) is not None:
             self._send(answer)
@@ -171,12 +172,12 @@ class WebSocket:
             self._abort()
 
     def _send(self, data: bytes) -> None:
-        """Put a message in the reader's line. Who lets it grow too long is disconnected."""
+        """Queue a message for the client. If the queue is too long, close the connection."""
         if not self._session.is_open:
             return
-        # A long answer by itself is no long line.
+        # A single long response is allowed.
         if self._queue and self._queued_bytes + len(data) > self._options.queue_bytes:
-            log.info("A WebSocket is closed: it does not read, %d bytes wait", self._queued_bytes)
+            log.info("WebSocket closed: the client does not read %d bytes", self._queued_bytes)
             self._abort()
             return
         self._queue.append(data)
@@ -190,7 +191,7 @@ class WebSocket:
             self._transport.abort()
 
     async def _write(self) -> None:
-        """Write what waits, as fast as it is read."""
+        """Send the queued messages as fast as the client reads."""
         try:
             while True:
                 await self._wake.wait()
@@ -200,4 +201,4 @@ class WebSocket:
                     self._queued_bytes -= len(data)
                     await self._response.send_frame(data, WSMsgType.TEXT)
         except ConnectionError:
-            return  # Reading ends as well.
+            return  # The receiving side ends as well.

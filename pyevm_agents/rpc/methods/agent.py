@@ -1,4 +1,4 @@
-"""`agent_*`: what agents did, what they will cost, and what they are to say."""
+"""`agent_*` methods: models, gas schedule, traces, estimates and scripted answers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ LIMITS = (
 
 @METHODS.method("agent_models")
 def models(rpc: RequestContext) -> list[Json]:
-    """Return the models that contracts may ask for, with digests, limits and prices."""
+    """Return the models that contracts can call, with digests, limits and prices."""
     return [
         {
             "name": profile.name,
@@ -76,7 +76,7 @@ def models(rpc: RequestContext) -> list[Json]:
 
 @METHODS.method("agent_schedule")
 def schedule(rpc: RequestContext) -> Json:
-    """Return what the executor charges beside tokens, its limits, and the chain's profile."""
+    """Return the executor's gas schedule apart from tokens, its limits, and the chain's profile."""
     config = rpc.node.chain.config
     return {
         "executor": serializers.encode_data(spec.EXECUTOR_ADDRESS) if config.models else None,
@@ -89,18 +89,16 @@ def schedule(rpc: RequestContext) -> Json:
 
 @METHODS.method("agent_traceTransaction", parse_hash32)
 def trace_transaction(rpc: RequestContext, transaction_hash: bytes) -> Json:
-    """Return the steps of a transaction's agents: prompts, words, tokens, gas, margins, times."""
+    """Return the steps of a transaction's agents: prompts, outputs, tokens, gas, margins, times."""
     trace = rpc.node.chain.find_agent_trace(transaction_hash)
     if trace is None:
-        raise RpcError(
-            SERVER_ERROR, f"transaction 0x{transaction_hash.hex()} not found: no block has it"
-        )
+        raise RpcError(SERVER_ERROR, f"transaction 0x{transaction_hash.hex()} not found: not mined")
     return serialize_trace(transaction_hash, trace)
 
 
 @METHODS.method("agent_estimate", parse_transaction_request, optional(parse_block_id))
 def estimate(rpc: RequestContext, transaction: TransactionRequest, block: BlockId | None) -> Json:
-    """Return the least gas limit, and what of the gas used goes to the EVM, prompts and output."""
+    """Return the least gas limit, and the gas used by the EVM, by prompts and by outputs."""
     at = resolve_next_view(rpc, block, transaction.sender, transaction.nonce)
     call = transaction.to_call()
     least = estimate_gas(rpc.node, call, at)
@@ -124,7 +122,7 @@ def estimate(rpc: RequestContext, transaction: TransactionRequest, block: BlockI
 
 
 def parse_script(value: object, name: str) -> list[Step]:
-    """Read the steps of a script."""
+    """Parse the steps of a script."""
     return [
         _parse_step(step, f"{name}[{index}]") for index, step in enumerate(parse_list(value, name))
     ]
@@ -156,7 +154,7 @@ def _parse_step(value: object, name: str) -> Step:
 
 
 def _convert_numerals(value: object) -> object:
-    """Return an argument with the numbers in it that JSON can write as texts alone."""
+    """Return an argument with `Numeral`s in place of number strings: JSON clients send big ones."""
     if isinstance(value, list):
         return [_convert_numerals(item) for item in value]
     if not isinstance(value, str) or ADDRESS.fullmatch(value):
@@ -166,11 +164,11 @@ def _convert_numerals(value: object) -> object:
 
 @METHODS.method("agent_setScript", parse_script, optional(parse_text))
 def set_script(rpc: RequestContext, steps: list[Step], model: str | None) -> bool:
-    """Answer with these steps from now on, in the model's tokens and at its price: a mock."""
+    """Replace a model with a script (mock), which is charged in the model's tokens and prices."""
     switch = _find_swappable_model(rpc, model)
     own = _find_gguf_model(switch)
     facts = own.profile_facts
-    # Estimating asks several times for each step, and each time grammar and tokens are counted.
+    # An estimate requests each step several times; each computes the grammar and the tokens anew.
     mock = CachingModel(
         ScriptedModel(steps, vocabulary=own), digest=facts.digest, fingerprint=facts.fingerprint
     )
@@ -184,7 +182,7 @@ def set_script(rpc: RequestContext, steps: list[Step], model: str | None) -> boo
 
 @METHODS.method("agent_clearScript", optional(parse_text))
 def clear_script(rpc: RequestContext, model: str | None) -> bool:
-    """Let the model itself answer again; return whether a script was set."""
+    """Restore the model itself; return whether a script was set."""
     switch = _find_swappable_model(rpc, model)
     return rpc.run_exclusive(lambda: switch.swap(None)) is not None
 
@@ -203,13 +201,13 @@ def _find_swappable_model(rpc: RequestContext, name: str | None) -> SwappableMod
     known = ", ".join(entry.name for entry in rpc.node.chain.config.models) or "none"
     raise RpcError(
         INVALID_PARAMS,
-        f"no model{'' if name is None else f' {name}'} whose words can be scripted; there are: "
+        f"{'no model' if name is None else f'unknown model {name}'}: models that can be scripted: "
         f"{known}; a node with --no-model has none",
     )
 
 
 def _find_gguf_model(switch: SwappableModel) -> GgufModel:
-    """Return the model whose vocabulary a script is counted in."""
+    """Return the model whose tokenizer counts the tokens of a script."""
     model: object = switch.original
     while not isinstance(model, GgufModel):
         match model:
@@ -221,6 +219,6 @@ def _find_gguf_model(switch: SwappableModel) -> GgufModel:
                 model = model.vocabulary
             case _:
                 raise RpcError(
-                    INVALID_PARAMS, "the node runs without a model: a script has no vocabulary"
+                    INVALID_PARAMS, "the node runs without a model: a script needs its tokenizer"
                 )
     return model

@@ -1,4 +1,4 @@
-"""`agent_subscribe`: to be told of agents' steps while they are made."""
+"""`agent_subscribe`: notifications of agents' steps while they run."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ SOURCES: dict[str, Purpose] = {purpose: purpose for purpose in get_args(Purpose)
 
 
 def parse_step_criteria(value: object, name: str) -> StepCriteria:
-    """Read which steps are wanted."""
+    """Parse the filter of a step subscription."""
     form = parse_object(value, name)
     unknown = set(form) - {"transactionHash", "agent", "sources", "progress"}
     if unknown:
-        raise invalid_param_error(name, dict(form), f"no such field: {', '.join(sorted(unknown))}")
-    told_hash, told_agent = form.get("transactionHash"), form.get("agent")
+        raise invalid_param_error(name, dict(form), f"unknown field: {', '.join(sorted(unknown))}")
+    tx_hash, agent = form.get("transactionHash"), form.get("agent")
     sources, progress = form.get("sources"), form.get("progress")
     return StepCriteria(
         transaction_hash=None
-        if told_hash is None
-        else parse_hash32(told_hash, f"{name}.transactionHash"),
-        agent=None if told_agent is None else parse_address(told_agent, f"{name}.agent"),
+        if tx_hash is None
+        else parse_hash32(tx_hash, f"{name}.transactionHash"),
+        agent=None if agent is None else parse_address(agent, f"{name}.agent"),
         purposes=None if sources is None else _parse_purposes(sources, f"{name}.sources"),
         has_progress=progress is None or parse_boolean(progress, f"{name}.progress"),
     )
@@ -60,9 +60,9 @@ def _parse_purposes(value: object, name: str) -> frozenset[Purpose]:
     "agent_subscribe", parse_text, optional(parse_step_criteria, StepCriteria()), is_quick=True
 )
 def subscribe(rpc: RequestContext, kind: str, criteria: StepCriteria) -> str:
-    """Be told of agents' steps as they happen; return the subscription's id."""
+    """Subscribe to agents' steps; return the subscription id."""
     if kind not in KINDS:
-        raise RpcError(INVALID_PARAMS, f"no subscription {kind!r}; there is {', '.join(KINDS)}")
+        raise RpcError(INVALID_PARAMS, f"unknown subscription {kind!r}: want {', '.join(KINDS)}")
     if rpc.session is None:
         raise RpcError(INVALID_PARAMS, "notifications not supported: connect by WebSocket")
     return rpc.events.steps.subscribe(rpc.session, criteria)
@@ -70,5 +70,5 @@ def subscribe(rpc: RequestContext, kind: str, criteria: StepCriteria) -> str:
 
 @METHODS.method("agent_unsubscribe", parse_text, is_quick=True)
 def unsubscribe(rpc: RequestContext, subscription_id: str) -> bool:
-    """Be told no more of steps; return whether there was such a subscription."""
+    """Cancel a step subscription; return whether it existed."""
     return rpc.session is not None and rpc.events.steps.unsubscribe(subscription_id, rpc.session)

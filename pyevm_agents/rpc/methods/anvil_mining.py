@@ -1,4 +1,4 @@
-"""`anvil_*`, `hardhat_*` and `evm_*` methods that mine, or set the clock or the next block."""
+"""`anvil_*`, `hardhat_*` and `evm_*` methods that mine, set the clock or configure blocks."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ if TYPE_CHECKING:
 METHODS = MethodTable()
 
 MAX_MINED_BLOCKS = 100_000
-"""Blocks that one request makes at most: each takes some milliseconds, and all others wait."""
+"""The most blocks that one request mines: each takes some milliseconds of the write queue."""
 
 
 @METHODS.method("evm_mine", optional(accept_any))
 def mine(rpc: RequestContext, options: object) -> str:
-    """Make a block; of the time, or the options' `timestamp` and number of `blocks`."""
+    """Mine a block, or as many as the option `blocks`; the first at `timestamp`, if given."""
     _mine_with_options(rpc, options)
     return "0x0"
 
 
 @METHODS.method("evm_mine_detailed", "anvil_mine_detailed", optional(accept_any))
 def mine_detailed(rpc: RequestContext, options: object) -> list[Json]:
-    """Make blocks as `evm_mine` does; return them, with the output of each transaction."""
+    """Mine blocks as `evm_mine` does; return them, with the output of each transaction."""
     return [_serialize_detailed_block(mined) for mined in _mine_with_options(rpc, options)]
 
 
@@ -78,7 +78,7 @@ def _serialize_detailed_block(mined: MinedBlock) -> Json:
 
 
 def parse_block_count(value: object, name: str) -> int:
-    """Read how many blocks to make."""
+    """Parse a number of blocks to mine."""
     count = parse_seconds(value, name)
     if count > MAX_MINED_BLOCKS:
         raise invalid_param_error(name, value, f"want at most {MAX_MINED_BLOCKS} blocks at a time")
@@ -89,7 +89,7 @@ def parse_block_count(value: object, name: str) -> int:
     "anvil_mine", "hardhat_mine", optional(parse_block_count, 1), optional(parse_seconds)
 )
 def mine_blocks(rpc: RequestContext, blocks: int, interval: int | None) -> None:
-    """Make so many blocks, each so many seconds after its parent where told."""
+    """Mine `blocks` blocks, `interval` seconds apart if given."""
 
     def mine_all() -> None:
         for index in range(blocks):
@@ -103,7 +103,7 @@ def mine_blocks(rpc: RequestContext, blocks: int, interval: int | None) -> None:
 
 @METHODS.method("evm_setAutomine", "anvil_setAutomine", parse_boolean)
 def set_automine(rpc: RequestContext, enabled: bool) -> bool:  # noqa: FBT001 - JSON-RPC has places
-    """Make a block for each transaction, or not."""
+    """Switch automine, a block for each transaction, on or off."""
     node = rpc.node
 
     def switch_automine() -> None:
@@ -117,13 +117,13 @@ def set_automine(rpc: RequestContext, enabled: bool) -> bool:  # noqa: FBT001 - 
 
 @METHODS.method("anvil_getAutomine", "hardhat_getAutomine", is_quick=True)
 def get_automine(rpc: RequestContext) -> bool:
-    """Return whether each transaction gets a block."""
+    """Return whether automine is on."""
     return rpc.node.mining.is_automatic
 
 
 @METHODS.method("evm_setIntervalMining", "anvil_setIntervalMining", parse_seconds)
 def set_interval_mining(rpc: RequestContext, interval: int) -> bool:
-    """Make a block so often, in seconds, 0 for never; and none for each transaction, as anvil."""
+    """Mine a block every `interval` seconds, 0 for never; switch automine off, as anvil does."""
     mining = MiningMode(is_automatic=False, interval_seconds=interval)
     rpc.run_exclusive(lambda: rpc.node.set_mining(mining))
     return True
@@ -131,14 +131,14 @@ def set_interval_mining(rpc: RequestContext, interval: int) -> bool:
 
 @METHODS.method("anvil_getIntervalMining", is_quick=True)
 def get_interval_mining(rpc: RequestContext) -> int | None:
-    """Return how often a block is made, in seconds; null for never."""
+    """Return the interval of interval mining in seconds; null if it is off."""
     interval = rpc.node.mining.interval_seconds
     return int(interval) if interval else None
 
 
 @METHODS.method("evm_increaseTime", "anvil_increaseTime", parse_seconds, is_quick=True)
 def increase_time(rpc: RequestContext, seconds: int) -> int:
-    """Move the chain's time ahead; return by how much it is ahead of the world's, in seconds."""
+    """Move the chain's clock ahead; return its total offset from the real time, in seconds."""
     return rpc.run_exclusive(lambda: rpc.node.clock.increase(seconds))
 
 
@@ -150,14 +150,14 @@ def increase_time(rpc: RequestContext, seconds: int) -> int:
     is_quick=True,
 )
 def set_next_block_timestamp(rpc: RequestContext, timestamp: int) -> None:
-    """Give the next block its time."""
+    """Set the timestamp of the next block, in Unix seconds."""
     node = rpc.node
     rpc.run_exclusive(lambda: node.clock.set_next(timestamp, node.chain.head.timestamp))
 
 
 @METHODS.method("evm_setTime", "anvil_setTime", parse_seconds, is_quick=True)
 def set_time(rpc: RequestContext, timestamp: int) -> int:
-    """Let it be that time now; return by how much the chain moved, in seconds."""
+    """Set the chain's clock, in Unix seconds; return the change, in seconds."""
     return rpc.run_exclusive(lambda: rpc.node.clock.set_now(timestamp))
 
 
@@ -165,7 +165,7 @@ def set_time(rpc: RequestContext, timestamp: int) -> int:
     "anvil_setBlockTimestampInterval", "evm_setBlockTimestampInterval", parse_seconds, is_quick=True
 )
 def set_block_timestamp_interval(rpc: RequestContext, interval: int) -> None:
-    """Let each block be so many seconds after its parent, whatever the world's time."""
+    """Set each block's timestamp `interval` seconds after its parent's, whatever the real time."""
     rpc.run_exclusive(lambda: rpc.node.clock.set_interval(interval))
 
 
@@ -173,7 +173,7 @@ def set_block_timestamp_interval(rpc: RequestContext, interval: int) -> None:
     "anvil_removeBlockTimestampInterval", "evm_removeBlockTimestampInterval", is_quick=True
 )
 def remove_block_timestamp_interval(rpc: RequestContext) -> bool:
-    """Go by the world's time again; return whether there was an interval."""
+    """Follow the real time again; return whether an interval was set."""
 
     def clear_interval() -> bool:
         was_set = rpc.node.clock.settings.interval_seconds is not None
@@ -185,7 +185,7 @@ def remove_block_timestamp_interval(rpc: RequestContext) -> bool:
 
 @METHODS.method("evm_setBlockGasLimit", "anvil_setBlockGasLimit", parse_uint64, is_quick=True)
 def set_block_gas_limit(rpc: RequestContext, gas_limit: int) -> bool:
-    """Give every block from now on that gas limit."""
+    """Set the gas limit of all following blocks."""
 
     def override_gas_limit() -> None:
         rpc.node.next_block.fixed = replace(rpc.node.next_block.fixed, gas_limit=gas_limit)
@@ -201,13 +201,13 @@ def set_block_gas_limit(rpc: RequestContext, gas_limit: int) -> bool:
     is_quick=True,
 )
 def set_next_base_fee(rpc: RequestContext, base_fee: int) -> None:
-    """Give the next block its base fee, in wei."""
+    """Set the base fee of the next block, in wei."""
     rpc.run_exclusive(lambda: rpc.node.next_block.override_next(base_fee_wei=base_fee))
 
 
 @METHODS.method("anvil_setCoinbase", "hardhat_setCoinbase", parse_address, is_quick=True)
 def set_coinbase(rpc: RequestContext, account: Address) -> None:
-    """Give every block from now on that fee recipient."""
+    """Set the fee recipient of all following blocks."""
 
     def override_coinbase() -> None:
         rpc.node.next_block.fixed = replace(rpc.node.next_block.fixed, coinbase=account)
@@ -219,12 +219,12 @@ def set_coinbase(rpc: RequestContext, account: Address) -> None:
     "hardhat_setPrevRandao", "anvil_setNextBlockPrevRandao", parse_hash32, is_quick=True
 )
 def set_prev_randao(rpc: RequestContext, prev_randao: bytes) -> bool:
-    """Give the next block what PREVRANDAO gives."""
+    """Set the PREVRANDAO value of the next block."""
     rpc.run_exclusive(lambda: rpc.node.next_block.override_next(prev_randao=prev_randao))
     return True
 
 
 @METHODS.method("anvil_getGenesisTime")
 def get_genesis_time(rpc: RequestContext) -> int:
-    """Return the time of block 0, in seconds since 1970."""
+    """Return the timestamp of block 0, in Unix seconds."""
     return int(rpc.node.chain.header(0).timestamp)

@@ -34,7 +34,7 @@ METHODS = MethodTable()
     "anvil_impersonateAccount", "hardhat_impersonateAccount", parse_address, is_quick=True
 )
 def impersonate_account(rpc: RequestContext, account: Address) -> bool:
-    """Send in an account's name from now on, without its key."""
+    """Allow transactions from an account without its key."""
     rpc.run_exclusive(lambda: rpc.node.keys.impersonate(account))
     return True
 
@@ -46,7 +46,7 @@ def impersonate_account(rpc: RequestContext, account: Address) -> bool:
     is_quick=True,
 )
 def stop_impersonating_account(rpc: RequestContext, account: Address) -> bool:
-    """Send in its name no longer."""
+    """Stop the impersonation of an account."""
     rpc.run_exclusive(lambda: rpc.node.keys.stop_impersonating(account))
     return True
 
@@ -55,7 +55,7 @@ def stop_impersonating_account(rpc: RequestContext, account: Address) -> bool:
     "anvil_autoImpersonateAccount", "hardhat_autoImpersonateAccount", parse_boolean, is_quick=True
 )
 def auto_impersonate_account(rpc: RequestContext, enabled: bool) -> bool:  # noqa: FBT001 - JSON-RPC has places
-    """Send in anybody's name, or not."""
+    """Switch the impersonation of every account on or off."""
 
     def switch_impersonation() -> None:
         rpc.node.keys.impersonates_all = enabled
@@ -66,41 +66,41 @@ def auto_impersonate_account(rpc: RequestContext, enabled: bool) -> bool:  # noq
 
 @METHODS.method("anvil_dropTransaction", "hardhat_dropTransaction", parse_hash32, is_quick=True)
 def drop_transaction(rpc: RequestContext, transaction_hash: bytes) -> str | None:
-    """Let a transaction wait no longer; return its hash, null where it did not wait."""
+    """Remove a transaction from the pool; return its hash, null if it was not there."""
     dropped = rpc.run_exclusive(lambda: rpc.node.pool.remove(transaction_hash))
     return None if dropped is None else serializers.encode_data(transaction_hash)
 
 
 @METHODS.method("anvil_dropAllTransactions", "hardhat_dropAllTransactions", is_quick=True)
 def drop_all_transactions(rpc: RequestContext) -> None:
-    """Let no transaction wait."""
+    """Remove all transactions from the pool."""
     rpc.run_exclusive(rpc.node.pool.clear)
 
 
 @METHODS.method("anvil_removePoolTransactions", parse_address, is_quick=True)
 def remove_pool_transactions(rpc: RequestContext, account: Address) -> None:
-    """Let none of an account's transactions wait."""
+    """Remove an account's transactions from the pool."""
     rpc.run_exclusive(lambda: rpc.node.pool.remove_by_sender(account))
 
 
 @METHODS.method("eth_sendUnsignedTransaction", parse_transaction_request)
 def send_unsigned_transaction(rpc: RequestContext, transaction: TransactionRequest) -> str:
-    """Send a transaction in anybody's name, without a key; return its hash."""
+    """Send a transaction from any account, without its key; return the hash."""
     if transaction.sender is None:
-        raise RpcError(INVALID_PARAMS, "from is missing: say in whose name it is sent")
+        raise RpcError(INVALID_PARAMS, "missing from: must be the sender's address")
     make = prepare_transaction(rpc.node, transaction, transaction.sender, may_sign=False)
     return serializers.encode_data(rpc.send(make))
 
 
 @METHODS.method("anvil_setLoggingEnabled", "hardhat_setLoggingEnabled", parse_boolean)
 def set_logging_enabled(rpc: RequestContext, enabled: bool) -> None:  # noqa: FBT001 - JSON-RPC has places
-    """Write a log of requests and transactions, or not."""
+    """Switch the log of requests and transactions on or off."""
     rpc.node.is_logging = enabled
 
 
 @METHODS.method("anvil_nodeInfo")
 def node_info(rpc: RequestContext) -> Json:
-    """Return where the chain stands and what rules it has."""
+    """Return the latest block, the hard fork and the settings of the next block."""
     head, following = rpc.node.chain.head, rpc.node.next_block.build_header()
     base_fee = int(following.base_fee_per_gas or 0)
     return {
@@ -121,7 +121,7 @@ def node_info(rpc: RequestContext) -> Json:
 
 @METHODS.method("anvil_metadata", "hardhat_metadata")
 def metadata(rpc: RequestContext) -> Json:
-    """Return which node this is, and its snapshots."""
+    """Return the node's version and id, the latest block and the snapshots."""
     head = rpc.node.chain.head
     return {
         "clientVersion": client_version(rpc),

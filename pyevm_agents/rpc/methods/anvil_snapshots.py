@@ -1,4 +1,4 @@
-"""`anvil_*`, `hardhat_*` and `evm_*` methods that go back: snapshots, rollbacks, reorgs, reset."""
+"""`anvil_*`, `hardhat_*` and `evm_*` methods for snapshots, rollbacks, reorgs and resets."""
 
 from __future__ import annotations
 
@@ -36,22 +36,21 @@ if TYPE_CHECKING:
 METHODS = MethodTable()
 
 MAX_INLINE_REVERT_BLOCKS = 16
-"""Going back by more is no work for the server's loop: each undone block is read and told of."""
-
+"""Longer reverts run in a thread: each reverted block is read, and announced to listeners."""
 
 MAX_DEPTH = 10_000
-"""Blocks that one reorganisation replaces at most: each is made anew."""
+"""The most blocks that one reorg replaces: each is mined again."""
 
 
 @METHODS.method("evm_snapshot", "anvil_snapshot", is_quick=True)
 def snapshot(rpc: RequestContext) -> str:
-    """Keep everything as it is; return an id for `evm_revert`, never given twice."""
+    """Take a snapshot of the chain, pool and clock; return its unique id for `evm_revert`."""
     return hex(rpc.run_exclusive(rpc.node.history.snapshot))
 
 
 @METHODS.method("evm_revert", "anvil_revert", parse_quantity, is_quick=True)
 def revert(rpc: RequestContext, snapshot_id: int) -> bool:
-    """Go back to a snapshot; it and later ones are used up. False where there is none."""
+    """Revert to a snapshot and delete it and later ones; return false if it is unknown."""
     if rpc.node.history.count_blocks_since(snapshot_id) > MAX_INLINE_REVERT_BLOCKS:
         rpc.require_blocking_allowed()
     try:
@@ -63,13 +62,13 @@ def revert(rpc: RequestContext, snapshot_id: int) -> bool:
 
 @METHODS.method("anvil_rollback", optional(parse_uint64, 1))
 def rollback(rpc: RequestContext, depth: int) -> None:
-    """Go back by so many blocks; their transactions are gone."""
+    """Remove the latest `depth` blocks with their transactions."""
     rpc.node.submit_change(lambda: rpc.node.history.rollback(depth)).result()
 
 
 @METHODS.method("anvil_reorg", parse_uint64, optional(parse_list))
 def reorg(rpc: RequestContext, depth: int, transactions: list[object] | None) -> None:
-    """Put other blocks in the place of the latest: of pairs of a transaction and its block."""
+    """Replace the latest `depth` blocks; `transactions` are pairs of transaction and block."""
     head = rpc.node.chain.head.block_number
     if depth > min(head, MAX_DEPTH):
         raise invalid_param_error(
@@ -99,7 +98,7 @@ def reorg(rpc: RequestContext, depth: int, transactions: list[object] | None) ->
         try:
             rpc.node.reorganize(blocks)
         except ValidationError as error:
-            raise RpcError(SERVER_ERROR, f"no block may hold that: {error}") from error
+            raise RpcError(SERVER_ERROR, f"invalid transaction: {error}") from error
 
     rpc.node.submit_change(replace_blocks).result()
 
@@ -109,18 +108,18 @@ def _parse_reorg_pair(
 ) -> tuple[TransactionRequest | bytes, int]:
     pair = parse_list(value, name)
     if len(pair) != 2:  # noqa: PLR2004 - a pair
-        raise invalid_param_error(name, pair, "want a transaction and the place of its block")
+        raise invalid_param_error(name, pair, "want a transaction and the index of its block")
     payload, index = pair
     place = parse_uint64(index, f"{name}[1]")
     if place >= depth:
-        raise invalid_param_error(f"{name}[1]", index, f"want a place from 0 to {depth - 1}")
+        raise invalid_param_error(f"{name}[1]", index, f"want an index from 0 to {depth - 1}")
     read = parse_data if isinstance(payload, str) else parse_transaction_request
     return read(payload, f"{name}[0]"), place
 
 
 @METHODS.method("anvil_reset", "hardhat_reset", optional(accept_any))
 def reset(rpc: RequestContext, options: object) -> None:
-    """Go back to genesis, with nothing waiting and nobody impersonated."""
+    """Reset the chain to genesis, with an empty pool and without impersonated accounts."""
     form = {} if options is None else parse_object(options, "options")
     if form.get("forking") is not None:
         raise invalid_param_error("options.forking", form["forking"], NO_FORK)

@@ -1,7 +1,7 @@
 """`anvil_*`, `hardhat_*` and `evm_*` methods that set state: ether, tokens, code, storage, dumps.
 
-The slot in which a token keeps a balance is found by a call: of the slots that `balanceOf` reads,
-the right one is that whose value is the answer.
+The storage slot of a token balance is found by calls: of the slots that `balanceOf` reads, it is
+the one whose value is returned.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ METHODS = MethodTable()
     parse_quantity,
 )
 def set_balance(rpc: RequestContext, account: Address, balance: int) -> bool:
-    """Give an account its balance, in wei."""
+    """Set an account's balance, in wei."""
     rpc.run_exclusive(
         lambda: rpc.node.patch_state(lambda state: state.set_balance(account, balance))
     )
@@ -58,14 +58,14 @@ def set_balance(rpc: RequestContext, account: Address, balance: int) -> bool:
     "anvil_setNonce", "hardhat_setNonce", "evm_setAccountNonce", parse_address, parse_uint64
 )
 def set_nonce(rpc: RequestContext, account: Address, nonce: int) -> bool:
-    """Give an account its nonce."""
+    """Set an account's nonce."""
     rpc.run_exclusive(lambda: rpc.node.patch_state(lambda state: state.set_nonce(account, nonce)))
     return True
 
 
 @METHODS.method("anvil_setCode", "hardhat_setCode", "evm_setAccountCode", parse_address, parse_data)
 def set_code(rpc: RequestContext, account: Address, code: bytes) -> bool:
-    """Give an account its code."""
+    """Set an account's code."""
     rpc.run_exclusive(lambda: rpc.node.patch_state(lambda state: state.set_code(account, code)))
     return True
 
@@ -79,7 +79,7 @@ def set_code(rpc: RequestContext, account: Address, code: bytes) -> bool:
     parse_slot,
 )
 def set_storage_at(rpc: RequestContext, account: Address, position: int, value: int) -> bool:
-    """Give a storage slot its value."""
+    """Set a storage slot."""
     rpc.run_exclusive(
         lambda: rpc.node.patch_state(lambda state: state.set_storage(account, position, value))
     )
@@ -93,14 +93,14 @@ ALLOWANCE = keccak(b"allowance(address,address)")[:4]
 
 
 PROBE = 0x1D0_5EED_0F_A_51_07
-"""A balance that no token answers by chance."""
+"""A balance that no token returns by chance."""
 
 
 @METHODS.method(
     "anvil_addBalance", "hardhat_addBalance", "tenderly_addBalance", parse_address, parse_quantity
 )
 def add_balance(rpc: RequestContext, account: Address, balance: int) -> None:
-    """Give an account so much more, in wei."""
+    """Increase an account's balance, in wei."""
 
     def change(state: StateAPI) -> None:
         most = 2**256 - 1
@@ -119,7 +119,7 @@ def add_balance(rpc: RequestContext, account: Address, balance: int) -> None:
     parse_quantity,
 )
 def deal_erc20(rpc: RequestContext, account: Address, token: Address, balance: int) -> None:
-    """Give an account its balance of a token."""
+    """Set an account's balance of an ERC-20 token."""
     asks = BALANCE_OF + _pad_address(account)
     _set_token_slot(rpc, Call(to=token, data=asks), balance, "ERC20 balance")
 
@@ -130,7 +130,7 @@ def deal_erc20(rpc: RequestContext, account: Address, token: Address, balance: i
 def set_erc20_allowance(
     rpc: RequestContext, owner: Address, spender: Address, token: Address, amount: int
 ) -> None:
-    """Let somebody spend so much of an account's token."""
+    """Set a spender's allowance of an owner's ERC-20 token."""
     asks = ALLOWANCE + _pad_address(owner) + _pad_address(spender)
     _set_token_slot(rpc, Call(to=token, data=asks), amount, "ERC20 allowance")
 
@@ -139,18 +139,18 @@ def _pad_address(account: Address) -> bytes:
     return account.rjust(32, b"\0")
 
 
-def _set_token_slot(rpc: RequestContext, call: Call, value: int, what: str) -> None:
-    """Set the slot that a call of a token answers with."""
+def _set_token_slot(rpc: RequestContext, call: Call, value: int, quantity: str) -> None:
+    """Set the slot whose value a call of a token returns."""
 
     def set_slot() -> None:
         token = call.to
-        assert token is not None  # noqa: S101 - whom is asked
+        assert token is not None  # noqa: S101 - set by the callers
         slot = _find_slot(rpc.node.chain, call, token)
         if slot is None:
             raise RpcError(
                 SERVER_ERROR,
-                f"Unable to set {what}, no slot found: {serializers.encode_data(token)} answers "
-                "with none of its slots as it is",
+                f"Unable to set {quantity}, no slot found: {serializers.encode_data(token)} does "
+                "not return the value of a storage slot",
             )
         rpc.node.patch_state(lambda state: state.set_storage(token, slot, value))
 
@@ -169,12 +169,12 @@ def _find_slot(chain: Chain, call: Call, token: Address) -> int | None:
 
 
 MAX_DUMP_BYTES = 256 * 2**20
-"""Of a dump that is unpacked: 8 MB of gzip can hold a thousand times as much."""
+"""Limit of a decompressed dump: 8 MB of gzip can expand a thousandfold."""
 
 
 @METHODS.method("anvil_dumpState", "hardhat_dumpState", optional(parse_boolean))
 def dump_state(rpc: RequestContext, preserve_historical_states: bool | None) -> str:  # noqa: ARG001, FBT001 - anvil's
-    """Return all accounts and the head's number and time, as gzipped JSON in hexadecimal."""
+    """Return all accounts and the latest block's number and time, as gzipped JSON in hex."""
     form = json.dumps(
         rpc.node.submit_change(lambda: dump(rpc.node)).result(), separators=(",", ":")
     )
@@ -183,14 +183,14 @@ def dump_state(rpc: RequestContext, preserve_historical_states: bool | None) -> 
 
 @METHODS.method("anvil_loadState", "hardhat_loadState", parse_data)
 def load_state(rpc: RequestContext, state: bytes) -> bool:
-    """Put a dump's accounts into the latest state, and mine up to its head's number and time."""
+    """Load a dump's accounts into the latest state, and mine up to its block number and time."""
     form = _unpack_dump(state)
     rpc.node.submit_change(lambda: load(rpc.node, form)).result()
     return True
 
 
 def _unpack_dump(state: bytes) -> object:
-    """Unpack a dump."""
+    """Decompress and decode a dump."""
     unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
         text = unpacker.decompress(state, MAX_DUMP_BYTES)
@@ -198,9 +198,7 @@ def _unpack_dump(state: bytes) -> object:
     except (zlib.error, ValueError) as error:
         raise _invalid_dump_error(str(error)) from error
     if not unpacker.eof:
-        raise _invalid_dump_error(
-            f"it is cut off, or has more than {MAX_DUMP_BYTES:,} bytes unpacked"
-        )
+        raise _invalid_dump_error(f"truncated, or more than {MAX_DUMP_BYTES:,} bytes decompressed")
     return form
 
 

@@ -1,7 +1,8 @@
 """`debug_*` methods that read the chain: raw blocks and receipts, states, storage ranges.
 
-A trie has the hashes of slots and not the slots. Those that the block's transactions have touched
-are known, and so are the first ones, where compilers put what is neither mapping nor array.
+A storage trie has the hashes of slots, not the slots. Known are the slots that the block's
+transactions touch, and the first ones, where compilers put values that are not in a mapping or an
+array.
 """
 
 from __future__ import annotations
@@ -56,9 +57,9 @@ METHODS = MethodTable()
 
 @METHODS.method("debug_codeByHash", parse_hash32, optional(parse_block_id, LATEST))
 def code_by_hash(rpc: RequestContext, code_hash: bytes, block: BlockId) -> str:
-    """Return the bytes with that hash, a contract's code say; none where the node has none.
+    """Return the code with a hash, empty if it is unknown.
 
-    Rows are never taken away, so the block decides nothing.
+    Code is never deleted, so the result does not depend on the block.
     """
     resolve_header(rpc.node, block)
     rows = rpc.node.chain.rows
@@ -68,28 +69,26 @@ def code_by_hash(rpc: RequestContext, code_hash: bytes, block: BlockId) -> str:
 
 
 def parse_row_key(value: object, name: str) -> bytes:
-    """Read a row's key: bytes in hexadecimal, or a text."""
+    """Parse a database key: bytes in hexadecimal, or a string."""
     text = parse_text(value, name)
     return parse_data(text, name) if text.startswith("0x") else text.encode(errors="surrogatepass")
 
 
 @METHODS.method("debug_dbGet", parse_row_key)
 def db_get(rpc: RequestContext, key: bytes) -> str:
-    """Return a row of the node's database by its key, which is py-evm's or the node's own."""
+    """Return a value of the node's database by its key."""
     rows = rpc.node.chain.rows
     if not rows.exists(key):
-        raise RpcError(
-            SERVER_ERROR, f"not found: no row has the key {serializers.encode_data(key)}"
-        )
+        raise RpcError(SERVER_ERROR, f"not found: key {serializers.encode_data(key)}")
     return serializers.encode_data(rows[key])
 
 
 @METHODS.method("debug_executionWitness", parse_block_id)
 def debug_execution_witness(rpc: RequestContext, number: BlockId) -> Json:
-    """Return what a block's execution reads: trie nodes, codes, keys, and headers before it."""
+    """Return the execution witness of a block: trie nodes, codes, keys, and earlier headers."""
     record = require_record(rpc, number)
     if record.block.number == 0:
-        raise RpcError(SERVER_ERROR, "block 0 is the genesis block: nothing executes it")
+        raise RpcError(SERVER_ERROR, "block 0 is the genesis block: it is not executed")
     witness = build_execution_witness(rpc.node.chain, record)
     return {
         "state": [serializers.encode_data(node) for node in witness.nodes],
@@ -100,7 +99,7 @@ def debug_execution_witness(rpc: RequestContext, number: BlockId) -> Json:
 
 
 def parse_slot_limit(value: object, name: str) -> int:
-    """Read how many slots are wanted."""
+    """Parse the number of slots of a range."""
     limit = parse_quantity(value, name)
     if not 1 <= limit <= MAX_SLOTS:
         raise invalid_param_error(name, value, f"want 1 to {MAX_SLOTS} slots")
@@ -108,7 +107,7 @@ def parse_slot_limit(value: object, name: str) -> int:
 
 
 def parse_start_key(value: object, name: str) -> bytes:
-    """Read the hash that a range begins with: bytes, whose rest is zeros."""
+    """Parse the slot hash that a range starts with: bytes, padded with zeros."""
     key = parse_data(value, name)
     if len(key) > len(keccak(b"")):
         raise invalid_param_error(name, value, "want at most 32 bytes")
@@ -131,7 +130,7 @@ def debug_storage_range_at(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
     key_start: bytes,
     max_result: int,
 ) -> Json:
-    """Return slots of an account, by their hashes, as they are before a block's transaction."""
+    """Return slots of an account, ordered by their hashes, before a transaction of a block."""
     record = require_record(rpc, block_hash)
     count = len(record.block.transactions)
     if transaction_index > count:
@@ -169,7 +168,7 @@ def get_raw_header(rpc: RequestContext, number: BlockId) -> str:
 
 @METHODS.method("debug_getRawReceipts", parse_block_id)
 def get_raw_receipts(rpc: RequestContext, number: BlockId) -> list[str]:
-    """Return a block's receipts, each as the bytes that the receipt trie holds."""
+    """Return the encoded receipts of a block, as in the receipt trie."""
     return [
         serializers.encode_data(receipt.encode())
         for receipt in require_record(rpc, number).receipts
@@ -177,33 +176,33 @@ def get_raw_receipts(rpc: RequestContext, number: BlockId) -> list[str]:
 
 
 MAX_SLOTS = 1_024
-"""How many one request may ask for."""
+"""The most slots of one request."""
 
 FIRST_SLOTS = 1_024
-"""How many slots are known by trying."""
+"""Slots from 0 whose hashes are precomputed."""
 
 WORD_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredSlot:
-    """A slot that is not 0."""
+    """A non-zero slot."""
 
     path: bytes
-    """Its hash."""
+    """The hash of the slot, its path in the trie."""
 
     slot: int | None
-    """None where only its hash is known."""
+    """None if only the hash is known."""
 
     value: int
 
 
-def read_storage_range(  # noqa: PLR0913, PLR0917 - as the method that asks for it
+def read_storage_range(  # noqa: PLR0913, PLR0917 - the parameters of the method
     rpc: RequestContext, record: BlockRecord, index: int, account: Address, start: bytes, limit: int
 ) -> tuple[list[StoredSlot], bytes | None]:
-    """Return slots before a block's transaction of that place, and the hash of the one after them.
+    """Return slots before a transaction of a block, and the hash of the next slot.
 
-    What a block does before its first transaction is not in it.
+    Changes by the block's system calls, before the first transaction, are not included.
     """
     changed = _collect_changed_slots(rpc, record, index, account)
     entries = heapq.merge(
@@ -223,7 +222,7 @@ def read_storage_range(  # noqa: PLR0913, PLR0917 - as the method that asks for 
 def _collect_changed_slots(
     rpc: RequestContext, record: BlockRecord, index: int, account: Address
 ) -> dict[bytes, StoredSlot]:
-    """Return the slots that the block's first transactions touched, as those left them."""
+    """Return the slots that the block's earlier transactions touch, with their new values."""
     slots: dict[int, int] = {}
     for touched in trace_transactions(rpc, record, _touched_state_tracer, range(index)):
         if account in touched.after:
@@ -242,7 +241,7 @@ def _touched_state_tracer(at: TransactionLocation, logs_before: int) -> TouchedS
 def _iter_initial_slots(
     rpc: RequestContext, record: BlockRecord, account: Address, start: bytes
 ) -> Iterator[StoredSlot]:
-    """Yield the slots that the block began with."""
+    """Yield the slots before the block."""
     chain, header = rpc.node.chain, record.block.header
     root = chain.state_root_before(header) if header.block_number else header.state_root
     storage_root = prove(chain.rows, root, account, ()).account.storage_root

@@ -1,4 +1,4 @@
-"""`debug_trace*`: what happened, as geth's tracers tell it."""
+"""`debug_trace*` methods: geth's tracers on mined transactions, blocks and calls."""
 
 from __future__ import annotations
 
@@ -49,29 +49,29 @@ METHODS = MethodTable()
 
 @METHODS.method("debug_traceTransaction", parse_hash32, optional(accept_any))
 def trace_transaction(rpc: RequestContext, transaction_hash: bytes, options: object) -> object:
-    """Return what a tracer tells of a mined transaction; struct logs where none is named."""
+    """Trace a mined transaction with one of geth's tracers, by default the struct logger."""
     record, index = find_mined(rpc, transaction_hash)
     return trace_at_index(rpc, record, index, _build_tracer_factory(options)).result()
 
 
 @METHODS.method("debug_traceBlockByNumber", parse_block_id, optional(accept_any))
 def trace_block_by_number(rpc: RequestContext, number: BlockId, options: object) -> list[Json]:
-    """Return what a tracer tells of each transaction of a block."""
+    """Trace each transaction of a block with one of geth's tracers."""
     record = require_record(rpc, number)
     return _collect_results(record, trace_transactions(rpc, record, _build_tracer_factory(options)))
 
 
 @METHODS.method("debug_traceBlockByHash", parse_hash32, optional(accept_any))
 def trace_block_by_hash(rpc: RequestContext, block_hash: bytes, options: object) -> list[Json]:
-    """Return what a tracer tells of each transaction of a block."""
+    """Trace each transaction of a block with one of geth's tracers."""
     return trace_block_by_number(rpc, BlockId(hash=block_hash), options)
 
 
 @METHODS.method("debug_traceBlock", parse_data, optional(accept_any))
 def trace_block(rpc: RequestContext, encoded: bytes, options: object) -> list[Json]:
-    """Return what a tracer tells of each transaction of a block given as RLP.
+    """Trace each transaction of a block given as RLP.
 
-    The chain must have its parent; the block itself may be any.
+    The parent must be a block of the chain; the block itself need not be.
     """
     block = _parse_encoded_block(rpc, encoded)
     known = _find_known_record(rpc, block)
@@ -101,9 +101,9 @@ def trace_block(rpc: RequestContext, encoded: bytes, options: object) -> list[Js
 def trace_call(
     rpc: RequestContext, transaction: TransactionRequest, block: BlockId, options: object
 ) -> object:
-    """Return what a tracer tells of a call, of which nothing is kept."""
+    """Trace a simulated call with one of geth's tracers."""
     form = options if isinstance(options, dict) else {}
-    accounts, told_block = form.get("stateOverrides"), form.get("blockOverrides")
+    accounts, block_fields = form.get("stateOverrides"), form.get("blockOverrides")
     tracer = create_tracer(options)
     at = resolve_view(rpc, block)
     try:
@@ -114,8 +114,8 @@ def trace_call(
             if accounts is None
             else parse_state_overrides(accounts, "options.stateOverrides"),
             block=None
-            if told_block is None
-            else parse_block_override(told_block, "options.blockOverrides"),
+            if block_fields is None
+            else parse_block_override(block_fields, "options.blockOverrides"),
             trace=partial(make_traced_vm, tracer=tracer),
         )
     except ValidationError as error:
@@ -124,7 +124,7 @@ def trace_call(
 
 
 def _parse_encoded_block(rpc: RequestContext, encoded: bytes) -> BlockAPI:
-    """Read a block that can follow on one that the chain has."""
+    """Decode a block whose parent is in the chain."""
     chain = rpc.node.chain
     try:
         block = decode_block(
@@ -134,20 +134,18 @@ def _parse_encoded_block(rpc: RequestContext, encoded: bytes) -> BlockAPI:
     except BlockError as error:
         raise RpcError(INVALID_PARAMS, f"invalid params: encoded: {error}") from error
     except HeaderNotFound as error:
-        raise BlockNotFoundError(
-            f"the chain has no parent 0x{block.header.parent_hash.hex()} of that block"
-        ) from error
+        raise BlockNotFoundError(f"unknown parent 0x{block.header.parent_hash.hex()}") from error
     if block.header.block_number != parent.block_number + 1:
         raise RpcError(
             INVALID_PARAMS,
-            f"invalid params: encoded: block {block.header.block_number} can't follow on "
+            f"invalid params: encoded: block {block.header.block_number} cannot follow "
             f"block {parent.block_number}",
         )
     return block
 
 
 def _find_known_record(rpc: RequestContext, candidate: BlockAPI) -> BlockRecord | None:
-    """Return a block as the chain has or had it: with receipts, and senders that signed nothing."""
+    """Return a block of the chain, canonical or not, with receipts and impersonated senders."""
     try:
         record = rpc.node.chain.block_with_receipts(rpc.node.chain.header_by_hash(candidate.hash))
     except HeaderNotFound:

@@ -1,6 +1,6 @@
 """`eth_call`, `eth_estimateGas` and `eth_createAccessList`.
 
-Where a call names a gas price, its sender must be able to pay for it, as in geth.
+If a call has a gas price, its sender must be able to pay for it, as in geth.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def call(
     state_overrides: Mapping[Address, AccountOverride] | None = None,
     block_override: BlockOverride | None = None,
 ) -> str:
-    """Execute a message in a block's context, and keep nothing; return its output."""
+    """Simulate a call in the context of a block; return its output."""
     require_chain_id(rpc.node, transaction)
     at = resolve_view(rpc, block)
     sent = transaction.to_call()
@@ -85,13 +85,13 @@ def _execute_call(
     overrides: Mapping[Address, AccountOverride] | None,
     block: BlockOverride | None,
 ) -> CallResult:
-    """Execute a call; where the thread may not wait, only one that is short.
+    """Simulate a call; if the thread may not wait, only a cheap one.
 
-    Raises: WouldBlockError: it is not. ValidationError: no block could hold it.
+    Raises: WouldBlockError: the call is not cheap. ValidationError: the call is invalid.
     """
     if not rpc.may_wait:
-        is_as_it_is = overrides is None and block is None
-        short = at.chain.call_if_cheap(call, header=at.header) if is_as_it_is else None
+        is_unmodified = overrides is None and block is None
+        short = at.chain.call_if_cheap(call, header=at.header) if is_unmodified else None
         if short is None:
             raise WouldBlockError
         return short
@@ -113,7 +113,7 @@ def estimate_gas(
     state_overrides: Mapping[Address, AccountOverride] | None = None,
     block_override: BlockOverride | None = None,
 ) -> str:
-    """Return the least gas limit with which a transaction succeeds, exactly."""
+    """Return the exact least gas limit with which a transaction succeeds."""
     at = resolve_next_view(rpc, block, transaction.sender, transaction.nonce)
     call = transaction.to_call()
     gas = estimate_gas_limit(rpc.node, call, at, state_overrides, block_override)
@@ -133,10 +133,10 @@ def find_call_warning(at: StateView, call: Call, overrides: Overrides) -> str | 
 
 
 def require_funds(at: StateView, call: Call, overrides: Overrides) -> None:
-    """Refuse a call that its sender can't pay for.
+    """Require a sender who can pay for a call.
 
     Source: geth, core/state_transition.go, `buyGas`.
-    Raises: RpcError: it costs more than the sender has.
+    Raises: RpcError: the call costs more than the sender's balance.
     """
     gas = int(at.header.gas_limit) if call.gas is None else call.gas
     want = gas * call.gas_price_wei + call.value_wei
@@ -151,7 +151,7 @@ def require_funds(at: StateView, call: Call, overrides: Overrides) -> None:
 
 
 MAX_ROUNDS = 100
-"""Executions until the list stays the same. It grows each time, so it seldom takes three."""
+"""The most executions until the list is stable. It grows with each, so three are rare."""
 
 
 @METHODS.method(
@@ -166,7 +166,7 @@ def create_access_list(
     block: BlockId | None,
     state_overrides: Mapping[Address, AccountOverride] | None,
 ) -> Json:
-    """Return the accounts and slots that a transaction touches, and its gas with that list."""
+    """Return the access list of a transaction, and its gas with that list."""
     at = resolve_next_view(rpc, block, transaction.sender, transaction.nonce)
     call = transaction.to_call()
     for _ in range(MAX_ROUNDS):

@@ -1,6 +1,6 @@
-"""`eth_callMany`: bundles of calls, each on what those before it left.
+"""`eth_callMany`: bundles of calls, each on the state after the one before.
 
-Source: reth's and Erigon's form, which anvil has taken over.
+Source: reth, Erigon and anvil.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ if TYPE_CHECKING:
 METHODS = MethodTable()
 
 MAX_CALLS = 1_000
-"""In all bundles together."""
+"""The most calls of all bundles together."""
 
 WHOLE_BLOCK = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallBundle:
-    """Calls in one block."""
+    """Calls in the context of one block."""
 
     calls: tuple[TransactionRequest, ...]
     block: BlockOverride | None
 
 
 def parse_bundles(value: object, name: str) -> list[CallBundle]:
-    """Read bundles of calls."""
+    """Parse bundles of calls."""
     read = []
     for index, item in enumerate(parse_list(value, name)):
         at = f"{name}[{index}]"
@@ -75,19 +75,19 @@ def parse_bundles(value: object, name: str) -> list[CallBundle]:
             )
         )
     if not read:
-        raise invalid_param_error(name, value, "bundles are empty; want at least one")
+        raise invalid_param_error(name, value, "want at least one bundle")
     if (count := sum(len(bundle.calls) for bundle in read)) > MAX_CALLS:
         raise invalid_param_error(name, value, f"want at most {MAX_CALLS} calls, not {count}")
     return read
 
 
 def parse_state_context(value: object, name: str) -> BlockId:
-    """Read after which block the calls are."""
+    """Parse the block after which the calls are simulated."""
     form = parse_object(value, name)
     index = form.get("transactionIndex")
     if index is not None and index != WHOLE_BLOCK:
         raise invalid_param_error(
-            f"{name}.transactionIndex", index, "calls come after a whole block: want -1 or nothing"
+            f"{name}.transactionIndex", index, "want -1 (calls follow a whole block) or none"
         )
     number = form.get("blockNumber")
     return LATEST if number is None else parse_block_id(number, f"{name}.blockNumber")
@@ -105,7 +105,7 @@ def call_many(
     state_context: BlockId,
     state_overrides: Mapping[Address, AccountOverride] | None = None,
 ) -> list[list[Json]]:
-    """Execute bundles of calls, each call on what those before it left; return their outputs."""
+    """Simulate bundles of calls, each on the state after the one before; return the outputs."""
     sequence = CallSequence(resolve_view(rpc, state_context), state_overrides)
     return [
         [_try_call(rpc, sequence, call, bundle.block) for call in bundle.calls]

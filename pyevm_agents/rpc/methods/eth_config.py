@@ -1,4 +1,4 @@
-"""`eth_config`: the rules of the chain. Source: EIP-7910."""
+"""`eth_config`: the fork configuration of the chain. Source: EIP-7910."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ PRECOMPILES = {
         start=1,
     )
 } | {bytes(EXECUTOR_ADDRESS): "AGENT_EXECUTOR"}
-"""Names of EIP-7910, and ours."""
+"""Names of precompiles: those of EIP-7910, and the executor's."""
 
 
 @METHODS.method("eth_config")
 def config(rpc: RequestContext) -> Json:
-    """Return the rules that hold now, which hold from genesis on: no fork is ahead."""
+    """Return the fork configuration, which is active from genesis on; no fork is scheduled."""
     chain, fork = rpc.node.chain, rpc.node.chain.fork
     state = chain.state()
     addresses = sorted(state.computation_class.get_precompiles())

@@ -1,4 +1,4 @@
-"""`eth_*` that say what gas costs."""
+"""`eth_*` methods for fees."""
 
 from __future__ import annotations
 
@@ -30,37 +30,37 @@ if TYPE_CHECKING:
 METHODS = MethodTable()
 
 MAX_HISTORY_BLOCKS = 1_024
-"""Blocks that a fee history covers at most. Source: geth."""
+"""The most blocks of a fee history. Source: geth."""
 
 MAX_PERCENTILES = 100
 
 
 @METHODS.method("eth_gasPrice")
 def gas_price(rpc: RequestContext) -> str:
-    """Return what a legacy transaction should offer for a gas, in wei."""
+    """Return the suggested gas price of a legacy transaction, in wei."""
     return hex(suggest_gas_price(rpc.node))
 
 
 @METHODS.method("eth_maxPriorityFeePerGas", is_quick=True)
-def max_priority_fee_per_gas(rpc: RequestContext) -> str:  # noqa: ARG001 - as all methods
-    """Return what a transaction should offer the miner for a gas, in wei."""
+def max_priority_fee_per_gas(rpc: RequestContext) -> str:  # noqa: ARG001 - the signature of a method
+    """Return the suggested priority fee per gas, in wei."""
     return hex(DEFAULT_PRIORITY_FEE_WEI)
 
 
 @METHODS.method("eth_baseFee")
 def base_fee(rpc: RequestContext) -> str:
-    """Return the next block's base fee, in wei a gas."""
+    """Return the next block's base fee per gas, in wei."""
     return hex(compute_next_base_fee(rpc.node))
 
 
 @METHODS.method("eth_blobBaseFee")
 def blob_base_fee(rpc: RequestContext) -> str:
-    """Return the next block's base fee for blobs, in wei a gas."""
+    """Return the next block's base fee per blob gas, in wei."""
     return hex(_get_blob_base_fee(rpc, None))
 
 
 def parse_percentile(value: object, name: str) -> float:
-    """Read a percentile."""
+    """Parse a percentile."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 100:  # noqa: PLR2004 - per cent
         raise invalid_param_error(name, value, "want a percentile from 0 to 100")
     return float(value)
@@ -75,11 +75,11 @@ def fee_history(
     newest_block: BlockId,
     reward_percentiles: list[float] | None,
 ) -> Json:
-    """Return base fees, how full blocks were, and what was paid on top of them."""
+    """Return the base fees, gas-used ratios and priority fees of a range of blocks."""
     percentiles = reward_percentiles or []
     if len(percentiles) > MAX_PERCENTILES or percentiles != sorted(percentiles):
         raise invalid_param_error(
-            "rewardPercentiles", percentiles, f"want at most {MAX_PERCENTILES}, rising"
+            "rewardPercentiles", percentiles, f"want at most {MAX_PERCENTILES}, in ascending order"
         )
     newest = resolve_header(rpc.node, newest_block)
     last = min(newest.block_number, rpc.node.chain.head.block_number)
@@ -91,7 +91,7 @@ def fee_history(
     form: Json = {
         "oldestBlock": hex(last + 1 - count),
         "baseFeePerGas": [hex(fee) for fee in [*fees, _get_next_base_fee(rpc, last)]],
-        # A node may be told of blocks that have no gas.
+        # A block gas limit may be set to 0.
         "gasUsedRatio": [header.gas_used / max(header.gas_limit, 1) for header in headers],
         "baseFeePerBlobGas": [
             *(hex(_get_blob_base_fee(rpc, header.block_number)) for header in headers),
@@ -128,7 +128,7 @@ def _get_blob_base_fee(rpc: RequestContext, number: int | None) -> int:
 
 
 def _compute_rewards(record: BlockRecord, base_fee: int, percentiles: list[float]) -> list[str]:
-    """Return the tips at these percentiles of a block's gas, as geth counts them."""
+    """Return the priority fees at percentiles of a block's gas, as geth computes them."""
     before, paid = 0, []
     for transaction, receipt in zip(record.block.transactions, record.receipts, strict=True):
         tip = effective_gas_price(transaction, base_fee) - base_fee

@@ -1,4 +1,4 @@
-"""`eth_*` that find logs, poll and subscribe."""
+"""`eth_*` methods for logs, filters and subscriptions."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ SUBSCRIPTIONS: dict[str, EventKind] = {
 
 
 @METHODS.method("eth_getLogs", parse_log_criteria)
-def get_logs(rpc: RequestContext, filter: LogCriteria) -> list[Json]:  # noqa: A002 - execution-apis calls it so
+def get_logs(rpc: RequestContext, filter: LogCriteria) -> list[Json]:  # noqa: A002 - the name in execution-apis
     """Return the logs that match, in order."""
     return [*find_logs(rpc.node, filter)]
 
 
 @METHODS.method("eth_newFilter", parse_log_criteria)
-def new_filter(rpc: RequestContext, filter: LogCriteria) -> str:  # noqa: A002 - execution-apis calls it so
+def new_filter(rpc: RequestContext, filter: LogCriteria) -> str:  # noqa: A002 - the name in execution-apis
     """Open a filter for logs; return its id."""
     return rpc.events.open_filter("logs", filter)
 
@@ -44,13 +44,13 @@ def new_block_filter(rpc: RequestContext) -> str:
 
 @METHODS.method("eth_newPendingTransactionFilter")
 def new_pending_transaction_filter(rpc: RequestContext) -> str:
-    """Open a filter for transactions that begin to wait; return its id."""
+    """Open a filter for pending transactions; return its id."""
     return rpc.events.open_filter("pending")
 
 
 @METHODS.method("eth_getFilterChanges", parse_text)
 def get_filter_changes(rpc: RequestContext, filter_id: str) -> list[object]:
-    """Return what a filter found since it was last asked."""
+    """Return the results of a filter since the last poll."""
     return rpc.events.poll_changes(filter_id)
 
 
@@ -65,17 +65,17 @@ def get_filter_logs(rpc: RequestContext, filter_id: str) -> list[Json]:
 
 @METHODS.method("eth_uninstallFilter", parse_text)
 def uninstall_filter(rpc: RequestContext, filter_id: str) -> bool:
-    """Close a filter; return whether there was one."""
+    """Close a filter; return whether it existed."""
     return rpc.events.close_filter(filter_id)
 
 
-# Quick, so that its answer precedes what is told. Reading `options` takes a millisecond at most.
+# Quick, so that the response precedes the notifications. Parsing `options` takes a millisecond.
 @METHODS.method("eth_subscribe", parse_text, optional(accept_any), is_quick=True)
 def subscribe(rpc: RequestContext, kind: str, options: object) -> str:
-    """Be told of new heads, logs or waiting transactions; return the subscription's id."""
+    """Subscribe to new heads, logs or pending transactions; return the subscription id."""
     if kind not in SUBSCRIPTIONS:
         raise RpcError(
-            INVALID_PARAMS, f"no subscription {kind!r}; there are {', '.join(SUBSCRIPTIONS)}"
+            INVALID_PARAMS, f"unknown subscription {kind!r}: want {', '.join(SUBSCRIPTIONS)}"
         )
     if rpc.session is None:
         raise RpcError(INVALID_PARAMS, "notifications not supported: connect by WebSocket")
@@ -90,5 +90,5 @@ def subscribe(rpc: RequestContext, kind: str, options: object) -> str:
 
 @METHODS.method("eth_unsubscribe", parse_text, is_quick=True)
 def unsubscribe(rpc: RequestContext, subscription_id: str) -> bool:
-    """Be told no more; return whether there was such a subscription."""
+    """Cancel a subscription; return whether it existed."""
     return rpc.session is not None and rpc.events.unsubscribe(subscription_id, rpc.session)

@@ -1,4 +1,4 @@
-"""`eth_*` that other nodes have beside the specification's, and those of the time of miners."""
+"""`eth_*` methods of other nodes that execution-apis lacks, and those of proof of work."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ METHODS = MethodTable()
 
 @METHODS.method("eth_coinbase")
 def coinbase(rpc: RequestContext) -> str:
-    """Return who gets the fees of the next block."""
+    """Return the fee recipient of the next block."""
     return serializers.encode_data(rpc.node.next_block.build_header().coinbase)
 
 
 @METHODS.method("eth_hashrate", is_quick=True)
-def hashrate(rpc: RequestContext) -> str:  # noqa: ARG001 - as all methods
-    """Return 0: blocks need no work."""
+def hashrate(rpc: RequestContext) -> str:  # noqa: ARG001 - the signature of a method
+    """Return 0: the chain has no proof of work."""
     return "0x0"
 
 
 @METHODS.method("eth_mining", is_quick=True)
 def mining(rpc: RequestContext) -> bool:
-    """Return whether blocks are made without being asked for."""
+    """Return whether automine or interval mining is on."""
     return rpc.node.mining.is_automatic or rpc.node.mining.interval_seconds > 0
 
 
 @METHODS.method("eth_networkId", is_quick=True)
 def network_id(rpc: RequestContext) -> int:
-    """Return the chain's id, as a number."""
+    """Return the chain id as a JSON number."""
     return rpc.node.chain.config.chain_id
 
 
 @METHODS.method("eth_pendingTransactions")
 def pending_transactions(rpc: RequestContext) -> list[Json]:
-    """Return all transactions that wait for a block."""
+    """Return all transactions in the pool."""
     waiting = rpc.node.pool.content(rpc.node.chain.nonce)
     return [
         serializers.serialize_transaction(entry.transaction)
@@ -68,7 +68,7 @@ def pending_transactions(rpc: RequestContext) -> list[Json]:
 def get_transaction_by_sender_and_nonce(
     rpc: RequestContext, account: Address, nonce: int
 ) -> Json | None:
-    """Return an account's transaction by its nonce, mined or waiting, null where there is none."""
+    """Return an account's mined or pending transaction by its nonce, null if it is unknown."""
     for waiting in rpc.node.pool.list_by_sender(account):
         if waiting.transaction.nonce == nonce:
             return get_transaction_by_hash(rpc, waiting.transaction.hash)
@@ -81,15 +81,15 @@ def get_transaction_by_sender_and_nonce(
     return None
 
 
-def find_first_block(rpc: RequestContext, is_so: Callable[[StateAPI], bool]) -> int | None:
-    """Return the first block after which something is so, and stays so; None where it is not."""
+def find_first_block(rpc: RequestContext, condition: Callable[[StateAPI], bool]) -> int | None:
+    """Return the first block whose state satisfies a monotonic condition; None if no block does."""
     chain = rpc.node.chain
     low, high = 0, int(chain.head.block_number)
-    if not is_so(chain.state()):
+    if not condition(chain.state()):
         return None
     while low < high:
         middle = (low + high) // 2
-        if is_so(chain.state(resolve_header(rpc.node, BlockId(number=middle)))):
+        if condition(chain.state(resolve_header(rpc.node, BlockId(number=middle)))):
             high = middle
         else:
             low = middle + 1
@@ -98,7 +98,7 @@ def find_first_block(rpc: RequestContext, is_so: Callable[[StateAPI], bool]) -> 
 
 @METHODS.method("eth_getUncleByBlockNumberAndIndex", parse_block_id, parse_uint64)
 def get_uncle_by_number_and_index(rpc: RequestContext, number: BlockId, index: int) -> Json | None:
-    """Return a block's uncle by its place, null where there is none."""
+    """Return an uncle of a block by its index, null if it does not exist."""
     record = find_record(rpc, number)
     if record is None or index >= len(record.block.uncles):
         return None
@@ -107,13 +107,13 @@ def get_uncle_by_number_and_index(rpc: RequestContext, number: BlockId, index: i
 
 @METHODS.method("eth_getUncleByBlockHashAndIndex", parse_hash32, parse_uint64)
 def get_uncle_by_hash_and_index(rpc: RequestContext, block_hash: bytes, index: int) -> Json | None:
-    """Return a block's uncle by its place, null where there is none."""
+    """Return an uncle of a block by its index, null if it does not exist."""
     return get_uncle_by_number_and_index(rpc, BlockId(hash=block_hash), index)
 
 
 @METHODS.method("eth_getRawTransactionByHash", "debug_getRawTransaction", parse_hash32)
 def get_raw_transaction_by_hash(rpc: RequestContext, transaction_hash: bytes) -> str | None:
-    """Return a transaction's bytes, mined or waiting, null where there is none."""
+    """Return the encoded bytes of a mined or pending transaction, null if it is unknown."""
     match = rpc.node.chain.find_transaction(transaction_hash)
     if match is not None:
         record, index = match
@@ -126,7 +126,7 @@ def get_raw_transaction_by_hash(rpc: RequestContext, transaction_hash: bytes) ->
 def get_raw_transaction_by_number_and_index(
     rpc: RequestContext, number: BlockId, index: int
 ) -> str | None:
-    """Return the bytes of a block's transaction by its place, null where there is none."""
+    """Return the encoded bytes of a block's transaction by index, null if it does not exist."""
     record = find_record(rpc, number)
     if record is None or index >= len(record.block.transactions):
         return None
@@ -137,5 +137,5 @@ def get_raw_transaction_by_number_and_index(
 def get_raw_transaction_by_hash_and_index(
     rpc: RequestContext, block_hash: bytes, index: int
 ) -> str | None:
-    """Return the bytes of a block's transaction by its place, null where there is none."""
+    """Return the encoded bytes of a block's transaction by index, null if it does not exist."""
     return get_raw_transaction_by_number_and_index(rpc, BlockId(hash=block_hash), index)

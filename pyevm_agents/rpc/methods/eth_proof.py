@@ -1,4 +1,4 @@
-"""`eth_*` that read many things of an account at once, and prove them."""
+"""`eth_*` methods for whole accounts, many slots and Merkle proofs."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ METHODS = MethodTable()
 AT = optional(parse_block_id, LATEST)
 
 MAX_SLOTS = 1_024
-"""Slots that one request asks for at most. Source: geth."""
+"""The most slots of one request. Source: geth."""
 
 WORD_DIGITS = 64
 
 
 def parse_slot_keys(value: object, name: str) -> list[tuple[str, int]]:
-    """Read storage slots; each with how it is called in the answer, which is how it was asked."""
+    """Parse storage slots; return each with its response key, in the client's format."""
     keys = parse_list(value, name)
     if len(keys) > MAX_SLOTS:
         raise RpcError(INVALID_PARAMS, f"too many slots: {len(keys)}, at most {MAX_SLOTS}")
@@ -58,7 +58,7 @@ def _format_slot_key(key: object, number: int) -> str:
 def get_proof(
     rpc: RequestContext, account: Address, storage_keys: list[tuple[str, int]], block: BlockId
 ) -> Json:
-    """Return an account and slots of it, with Merkle proofs (EIP-1186)."""
+    """Return an account and some of its slots, with Merkle proofs (EIP-1186)."""
     proof = _prove(rpc, account, [number for _, number in storage_keys], block)
     return {
         "address": serializers.encode_data(account),
@@ -80,7 +80,7 @@ def get_proof(
 
 @METHODS.method("eth_getAccount", parse_address, AT)
 def get_account(rpc: RequestContext, account: Address, block: BlockId) -> Json:
-    """Return an account as the state trie holds it."""
+    """Return an account of the state trie: balance, code hash, nonce and storage root."""
     account_state = _prove(rpc, account, [], block).account
     return {
         "balance": hex(account_state.balance),
@@ -102,7 +102,7 @@ def get_account_info(rpc: RequestContext, account: Address, block: BlockId) -> J
 
 
 def parse_slots_by_account(value: object, name: str) -> dict[Address, list[int]]:
-    """Read which slots of which accounts are meant."""
+    """Parse storage slots by account."""
     form = parse_object(value, name)
     read = {
         parse_address(key, name): [number for _, number in parse_slot_keys(keys, f"{name}.{key}")]
@@ -119,7 +119,7 @@ def parse_slots_by_account(value: object, name: str) -> dict[Address, list[int]]
 def get_storage_values(
     rpc: RequestContext, requests: Mapping[Address, list[int]], block: BlockId
 ) -> dict[str, list[str]]:
-    """Return slots of several accounts, 32 bytes each."""
+    """Return storage slots of several accounts, 32 bytes each."""
     state = resolve_view(rpc, block).state
     return {
         to_hex(account): [serializers.encode_word(state.get_storage(account, key)) for key in slots]

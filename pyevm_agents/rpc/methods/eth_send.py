@@ -1,4 +1,4 @@
-"""`eth_*` methods that send transactions, those that wait for the receipt among them.
+"""`eth_*` methods that send transactions, some of which wait for the receipt.
 
 Source: EIP-7966 for `eth_sendRawTransactionSync`.
 """
@@ -40,11 +40,10 @@ METHODS = MethodTable()
 
 @METHODS.method("eth_sendTransaction", parse_transaction_request)
 def send_transaction(rpc: RequestContext, transaction: TransactionRequest) -> str:
-    """Sign a transaction, or send it for an impersonated account; return its hash.
+    """Sign and send a transaction, also for an impersonated account; return its hash.
 
-    Where it says no gas limit, it gets what it needs; a block's gas where it fails with all of
-    that, as anvil does, or where an agent thinks for so long that the client would give up before
-    that is known.
+    Without a gas limit, the gas is estimated. If the estimate fails, as in anvil, or takes longer
+    than `send_seconds`, as for a long agent run, the transaction gets the block gas limit.
     """
     node = rpc.node
     sender = resolve_signer(node, transaction)
@@ -59,23 +58,23 @@ def send_transaction(rpc: RequestContext, transaction: TransactionRequest) -> st
 
 @METHODS.method("eth_sendRawTransaction", parse_data)
 def send_raw_transaction(rpc: RequestContext, transaction: bytes) -> str:
-    """Send a transaction that was signed elsewhere; return its hash."""
+    """Send a signed transaction; return its hash."""
     signed = decode_transaction(transaction, rpc.node.chain.transaction_builder)
     return serializers.encode_data(rpc.send(lambda: signed))
 
 
 DEFAULT_MILLISECONDS, MAX_MILLISECONDS = 20_000, 60_000
-"""How long the receipt is waited for. Source: geth's defaults."""
+"""Time to wait for the receipt. Source: geth's defaults."""
 
 NO_RECEIPT_YET = 4
-"""The transaction was taken, and is in no block so far."""
+"""Error code: the transaction is in the pool, and not mined yet. Source: EIP-7966."""
 
 
 @METHODS.method("eth_sendRawTransactionSync", parse_data, optional(parse_seconds))
 def send_raw_transaction_sync(
     rpc: RequestContext, transaction: bytes, timeout_milliseconds: int | None
 ) -> Json:
-    """Send a transaction that was signed elsewhere; return its receipt."""
+    """Send a signed transaction; return its receipt."""
     signed = decode_transaction(transaction, rpc.node.chain.transaction_builder)
     return _await_receipt(rpc, lambda: signed, timeout_milliseconds)
 
@@ -84,14 +83,17 @@ def send_raw_transaction_sync(
 def send_transaction_sync(
     rpc: RequestContext, transaction: TransactionRequest, timeout_milliseconds: int | None
 ) -> Json:
-    """Sign a transaction, or send it for an impersonated account; return its receipt."""
+    """Sign and send a transaction, also for an impersonated account; return its receipt."""
     sender = resolve_signer(rpc.node, transaction)
     make = prepare_transaction(rpc.node, transaction, sender)
     return _await_receipt(rpc, make, timeout_milliseconds)
 
 
 def _await_receipt(rpc: RequestContext, make: TransactionFactory, milliseconds: int | None) -> Json:
-    """Send a transaction, and wait for a block that holds it."""
+    """Send a transaction; return its receipt once it is mined.
+
+    Raises: RpcError: it is not mined in time.
+    """
     end = monotonic() + min(milliseconds or DEFAULT_MILLISECONDS, MAX_MILLISECONDS) / 1_000
     sent = rpc.node.send(make)
     transaction = sent.transaction
@@ -104,7 +106,7 @@ def _await_receipt(rpc: RequestContext, make: TransactionFactory, milliseconds: 
     forget = rpc.node.listeners.add(NodeListener(on_mined=check_mined))
     try:
         sent.wait(max(end - monotonic(), 0))
-        # It may have been mined before somebody watched.
+        # It may have been mined before the listener was added.
         receipt = get_transaction_receipt(rpc, transaction.hash)
         if receipt is None and is_mined.wait(max(end - monotonic(), 0)):
             receipt = get_transaction_receipt(rpc, transaction.hash)
@@ -113,7 +115,7 @@ def _await_receipt(rpc: RequestContext, make: TransactionFactory, milliseconds: 
     if receipt is None:
         raise RpcError(
             NO_RECEIPT_YET,
-            "the transaction was taken and is in no block yet: ask eth_getTransactionReceipt for "
+            "the transaction is pending: call eth_getTransactionReceipt for "
             f"{serializers.encode_data(transaction.hash)}",
             serializers.encode_data(transaction.hash),
         )
@@ -123,20 +125,20 @@ def _await_receipt(rpc: RequestContext, make: TransactionFactory, milliseconds: 
 T = TypeVar("T")
 
 STACK_BYTES = 256 * 2**20
-"""As the server's threads have: see there."""
+"""Stack size of the thread, that of the server's threads."""
 
 
 def run_with_timeout(seconds: float, work: Callable[[], T]) -> T | None:
-    """Return what work returns, or raise what it raises; None where it takes longer.
+    """Return the result of a function, or raise its exception; return None after a timeout.
 
-    It goes on then, and what the model says is remembered.
+    The function continues after the timeout, and the model's generations are cached.
     """
     future: Future[T] = Future()
 
     def run() -> None:
         try:
             future.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - who waits is to raise it
+        except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
             future.set_exception(error)
 
     start_thread(run, name="pyevm-agents-patience", stack_bytes=STACK_BYTES)

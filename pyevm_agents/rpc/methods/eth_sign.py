@@ -1,4 +1,4 @@
-"""`eth_*` and `personal_*` that sign with the node's keys, and send nothing."""
+"""`eth_*` and `personal_*` methods that sign with the node's keys without sending."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 METHODS = MethodTable()
 
 FIRST_V = 27
-"""`v` of a signed message is this and the parity. Source: yellow paper, appendix F."""
+"""`v` of a signed message is this plus the parity. Source: yellow paper, appendix F."""
 
 MESSAGE_PREFIX = b"\x19Ethereum Signed Message:\n"
-"""Stands before a signed text, so that it can't be a transaction. Source: EIP-191."""
+"""Prefix of a signed message, which cannot start a transaction. Source: EIP-191."""
 
 TYPED_PARTS = ("types", "primaryType", "domain", "message")
 """Source: EIP-712."""
@@ -39,7 +39,7 @@ TYPED_PARTS = ("types", "primaryType", "domain", "message")
 
 @METHODS.method("eth_sign", parse_address, parse_data)
 def sign_data(rpc: RequestContext, account: Address, message: bytes) -> str:
-    """Sign a message as EIP-191 says; return the signature, 65 bytes."""
+    """Sign a message (EIP-191); return the signature, 65 bytes."""
     key = rpc.node.keys.require_key(account)
     digest = keccak(MESSAGE_PREFIX + str(len(message)).encode() + message)
     return _sign_digest(key, digest)
@@ -47,12 +47,12 @@ def sign_data(rpc: RequestContext, account: Address, message: bytes) -> str:
 
 @METHODS.method("personal_sign", parse_data, parse_address)
 def personal_sign(rpc: RequestContext, message: bytes, account: Address) -> str:
-    """Sign a message as `eth_sign` does; the message comes first."""
+    """Sign a message as `eth_sign` does, with the message as first parameter."""
     return sign_data(rpc, account, message)
 
 
 def parse_typed_data(value: object, name: str) -> Mapping[str, Any]:
-    """Read typed data: an object, or the text of one."""
+    """Parse typed data: an object, or its JSON string."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -62,7 +62,7 @@ def parse_typed_data(value: object, name: str) -> Mapping[str, Any]:
     missing = [part for part in TYPED_PARTS if part not in form]
     if missing:
         raise invalid_param_error(
-            name, dict(form), f"typed data has {', '.join(missing)} too (EIP-712)"
+            name, dict(form), f"missing {', '.join(missing)} of typed data (EIP-712)"
         )
     return form
 
@@ -75,7 +75,7 @@ def parse_typed_data(value: object, name: str) -> Mapping[str, Any]:
     parse_typed_data,
 )
 def sign_typed_data(rpc: RequestContext, account: Address, typed_data: Mapping[str, Any]) -> str:
-    """Sign typed data as EIP-712 says, arrays included; return the signature, 65 bytes."""
+    """Sign typed data (EIP-712), arrays included; return the signature, 65 bytes."""
     from eth_account.messages import encode_typed_data  # noqa: PLC0415 - slow, seldom needed
 
     key = rpc.node.keys.require_key(account)
@@ -89,7 +89,7 @@ def sign_typed_data(rpc: RequestContext, account: Address, typed_data: Mapping[s
 
 @METHODS.method("eth_signTransaction", parse_transaction_request)
 def sign_transaction(rpc: RequestContext, transaction: TransactionRequest) -> Json:
-    """Sign a transaction, with what it does not say filled in; return it as bytes and as JSON."""
+    """Fill in and sign a transaction; return it as bytes and as JSON."""
     return _serialize_signed_transaction(
         transaction_defaults.sign_transaction(rpc.node, transaction)
     )
@@ -97,7 +97,7 @@ def sign_transaction(rpc: RequestContext, transaction: TransactionRequest) -> Js
 
 @METHODS.method("eth_fillTransaction", parse_transaction_request)
 def fill_transaction(rpc: RequestContext, transaction: TransactionRequest) -> Json:
-    """Return a transaction with what it does not say filled in, without a signature."""
+    """Fill in a transaction without signing it; return it as bytes and as JSON."""
     return _serialize_signed_transaction(
         transaction_defaults.fill_unsigned_transaction(rpc.node, transaction)
     )

@@ -1,4 +1,4 @@
-"""`eth_simulateV1`: many calls in many blocks, on accounts and in circumstances as one likes."""
+"""`eth_simulateV1`: calls in simulated blocks, with state and block overrides."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 METHODS = MethodTable()
 
 VM_ERROR = -32015
-"""Code of a call that ended by an exception of the EVM. Source: geth, internal/ethapi/errors.go."""
+"""Error code of a call with an EVM exception. Source: geth, internal/ethapi/errors.go."""
 
 MOVE = "movePrecompileToAddress"
 
@@ -62,11 +62,11 @@ SIMULATED_FIELDS: Mapping[str, tuple[str, Read]] = {
     **BLOCK_FIELDS,
     "beaconRoot": ("beacon_root", parse_hash32),
 }
-"""What a block can be told, besides withdrawals."""
+"""Block overrides apart from withdrawals."""
 
 
 def parse_simulation(value: object, name: str) -> Json:
-    """Read what is to be simulated: blocks, and how they are told."""
+    """Parse the blocks of a simulation, and its options."""
     form = parse_object(value, name)
     blocks = parse_list(form.get("blockStateCalls") or [], f"{name}.blockStateCalls")
     if not blocks:
@@ -109,11 +109,11 @@ def _parse_block(value: object, name: str) -> SimulatedBlockRequest:
 
 
 def _split_precompile_moves(value: object, name: str) -> tuple[Json, dict[Address, Address]]:
-    """Return the overrides that every call knows, and where precompiles go."""
+    """Return the state overrides, and the new addresses of moved precompiles."""
     rest: Json = {}
     moves = {}
     for key, override in parse_object(value, name).items():
-        # Names in geth have no case, and its tests write this one in both ways.
+        # Field names in geth are case-insensitive, and its tests spell this one in both ways.
         form = {
             MOVE if field.lower() == MOVE.lower() else field: entry
             for field, entry in parse_object(override, f"{name}.{key}").items()
@@ -153,8 +153,8 @@ def _build_simulated_call(request: TransactionRequest) -> SimulatedCall:
 
 
 @METHODS.method("eth_simulateV1", parse_simulation, optional(parse_block_id, LATEST))
-def simulate(rpc: RequestContext, options: Any, block: BlockId) -> list[Json]:  # noqa: ANN401 - as `parse_simulation` reads it
-    """Execute calls in blocks on top of one of the chain, and keep nothing; return the blocks."""
+def simulate(rpc: RequestContext, options: Any, block: BlockId) -> list[Json]:  # noqa: ANN401 - the result of `parse_simulation`
+    """Simulate blocks of calls on top of a block; return the simulated blocks."""
     at = resolve_sealed_view(rpc, block)
     simulation = Simulation(
         at.chain,
@@ -194,7 +194,7 @@ def _serialize_block(result: SimulatedBlock, *, is_full: bool) -> Json:
         if computation.is_error:
             calls[-1]["error"] = _serialize_error(computation)
         gas_before = receipt.gas_used
-        # The number of the next log is how many there were, those that were undone counted in.
+        # The index of the next log counts reverted logs as well.
         logs_before += computation.transaction_context.get_next_log_counter()
     return form | {"calls": calls}
 

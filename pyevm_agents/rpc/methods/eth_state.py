@@ -1,4 +1,4 @@
-"""`eth_*` that read accounts and blocks."""
+"""`eth_*` methods that read accounts, blocks, transactions and receipts."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ DIGITS = re.compile(r"[0-9a-fA-F]{1,64}")
 AT = optional(parse_block_id, LATEST)
 
 PENDING_NULL_FIELDS: Json = {"hash": None, "nonce": None, "miner": None}
-"""What a block has when it is made, and not before. Source: geth's internal/ethapi/api.go."""
+"""Fields that a pending block lacks. Source: geth, internal/ethapi/api.go."""
 
 
 @METHODS.method("eth_chainId", is_quick=True)
 def chain_id(rpc: RequestContext) -> str:
-    """Return the chain's id (EIP-155)."""
+    """Return the chain id (EIP-155)."""
     return hex(rpc.node.chain.config.chain_id)
 
 
@@ -52,7 +52,7 @@ def block_number(rpc: RequestContext) -> str:
 
 @METHODS.method("eth_accounts", "eth_requestAccounts", is_quick=True)
 def accounts(rpc: RequestContext) -> list[str]:
-    """Return the accounts that the node sends for: it has their keys, or impersonates them."""
+    """Return the accounts that the node can send from: with a key, or impersonated."""
     keys = rpc.node.keys
     return [
         serializers.encode_data(address)
@@ -61,8 +61,8 @@ def accounts(rpc: RequestContext) -> list[str]:
 
 
 @METHODS.method("eth_syncing", is_quick=True)
-def syncing(rpc: RequestContext) -> bool:  # noqa: ARG001 - as all methods
-    """Return false: there is nobody to sync with."""
+def syncing(rpc: RequestContext) -> bool:  # noqa: ARG001 - the signature of a method
+    """Return false: the node has no peers to sync with."""
     return False
 
 
@@ -74,7 +74,7 @@ def get_balance(rpc: RequestContext, account: Address, block: BlockId) -> str:
 
 @METHODS.method("eth_getTransactionCount", parse_address, AT, is_quick=True)
 def get_transaction_count(rpc: RequestContext, account: Address, block: BlockId) -> str:
-    """Return an account's nonce; that of its next transaction where "pending"."""
+    """Return an account's nonce; "pending" includes its transactions in the pool."""
     if block.tag == "pending":
         return hex(rpc.node.next_nonce(account))
     return hex(resolve_view(rpc, block).state.get_nonce(account))
@@ -87,7 +87,7 @@ def get_code(rpc: RequestContext, account: Address, block: BlockId) -> str:
 
 
 def parse_storage_key(value: object, name: str) -> int:
-    """Read a storage slot, without 0x too, as geth; what is none has a code of its own there."""
+    """Parse a storage slot, with or without 0x, with geth's error of an invalid one."""
     if isinstance(value, str) and DIGITS.fullmatch(value):
         return int(value, 16)
     try:
@@ -104,7 +104,7 @@ def get_storage_at(rpc: RequestContext, account: Address, position: int, block: 
 
 @METHODS.method("eth_getBlockByNumber", parse_block_id, optional(parse_boolean, default=False))
 def get_block_by_number(rpc: RequestContext, number: BlockId, full: bool) -> Json | None:  # noqa: FBT001 - JSON-RPC has places
-    """Return a block by number or tag, null where there is none."""
+    """Return a block by number or tag, null if it is unknown."""
     record = find_record(rpc, number)
     if record is None:
         return None
@@ -116,54 +116,54 @@ def get_block_by_number(rpc: RequestContext, number: BlockId, full: bool) -> Jso
 
 @METHODS.method("eth_getBlockByHash", parse_hash32, optional(parse_boolean, default=False))
 def get_block_by_hash(rpc: RequestContext, block_hash: bytes, full: bool) -> Json | None:  # noqa: FBT001 - JSON-RPC has places
-    """Return a block by hash, null where there is none."""
+    """Return a block by hash, null if it is unknown."""
     return get_block_by_number(rpc, BlockId(hash=block_hash), full)
 
 
 @METHODS.method("eth_getHeaderByNumber", parse_block_id)
 def get_header_by_number(rpc: RequestContext, number: BlockId) -> Json | None:
-    """Return a block's header, null where there is none."""
+    """Return a block's header by number or tag, null if it is unknown."""
     record = find_record(rpc, number)
     return None if record is None else serializers.serialize_header(record.block.header)
 
 
 @METHODS.method("eth_getHeaderByHash", parse_hash32)
 def get_header_by_hash(rpc: RequestContext, block_hash: bytes) -> Json | None:
-    """Return a block's header by its hash, null where there is none."""
+    """Return a block's header by hash, null if it is unknown."""
     return get_header_by_number(rpc, BlockId(hash=block_hash))
 
 
 @METHODS.method("eth_getBlockTransactionCountByNumber", parse_block_id)
 def get_block_transaction_count_by_number(rpc: RequestContext, number: BlockId) -> str | None:
-    """Return how many transactions a block has, null where there is no such block."""
+    """Return the number of transactions of a block, null if it is unknown."""
     record = find_record(rpc, number)
     return None if record is None else hex(len(record.block.transactions))
 
 
 @METHODS.method("eth_getBlockTransactionCountByHash", parse_hash32)
 def get_block_transaction_count_by_hash(rpc: RequestContext, block_hash: bytes) -> str | None:
-    """Return how many transactions a block has, null where there is no such block."""
+    """Return the number of transactions of a block, null if it is unknown."""
     return get_block_transaction_count_by_number(rpc, BlockId(hash=block_hash))
 
 
 @METHODS.method("eth_getUncleCountByBlockNumber", parse_block_id)
 def get_uncle_count_by_number(rpc: RequestContext, number: BlockId) -> str | None:
-    """Return how many uncles a block has, null where there is no such block."""
+    """Return the number of uncles of a block, null if it is unknown."""
     record = find_record(rpc, number)
     return None if record is None else hex(len(record.block.uncles))
 
 
 @METHODS.method("eth_getUncleCountByBlockHash", parse_hash32)
 def get_uncle_count_by_hash(rpc: RequestContext, block_hash: bytes) -> str | None:
-    """Return how many uncles a block has, null where there is no such block."""
+    """Return the number of uncles of a block, null if it is unknown."""
     return get_uncle_count_by_number(rpc, BlockId(hash=block_hash))
 
 
 @METHODS.method("eth_getBlockReceipts", parse_block_id)
 def get_block_receipts(rpc: RequestContext, number: BlockId) -> list[Json] | None:
-    """Return the receipts of a block, null where there is no such block."""
+    """Return the receipts of a block, null if it is unknown."""
     record = find_record(rpc, number)
-    # A block that nobody has executed yet has none.
+    # The pending block has no receipts before it is executed.
     if record is None or len(record.receipts) < len(record.block.transactions):
         return None
     return serialize_block_receipts(rpc, record)
@@ -171,7 +171,7 @@ def get_block_receipts(rpc: RequestContext, number: BlockId) -> list[Json] | Non
 
 @METHODS.method("eth_getTransactionByHash", parse_hash32)
 def get_transaction_by_hash(rpc: RequestContext, transaction_hash: bytes) -> Json | None:
-    """Return a transaction, mined or waiting, null where there is none."""
+    """Return a mined or pending transaction, null if it is unknown."""
     match = rpc.node.chain.find_transaction(transaction_hash)
     if match is not None:
         record, index = match
@@ -184,7 +184,7 @@ def get_transaction_by_hash(rpc: RequestContext, transaction_hash: bytes) -> Jso
 def get_transaction_by_number_and_index(
     rpc: RequestContext, number: BlockId, index: int
 ) -> Json | None:
-    """Return a block's transaction by its place, null where there is none."""
+    """Return a block's transaction by its index, null if it does not exist."""
     record = find_record(rpc, number)
     if record is None or index >= len(record.block.transactions):
         return None
@@ -195,22 +195,22 @@ def get_transaction_by_number_and_index(
 def get_transaction_by_hash_and_index(
     rpc: RequestContext, block_hash: bytes, index: int
 ) -> Json | None:
-    """Return a block's transaction by its place, null where there is none."""
+    """Return a block's transaction by its index, null if it does not exist."""
     return get_transaction_by_number_and_index(rpc, BlockId(hash=block_hash), index)
 
 
 @METHODS.method("eth_getTransactionReceipt", parse_hash32)
 def get_transaction_receipt(rpc: RequestContext, transaction_hash: bytes) -> Json | None:
-    """Return a mined transaction's receipt, null where there is none.
+    """Return the receipt of a mined transaction, null if it is not mined.
 
-    Whoever waits for one that the host failed on is told so: there will be none.
+    Raises: RpcError: the transaction was dropped, because the engine failed.
     """
     match = rpc.node.chain.find_transaction(transaction_hash)
     if match is None:
         if (fault := rpc.node.find_fault(transaction_hash)) is not None:
             raise fault_error(
                 "eth_getTransactionReceipt",
-                f"the transaction was dropped, for the host failed: {fault}; send it again",
+                f"the transaction was dropped because the engine failed: {fault}; send it again",
             )
         return None
     record, index = match
@@ -218,7 +218,7 @@ def get_transaction_receipt(rpc: RequestContext, transaction_hash: bytes) -> Jso
 
 
 def serialize_block_receipts(rpc: RequestContext, record: BlockRecord) -> list[Json]:
-    """Return a block's receipts as JSON."""
+    """Serialize the receipts of a block."""
     blob_base_fee = None
     if any(tx.type_id == 3 for tx in record.block.transactions):  # noqa: PLR2004 - EIP-4844
         blob_base_fee = rpc.node.chain.state(record.block.header).blob_base_fee
@@ -226,9 +226,9 @@ def serialize_block_receipts(rpc: RequestContext, record: BlockRecord) -> list[J
 
 
 def find_record(rpc: RequestContext, block: BlockId) -> BlockRecord | None:
-    """Return a block with its receipts; None where there is none.
+    """Return a block with its receipts; None if it is unknown.
 
-    Where a model has to be asked, "pending" is only listed, and has none.
+    A pending block that needs an inference is not executed, and has no receipts.
     """
     try:
         header = resolve_header(rpc.node, block)
@@ -240,7 +240,7 @@ def find_record(rpc: RequestContext, block: BlockId) -> BlockRecord | None:
 
 
 def find_executed_record(rpc: RequestContext, block: BlockId) -> BlockRecord | None:
-    """Return a block with its receipts, "pending" without what a model has to be asked for."""
+    """Return a block with its receipts; "pending" without transactions that need an inference."""
     if block.tag == "pending":
         return rpc.node.pending.build_chain().draft
     return find_record(rpc, block)
@@ -249,7 +249,7 @@ def find_executed_record(rpc: RequestContext, block: BlockId) -> BlockRecord | N
 def require_record(rpc: RequestContext, block: BlockId) -> BlockRecord:
     """Return a block with its receipts, as `find_executed_record` does.
 
-    Raises: BlockNotFoundError: there is none.
+    Raises: BlockNotFoundError: the block is unknown.
     """
     record = find_executed_record(rpc, block)
     if record is None:

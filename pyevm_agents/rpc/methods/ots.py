@@ -1,7 +1,7 @@
-"""`ots_*` methods for the block explorer Otterscan, searches by account among them.
+"""`ots_*` methods for the block explorer Otterscan, with searches by account.
 
-Source: Otterscan's documentation of its JSON-RPC extensions. Erigon serves it for real networks and
-anvil for local ones; where they differ we do as the documentation says.
+Source: Otterscan's documentation of its JSON-RPC extensions, also where Erigon and anvil differ
+from it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 METHODS = MethodTable()
 
 API_LEVEL = 8
-"""What Otterscan asks for at least. Source: its `src/params.ts`."""
+"""The least level that Otterscan accepts. Source: its `src/params.ts`."""
 
 MAX_PAGE = 1_000
 SELECTOR_DIGITS = len("0x12345678")
@@ -69,7 +69,7 @@ OPERATIONS = {
     "CREATE": CREATION,
     "CREATE2": CREATION_WITH_SALT,
 }
-"""Which calls move value or contracts, and Otterscan's numbers for them."""
+"""Otterscan's numbers of the calls that move ether, or create or destroy contracts."""
 
 CREATIONS = (CREATION, CREATION_WITH_SALT)
 MOVE_NOTHING = frozenset({"STATICCALL", "DELEGATECALL"})
@@ -78,26 +78,26 @@ SUCCESS = b"\x01"
 
 
 @METHODS.method("ots_getApiLevel", is_quick=True)
-def get_api_level(rpc: RequestContext) -> int:  # noqa: ARG001 - as all methods
-    """Return which version of Otterscan's methods these are."""
+def get_api_level(rpc: RequestContext) -> int:  # noqa: ARG001 - the signature of a method
+    """Return the version of Otterscan's methods."""
     return API_LEVEL
 
 
 @METHODS.method("erigon_getHeaderByNumber", parse_block_id)
 def erigon_get_header_by_number(rpc: RequestContext, number: BlockId) -> Json | None:
-    """Return a block's header, null where there is none: Otterscan looks for Erigon by it."""
+    """Return a block's header, null if it is unknown; Otterscan detects a node by this method."""
     return get_header_by_number(rpc, number)
 
 
 @METHODS.method("ots_hasCode", parse_address, optional(parse_block_id, LATEST))
 def has_code(rpc: RequestContext, account: Address, block: BlockId) -> bool:
-    """Return whether an account is a contract, or delegates to one."""
+    """Return whether an account has code, or delegates to code."""
     return get_code(rpc, account, block) != "0x"
 
 
 @METHODS.method("ots_getBlockDetails", parse_block_id)
 def get_block_details(rpc: RequestContext, number: BlockId) -> Json | None:
-    """Return a block without its transactions, with all fees paid, null where there is none."""
+    """Return a block without its transactions, with its total fees, null if it is unknown."""
     record = find_executed_record(rpc, number)
     if record is None:
         return None
@@ -111,12 +111,12 @@ def get_block_details(rpc: RequestContext, number: BlockId) -> Json | None:
 
 @METHODS.method("ots_getBlockDetailsByHash", parse_hash32)
 def get_block_details_by_hash(rpc: RequestContext, block_hash: bytes) -> Json | None:
-    """Return a block without its transactions, with all fees paid, null where there is none."""
+    """Return a block without its transactions, with its total fees, null if it is unknown."""
     return get_block_details(rpc, BlockId(hash=block_hash))
 
 
 def parse_page_size(value: object, name: str) -> int:
-    """Read how many entries a page has."""
+    """Parse the size of a page."""
     size = parse_quantity(value, name, UINT64)
     if not 1 <= size <= MAX_PAGE:
         raise invalid_param_error(name, value, f"want a page of 1 to {MAX_PAGE} entries")
@@ -127,7 +127,7 @@ def parse_page_size(value: object, name: str) -> int:
 def get_block_transactions(
     rpc: RequestContext, number: BlockId, page_number: int, page_size: int
 ) -> Json | None:
-    """Return a page of a block's transactions and receipts; page 0 has the first of them."""
+    """Return a page of a block's transactions and receipts; page 0 is the first."""
     record = find_executed_record(rpc, number)
     if record is None:
         return None
@@ -150,14 +150,14 @@ def get_block_transactions(
 
 @METHODS.method("ots_getTransactionBySenderAndNonce", parse_address, parse_uint64)
 def get_hash_by_sender_and_nonce(rpc: RequestContext, account: Address, nonce: int) -> object:
-    """Return the hash of an account's transaction by its nonce, null where there is none."""
+    """Return the hash of an account's transaction by its nonce, null if it is unknown."""
     transaction = get_transaction_by_sender_and_nonce(rpc, account, nonce)
     return None if transaction is None else transaction["hash"]
 
 
 @METHODS.method("ots_getTransactionError", parse_hash32)
 def get_transaction_error(rpc: RequestContext, transaction_hash: bytes) -> str:
-    """Return what a failed transaction reverted with, nothing for one that succeeded."""
+    """Return the revert data of a failed transaction, empty for one that succeeded."""
     record, index = find_mined(rpc, transaction_hash)
     if record.receipts[index].state_root == SUCCESS:
         return "0x"
@@ -166,7 +166,7 @@ def get_transaction_error(rpc: RequestContext, transaction_hash: bytes) -> str:
 
 @METHODS.method("ots_getInternalOperations", parse_hash32)
 def get_internal_operations(rpc: RequestContext, transaction_hash: bytes) -> list[Json]:
-    """Return what calls inside a transaction moved: ether, new contracts, and destroyed ones."""
+    """Return a transaction's internal ether transfers, contract creations and SELFDESTRUCTs."""
     return [
         {
             "type": OPERATIONS[frame.kind],
@@ -174,14 +174,14 @@ def get_internal_operations(rpc: RequestContext, transaction_hash: bytes) -> lis
             "to": serializers.encode_data(frame.to),
             "value": hex(frame.value_wei or 0),
         }
-        for frame in _trace_frames(rpc, transaction_hash, with_undone=False)
+        for frame in _trace_frames(rpc, transaction_hash, with_reverted=False)
         if frame.depth and _is_operation(frame)
     ]
 
 
 @METHODS.method("ots_traceTransaction", parse_hash32)
 def trace_transaction(rpc: RequestContext, transaction_hash: bytes) -> list[Json]:
-    """Return a transaction's calls, each with its depth, before those it made."""
+    """Return a transaction's calls in pre-order, each with its depth."""
     return [
         {
             "type": frame.kind,
@@ -198,7 +198,7 @@ def trace_transaction(rpc: RequestContext, transaction_hash: bytes) -> list[Json
 
 @METHODS.method("ots_getContractCreator", parse_address)
 def get_contract_creator(rpc: RequestContext, account: Address) -> Json | None:
-    """Return who created a contract, and in which transaction, null where nobody did."""
+    """Return the creator of a contract and the transaction, null if it was not created in one."""
     number = find_first_block(rpc, lambda state: bool(state.get_code(account)))
     if number is None:
         return None
@@ -216,7 +216,7 @@ def get_contract_creator(rpc: RequestContext, account: Address) -> Json | None:
 
 
 def call_tracer(at: TransactionLocation, logs_before: int) -> CallTree:
-    """Return a tracer that keeps the calls of a transaction."""
+    """Return a tracer that records the calls of a transaction."""
     del at, logs_before
     return CallTree()
 
@@ -227,11 +227,11 @@ def with_timestamp(receipt: Json, record: BlockRecord) -> Json:
 
 
 def _trace_frames(
-    rpc: RequestContext, transaction_hash: bytes, *, with_undone: bool = True
+    rpc: RequestContext, transaction_hash: bytes, *, with_reverted: bool = True
 ) -> list[CallFrame]:
-    """Return a transaction's calls, the one that it is itself first."""
+    """Return a transaction's calls, starting with the top-level one."""
     calls = trace_at_index(rpc, *find_mined(rpc, transaction_hash), call_tracer)
-    return [node.frame for node, undone in calls.walk_nodes() if with_undone or not undone]
+    return [node.frame for node, reverted in calls.walk_nodes() if with_reverted or not reverted]
 
 
 def _is_operation(frame: CallFrame) -> bool:
@@ -244,24 +244,24 @@ def _compute_gas_prices(record: BlockRecord) -> list[int]:
 
 
 def _serialize_slim_block(record: BlockRecord) -> Json:
-    """Return a block without what Otterscan does not look at."""
+    """Serialize a block without the fields that Otterscan ignores."""
     form = serializers.serialize_block(record, is_full=False)
     del form["transactions"]
     return form | {"logsBloom": None, "transactionCount": len(record.block.transactions)}
 
 
 MAX_EXECUTED = 500
-"""Blocks that one search executes again; those that were looked through before count for none."""
+"""The most blocks that one search re-executes; indexed blocks are not counted."""
 
 MAX_SCANNED = 50_000
-"""Blocks that one search looks at, empty ones and all."""
+"""The most blocks that one search visits, empty ones included."""
 
 
 @METHODS.method("ots_searchTransactionsBefore", parse_address, parse_uint64, parse_page_size)
 def search_transactions_before(
     rpc: RequestContext, account: Address, block_number: int, page_size: int
 ) -> Json:
-    """Return transactions of an account before a block, 0 for the latest ones; newest first."""
+    """Return transactions of an account before a block (0: the latest), newest first."""
     head = int(rpc.node.chain.head.block_number)
     first = head if block_number == 0 else min(block_number - 1, head)
     page = _search(rpc, account, range(first, -1, -1), page_size)
@@ -276,7 +276,7 @@ def search_transactions_before(
 def search_transactions_after(
     rpc: RequestContext, account: Address, block_number: int, page_size: int
 ) -> Json:
-    """Return transactions of an account after a block, 0 for the first ones; newest first."""
+    """Return transactions of an account after a block (0: the first), newest first."""
     head = int(rpc.node.chain.head.block_number)
     page = _search(rpc, account, range(block_number + 1, head + 1), page_size)
     oldest_first = [(record, index) for record, places in page.blocks for index in places]
@@ -289,19 +289,19 @@ def search_transactions_after(
 @dataclass(slots=True, kw_only=True)
 class _SearchResult:
     blocks: list[tuple[BlockRecord, list[int]]] = field(default_factory=list)
-    """Blocks with the places of those transactions in them."""
+    """Blocks, each with the indices of the matching transactions."""
 
     is_exhausted: bool = False
-    """Whether no block was left to look at."""
+    """Whether the search visited all blocks."""
 
 
 def _search(
     rpc: RequestContext, account: Address, numbers: Sequence[int], page_size: int
 ) -> _SearchResult:
-    """Look through blocks until a page is full; a block's transactions stay together.
+    """Search blocks until a page is full; a page contains all matches of its last block.
 
-    Raises: RpcError: nothing was found in as many blocks as one search may look at.
-            BlockNotFoundError: somebody rolled back meanwhile.
+    Raises: RpcError: no match within the limits of one search.
+            BlockNotFoundError: blocks were rolled back during the search.
     """
     chain, page, count, executed = rpc.node.chain, _SearchResult(), 0, 0
     for number in numbers[:MAX_SCANNED]:
@@ -319,7 +319,7 @@ def _search(
                 trace_transactions, rpc, chain.block_with_receipts(header), call_tracer
             )
             parties = rpc.address_index.find(header.hash, execute)
-        if places := [index for index, those in enumerate(parties) if account in those]:
+        if places := [index for index, accounts in enumerate(parties) if account in accounts]:
             page.blocks.append((chain.block_with_receipts(header), places))
             count += len(places)
     if len(numbers) > MAX_SCANNED:
@@ -328,13 +328,13 @@ def _search(
     return page
 
 
-def _stop_search(page: _SearchResult, account: Address, looked_at: Sequence[int]) -> _SearchResult:
-    """Return what was found before a search became too long."""
+def _stop_search(page: _SearchResult, account: Address, visited: Sequence[int]) -> _SearchResult:
+    """Return the matches of a search that reached its limits."""
     if not page.blocks:
         raise RpcError(
             LIMIT_EXCEEDED,
-            f"no transaction of {serializers.encode_data(account)} in blocks {looked_at[0]} to "
-            f"{looked_at[-1]}; ask again, from block {looked_at[-1]} on",
+            f"no transaction of {serializers.encode_data(account)} in blocks {visited[0]} to "
+            f"{visited[-1]}; continue the search from block {visited[-1]}",
         )
     return page
 

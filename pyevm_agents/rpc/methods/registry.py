@@ -1,4 +1,4 @@
-"""All tables of methods, and the service that answers with them."""
+"""Registry of all method tables, and the service built from them."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ METHODS = MethodTable()
 
 
 @METHODS.method("rpc_modules", is_quick=True)
-def rpc_modules(rpc: RequestContext) -> dict[str, str]:  # noqa: ARG001 - as all methods
-    """Return the namespaces that have methods, each with its version."""
+def rpc_modules(rpc: RequestContext) -> dict[str, str]:  # noqa: ARG001 - the signature of a method
+    """Return the namespaces of the methods, each with its version."""
     return dict.fromkeys(sorted({name.partition("_")[0] for name in collect_methods()}), "1.0")
 
 
@@ -81,17 +81,17 @@ TABLES: tuple[MethodTable, ...] = (
 
 
 def merge_tables(tables: Iterable[MethodTable]) -> dict[str, RpcMethod]:
-    """Return the methods of several tables.
+    """Return the methods of several tables by name.
 
-    Raises: TypeError: two tables have one name.
+    Raises: TypeError: two tables have the same name.
     """
     methods: dict[str, RpcMethod] = {}
     for table in tables:
         for name, method in table.methods.items():
             if name in methods:
                 raise TypeError(
-                    f"{name} is both {methods[name].handler.__module__}'s and "
-                    f"{method.handler.__module__}'s; enter it in one table"
+                    f"method {name}: registered by {methods[name].handler.__module__} and "
+                    f"{method.handler.__module__}; must be in one table"
                 )
             methods[name] = method
     return methods
@@ -103,9 +103,9 @@ def collect_methods() -> dict[str, RpcMethod]:
 
 
 def build_node_service(node: Node, *, send_seconds: float = 2.0) -> NodeService:
-    """Return what answers requests about a node.
+    """Build the JSON-RPC service of a node.
 
-    Input: how long a send waits for its block before it answers with the hash.
+    Input: the node; the seconds that a send waits for its block before it returns the hash.
     """
     methods = collect_methods()
     rpc = RequestContext(node=node, events=EventSystem(node), send_seconds=send_seconds)

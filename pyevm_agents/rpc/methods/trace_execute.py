@@ -1,7 +1,7 @@
-"""`trace_*` that execute: calls that are tried, and transactions once more.
+"""`trace_*` methods that execute: simulated calls and replayed transactions.
 
-Each tells what was asked for of `trace`, `stateDiff` and `vmTrace`. A call that is tried pays no
-fee, as in `eth_call`.
+Each returns the requested ones of `trace`, `stateDiff` and `vmTrace`. A simulated call pays no fee,
+as in `eth_call`.
 
 Source: OpenEthereum's documentation of its trace module.
 """
@@ -73,11 +73,10 @@ MAX_CALLS = 1_000
 
 
 class ReplayTracer(MuxTracer):
-    """Tells of one transaction what was asked for."""
+    """Tracer of the requested trace types of one transaction."""
 
     def __init__(self, types: frozenset[str]) -> None:
-        """Tell these types."""
-        self._calls = FlatCallTracer(PARITY)  # Has the output, whatever is asked for.
+        self._calls = FlatCallTracer(PARITY)  # Always needed, for the output.
         self._types = types
         tracers: dict[str, Tracer] = {TRACE: self._calls}
         if STATE_DIFFERENCE in types:
@@ -87,7 +86,7 @@ class ReplayTracer(MuxTracer):
         super().__init__(tracers)
 
     def result(self) -> Json:
-        """Return what was asked for, null or an empty list for what was not."""
+        """Return the requested traces; null or an empty list for the others."""
         traces: Json = {STATE_DIFFERENCE: None, VM_TRACE: None}
         for name, tracer in self.tracers.items():
             traces[name] = tracer.result()
@@ -101,7 +100,7 @@ class ReplayTracer(MuxTracer):
 
 
 def parse_trace_types(value: object, name: str) -> frozenset[str]:
-    """Read which types of trace are wanted."""
+    """Parse trace types."""
     types = parse_list(value, name)
     for trace_type in types:
         if trace_type not in TRACE_TYPES:
@@ -110,7 +109,7 @@ def parse_trace_types(value: object, name: str) -> frozenset[str]:
 
 
 def parse_traced_calls(value: object, name: str) -> list[tuple[TransactionRequest, frozenset[str]]]:
-    """Read calls, each with the types of trace that are wanted of it."""
+    """Parse calls, each with its trace types."""
     calls = parse_list(value, name)
     if len(calls) > MAX_CALLS:
         raise invalid_param_error(name, calls, f"want at most {MAX_CALLS} calls, not {len(calls)}")
@@ -126,7 +125,7 @@ def parse_traced_calls(value: object, name: str) -> list[tuple[TransactionReques
                     )
                 )
             case other:
-                raise invalid_param_error(at, other, "want a call, and the types of trace")
+                raise invalid_param_error(at, other, "want a call and a list of trace types")
     return read
 
 
@@ -146,7 +145,7 @@ def trace_call(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
     state_overrides: Mapping[Address, AccountOverride] | None = None,
     block_override: BlockOverride | None = None,
 ) -> Json:
-    """Try a call, and return its calls, its opcodes and what it would change, as asked for."""
+    """Simulate a call; return its requested traces: calls, state differences, opcodes."""
     at, call = resolve_view(rpc, block), transaction.to_call()
     tracer = ReplayTracer(trace_types)
     try:
@@ -166,7 +165,7 @@ def trace_call(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
 def trace_call_many(
     rpc: RequestContext, calls: list[tuple[TransactionRequest, frozenset[str]]], block: BlockId
 ) -> list[Json]:
-    """Try calls, each on what those before it left; return of each what was asked for."""
+    """Simulate calls, each on the state after the one before; return their requested traces."""
     sequence = CallSequence(resolve_view(rpc, block))
     results = []
     for index, (transaction, types) in enumerate(calls):
@@ -184,7 +183,7 @@ def trace_call_many(
 def trace_raw_transaction(
     rpc: RequestContext, transaction: bytes, trace_types: frozenset[str]
 ) -> Json:
-    """Try a signed transaction in the next block, and send it to nobody."""
+    """Simulate a signed transaction in the next block without sending it; return its traces."""
     read = decode_transaction(transaction, rpc.node.chain.transaction_builder)
     at = resolve_next_view(rpc, None, read.sender, read.nonce)
     call = _build_transaction_call(read, int(at.header.base_fee_per_gas or 0))
@@ -200,7 +199,7 @@ def trace_raw_transaction(
 def trace_replay_transaction(
     rpc: RequestContext, transaction_hash: bytes, trace_types: frozenset[str]
 ) -> Json:
-    """Execute a mined transaction again, and return of it what was asked for."""
+    """Replay a mined transaction; return its requested traces."""
 
     def make_tracer(place: TransactionLocation, logs_before: int) -> ReplayTracer:
         del place, logs_before
@@ -213,7 +212,7 @@ def trace_replay_transaction(
 def trace_replay_block_transactions(
     rpc: RequestContext, number: BlockId, trace_types: frozenset[str]
 ) -> list[Json]:
-    """Execute a block's transactions again, and return of each what was asked for."""
+    """Replay a block's transactions; return the requested traces of each."""
 
     def make_tracer(place: TransactionLocation, logs_before: int) -> ReplayTracer:
         del place, logs_before

@@ -1,4 +1,4 @@
-"""`trace_*` of what was mined: its calls in Parity's flat form.
+"""`trace_*` methods for mined transactions: their calls in Parity's flat format.
 
 Source: OpenEthereum's documentation of its trace module.
 """
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 METHODS = MethodTable()
 
 MAX_BLOCKS = 1_000
-"""How many blocks a filter may reach over: each is executed again."""
+"""The most blocks of a filter: each is re-executed."""
 
 MAX_ADDRESSES = 1_000
 MODES = ("union", "intersection")
@@ -49,20 +49,20 @@ MODES = ("union", "intersection")
 
 @METHODS.method("trace_transaction", parse_hash32)
 def trace_transaction(rpc: RequestContext, transaction_hash: bytes) -> list[Json]:
-    """Return the calls of a mined transaction in Parity's flat form."""
+    """Return the calls of a mined transaction in Parity's flat format."""
     record, index = find_mined(rpc, transaction_hash)
     return flatten_calls([trace_at_index(rpc, record, index, parity_tracer)])
 
 
 @METHODS.method("trace_block", parse_block_id)
 def trace_block(rpc: RequestContext, number: BlockId) -> list[Json]:
-    """Return the calls of a block's transactions in Parity's flat form."""
+    """Return the calls of a block's transactions in Parity's flat format."""
     return flatten_calls(trace_transactions(rpc, require_record(rpc, number), parity_tracer))
 
 
 @METHODS.method("trace_get", parse_hash32, parse_list_of(parse_uint64))
 def trace_get(rpc: RequestContext, transaction_hash: bytes, path: list[int]) -> Json | None:
-    """Return one call of a mined transaction, by its `traceAddress`; null where there is none."""
+    """Return one call of a mined transaction by its `traceAddress`, null if it does not exist."""
     match = rpc.node.chain.find_transaction(transaction_hash)
     if match is None:
         return None
@@ -72,23 +72,23 @@ def trace_get(rpc: RequestContext, transaction_hash: bytes, path: list[int]) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallCriteria:
-    """Which calls are meant."""
+    """A filter of calls."""
 
     first: BlockId
     last: BlockId
     senders: frozenset[str] | None
-    """Addresses as JSON has them; any where None."""
+    """Addresses in hexadecimal; None for every address."""
 
     receivers: frozenset[str] | None
     mode: Literal["union", "intersection"]
-    """Whether either or both must match where both are told."""
+    """Whether either or both of senders and receivers must match, if both are given."""
 
     skipped: int
     count: int | None
-    """How many to return at most; all where None."""
+    """The most calls to return; None for all."""
 
     def matches(self, call: Json) -> bool:
-        """Whether a call in Parity's form is meant."""
+        """Return whether a call in Parity's format matches."""
         sender, receiver = get_call_parties(call)
         checks = [
             party in wanted
@@ -101,7 +101,7 @@ class CallCriteria:
 
 
 def get_call_parties(call: Json) -> tuple[object, object]:
-    """Return who made a call in Parity's form, and to whom: null for a creation that failed."""
+    """Return sender and receiver of a call in Parity's format; None for a failed creation's."""
     action, result = parse_object(call["action"], "action"), call["result"]
     if call["type"] == "suicide":
         return action["address"], action["refundAddress"]
@@ -112,13 +112,11 @@ def get_call_parties(call: Json) -> tuple[object, object]:
 
 
 def parse_call_criteria(value: object, name: str) -> CallCriteria:
-    """Read a filter of calls."""
+    """Parse a filter of calls."""
     form = parse_object(value, name)
     known = {"fromBlock", "toBlock", "fromAddress", "toAddress", "after", "count", "mode"}
     if unknown := set(form) - known:
-        raise invalid_param_error(
-            name, dict(form), f"no such criterion: {', '.join(sorted(unknown))}"
-        )
+        raise invalid_param_error(name, dict(form), f"unknown field: {', '.join(sorted(unknown))}")
     fields = {key: entry for key, entry in form.items() if entry is not None}
     mode = fields.get("mode", "union")
     if mode not in MODES:
@@ -147,7 +145,8 @@ def _parse_addresses(value: object, name: str) -> frozenset[str] | None:
     many = parse_list(value, name) if isinstance(value, list) else [value]
     if len(many) > MAX_ADDRESSES:
         raise RpcError(
-            INVALID_PARAMS, f"invalid params: {name}: {len(many)} values, at most {MAX_ADDRESSES}"
+            INVALID_PARAMS,
+            f"invalid params: {name}: {len(many)} values; must be at most {MAX_ADDRESSES}",
         )
     read = (parse_address(item, f"{name}[{index}]") for index, item in enumerate(many))
     return frozenset("0x" + address.hex() for address in read)
@@ -155,9 +154,9 @@ def _parse_addresses(value: object, name: str) -> frozenset[str] | None:
 
 @METHODS.method("trace_filter", parse_call_criteria)
 def trace_filter(rpc: RequestContext, criteria: CallCriteria) -> list[Json]:
-    """Return the calls in a range of blocks that match addresses, in Parity's flat form.
+    """Return the calls in a range of blocks that match addresses, in Parity's flat format.
 
-    `after` are skipped and `count` returned; the range has at most 1,000 blocks.
+    The first `after` matches are skipped and at most `count` returned, of at most 1,000 blocks.
     """
     head = int(rpc.node.chain.head.block_number)
     first, last = (_resolve_number(rpc, bound) for bound in (criteria.first, criteria.last))
@@ -169,8 +168,8 @@ def trace_filter(rpc: RequestContext, criteria: CallCriteria) -> list[Json]:
     if last - first >= MAX_BLOCKS:
         raise RpcError(
             INVALID_PARAMS,
-            f"invalid block range params: blocks {first} to {last} are {last - first + 1}, at most "
-            f"{MAX_BLOCKS}: give fromBlock and toBlock",
+            f"invalid block range params: {last - first + 1} blocks, {first} to {last}; at most "
+            f"{MAX_BLOCKS}: set fromBlock and toBlock",
         )
     end = None if criteria.count is None else criteria.skipped + criteria.count
     calls: list[Json] = []
@@ -191,7 +190,7 @@ def _iter_calls(rpc: RequestContext, numbers: range) -> Iterator[Json]:
 
 
 def _resolve_number(rpc: RequestContext, wanted: BlockId) -> int:
-    """Return a block's number, one beyond the chain's end too."""
+    """Return a block's number, which may be beyond the latest block."""
     if wanted.number is not None:
         return wanted.number
     return int(resolve_header(rpc.node, wanted).block_number)

@@ -1,4 +1,4 @@
-"""`txpool_*`: the transactions that wait for a block."""
+"""`txpool_*` methods: the transactions in the pool."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ METHODS = MethodTable()
 
 @METHODS.method("txpool_status")
 def txpool_status(rpc: RequestContext) -> Json:
-    """Return how many transactions are ready and queued."""
+    """Return the numbers of pending (executable) and queued transactions."""
     ready, queued = rpc.node.pool.content(rpc.node.chain.nonce)
     return {
         "pending": hex(sum(map(len, ready.values()))),
@@ -34,14 +34,14 @@ def txpool_status(rpc: RequestContext) -> Json:
 
 @METHODS.method("txpool_content")
 def txpool_content(rpc: RequestContext) -> Json:
-    """Return the transactions that are ready and queued, by sender and nonce."""
+    """Return the pending (executable) and queued transactions, by sender and nonce."""
     ready, queued = rpc.node.pool.content(rpc.node.chain.nonce)
     return {"pending": _serialize_by_sender(ready), "queued": _serialize_by_sender(queued)}
 
 
 @METHODS.method("txpool_contentFrom", parse_address)
 def txpool_content_from(rpc: RequestContext, account: Address) -> Json:
-    """Return an account's transactions that are ready and queued, by nonce."""
+    """Return an account's pending (executable) and queued transactions, by nonce."""
     ready, queued = rpc.node.pool.content(rpc.node.chain.nonce)
     return {
         name: _serialize_by_nonce(lines.get(account, []))
@@ -51,7 +51,7 @@ def txpool_content_from(rpc: RequestContext, account: Address) -> Json:
 
 @METHODS.method("txpool_inspect")
 def txpool_inspect(rpc: RequestContext) -> Json:
-    """Return the transactions that are ready and queued, a line each."""
+    """Return the pending (executable) and queued transactions, a line each."""
     ready, queued = rpc.node.pool.content(rpc.node.chain.nonce)
 
     def summarize_queue(lines: dict[Address, list[PoolTransaction]]) -> Json:

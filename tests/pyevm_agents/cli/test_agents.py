@@ -130,7 +130,7 @@ def test_a_transaction_without_agents_is_told_as_one(commands: Commands) -> None
     assert "no agent took a step in it" in commands.said("trace", made)
     told = commands.run("trace", HASH)
     assert told.exit_code == 1
-    assert told.stderr == f"Error: transaction {HASH} not found: no block has it\n"
+    assert told.stderr == f"Error: transaction {HASH} not found: not mined\n"
     told = commands.run("trace", "0x12")
     assert told.exit_code == 2
     assert "is no hash of a transaction" in told.stderr

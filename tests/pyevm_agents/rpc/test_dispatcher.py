@@ -108,7 +108,7 @@ def test_what_is_no_json_has_no_id() -> None:
     [
         ("value", "ValueError: what was asked for can't be"),
         ("memory", "MemoryError: "),
-        ("unreadable", "UnreadableError: its message can't be read"),
+        ("unreadable", "UnreadableError: its message is not readable"),
         ("surrogate", "ValueError: ?"),
         ("long", "ValueError: " + "x" * 1_000),
     ],
@@ -299,7 +299,7 @@ def test_each_request_is_told() -> None:
     ]
     assert peer.answered[-1].milliseconds >= 20
     assert peer.answered[0].error_message is None
-    assert peer.answered[3].error_message == "a request is an object, not 5"
+    assert peer.answered[3].error_message == "request is 5; it must be an object"
 
 
 def test_messages_in_many_threads() -> None:

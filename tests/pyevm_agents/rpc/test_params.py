@@ -125,7 +125,7 @@ def test_addresses_in_mixed_case_have_their_checksum(address: bytes) -> None:
         assert params.parse_address(spelling, "it") == address
     wrong = "0x" + told[2:].swapcase()
     if wrong[2:] not in {told[2:], told[2:].lower(), told[2:].upper()}:
-        with pytest.raises(RpcError, match="bad checksum: it would be 0x"):
+        with pytest.raises(RpcError, match="bad checksum: want 0x"):
             params.parse_address(wrong, "it")
 
 

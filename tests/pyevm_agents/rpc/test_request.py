@@ -32,11 +32,11 @@ def test_no_parameters_are_an_empty_list(message: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     ("message", "request_id", "reason"),
     [
-        (None, None, "a request is an object, not null or missing"),
-        (True, None, "a request is an object, not true"),
-        (1, None, "a request is an object, not 1"),
-        ([], None, "a request is an object, not a list"),
-        ("x" * 70, None, f'a request is an object, not "{"x" * 60}…"'),
+        (None, None, "request is null or missing; it must be an object"),
+        (True, None, "request is true; it must be an object"),
+        (1, None, "request is 1; it must be an object"),
+        ([], None, "request is a list; it must be an object"),
+        ("x" * 70, None, f'request is "{"x" * 60}…"; it must be an object'),
         ({}, None, 'jsonrpc is null or missing; it must be "2.0"'),
         ({"id": 7}, 7, 'jsonrpc is null or missing; it must be "2.0"'),
         ({"id": 7, "jsonrpc": "1.0"}, 7, 'jsonrpc is "1.0"; it must be "2.0"'),

@@ -158,7 +158,7 @@ def test_long_bodies_are_refused_before_they_come() -> None:
         assert response.status == 413
         assert response.json["error"] == {
             "code": INVALID_REQUEST,
-            "message": "the body has more than 1,000 bytes",
+            "message": "body too large: at most 1,000 bytes",
         }
         await connection.closed()
 
@@ -258,7 +258,7 @@ def test_a_page_may_ask_where_that_was_allowed() -> None:
         assert preflight.headers["Access-Control-Allow-Private-Network"] == "true"
         other = await served.http("OPTIONS", Origin="http://localhost:3000")
         assert other.status == 403
-        assert b"allow it explicitly" in other.body
+        assert b"allow it with --allow-origin" in other.body
 
     serve(talk, options=ServerOptions(port=0, allowed_origins=frozenset({"https://app.example"})))
 

@@ -35,7 +35,7 @@ def test_this_machine_is_answered(access: AccessPolicy, host: str) -> None:
 def test_other_names_are_refused(access: AccessPolicy, host: str) -> None:
     reason = access.explain_refusal(host, None)
     assert reason is not None
-    assert reason.startswith(f"Host {host!r} is not this server's. If you trust it, allow the host")
+    assert reason.startswith(f"Host {host!r} is not allowed. If you trust it, allow")
     assert ANY.explain_refusal(host, None) is None
 
 

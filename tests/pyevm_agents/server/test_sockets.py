@@ -43,17 +43,19 @@ def test_a_port_in_use() -> None:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        with pytest.raises(ConfigError, match=rf"127.0.0.1:{port}: the port is in use: stop what"):
+        with pytest.raises(
+            ConfigError, match=rf"127.0.0.1:{port}: the port is in use: stop the other"
+        ):
             addresses("127.0.0.1", port)
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "no.such.host.invalid"])
 def test_a_host_that_is_not_here(host: str) -> None:
-    with pytest.raises(ConfigError, match=f"Can't listen on {host}:0: "):
+    with pytest.raises(ConfigError, match=f"cannot listen on {host}:0: "):
         addresses(host)
 
 
 @pytest.mark.parametrize("port", [-1, 65_536, 10**6])
 def test_a_port_that_is_none(port: int) -> None:
-    with pytest.raises(ConfigError, match=f"port is {port}; it must be"):
+    with pytest.raises(ConfigError, match=f"port {port}: must be"):
         addresses("127.0.0.1", port)

@@ -114,7 +114,7 @@ def test_too_many_in_the_line() -> None:
         pool = CallThreadPool(threads=2, waiting=2)
         held = [Held() for _ in range(3)]
         futures = [pool.submit("a", call) for call in held]
-        with pytest.raises(RpcError, match="2 requests wait already") as caught:
+        with pytest.raises(RpcError, match="too many waiting requests: at most 2") as caught:
             pool.submit("b", Held())
         assert caught.value.code == LIMIT_EXCEEDED
         for call in held:

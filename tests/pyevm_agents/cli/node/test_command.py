@@ -223,7 +223,10 @@ def test_a_taken_port_is_told_with_what_to_do() -> None:
         port = running.said["url"].rsplit(":", 1)[1]
         told = CliRunner().invoke(main, ["node", "--no-model", "-p", port])
     assert told.exit_code == 2
-    assert f"Can't listen on 127.0.0.1:{port}: the port is in use: stop what listens" in told.output
+    assert (
+        f"cannot listen on 127.0.0.1:{port}: the port is in use: stop the other program"
+        in told.output
+    )
 
 
 def test_what_is_dumped_at_the_end_is_loaded_at_the_start(tmp_path: Path) -> None:
@@ -246,7 +249,7 @@ def test_what_is_dumped_at_the_end_is_loaded_at_the_start(tmp_path: Path) -> Non
     ("content", "message"),
     [
         (b"{", "is no JSON"),
-        (b"[]", "is an object of JSON"),
+        (b"[]", "not a state dump: must be a JSON object"),
         (b'{"format": "geth"}', "its format is 'geth'"),
         (b'{"block": {"number": 5}, "accounts": {}}', "block.number is 5"),
         (b"\x1f\x8bxx", "cut off or damaged"),

@@ -167,9 +167,9 @@ def test_nobody_listens_where_nobody_subscribes(bench: Bench) -> None:
 
 def test_wrong_subscriptions_are_named(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     for params, wanted in (
-        (["weather"], "there is steps"),
+        (["weather"], "want steps"),
         (["steps", {"sources": ["blocks"]}], "want one of block, call, estimate"),
-        (["steps", {"colour": "red"}], "no such field: colour"),
+        (["steps", {"colour": "red"}], "unknown field: colour"),
         (["steps", {"transactionHash": "0x12"}], "transactionHash"),
         (["steps", {"progress": "yes"}], "progress"),
     ):
@@ -179,7 +179,7 @@ def test_wrong_subscriptions_are_named(bench: Bench, monkeypatch: pytest.MonkeyP
         bench.service.call("agent_subscribe", ["steps"], Session("http"))
     monkeypatch.setattr(agent_subscriptions, "MAX_SUBSCRIPTIONS", 1)
     bench.ask("agent_subscribe", "steps")
-    with pytest.raises(RpcError, match="are open: close some"):
+    with pytest.raises(RpcError, match="too many step subscriptions: at most 1; close some"):
         bench.ask("agent_subscribe", "steps")
 
 

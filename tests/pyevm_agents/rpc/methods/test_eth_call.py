@@ -102,9 +102,9 @@ def test_a_trace_goes_by_it_too(node: LocalNode) -> None:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ({"numbr": "0x1"}, "no such override: numbr"),
+        ({"numbr": "0x1"}, "unknown override: numbr"),
         ({"number": "seven"}, "number"),
-        ({"withdrawals": []}, "no such override: withdrawals"),
+        ({"withdrawals": []}, "unknown override: withdrawals"),
         ([], "object"),
     ],
 )

@@ -70,11 +70,17 @@ def test_accounts_are_as_they_are_said_to_be_and_as_calls_left_them(serve: Serve
 @pytest.mark.parametrize(
     ("params", "told"),
     [
-        ([[]], "bundles are empty; want at least one"),
+        ([[]], "want at least one bundle"),
         ([[{"transactions": None}]], "want a list"),
         ([[{"transactions": [{}] * 1_001}]], "want at most 1000 calls, not 1001"),
-        ([[{"transactions": []}], {"transactionIndex": 1}], "want -1 or nothing"),
-        ([[{"transactions": []}], {"transactionIndex": []}], "want -1 or nothing"),
+        (
+            [[{"transactions": []}], {"transactionIndex": 1}],
+            r"want -1 \(calls follow a whole block\) or none",
+        ),
+        (
+            [[{"transactions": []}], {"transactionIndex": []}],
+            r"want -1 \(calls follow a whole block\) or none",
+        ),
         ([[{"transactions": []}], []], "want an object"),
     ],
 )

@@ -106,6 +106,6 @@ def test_there_are_no_uncles_and_no_miners(local: LocalNode) -> None:
     assert local.ask("eth_hashrate") == "0x0"
     assert local.ask("eth_mining") is True
     assert local.ask("eth_networkId") == 31_337
-    with pytest.raises(RpcError, match="need no work") as refusal:
+    with pytest.raises(RpcError, match="no proof of work") as refusal:
         local.ask("eth_getWork")
     assert refusal.value.code == METHOD_NOT_FOUND

@@ -41,7 +41,7 @@ def test_a_block_that_comes_later_is_waited_for(local: LocalNode) -> None:
 
 def test_without_a_block_the_hash_is_told(local: LocalNode) -> None:
     local.mine_by_hand()
-    with pytest.raises(RpcError, match="is in no block yet") as refusal:
+    with pytest.raises(RpcError, match="the transaction is pending") as refusal:
         local.ask("eth_sendTransactionSync", FORM, 10)
     assert refusal.value.code == 4
     assert local.ask("eth_getTransactionByHash", refusal.value.data)["blockNumber"] is None

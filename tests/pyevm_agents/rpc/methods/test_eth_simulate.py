@@ -107,7 +107,7 @@ def test_a_call_that_fails_says_why_and_the_next_goes_on(serve: Serve) -> None:
         ({"blockOverrides": {"number": "0x0"}}, -38020, "block numbers must be in order: 0 <= 0"),
         ({"blockOverrides": {"number": "0x101"}}, -38026, "too many blocks"),
         ({"blockOverrides": {"time": "0x1"}}, -38021, "block timestamps must be in order: 1 <= "),
-        ({"blockOverrides": {"colour": "0x1"}}, -32602, "no such override: colour"),
+        ({"blockOverrides": {"colour": "0x1"}}, -32602, "unknown override: colour"),
         ({"calls": [COUNT | {"gas": "0xffffffff"}]}, -38015, "block gas limit reached"),
         ({"calls": [COUNT | {"gas": "0x5207"}]}, -38013, "intrinsic gas too low: have 20999"),
         ({"calls": [COUNT | {"value": hex(10**21)}]}, -38014, "insufficient funds"),

@@ -92,10 +92,12 @@ def test_a_search_that_is_too_long_ends_and_goes_on_where_it_was(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ots, "MAX_EXECUTED", 2)
-    with pytest.raises(RefusedError, match="in blocks 11 to 8; ask again, from block 8 on") as it:
+    with pytest.raises(
+        RefusedError, match="in blocks 11 to 8; continue the search from block 8"
+    ) as it:
         served.ask(BEFORE, STRANGER, 0, 25)
     assert it.value.code == -32005
-    with pytest.raises(RefusedError, match="in blocks 7 to 4; ask again, from block 4 on"):
+    with pytest.raises(RefusedError, match="in blocks 7 to 4; continue the search from block 4"):
         served.ask(BEFORE, STRANGER, 8, 25)
     assert served.ask(BEFORE, STRANGER, 4, 25)["lastPage"] is True
     assert served.ask(BEFORE, STRANGER, 0, 25)["lastPage"] is True  # All are remembered now.
@@ -105,7 +107,7 @@ def test_a_search_looks_at_so_many_blocks_and_no_more(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ots, "MAX_SCANNED", 3)
-    with pytest.raises(RefusedError, match="in blocks 11 to 9; ask again, from block 9 on"):
+    with pytest.raises(RefusedError, match="in blocks 11 to 9; continue the search from block 9"):
         served.ask(BEFORE, STRANGER, 0, 25)
     page = served.ask(BEFORE, SENDER, 0, 25)
     assert places(page) == ALL[:4]

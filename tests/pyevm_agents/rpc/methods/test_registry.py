@@ -36,7 +36,7 @@ def test_a_name_is_entered_once() -> None:
     def other(rpc: object) -> None:
         """Do another."""
 
-    with pytest.raises(TypeError, match="eth_one is both"):
+    with pytest.raises(TypeError, match="eth_one: registered by"):
         merge_tables([first, second])
 
 

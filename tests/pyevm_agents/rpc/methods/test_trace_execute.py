@@ -144,7 +144,7 @@ def test_a_blocks_transactions_are_told_one_by_one(serve: Serve) -> None:
         ("trace_call", [COUNT, ["colour"]], "want trace, stateDiff, vmTrace"),
         ("trace_call", [COUNT, "trace"], "want a list"),
         ("trace_call", [COUNT, [[]]], "want trace, stateDiff, vmTrace"),
-        ("trace_callMany", [[[COUNT]]], "want a call, and the types of trace"),
+        ("trace_callMany", [[[COUNT]]], "want a call and a list of trace types"),
         ("trace_callMany", [[[COUNT, []]] * 1_001], "want at most 1000 calls, not 1001"),
         ("trace_callMany", [[COUNT]], "want a list"),
     ],

@@ -91,7 +91,7 @@ def test_a_range_is_one_and_not_too_long(served: Served, monkeypatch: pytest.Mon
         served.ask("trace_filter", {"fromBlock": "0x3", "toBlock": "0x1"})
     monkeypatch.setattr(trace_mined, "MAX_BLOCKS", 4)
     assert len(served.ask("trace_filter", {"fromBlock": "0x1"})) == 6
-    with pytest.raises(RefusedError, match="blocks 0 to 4 are 5, at most 4: give fromBlock"):
+    with pytest.raises(RefusedError, match="5 blocks, 0 to 4; at most 4: set fromBlock"):
         served.ask("trace_filter", {})
 
 
