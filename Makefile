@@ -2,13 +2,14 @@
 UV := scripts/uv
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow coverage lint types imports check engine contracts fixtures golden pin clean
+.PHONY: help demo test slow coverage lint types imports check docs engine contracts fixtures golden pin clean
 
 help: ## Print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
 demo: ## Install what is missing and run the main job on the real model
 	$(UV) run pyevm-agents demo
+	@echo "To have pyevm-agents on the PATH: . .venv/bin/activate"
 
 test: ## Install what is missing and run the tests
 	$(UV) run pytest -n 2 --dist loadfile --max-worker-restart 1
@@ -32,6 +33,9 @@ imports: ## Check which package imports which
 
 check: test lint types imports ## Run the tests and every other check
 
+docs: ## Build the documentation site into site/
+	NO_MKDOCS_2_WARNING=1 $(UV) run --group docs python -m mkdocs build --quiet
+
 engine: ## Compile llama-cpp-python again, with the flags of pyproject.toml
 	$(UV) cache clean llama-cpp-python
 	$(UV) sync --reinstall-package llama-cpp-python
@@ -53,6 +57,6 @@ pin: ## Resolve the dependencies anew and write the pins
 	$(UV) lock
 
 clean: ## Remove what was installed, built or cached in the checkout
-	rm -rf .venv .uv uv.lock dist .coverage .hypothesis contracts/node_modules
+	rm -rf .venv .uv uv.lock dist site .coverage .hypothesis contracts/node_modules
 	rm -rf .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,26 @@ def test_what_the_page_says_of_failures_is_so(pytester: pytest.Pytester) -> None
 def test_the_class_for_unittest_passes(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_class=block_with("docs/testing.md", "class ClerkTest"))
     pytester.runpytest_inprocess().assert_outcomes(passed=1)
+
+
+MODULE_ROW = re.compile(r"^\| \[?`(pyevm_agents[\w.]*)`(?:\]\([^)]*\))? \| (.+) \|$", re.MULTILINE)
+
+
+def test_every_name_of_the_public_api_exists() -> None:
+    rows = dict(MODULE_ROW.findall((ROOT / "docs/public-api.md").read_text("utf-8")))
+    modules = {name: import_module(name) for name in rows}
+    assert {f"pyevm_agents.{x}" for x in ("testing", "models", "config", "chain")} < rows.keys()
+    supported = {
+        name: modules[name].__all__
+        if "`__all__`" in names
+        else re.findall(r"`([A-Z]\w+|build_\w+)`", names)
+        for name, names in rows.items()
+    }
+    missing = [
+        f"{module}.{name}"
+        for module, names in supported.items()
+        for name in names
+        if getattr(modules[module], name, None) is None
+    ]
+    assert missing == []
+    assert all(supported.values())

@@ -86,6 +86,6 @@ class LmdbRows:
         """Write what the operating system still holds, and let go of the folder."""
         if self._is_open:
             self._is_open = False
-            self._environment.sync(force=True)
+            self._environment.sync(True)  # noqa: FBT003 - before lmdb 3 it has no name
             self._environment.close()
             os.close(self._lock)
