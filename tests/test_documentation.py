@@ -64,7 +64,7 @@ def test_every_name_of_the_public_api_exists() -> None:
         f"{module}.{name}"
         for module, names in supported.items()
         for name in names
-        if getattr(modules[module], name, None) is None
+        if not hasattr(modules[module], name)
     ]
     assert missing == []
     assert all(supported.values())
