@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from eth.constants import ZERO_ADDRESS
 from eth.vm.forks.berlin.constants import (
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from eth.exceptions import VMError
     from eth.vm.forks.prague.transactions import Authorization
 
-AccessList = "Sequence[tuple[Address, Sequence[int]]]"
+AccountOverrides: TypeAlias = "Mapping[Address, AccountOverride]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

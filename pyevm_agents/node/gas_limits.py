@@ -20,15 +20,10 @@ from pyevm_agents.node.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from eth_typing import Address
-
-    from pyevm_agents.chain.calls import AccountOverride, BlockOverride, Call
+    from pyevm_agents.chain.calls import AccountOverrides, BlockOverride, Call
     from pyevm_agents.node.node import Node
     from pyevm_agents.node.state_view import StateView
 
-    AccountOverrides = Mapping[Address, AccountOverride]
 
 LEAST_GAS = 21_000
 """Gas of a plain transfer, the least of any transaction."""

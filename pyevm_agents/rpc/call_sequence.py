@@ -5,14 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pyevm_agents.chain.calls import AccountOverride
+from pyevm_agents.chain.calls import AccountOverride, AccountOverrides
 from pyevm_agents.tracing import MuxTracer, TouchedStateTracer, make_traced_vm
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from eth_typing import Address
-
     from pyevm_agents.chain.calls import BlockOverride, Call, CallResult
     from pyevm_agents.node.state_view import StateView
     from pyevm_agents.tracing import Tracer
@@ -30,7 +26,7 @@ class CallSequence:
     def __init__(
         self,
         at: StateView,
-        accounts: Mapping[Address, AccountOverride] | None = None,
+        accounts: AccountOverrides | None = None,
     ) -> None:
         """Start with the state after a block, and with overrides of its accounts."""
         self._at = at

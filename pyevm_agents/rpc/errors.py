@@ -43,6 +43,15 @@ Not `INTERNAL_ERROR`, which viem treats as a contract's revert and retries three
 LIMIT_EXCEEDED = -32005
 """The request is valid but exceeds a limit: retry later, or request less."""
 
+SERVER_ERROR = -32000
+"""Geth's code of every error of a transaction."""
+
+EXECUTION_REVERTED = 3
+"""Source: geth, internal/ethapi/errors.go."""
+
+ERROR_STRING = bytes.fromhex("08c379a0")
+"""Selector of `Error(string)`."""
+
 
 class RpcError(AgentsError):
     """An error response. Methods raise it; any other exception is a bug."""
@@ -57,16 +66,6 @@ class RpcError(AgentsError):
 
 class WouldBlockError(Exception):
     """A method would block in a thread that may not. It has no effect, and is called again."""
-
-
-SERVER_ERROR = -32000
-"""Geth's code of every error of a transaction."""
-
-EXECUTION_REVERTED = 3
-"""Source: geth, internal/ethapi/errors.go."""
-
-ERROR_STRING = bytes.fromhex("08c379a0")
-"""Selector of `Error(string)`."""
 
 
 def convert_request_error(error: RequestError) -> RpcError:

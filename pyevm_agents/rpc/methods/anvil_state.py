@@ -37,6 +37,15 @@ if TYPE_CHECKING:
 
 METHODS = MethodTable()
 
+BALANCE_OF = keccak(b"balanceOf(address)")[:4]
+ALLOWANCE = keccak(b"allowance(address,address)")[:4]
+
+PROBE = 0x1D0_5EED_0F_A_51_07
+"""A balance that no token returns by chance."""
+
+MAX_DUMP_BYTES = 256 * 2**20
+"""Limit of a decompressed dump: 8 MB of gzip can expand a thousandfold."""
+
 
 @METHODS.method(
     "anvil_setBalance",
@@ -84,16 +93,6 @@ def set_storage_at(rpc: RequestContext, account: Address, position: int, value: 
         lambda: rpc.node.patch_state(lambda state: state.set_storage(account, position, value))
     )
     return True
-
-
-BALANCE_OF = keccak(b"balanceOf(address)")[:4]
-
-
-ALLOWANCE = keccak(b"allowance(address,address)")[:4]
-
-
-PROBE = 0x1D0_5EED_0F_A_51_07
-"""A balance that no token returns by chance."""
 
 
 @METHODS.method(
@@ -166,10 +165,6 @@ def _find_slot(chain: Chain, call: Call, token: Address) -> int | None:
     except ValidationError:
         return None
     return None
-
-
-MAX_DUMP_BYTES = 256 * 2**20
-"""Limit of a decompressed dump: 8 MB of gzip can expand a thousandfold."""
 
 
 @METHODS.method("anvil_dumpState", "hardhat_dumpState", optional(parse_boolean))

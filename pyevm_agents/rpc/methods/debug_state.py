@@ -54,6 +54,14 @@ if TYPE_CHECKING:
 
 METHODS = MethodTable()
 
+MAX_SLOTS = 1_024
+"""The most slots of one request."""
+
+FIRST_SLOTS = 1_024
+"""Slots from 0 whose hashes are precomputed."""
+
+WORD_BYTES = 32
+
 
 @METHODS.method("debug_codeByHash", parse_hash32, optional(parse_block_id, LATEST))
 def code_by_hash(rpc: RequestContext, code_hash: bytes, block: BlockId) -> str:
@@ -173,15 +181,6 @@ def get_raw_receipts(rpc: RequestContext, number: BlockId) -> list[str]:
         serializers.encode_data(receipt.encode())
         for receipt in require_record(rpc, number).receipts
     ]
-
-
-MAX_SLOTS = 1_024
-"""The most slots of one request."""
-
-FIRST_SLOTS = 1_024
-"""Slots from 0 whose hashes are precomputed."""
-
-WORD_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

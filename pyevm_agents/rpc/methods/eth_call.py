@@ -30,21 +30,19 @@ from pyevm_agents.rpc.transaction_params import (
 from pyevm_agents.tracing import AccessListTracer, make_traced_vm
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from eth.exceptions import VMError
-    from eth_typing import Address
 
-    from pyevm_agents.chain.calls import AccountOverride, BlockOverride, Call, CallResult
+    from pyevm_agents.chain.calls import AccountOverrides, BlockOverride, Call, CallResult
     from pyevm_agents.node.state_view import StateView
     from pyevm_agents.node.transaction_defaults import TransactionRequest
     from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
 
-    Overrides = Mapping[Address, AccountOverride]
-
 
 METHODS = MethodTable()
+
+MAX_ROUNDS = 100
+"""The most executions until the list is stable. It grows with each, so three are rare."""
 
 
 @METHODS.method(
@@ -59,7 +57,7 @@ def call(
     rpc: RequestContext,
     transaction: TransactionRequest,
     block: BlockId,
-    state_overrides: Mapping[Address, AccountOverride] | None = None,
+    state_overrides: AccountOverrides | None = None,
     block_override: BlockOverride | None = None,
 ) -> str:
     """Simulate a call in the context of a block; return its output."""
@@ -82,7 +80,7 @@ def _execute_call(
     rpc: RequestContext,
     call: Call,
     at: StateView,
-    overrides: Mapping[Address, AccountOverride] | None,
+    overrides: AccountOverrides | None,
     block: BlockOverride | None,
 ) -> CallResult:
     """Simulate a call; if the thread may not wait, only a cheap one.
@@ -110,7 +108,7 @@ def estimate_gas(
     rpc: RequestContext,
     transaction: TransactionRequest,
     block: BlockId | None,
-    state_overrides: Mapping[Address, AccountOverride] | None = None,
+    state_overrides: AccountOverrides | None = None,
     block_override: BlockOverride | None = None,
 ) -> str:
     """Return the exact least gas limit with which a transaction succeeds."""
@@ -121,7 +119,7 @@ def estimate_gas(
     return hex(gas)
 
 
-def find_call_warning(at: StateView, call: Call, overrides: Overrides) -> str | None:
+def find_call_warning(at: StateView, call: Call, overrides: AccountOverrides) -> str | None:
     """Return the warning about an estimated call: it has calldata for an address without code."""
     if call.to is None or not call.data or call.to in at.state.computation_class.get_precompiles():
         return None
@@ -132,7 +130,7 @@ def find_call_warning(at: StateView, call: Call, overrides: Overrides) -> str | 
     return None if code else warn_of_missing_code(call.to)
 
 
-def require_funds(at: StateView, call: Call, overrides: Overrides) -> None:
+def require_funds(at: StateView, call: Call, overrides: AccountOverrides) -> None:
     """Require a sender who can pay for a call.
 
     Source: geth, core/state_transition.go, `buyGas`.
@@ -150,10 +148,6 @@ def require_funds(at: StateView, call: Call, overrides: Overrides) -> None:
         )
 
 
-MAX_ROUNDS = 100
-"""The most executions until the list is stable. It grows with each, so three are rare."""
-
-
 @METHODS.method(
     "eth_createAccessList",
     parse_transaction_request,
@@ -164,7 +158,7 @@ def create_access_list(
     rpc: RequestContext,
     transaction: TransactionRequest,
     block: BlockId | None,
-    state_overrides: Mapping[Address, AccountOverride] | None,
+    state_overrides: AccountOverrides | None,
 ) -> Json:
     """Return the access list of a transaction, and its gas with that list."""
     at = resolve_next_view(rpc, block, transaction.sender, transaction.nonce)

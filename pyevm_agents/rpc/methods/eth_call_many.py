@@ -32,11 +32,7 @@ from pyevm_agents.rpc.transaction_params import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from eth_typing import Address
-
-    from pyevm_agents.chain.calls import AccountOverride, BlockOverride
+    from pyevm_agents.chain.calls import AccountOverrides, BlockOverride
     from pyevm_agents.node.transaction_defaults import TransactionRequest
     from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
@@ -103,7 +99,7 @@ def call_many(
     rpc: RequestContext,
     bundles: list[CallBundle],
     state_context: BlockId,
-    state_overrides: Mapping[Address, AccountOverride] | None = None,
+    state_overrides: AccountOverrides | None = None,
 ) -> list[list[Json]]:
     """Simulate bundles of calls, each on the state after the one before; return the outputs."""
     sequence = CallSequence(resolve_view(rpc, state_context), state_overrides)

@@ -37,6 +37,17 @@ if TYPE_CHECKING:
 
 METHODS = MethodTable()
 
+DEFAULT_MILLISECONDS, MAX_MILLISECONDS = 20_000, 60_000
+"""Time to wait for the receipt. Source: geth's defaults."""
+
+NO_RECEIPT_YET = 4
+"""Error code: the transaction is in the pool, and not mined yet. Source: EIP-7966."""
+
+T = TypeVar("T")
+
+STACK_BYTES = 256 * 2**20
+"""Stack size of the thread, that of the server's threads."""
+
 
 @METHODS.method("eth_sendTransaction", parse_transaction_request)
 def send_transaction(rpc: RequestContext, transaction: TransactionRequest) -> str:
@@ -61,13 +72,6 @@ def send_raw_transaction(rpc: RequestContext, transaction: bytes) -> str:
     """Send a signed transaction; return its hash."""
     signed = decode_transaction(transaction, rpc.node.chain.transaction_builder)
     return serializers.encode_data(rpc.send(lambda: signed))
-
-
-DEFAULT_MILLISECONDS, MAX_MILLISECONDS = 20_000, 60_000
-"""Time to wait for the receipt. Source: geth's defaults."""
-
-NO_RECEIPT_YET = 4
-"""Error code: the transaction is in the pool, and not mined yet. Source: EIP-7966."""
 
 
 @METHODS.method("eth_sendRawTransactionSync", parse_data, optional(parse_seconds))
@@ -120,12 +124,6 @@ def _await_receipt(rpc: RequestContext, make: TransactionFactory, milliseconds: 
             serializers.encode_data(transaction.hash),
         )
     return receipt
-
-
-T = TypeVar("T")
-
-STACK_BYTES = 256 * 2**20
-"""Stack size of the thread, that of the server's threads."""
 
 
 def run_with_timeout(seconds: float, work: Callable[[], T]) -> T | None:

@@ -56,6 +56,12 @@ if TYPE_CHECKING:
 
 METHODS = MethodTable()
 
+MAX_EXECUTED = 500
+"""The most blocks that one search re-executes; indexed blocks are not counted."""
+
+MAX_SCANNED = 50_000
+"""The most blocks that one search visits, empty ones included."""
+
 API_LEVEL = 8
 """The least level that Otterscan accepts. Source: its `src/params.ts`."""
 
@@ -248,13 +254,6 @@ def _serialize_slim_block(record: BlockRecord) -> Json:
     form = serializers.serialize_block(record, is_full=False)
     del form["transactions"]
     return form | {"logsBloom": None, "transactionCount": len(record.block.transactions)}
-
-
-MAX_EXECUTED = 500
-"""The most blocks that one search re-executes; indexed blocks are not counted."""
-
-MAX_SCANNED = 50_000
-"""The most blocks that one search visits, empty ones included."""
 
 
 @METHODS.method("ots_searchTransactionsBefore", parse_address, parse_uint64, parse_page_size)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from eth_utils import ValidationError
 
-from pyevm_agents.chain.calls import Call
+from pyevm_agents.chain.calls import AccountOverrides, Call
 from pyevm_agents.chain.transactions import (
     BLOB_TYPE,
     effective_gas_price,
@@ -53,12 +53,9 @@ from pyevm_agents.tracing import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from eth.abc import SignedTransactionAPI
-    from eth_typing import Address
 
-    from pyevm_agents.chain.calls import AccountOverride, BlockOverride
+    from pyevm_agents.chain.calls import BlockOverride
     from pyevm_agents.node.transaction_defaults import TransactionRequest
     from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
@@ -142,7 +139,7 @@ def trace_call(  # noqa: PLR0913, PLR0917 - JSON-RPC has places
     transaction: TransactionRequest,
     trace_types: frozenset[str],
     block: BlockId,
-    state_overrides: Mapping[Address, AccountOverride] | None = None,
+    state_overrides: AccountOverrides | None = None,
     block_override: BlockOverride | None = None,
 ) -> Json:
     """Simulate a call; return its requested traces: calls, state differences, opcodes."""
