@@ -1,6 +1,6 @@
-"""Implementations of `LanguageModel`, and what they are made of.
+"""Language models: implementations of the port `precompiles.language_model.LanguageModel`.
 
-Importing this package imports no llama_cpp: that runs in a child process (`llama/worker.py`).
+Importing this package does not import llama_cpp, which runs in a child process (`llama/worker.py`).
 """
 
 from pyevm_agents.models.engine_messages import EvaluationStats

@@ -1,4 +1,4 @@
-"""What is closed when a `with` block ends."""
+"""Base class of objects that a `with` block closes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ if TYPE_CHECKING:
 
 
 class Closeable(ABC):
-    """A context manager that closes itself."""
+    """A context manager that closes itself on exit."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of what is held. A second time does nothing."""
+        """Release all resources. Calling it again does nothing."""
 
     def __enter__(self) -> Self:
-        """Return the object itself."""
         return self
 
     def __exit__(
@@ -26,5 +25,4 @@ class Closeable(ABC):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close."""
         self.close()

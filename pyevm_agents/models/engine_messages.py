@@ -1,4 +1,4 @@
-"""Messages between a model and the engine in its child process: a length, then JSON."""
+"""Messages between a model and its engine (a child process): a 4-byte length, then JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LENGTH = struct.Struct(">I")
 
 
 class FileMessage(TypedDict):
-    """A file that a child is to load. The stamp tells whether it is the one that was hashed."""
+    """A file to load. Size and modification time show whether it is the file that was hashed."""
 
     path: str
     size_bytes: int
@@ -23,7 +23,7 @@ class FileMessage(TypedDict):
 
 
 class LoadMessage(TypedDict):
-    """What a child is to load."""
+    """The files and settings that a child process loads."""
 
     model: FileMessage
     adapter: FileMessage | None
@@ -34,7 +34,7 @@ class LoadMessage(TypedDict):
 
 
 class FactsMessage(TypedDict):
-    """What a child has loaded. A fresh child for the same model must say the same."""
+    """Facts of a loaded model. A restarted child of the same model must report the same."""
 
     name: str
     architecture: str
@@ -49,7 +49,7 @@ class FactsMessage(TypedDict):
 
 
 class MarginMessage(TypedDict):
-    """The closest decision of a generation; the fields are those of `language_model.Margin`."""
+    """The closest decision of a generation; fields as in `language_model.Margin`."""
 
     gap: float
     token_index: int
@@ -58,7 +58,7 @@ class MarginMessage(TypedDict):
 
 
 class StatsMessage(TypedDict):
-    """What a generation had to evaluate; the fields are those of `EvaluationStats`."""
+    """Evaluation counts of a generation; fields as in `EvaluationStats`."""
 
     evaluated_tokens: int
     reused_tokens: int
@@ -66,7 +66,7 @@ class StatsMessage(TypedDict):
 
 
 class EngineReply(TypedDict, total=False):
-    """An answer of the child: progress as often as it likes, then one of the others."""
+    """A reply of the child: any number of progress replies, then one of the others."""
 
     progress: tuple[str, int, int, str]
     error: str
@@ -98,18 +98,18 @@ class EngineRequest(TypedDict, total=False):
     max_tokens: int
     known_tokens: list[int]
     wants_progress: bool
-    """Of `generate` and `load`."""
+    """Send progress replies. Used by `generate` and `load`."""
 
 
 def write_message(stream: IO[bytes], message: EngineRequest | EngineReply) -> None:
-    """Send one message.
+    """Write one message to a pipe.
 
     Raises:
-        OSError: the other side is gone.
+        OSError: the other process is gone.
     """
     body = json.dumps(message).encode()
     rest = memoryview(LENGTH.pack(len(body)) + body)
-    while rest:  # A stream without a buffer takes what fits into the pipe.
+    while rest:  # An unbuffered stream writes only what fits into the pipe.
         rest = rest[stream.write(rest) :]
     stream.flush()
 
@@ -120,7 +120,7 @@ def _read_message(stream: IO[bytes]) -> bytes | None:
 
 
 def _read_bytes(stream: IO[bytes], count: int) -> bytes | None:
-    """Return so many bytes; None where the stream ends before."""
+    """Read `count` bytes; return None if the stream ends earlier."""
     data = bytearray()
     while len(data) < count:
         piece = stream.read(count - len(data))
@@ -131,14 +131,14 @@ def _read_bytes(stream: IO[bytes], count: int) -> bytes | None:
 
 
 def read_request(stream: IO[bytes]) -> EngineRequest | None:
-    """Receive one request, or None where the stream ends: the parent is gone."""
+    """Read one request; return None at the end of the stream (the parent is gone)."""
     body = _read_message(stream)
     request: EngineRequest | None = None if body is None else json.loads(body)
     return request
 
 
 def read_reply(stream: IO[bytes]) -> EngineReply | None:
-    """Receive one reply, or None where the stream ends: the child is gone."""
+    """Read one reply; return None at the end of the stream (the child is gone)."""
     body = _read_message(stream)
     reply: EngineReply | None = None if body is None else json.loads(body)
     return reply
@@ -146,13 +146,13 @@ def read_reply(stream: IO[bytes]) -> EngineReply | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationStats:
-    """What a generation had to evaluate: time alone, which differs from host to host."""
+    """Evaluation counts of a generation. They affect time only and differ between hosts."""
 
     evaluated_tokens: int
-    """Tokens of prompt and output that were decoded for it."""
+    """Prompt and output tokens that were decoded for this generation."""
 
     reused_tokens: int
-    """Tokens of the prompt that earlier calls had evaluated already."""
+    """Prompt tokens whose evaluation was reused from earlier calls."""
 
     restored_tokens: int
-    """Those among them that came back from a prefix set aside."""
+    """Reused tokens that were restored from the prefix cache."""

@@ -1,7 +1,7 @@
-"""What threads share, kept whole over a fork.
+"""Locks of objects shared between threads, kept consistent across `os.fork`.
 
-A child process has only the thread that forked. A lock that another one held would stay locked
-for ever, and what that one had half done would stay half done; so a fork waits for both.
+A forked child has only the thread that forked. A lock held by another thread would stay locked
+forever, and its half-finished work would stay half-finished. A fork therefore waits for all locks.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import Protocol
 
 
 class ForkAware(Protocol):
-    """Something that begins anew in a child process."""
+    """An object that reinitialises itself in a forked child."""
 
     @property
     def lock(self) -> threading.RLock:
-        """Held while it works."""
+        """The lock that protects the object's state."""
 
     def after_fork(self) -> None:
-        """Begin anew; the lock is held."""
+        """Reinitialise the object in a forked child; the lock is held."""
 
 
 _fork_aware_objects: weakref.WeakSet[ForkAware] = weakref.WeakSet()
 _lock_holders: list[ForkAware] = []
 _fork_lock = threading.Lock()
-"""One fork at a time: `_lock_holders` belongs to it."""
+"""Serialises forks; protects `_lock_holders`."""
 
 
 def register_for_forks(shared: ForkAware) -> None:
-    """Have forks wait for `shared`, and tell it that it is in a child."""
+    """Make forks wait for the lock of `shared`, and call its `after_fork` in the child."""
     _fork_aware_objects.add(shared)
 
 

@@ -1,4 +1,4 @@
-"""How far a model is with loading, reading and writing, for whoever wants to know."""
+"""Progress of a model: loading, prompt evaluation and output."""
 
 from __future__ import annotations
 
@@ -15,60 +15,65 @@ PHASES: dict[str, Phase] = {phase: phase for phase in get_args(Phase)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a model is.
+    """Progress of a model's current phase.
 
-    A file is hashed (counted in bytes), its engine started, its weights loaded (in percent) and
-    their bits checked, once each; a generation reads its prompt and writes its output (in tokens).
+    The phases: hash the file (in bytes), start the engine, load the weights (in percent) and check
+    their canary, once each; then, for each generation, evaluate the prompt and generate the output
+    (in tokens).
     """
 
     phase: Phase
     done: int
     total: int
-    """Bytes, 100 for percent, tokens of the prompt, or the limit of the output's tokens."""
+    """By phase: bytes, 100 (percent), prompt tokens, or the limit of output tokens."""
 
     text: str = ""
-    """The output so far."""
+    """Output text so far."""
 
     @property
     def is_loading(self) -> bool:
-        """Whether no generation has begun."""
+        """Whether the model is still loading, so that no generation has started."""
         return self.phase not in {"prompt", "output"}
 
 
 class ProgressRelay:
-    """Passes reports on until the one who listens raises.
+    """Forwards progress reports to a callback until the callback raises.
 
-    A caller that left, such as a client that hung up, cancels nothing: the work goes on to its end
-    and its result is kept for the next who asks. What is no `Exception`, such as Ctrl-C, does
-    cancel.
+    An `Exception` from the callback (such as a disconnected client) does not cancel the work: it
+    continues, and the result is cached for the next caller. Any other `BaseException` (such as
+    Ctrl-C) cancels it.
     """
 
     def __init__(self, listen: Callable[[Progress], None] | None) -> None:
-        """Pass reports on to `listen`, if there is one."""
+        """Create a relay.
+
+        Input:
+            listen: the callback, or None to drop reports.
+        """
         self._listen = listen
         self._error: Exception | None = None
 
     @property
     def wants_reports(self) -> bool:
-        """Whether anybody listens."""
+        """Whether a callback is set."""
         return self._listen is not None
 
     def report(self, phase: str, done: int, total: int, text: str) -> None:
-        """Pass a report on."""
+        """Call the callback, unless it has raised."""
         if self._listen is None or self._error is not None:
             return
         try:
             self._listen(Progress(phase=PHASES[phase], done=done, total=total, text=text))
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is not the model's
+        except Exception as error:  # noqa: BLE001 - an error of the callback is not the model's
             self._error = error
 
     def warn_of_error(self) -> None:
-        """Warn of what the one who listened raised; listen again."""
+        """Issue a warning if the callback raised, and enable it again."""
         error, self._error = self._error, None
         if error is not None:
             warnings.warn(
-                f"The progress report raised {error!r}; the model went on to its end without it. "
-                "Let it raise nothing",
+                f"progress callback raised {type(error).__name__}: {error}; the generation "
+                "completed without it. Make the callback handle its own errors",
                 RuntimeWarning,
                 stacklevel=2,
             )

@@ -1,4 +1,4 @@
-"""Generations and their beginnings: what a lower limit leaves of one, and when two agree."""
+"""Truncated generations: cut one to a token limit, and compare cut ones with whole ones."""
 
 from __future__ import annotations
 
@@ -19,13 +19,20 @@ def truncate(
     max_tokens: int,
     spell: Callable[[tuple[int, ...]], str] | None = None,
 ) -> Generation:
-    """Return a generation as a lower limit leaves it.
+    """Cut a generation to a lower token limit.
 
-    The tokens are those that the model itself would have said under that limit, and so is the text
-    where `spell` gives that of tokens; else it stays whole. `forced_tokens` is an upper bound,
-    since which of them were forced is not known. `margin` is the model's own or, where the closest
-    decision came after the cut, None. No rule depends on these: a caller whose limit cuts a
-    generation halts.
+    The tokens are those that the model would have generated under that limit. The consensus rules
+    do not depend on the other fields, since the executor halts out of gas when a generation exceeds
+    its limit.
+
+    Input:
+        max_tokens: the lower limit.
+        spell: detokenizes tokens; None leaves the text uncut.
+
+    Output:
+        The generation with `is_complete` false. `forced_tokens` is an upper bound, because it is
+        not known which tokens were forced. `margin` is the model's own, or None if the closest
+        decision came after the cut. The generation itself if it is within the limit.
     """
     if len(generation.tokens) <= max_tokens:
         return generation
@@ -46,21 +53,21 @@ def truncate(
 
 
 def is_equivalent(left: Generation, right: Generation) -> bool:
-    """Return whether two generations agree: whole ones in everything, cut ones in their tokens."""
+    """Return whether complete generations are equal, or cut ones have the same tokens."""
     if left.is_complete and right.is_complete:
         return left == right
     return left.tokens == right.tokens and left.is_complete == right.is_complete
 
 
 def is_prefix(shorter: Generation, longer: Generation) -> bool:
-    """Return whether a generation can be what a lower limit left of another one, or is that one."""
+    """Return whether `shorter` is `longer`, or `longer` cut by a lower limit."""
     if shorter.is_complete:
         return is_equivalent(shorter, longer)
     return longer.tokens[: len(shorter.tokens)] == shorter.tokens
 
 
 def _trim_to_prefix(cut_text: str, whole: str) -> str:
-    """Return what a cut has of a text: half a character at its end, spelled as another, goes."""
+    """Drop the replacement for an incomplete last character, which the whole text does not have."""
     while not whole.startswith(cut_text):
         cut_text = cut_text[:-1]
     return cut_text

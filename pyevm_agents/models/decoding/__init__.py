@@ -1,1 +1,1 @@
-"""Constrained decoding: tokens, grammars and the greedy rule. Knows no process and no pipe."""
+"""Constrained decoding: tokenizer, chat template, grammars and the greedy rule. No processes."""

@@ -1,7 +1,7 @@
-"""Whether tokens are the ones that their own text gives when it is read again.
+"""Canonical tokens: whether a text tokenizes to the tokens that it was generated in.
 
-What a model said comes back as the history of the next prompt, as text. Where its tokens are those
-of `tokenize_data`, the next prompt begins with the very tokens that the engine has evaluated.
+A generation's text becomes part of the next prompt's history. If its tokens are those of
+`tokenize_data`, the next prompt starts with tokens that the engine has already evaluated.
 """
 
 from __future__ import annotations
@@ -19,41 +19,41 @@ if TYPE_CHECKING:
     from pyevm_agents.models.decoding.tokenizer import SpecialTokenSplitter
 
 SPLIT_AT_SPACES = frozenset({"gpt-2", "llama-bpe", "qwen2", "smollm"})
-"""Values of `tokenizer.ggml.pre` whose splitting, before any merge, always parts a text between a
-visible character and a space with a letter after it. Source: the regular expressions in llama.cpp's
-`llama-vocab.cpp`; `test_canonical.py` holds the default model's vocabulary against it."""
+"""Values of `tokenizer.ggml.pre` whose pre-tokenizer always splits between a visible character and
+a space followed by a letter. Source: the regular expressions in llama.cpp's `llama-vocab.cpp`;
+`test_canonical.py` checks the default model's vocabulary."""
 
 MAX_KNOWN_TEXTS = 4096
-"""Texts whose tokens are remembered, a word or two each as a rule: some 2 MB."""
+"""Texts (usually one or two words each) whose tokens are cached: about 2 MB."""
 
 WORD = re.compile(rb" [A-Za-z]")
 VISIBLE = frozenset(range(0x21, 0x7F))
 INSIDE_CHARACTER = range(0x80, 0xC0)
-"""Bytes of UTF-8 that begin no character."""
+"""UTF-8 continuation bytes."""
 
 
 class CanonicalMatch(Enum):
-    """How tokens stand to the canonical tokens of their text."""
+    """Result of comparing tokens with the canonical tokens of their text."""
 
-    NO = "they are others, whatever follows"
-    OPEN = "they begin the canonical tokens of a longer text, or end inside a character"
-    WHOLE = "they are the canonical tokens of their text as it stands"
+    NO = "different, whatever follows"
+    OPEN = "a prefix of the canonical tokens of a longer text, or ends inside a character"
+    WHOLE = "the canonical tokens of their text"
 
 
 class TextVocabulary(VocabularySource, Protocol):
-    """What this asks of a vocabulary."""
+    """The vocabulary interface that `CanonicalTokenizer` uses."""
 
     vocabulary_tokens: int
 
     def metadata(self, key: str) -> str:
-        """Return an entry of the file's metadata as text, or an empty text."""
+        """Return a metadata entry of the GGUF file as text; empty if it is missing."""
 
 
 class CanonicalTokenizer:
-    """A vocabulary's canonical tokens, with what is asked often kept in tables."""
+    """Canonical tokens of a vocabulary, with tables and a cache for frequent lookups."""
 
     def __init__(self, vocabulary: TextVocabulary, cutter: SpecialTokenSplitter) -> None:
-        """Take a vocabulary; the tables (0.1 s) are made at the first use."""
+        """Create a tokenizer; the tables (0.1 s) are built on first use."""
         self._vocabulary = vocabulary
         self._cutter = cutter
         self._known: dict[str, list[int]] = {}
@@ -63,14 +63,14 @@ class CanonicalTokenizer:
 
     @cached_property
     def pieces(self) -> list[bytes]:
-        """The bytes that each token stands for."""
+        """Bytes of each token."""
         return [
             self._vocabulary.piece(token) for token in range(self._vocabulary.vocabulary_tokens)
         ]
 
     @cached_property
     def kinds(self) -> list[TokenKind]:
-        """What each token is for."""
+        """Kind of each token."""
         return [self._vocabulary.kind(token) for token in range(self._vocabulary.vocabulary_tokens)]
 
     @cached_property
@@ -82,19 +82,19 @@ class CanonicalTokenizer:
         return [piece[-1:] != b"" and piece[-1] in VISIBLE for piece in self.pieces]
 
     def piece(self, token: int) -> bytes:
-        """Return the bytes that a token stands for."""
+        """Return the bytes of a token."""
         return self.pieces[token]
 
     def kind(self, token: int) -> TokenKind:
-        """Return what a token is for."""
+        """Return the kind of a token."""
         return self.kinds[token]
 
     def tokenize(self, text: str, *, parse_special: bool) -> list[int]:
-        """Return the tokens of a text by itself."""
+        """Return the tokens of a text."""
         return self._vocabulary.tokenize(text, parse_special=parse_special)
 
     def get_canonical_tokens(self, text: str) -> list[int]:
-        """Return the canonical tokens of a text: `tokenize_data`."""
+        """Return the canonical tokens of a text (those of `tokenize_data`)."""
         known = self._known.get(text)
         if known is None:
             if len(self._known) == MAX_KNOWN_TEXTS:
@@ -112,18 +112,18 @@ class CanonicalTokenizer:
     ) -> CanonicalMatch:
         """Compare `tokens[start:]` with the canonical tokens of their text.
 
-        Only the last words are read again, where the vocabulary lets words be read singly: those
-        before were compared when they were the last.
+        If the vocabulary allows words to be tokenized separately, only the last words are compared:
+        earlier ones were compared when they were the last.
 
         Input:
-            forced: the bytes that will follow in any case. The tokens must begin the canonical
-                ones of the text with them.
-            is_whole_before: whether the tokens but the last one are known to be `WHOLE`.
+            forced: bytes that follow in any case. The tokens must be a prefix of the canonical
+                tokens of the text including these bytes.
+            is_whole_before: whether all tokens but the last are known to be `WHOLE`.
 
         Output:
-            `OPEN` with forced bytes that fit, with a text that ends inside of a character, and
-            where the white space that a text ends with is cut differently as soon as a letter
-            follows it, and then as it is here.
+            `OPEN` also for fitting tokens with forced bytes after them, for a text that ends inside
+            a character, and for trailing white space that tokenizes differently now but like this
+            once a letter follows.
         """
         own = list(tokens[self._find_window(tokens, start, 1 if is_whole_before else 2) :])
         text, rest_bytes = self._decode_text(own, forced)
@@ -145,10 +145,10 @@ class CanonicalTokenizer:
     def count_shared_tokens(
         self, tokens: Sequence[int], start: int, forced: bytes, run: Sequence[int]
     ) -> int:
-        """Return how many tokens of a run continue the canonical tokens of a text.
+        """Return how many tokens of `run` continue the canonical tokens of a text.
 
         Input:
-            forced: the bytes that the run's tokens are of.
+            forced: the bytes that the tokens of `run` spell.
         """
         own = list(tokens[self._find_window(tokens, start) :])
         text, _ = self._decode_text(own, forced)
@@ -161,15 +161,15 @@ class CanonicalTokenizer:
         return next((n for n, (token, other) in enumerate(pairs) if token != other), len(run))
 
     def find_single_tokens(self, texts: Sequence[str]) -> list[int]:
-        """Return the tokens of those texts that are one token each."""
+        """Return the tokens of those texts that are a single token."""
         return [tokens[0] for tokens in map(self.get_canonical_tokens, texts) if len(tokens) == 1]
 
     def _decode_text(self, own: Sequence[int], forced: bytes) -> tuple[str | None, int]:
-        """Return the text of tokens and of what follows, up to its last whole character.
+        """Decode tokens and the bytes after them, up to the last whole character.
 
         Output:
-            None where the tokens themselves end inside of a character, and how many of the forced
-            bytes the text holds.
+            The text, or None if the tokens themselves end inside a character; and how many of the
+            forced bytes the text includes.
         """
         data = b"".join([self.pieces[token] for token in own])
         try:
@@ -181,16 +181,16 @@ class CanonicalTokenizer:
             return (data + forced)[: error.start].decode(), held_bytes
 
     def is_word_boundary(self, last: int, token: int) -> bool:
-        """Whether the text parts between two tokens, so that they never merge."""
+        """Return whether the pre-tokenizer splits between two tokens, so that they never merge."""
         return self._can_split and self._begins_word[token] and self._ends_visibly[last]
 
     def _find_window(self, tokens: Sequence[int], start: int, last_tokens: int = 2) -> int:
-        """Return from where on tokens decide whether the last ones fit."""
+        """Return the index from which tokens decide whether the last ones are canonical."""
         if self._can_split:
             for index in range(len(tokens) - last_tokens, start, -1):
                 if self._begins_word[tokens[index]] and self._ends_visibly[tokens[index - 1]]:
                     return index
-        # After a break inside of a character: from the next one on.
+        # After a break inside a character, start at the next character.
         while start < len(tokens) and self.pieces[tokens[start]][:1] in _CONTINUATIONS:
             start += 1
         return start

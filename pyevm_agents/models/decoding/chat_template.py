@@ -1,7 +1,9 @@
 """A chat template, rendered once with sentinels and cut into its literal prefix, middle and suffix.
 
-The pieces are part of a model's profile, so templates never run while a chain does, and never see
-a clock: `strftime_now`, which llama_cpp hands them, does not exist here (architecture, decision 4).
+The pieces are part of a model's profile, so no template runs while a chain does, and none reads a
+clock: `strftime_now`, which llama_cpp passes to templates, does not exist here.
+
+Source: docs/architecture.md#bit-for-bit
 """
 
 from __future__ import annotations
@@ -17,15 +19,15 @@ from pyevm_agents.errors import ConfigError
 
 SYSTEM_SENTINEL = "70831550291"
 USER_SENTINEL = "60412938857"
-"""Stand-ins for the two messages: digits, which no filter for spaces or letters changes."""
+"""Stand-ins for the two messages: digits, which filters for spaces or letters do not change."""
 
 MAX_TEMPLATE_BYTES = 256 * 1024
-"""Bytes. The longest template of a published model seen is about 20 KiB; longer is no template."""
+"""Size limit of a template. The longest template seen in a published model is about 20 KiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatPieces:
-    """What surrounds the system and the user message of a prompt."""
+    """Literal texts around the system message and the user message of a prompt."""
 
     prefix: str
     middle: str
@@ -33,11 +35,11 @@ class ChatPieces:
 
 
 PLAIN = ChatPieces(prefix="", middle="\n\n", suffix="\n")
-"""For a model without a chat template: the two messages as paragraphs, then its own words."""
+"""For a model without a chat template: the two messages as paragraphs, then the generation."""
 
 
 class _TemplateRefusalError(TemplateError):
-    """A template called `raise_exception`, as some do on a system message."""
+    """A template called `raise_exception`, as some do for a system message."""
 
 
 def _raise_exception(message: str = "") -> NoReturn:
@@ -47,31 +49,31 @@ def _raise_exception(message: str = "") -> NoReturn:
 def split_chat_template(
     template: str | None, *, bos_text: str = "", eos_text: str = "", adds_bos: bool = False
 ) -> ChatPieces:
-    """Render a chat template with sentinels and cut it there.
+    """Render a chat template with sentinels and split it at them.
 
     Input:
         template: Jinja, as in the GGUF entry `tokenizer.chat_template`, or None for `PLAIN`.
-        bos_text, eos_text: the texts of the vocabulary's beginning and end token.
-        adds_bos: whether tokenising adds the beginning token anyway: then it leaves the prefix.
+        bos_text, eos_text: texts of the vocabulary's beginning-of-text and end-of-text tokens.
+        adds_bos: whether tokenizing adds the beginning-of-text token; if so, the prefix omits it.
 
     Output:
-        The pieces. Where the template has no place for a system message of its own, it goes in
-        front of the user's with an empty line between.
+        The pieces. If the template does not support a system message, it is put in front of the
+        user message, separated by an empty line.
 
     Raises:
-        ConfigError: the template does not render, or changes or drops its messages.
+        ConfigError: the template is too long, does not render, or changes or drops its messages.
     """
     if not template:
         return PLAIN
     if len(template.encode()) > MAX_TEMPLATE_BYTES:
         raise ConfigError(
-            f"The model's chat template has {len(template.encode())} bytes, more than "
-            f"{MAX_TEMPLATE_BYTES}"
+            f"chat template of {len(template.encode())} bytes: must be at most "
+            f"{MAX_TEMPLATE_BYTES} bytes; convert the model with a shorter template"
         )
     system = {"role": "system", "content": SYSTEM_SENTINEL}
     user = {"role": "user", "content": USER_SENTINEL}
     pieces = None
-    # It may refuse a system message, or be broken: rendering the user's alone tells which.
+    # The template may reject a system message or be broken: rendering the user message alone tells.
     with suppress(TemplateError):
         pieces = _split_at_sentinels(_render(template, [system, user], bos_text, eos_text))
     if pieces is None:
@@ -79,14 +81,14 @@ def split_chat_template(
             text = _render(template, [user], bos_text, eos_text)
         except TemplateError as error:
             raise ConfigError(
-                f"The model's chat template does not render: {error}; convert it with a template "
-                "that does"
+                f"invalid chat template in the model: {error}; convert the model with a template "
+                "that renders"
             ) from error
         if text.count(USER_SENTINEL) != 1:
             raise ConfigError(
-                f"The model's chat template gives a user message back {text.count(USER_SENTINEL)} "
-                "times in place of once, unchanged: "
-                f"{text[:200]!r}; convert it with a template that does"
+                "invalid chat template in the model: it must contain the user message once, "
+                f"unchanged, but contains it {text.count(USER_SENTINEL)} times: "
+                f"{text[:200]!r}; convert the model with another template"
             )
         prefix, suffix = text.split(USER_SENTINEL)
         pieces = ChatPieces(prefix=prefix, middle="\n\n", suffix=suffix)
@@ -98,7 +100,7 @@ def split_chat_template(
 
 
 def _split_at_sentinels(text: str) -> ChatPieces | None:
-    """Cut at the sentinels; None where the two messages are not there once each, in order."""
+    """Split at the sentinels; return None unless each occurs once, in order."""
     if text.count(SYSTEM_SENTINEL) != 1 or text.count(USER_SENTINEL) != 1:
         return None
     prefix, rest = text.split(SYSTEM_SENTINEL)
@@ -109,10 +111,10 @@ def _split_at_sentinels(text: str) -> ChatPieces | None:
 
 
 def _render(template: str, messages: list[dict[str, str]], bos_text: str, eos_text: str) -> str:
-    """Render as transformers and llama_cpp do, without a clock.
+    """Render a template as transformers and llama_cpp do, without a clock.
 
     Raises:
-        TemplateError: of whatever kind; also for Python's own errors inside of a template.
+        TemplateError: any failure, including Python errors inside the template.
     """
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]

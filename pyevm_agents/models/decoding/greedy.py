@@ -1,4 +1,4 @@
-"""The choice of one token, and how close it was."""
+"""Greedy choice of one token, and its margin over the runner-up."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopTwoMargin:
-    """The closest of the choices so far."""
+    """The smallest margin of the choices so far."""
 
     gap: float
     token_index: int
@@ -37,15 +37,15 @@ def choose_token(
     logits: NDArray[np.float32],
     closest: TopTwoMargin | None,
 ) -> TopTwoMargin | None:
-    """Consume the next token of a walk, and return the closest choice so far.
+    """Choose and consume the next token; return the smallest margin so far.
 
-    A choice's gap is the logit of the token that is taken less that of the next one that the rule
-    admits as well (`token_walk.py`); where it admits none, that of the next one that the grammar
-    admits. A choice with one possibility has no gap, and of two equal gaps the earlier one counts.
+    The gap of a choice is the chosen token's logit minus that of the next admissible token
+    (`token_walk.py`), or, if there is none, that of the next token admitted by the grammar. A
+    choice with a single candidate has no gap. Of two equal gaps, the earlier one is returned.
 
     Raises:
-        GrammarError: the grammar admits nothing, or llguidance gives it up.
-        EngineFault: the logit of a token that the grammar admits is not a finite number.
+        GrammarError: the grammar admits no token, or llguidance fails on it.
+        EngineFault: the logit of a token admitted by the grammar is not finite.
     """
     index = len(walk.tokens)
     chosen, other = _take_best_two(walk, ranking.iter_candidates(logits, walk.get_bitmask), closest)
@@ -59,7 +59,7 @@ def choose_token(
 def _take_best_two(
     walk: ConstrainedText, candidates: Iterator[TokenCandidate], closest: TopTwoMargin | None
 ) -> tuple[TokenCandidate, TokenCandidate | None]:
-    """Consume the next token, and return it with the next best, if that comes close enough."""
+    """Consume the next token; return it, and the runner-up if the gap could be the smallest."""
     admitted: list[TokenCandidate] = []
     passed: list[TokenCandidate] = []
     for candidate in candidates:
@@ -73,7 +73,7 @@ def _take_best_two(
     ranked = admitted or passed
     if not ranked:
         raise GrammarError(
-            "The grammar admits no token of this vocabulary here; make its alternatives spellable"
+            "The grammar admits no token of this vocabulary here; use text that it can spell"
         )
     (walk.accept if admitted else walk.accept_break)(ranked[0].token)
     return ranked[0], ranked[1] if len(ranked) > 1 else None

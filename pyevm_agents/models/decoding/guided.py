@@ -1,4 +1,4 @@
-"""Greedy text under a grammar: llguidance says what may follow, the highest logit what does."""
+"""Greedy decoding under a grammar: llguidance lists admitted tokens, logits choose one."""
 
 from __future__ import annotations
 
@@ -30,45 +30,45 @@ if TYPE_CHECKING:
     from pyevm_agents.models.decoding.tokenizer import SpecialTokenSplitter
 
 SHOWN_ALTERNATIVES = 8
-"""Tokens that an error lists, of those the grammar would have admitted."""
+"""Tokens that an error message lists as expected by the grammar."""
 
 SHOWN_CHARACTERS = 300
-"""Characters of any one text that an error repeats."""
+"""Characters of a text that an error message quotes."""
 
 
 KEPT_GRAMMARS = 64
-"""Compiled grammars that are kept for scripts: a step of an agent has one, with its tools in it."""
+"""Compiled grammars cached for scripts: each agent's grammar includes its tools."""
 
 STEP_LEXER_FUEL = 10_000_000
-"""Work that llguidance's lexer may do between two masks, some 14,000 a millisecond. Its own limit
-of 200,000 is meant for a single token, and a whole text without a mask may come between: 300 zeros
-in a string exceeded it, as each is a new state of the rule against `0x`."""
+"""Work limit of llguidance's lexer between two masks; it does about 14,000 units a millisecond. The
+default of 200,000 is meant for one token, but a whole text can pass without a mask: 300 zeros in a
+string exceeded it, because each is a new state of the rule against `0x`."""
 
 
 class GuidedVocabulary(TextVocabulary, Protocol):
-    """What llguidance needs of a vocabulary."""
+    """The vocabulary interface that llguidance uses."""
 
     vocab: int
 
     def end_tokens(self) -> list[int]:
-        """Return the tokens that end a text, the vocabulary's own end token first."""
+        """Return the tokens that end a text, the vocabulary's end-of-text token first."""
 
     def tokenize_function(self) -> int:
         """Return the address of `llama_tokenize`."""
 
 
 class Evaluator(Protocol):
-    """Computes the logits of what follows after tokens."""
+    """Computes the logits after a token sequence."""
 
     def evaluate(
         self, tokens: list[int], report: Callable[[int, int], None] | None = None
     ) -> NDArray[np.float32]:
-        """Return one float32 for each token of the vocabulary."""
+        """Return one float32 logit for each token of the vocabulary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuidedOutput:
-    """Tokens under a grammar; the fields are those of `language_model.Generation`."""
+    """Tokens generated under a grammar; fields as in `language_model.Generation`."""
 
     text: str
     tokens: list[int]
@@ -77,14 +77,14 @@ class GuidedOutput:
     margin: Margin | None = None
 
     breaks: int = 0
-    """Tokens, known ones among them, after which the text is not in its canonical tokens."""
+    """Tokens (known ones included) after which the text is not in its canonical tokens."""
 
 
 class GuidedDecoder:
-    """Grammars over one vocabulary."""
+    """Decodes greedily under grammars, with one vocabulary."""
 
     def __init__(self, vocabulary: GuidedVocabulary, cutter: SpecialTokenSplitter) -> None:
-        """Take a vocabulary; the work (0.6 s) is done at the first grammar."""
+        """Create a decoder; llguidance's tokenizer (0.6 s) is built for the first grammar."""
         self.vocabulary = vocabulary
         self.cutter = cutter
         self._ends = vocabulary.end_tokens()
@@ -94,7 +94,8 @@ class GuidedDecoder:
     @cached_property
     def _tokenizer(self) -> llguidance.LLTokenizer:
         vocabulary = self.vocabulary
-        # 0xff marks what is no text: the model can't say it where a grammar admits its spelling.
+        # 0xff marks special tokens: the model can't generate one where a grammar admits its
+        # spelling.
         pieces = [
             piece if kind is TokenKind.PLAIN else b"\xff" + piece
             for piece, kind in zip(self.canonical.pieces, self.canonical.kinds, strict=True)
@@ -115,7 +116,7 @@ class GuidedDecoder:
             )
         except ValueError as error:
             raise EngineFault(
-                f"llguidance can't use the model's vocabulary: {error}; use another model"
+                f"llguidance can't read the model's vocabulary: {error}; use another model"
             ) from error
         return tokenizer
 
@@ -123,7 +124,7 @@ class GuidedDecoder:
         """Compile a Lark grammar.
 
         Raises:
-            GrammarError: llguidance refuses it.
+            GrammarError: llguidance rejects the grammar.
         """
         matcher = llguidance.LLMatcher(
             self._tokenizer,
@@ -134,7 +135,7 @@ class GuidedDecoder:
         require_valid(matcher)
         return matcher
 
-    def generate(  # noqa: PLR0913 - what a generation is a function of
+    def generate(  # noqa: PLR0913 - the arguments that determine a generation
         self,
         evaluator: Evaluator,
         prompt: list[int],
@@ -146,14 +147,14 @@ class GuidedDecoder:
     ) -> GuidedOutput:
         """Continue a prompt greedily, by at most `max_tokens` tokens.
 
-        The limit changes nothing but where the tokens end: forced ones are counted singly.
+        The limit changes only where the tokens end: forced tokens are counted one by one.
 
         Input:
-            known: the first tokens of the output, from a generation with a lower limit. They come
-                back in the output; `forced_tokens` and `margin` speak of those after them.
+            known: the first tokens of the output, from a generation with a lower limit. The output
+                includes them; `forced_tokens` and `margin` describe only the tokens after them.
 
         Raises:
-            GrammarError: llguidance refuses the grammar or gives it up.
+            GrammarError: llguidance rejects the grammar or fails on it.
             EngineFault: a logit that may be chosen is not finite, or llama.cpp fails.
         """
         walk = ConstrainedText(self.compile_grammar(grammar), self.canonical, self._ends)
@@ -162,7 +163,7 @@ class GuidedDecoder:
         report_prompt = (
             None if report is None else (lambda done, total: report("prompt", done, total, ""))
         )
-        # One list that grows: a prompt is long, and would be copied for each token.
+        # One growing list: copying a long prompt for each token would be slow.
         sequence = prompt + walk.tokens
         ranking = TokenRanking(self.vocabulary.vocabulary_tokens, self._ends)
         while len(walk.tokens) < max_tokens and not walk.is_complete:
@@ -183,7 +184,8 @@ class GuidedDecoder:
         return GuidedOutput(
             text=self.detokenize(tokens),
             tokens=tokens,
-            # Only a forced run is longer than one token, so what is too much was forced.
+            # Only a run of forced tokens is longer than one token, so the excess tokens were
+            # forced.
             forced_tokens=forced_tokens - excess_tokens,
             is_complete=walk.is_complete and not excess_tokens,
             margin=None if closest is None else self._build_margin(closest),
@@ -191,14 +193,14 @@ class GuidedDecoder:
         )
 
     def encode_given_text(self, text: str, grammar: str, max_tokens: int) -> GuidedOutput:
-        """Return a given text as a model would have said it: in its canonical tokens.
+        """Encode a given text as a generation: in its canonical tokens.
 
-        The end-of-generation token follows where the grammar would admit more. A token counts as
-        forced where the grammar left no choice about it at that point of the canonical tokens.
+        An end-of-generation token follows if the grammar would admit more text. A token counts as
+        forced if the grammar left no choice at that point of the canonical tokens.
 
         Raises:
-            GrammarError: llguidance refuses the grammar.
-            ScriptError: the grammar does not admit the text, or asks for more.
+            GrammarError: llguidance rejects the grammar.
+            ScriptError: the grammar does not admit the text, or requires more text.
         """
         matcher = self._copy_matcher(grammar)
         tokens = tokenize_data(self.vocabulary, self.cutter, text)
@@ -235,10 +237,10 @@ class GuidedDecoder:
         )
 
     def _copy_matcher(self, grammar: str) -> llguidance.LLMatcher:
-        """Return a matcher at its start: a copy of one that nobody uses, compiled once.
+        """Return a matcher at its start: a copy of the cached compiled grammar.
 
-        Compiling takes some 2 ms, most of what a scripted step does; scripts say many steps under
-        one grammar.
+        Compiling takes about 2 ms, most of the time of a scripted step, and scripts generate many
+        steps under one grammar.
         """
         compiled = self._compiled.get(grammar)
         if compiled is None:
@@ -248,7 +250,7 @@ class GuidedDecoder:
         return compiled.deep_copy()
 
     def detokenize(self, tokens: list[int]) -> str:
-        """Return the text of tokens, without end tokens and without half a character at the end."""
+        """Return the text of tokens, without end tokens or an incomplete last character."""
         return b"".join(
             self.vocabulary.piece(token) for token in tokens if token not in self._ends
         ).decode("utf-8", "ignore")
@@ -279,12 +281,12 @@ class GuidedDecoder:
         return ScriptError(
             f"The grammar does not admit the scripted text {_quote(text)}: after "
             f"{_quote(text[:position], is_end_shown=True)} it "
-            f"says {text[position : position + 40]!r}, "
+            f"continues {text[position : position + 40]!r}, "
             f"where the grammar expects {self._describe_expected(matcher)}"
         )
 
     def _describe_expected(self, matcher: llguidance.LLMatcher) -> str:
-        """Describe what may follow, for people."""
+        """Describe for an error message which text the grammar expects next."""
         forced = matcher.compute_ff_bytes()
         if forced:
             return _quote(forced.decode("utf-8", "replace"))
@@ -309,12 +311,12 @@ class GuidedDecoder:
 
 
 def _replay_tokens(walk: ConstrainedText, known: Sequence[int]) -> int:
-    """Say known tokens again; return how many forced ones follow them at once.
+    """Replay known tokens; return how many forced tokens directly follow them.
 
-    The runs of forced tokens are those of the first time, wherever the limit cut them.
+    The runs of forced tokens are those of the first generation, wherever its limit cut them.
 
     Raises:
-        EngineFault: the grammar and the rule would have said something else.
+        EngineFault: the grammar and the greedy rule would have generated other tokens.
     """
     while (done := len(walk.tokens)) < len(known):
         token = known[done]
@@ -324,14 +326,14 @@ def _replay_tokens(walk: ConstrainedText, known: Sequence[int]) -> int:
         new_tokens = walk.tokens[done : len(known)]
         if not new_tokens or new_tokens != list(known[done : done + len(new_tokens)]):
             raise EngineFault(
-                f"Token {done} of the {len(known)} known ones is {token}, which does not "
-                "follow here; the generation is another grammar's, so generate anew"
+                f"known token {done} of {len(known)} is {token}, which the grammar does not admit "
+                "here: the tokens are of another grammar; generate again without them"
             )
     return len(walk.tokens) - len(known)
 
 
 def _quote(text: str, *, is_end_shown: bool = False) -> str:
-    """Return a text in quotation marks, or its beginning or end where it is long."""
+    """Quote a text, or its beginning or end if it is long."""
     if len(text) <= SHOWN_CHARACTERS:
         return repr(text)
     if is_end_shown:

@@ -1,8 +1,8 @@
-"""The rule of `token_walk.py` and `greedy.py` once more: slow, plain, sharing none of their code.
+"""Reference implementation of `token_walk.py` and `greedy.py`: slow, plain, sharing no code.
 
-Every token is sampled, under the grammar's whole mask, one evaluation a token; every text is
-tokenised whole; every dead end is looked for among all that the grammar admits. The generations of
-`guided.py` are held against these, margins and forced tokens included.
+It evaluates once per token, samples every token under the grammar's whole mask, tokenizes every
+text whole, and looks for dead ends among all admitted tokens. Tests compare the generations of
+`guided.py` with it, margins and forced tokens included.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ if TYPE_CHECKING:
     from pyevm_agents.models.decoding.tokenizer import SpecialTokenSplitter
 
 CANDIDATES = 64
-"""Tokens that a choice goes through; see `token_walk.MAX_CANDIDATES`."""
+"""Candidates of a choice; see `token_walk.MAX_CANDIDATES`."""
 
 PROBED_TOKENS = 256
-"""Tokens up to which a dead end is looked for; see `token_walk.MAX_PROBED_TOKENS`."""
+"""Admitted tokens up to which a dead end is looked for; see `token_walk.MAX_PROBED_TOKENS`."""
 
 CONTINUATIONS = {bytes([byte]) for byte in range(0x80, 0xC0)}
-"""Bytes of UTF-8 that begin no character."""
+"""UTF-8 continuation bytes."""
 
 
 def generate_by_reference(
     guide: GuidedDecoder, evaluator: Evaluator, prompt: Sequence[int], grammar: str, max_tokens: int
 ) -> GuidedOutput:
-    """Continue a prompt greedily, token by token; the result is that of `GuidedDecoder.generate`.
+    """Continue a prompt greedily, token by token; return the result of `GuidedDecoder.generate`.
 
     Raises:
-        GrammarError: the grammar is refused, or admits nothing.
-        EngineFault: a logit that may be chosen is not a finite number.
+        GrammarError: the grammar is rejected, or admits no token.
+        EngineFault: a logit that may be chosen is not finite.
     """
     text = _ReferenceText(guide.vocabulary, guide.cutter, guide.compile_grammar(grammar))
     while len(text.tokens) < max_tokens and not text.matcher.is_stopped():
         text.generate_token(evaluator.evaluate([*prompt, *text.tokens]))
     if text.matcher.is_error():
-        raise GrammarError(f"llguidance refuses the grammar: {text.matcher.get_error()}")
+        raise GrammarError(f"llguidance rejects the grammar: {text.matcher.get_error()}")
     return GuidedOutput(
         text=text.detokenize_bytes(t for t in text.tokens if t not in text.ends).decode(
             "utf-8", "ignore"
@@ -64,7 +64,7 @@ def generate_by_reference(
 
 @dataclass(slots=True)
 class _ReferenceText:
-    """What was said so far."""
+    """The text generated so far."""
 
     vocabulary: GuidedVocabulary
     cutter: SpecialTokenSplitter
@@ -72,7 +72,7 @@ class _ReferenceText:
     ends: list[int] = field(init=False)
     tokens: list[int] = field(default_factory=list)
     start: int = 0
-    """Where the part begins that is in canonical tokens: after the last break."""
+    """Start of the part in canonical tokens: after the last break."""
 
     forced_tokens: int = 0
     breaks: int = 0
@@ -82,13 +82,13 @@ class _ReferenceText:
         self.ends = self.vocabulary.end_tokens()
 
     def generate_token(self, logits: NDArray[np.float32]) -> None:
-        """Say the next token."""
+        """Generate the next token."""
         scores = logits.astype(np.float64)
         allowed = list_allowed_tokens(self.matcher, self.vocabulary.vocabulary_tokens)
         if not allowed:
             raise GrammarError("The grammar admits no token of this vocabulary here")
         if not np.isfinite(scores[allowed]).all():
-            raise EngineFault("The model computed a logit that is not a finite number")
+            raise EngineFault("The model computed a logit that is not finite")
         allowed = self.merge_end_tokens(allowed, scores)
         best = [allowed[i] for i in np.argsort(-scores[allowed], kind="stable")[:CANDIDATES]]
         possible = []
@@ -105,14 +105,14 @@ class _ReferenceText:
             self.breaks += 1
 
     def merge_end_tokens(self, allowed: list[int], scores: NDArray[np.float64]) -> list[int]:
-        """Let the first end stand for all, with the highest of their logits."""
+        """Replace all end tokens by the first one, with the highest of their logits."""
         if self.ends[0] not in allowed:
             return allowed
         scores[self.ends[0]] = scores[self.ends].max()
         return [token for token in allowed if token not in self.ends[1:]]
 
     def take_token(self, token: int, others: list[int], scores: NDArray[np.float64]) -> None:
-        """Take a token, and note how close it was."""
+        """Consume a token, and record its margin."""
         for other in others:
             gap = float(scores[token] - scores[other])
             if self.margin is None or gap < self.margin.gap:
@@ -126,7 +126,7 @@ class _ReferenceText:
         self.tokens.append(token)
 
     def is_admissible(self, token: int) -> bool:
-        """Whether the rule admits a token that the grammar admits."""
+        """Return whether a token admitted by the grammar is admissible by the rule."""
         if token in self.ends:
             return self.match_tokens(self.tokens, b"") == "whole"
         after = self.matcher.deep_copy()
@@ -149,14 +149,14 @@ class _ReferenceText:
         )
 
     def is_forced(self, allowed: list[int], possible: list[int]) -> bool:
-        """Whether the next token is part of the only text that may follow, whatever comes then."""
+        """Return whether the next token is part of the only text that can follow."""
         forced = self.matcher.compute_ff_bytes()
         if not forced or len(possible) != 1:
             return False
         return all(len(self.detokenize_bytes([token])) <= len(forced) for token in allowed)
 
     def match_tokens(self, tokens: Sequence[int], forced: bytes) -> str:
-        """Compare the tokens since the last break with the canonical ones of their text."""
+        """Compare the tokens since the last break with the canonical tokens of their text."""
         own = list(tokens[self.start :])
         while own and self.detokenize_bytes(own[:1])[:1] in CONTINUATIONS:
             own = own[1:]
@@ -175,11 +175,11 @@ class _ReferenceText:
         return "no"
 
     def get_canonical_tokens(self, text: str) -> list[int]:
-        """Return the tokens that a text has as a part of a prompt."""
+        """Return the tokens of a text as part of a prompt."""
         return tokenize_data(self.vocabulary, self.cutter, text)
 
     def detokenize_bytes(self, tokens: Iterable[int]) -> bytes:
-        """Return the bytes that tokens stand for."""
+        """Return the bytes of tokens."""
         return b"".join(map(self.vocabulary.piece, tokens))
 
 

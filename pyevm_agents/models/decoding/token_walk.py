@@ -1,21 +1,21 @@
-"""Constrained text: which tokens the grammar admits next, by logit, and which are canonical.
+"""Constrained text: which admitted tokens are admissible, in the order of their logits.
 
-The rule, which is consensus, for the tokens T so far:
+The rule, which is part of consensus, for the tokens T so far:
 
-1. *Forced.* Where the grammar leaves one text F to go on with, the tokens of it that no further
-   text could change (`compute_ff_tokens`) follow without a choice, as far as they are those of the
-   canonical tokens of T's text and F; but for the last of these, where it is a dead end (2).
-2. *Chosen.* Else the tokens that the grammar admits are gone through in the order of their logits
+1. *Forced.* If the grammar leaves a single text F as continuation, its tokens that no further text
+   could change (`compute_ff_tokens`) follow without a choice, as long as they are those of the
+   canonical tokens of T's text and F. The last of them is dropped if it is a dead end (see 2).
+2. *Chosen.* Otherwise the tokens admitted by the grammar are tried in the order of their logits
    (`TokenRanking`), up to `MAX_CANDIDATES` of them. The first admissible one is taken:
-   - T and the token begin the canonical tokens of their text and of what is forced after it; a
-     text that ends inside of a character is not compared before the character ends;
-   - and the token is no dead end: after it something is forced, or the text may end, or more than
-     `MAX_PROBED_TOKENS` tokens are admitted, or one of those admitted is canonical after it.
-   - The end is admissible where the grammar allows it and T are the canonical tokens of its text.
-3. *Broken.* Where none is admissible, the likeliest token that the grammar admits is taken, and
-   what follows it is compared as a text of its own: the seam stays, and it stays the only one.
+   - T and the token begin the canonical tokens of their text and of the forced text after it; a
+     text that ends inside a character is not compared before the character ends;
+   - and the token is not a dead end: after it a text is forced, or the text may end, or more than
+     `MAX_PROBED_TOKENS` tokens are admitted, or one of the admitted tokens is canonical after it.
+   - The end is admissible if the grammar allows it and T are the canonical tokens of their text.
+3. *Break.* If no token is admissible, the most likely token admitted by the grammar is taken, and
+   the text after it is compared on its own: the break stays, and no further one follows from it.
 
-The order in which facts are looked up changes none of them, so it is free.
+The order in which these conditions are evaluated does not change the result.
 """
 
 from __future__ import annotations
@@ -40,43 +40,43 @@ if TYPE_CHECKING:
 
 
 MAX_CANDIDATES = 64
-"""Tokens that a choice goes through. One spelling in ten or so is canonical where a grammar lists
-words, so the best one is far within it."""
+"""Candidates of a choice. About one spelling in ten is canonical where a grammar lists words, so
+the best one is far within the limit."""
 
 MAX_PROBED_TOKENS = 256
-"""Tokens that the grammar may admit after a token for that one to be looked at as a dead end. Free
-text admits tens of thousands, lists of words and numbers some dozens."""
+"""Limit of tokens admitted after a candidate up to which it is checked for a dead end. Free text
+admits tens of thousands of tokens, lists of words and numbers some dozens."""
 
 PROBES = (" the", "1", "0", '"', ".", "a")
-"""Texts of tokens that often show at once that a token is no dead end, in free text and numbers."""
+"""Single tokens, common in free text and numbers, that are tried first as continuations."""
 
 
 class ConstrainedText:
-    """A matcher with the tokens that it consumed."""
+    """A grammar matcher with the tokens that it consumed."""
 
     def __init__(
         self, matcher: llguidance.LLMatcher, canonical: CanonicalTokenizer, ends: Sequence[int]
     ) -> None:
-        """Begin a text; `matcher` has consumed nothing."""
+        """Start a text; `matcher` must not have consumed any token."""
         self.tokens: list[int] = []
         self.breaks = 0
         self._matcher = matcher
         self._canonical = canonical
         self._ends = list(ends)
         self._start = 0
-        # What was found out, so that it need not be read again: whether the text up to each token
-        # is in its canonical tokens as it stands, and whether it would be with a token more.
+        # Cached results: whether the text up to each token is in its canonical tokens, and whether
+        # it # would be with one more token.
         self._wholes: list[bool] = []
         self._is_whole_with: dict[int, bool] = {}
         self._probes = canonical.find_single_tokens(PROBES)
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing can follow."""
+        """Whether no token can follow."""
         return self._matcher.is_stopped()
 
     def take_forced_tokens(self) -> list[int]:
-        """Consume and return the tokens that follow without a choice."""
+        """Consume and return the forced tokens that follow."""
         run = self._matcher.compute_ff_tokens()
         if not run:
             return run
@@ -92,17 +92,17 @@ class ConstrainedText:
         return run
 
     def is_allowed(self, token: int) -> bool:
-        """Whether the grammar admits a token."""
+        """Return whether the grammar admits a token next."""
         return self._matcher.validate_tokens([token]) == 1
 
     def get_bitmask(self) -> bytes:
-        """Return all that the grammar admits, a bit for each token."""
+        """Return the tokens that the grammar admits next, as one bit per token."""
         mask = self._matcher.compute_bitmask()
         require_valid(self._matcher)
         return mask
 
     def is_admissible(self, token: int) -> bool:
-        """Whether the rule admits a token that the grammar admits."""
+        """Return whether a token admitted by the grammar is admissible by the rule."""
         if token == self._ends[0]:
             return self._match_canonical() is CanonicalMatch.WHOLE
         self._consume(token)
@@ -126,7 +126,7 @@ class ConstrainedText:
             raise build_grammar_error(self._matcher)
 
     def accept_break(self, token: int) -> None:
-        """Consume a token that the grammar admits and the rule does not."""
+        """Consume a token that the grammar admits but the rule does not: a break."""
         self.accept(token)
         self._start = len(self.tokens)
         self.breaks += 1
@@ -141,7 +141,7 @@ class ConstrainedText:
         )
 
     def _can_continue(self, fit: CanonicalMatch) -> bool:
-        """Whether the text may end here, or an admissible token follows."""
+        """Return whether the text may end here, or an admissible token follows."""
         matcher = self._matcher
         if fit is CanonicalMatch.NO:
             return False
@@ -155,14 +155,14 @@ class ConstrainedText:
         )
 
     def _is_followed_by(self, token: int) -> bool:
-        """Whether a token is admitted and canonical next; most often the text parts before it."""
+        """Return whether a token is admitted and canonical next, usually after a word boundary."""
         return self.is_allowed(token) and (
             self._canonical.is_word_boundary(self.tokens[-1], token)
             or self._is_canonical_with(token)
         )
 
     def _has_continuation(self) -> bool:
-        """Look at everything that is admitted, where that is little."""
+        """Return whether any admitted token is canonical next; true if too many are admitted."""
         mask = unpack_bitmask(self.get_bitmask(), len(self._canonical.pieces))
         mask[self._ends] = False
         allowed = mask.nonzero()[0]
@@ -179,66 +179,69 @@ class ConstrainedText:
 
 
 def require_valid(matcher: llguidance.LLMatcher) -> None:
-    """Refuse a grammar that llguidance has given up.
+    """Reject a grammar on which llguidance failed.
 
     Raises:
-        GrammarError: repeats its reason.
+        GrammarError: with llguidance's reason.
     """
     if matcher.is_error():
         raise build_grammar_error(matcher)
 
 
 def build_grammar_error(matcher: llguidance.LLMatcher) -> GrammarError:
-    """Return the error of a grammar that llguidance refuses or gave up."""
+    """Build the error for a grammar that llguidance rejected or failed on."""
     return GrammarError(
-        f"llguidance {llguidance.__version__} refuses the grammar: {matcher.get_error()}"
+        f"llguidance {llguidance.__version__} rejects the grammar: {matcher.get_error()}"
     )
 
 
 UNMASKED_TOKENS = 3
-"""Tokens that are tried singly before the grammar's whole mask is asked for: it costs as much as
-some ten of them, and in free text the first one is nearly always admitted."""
+"""Tokens that are tried singly before the grammar's whole mask is computed. The mask costs as much
+as about ten of them, and in free text the first one is nearly always admitted."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenCandidate:
-    """A token that may come next, and its logit."""
+    """A candidate for the next token, and its logit."""
 
     token: int
     logit: float
 
     is_allowed: bool
-    """Whether the grammar is known to admit it; else it is to be asked."""
+    """Whether the grammar is known to admit the token; otherwise it must still be checked."""
 
 
 class TokenRanking:
-    """The tokens of a vocabulary in the order of their logits; ties go to the lowest token.
+    """Ranks the tokens of a vocabulary by logit; ties go to the lowest token.
 
-    All end-of-generation tokens are one candidate, since they say the same: the vocabulary's own
-    one, with the highest logit among them.
+    All end-of-generation tokens are one candidate, because they mean the same: the vocabulary's own
+    end token, with the highest of their logits.
     """
 
     def __init__(self, vocabulary_tokens: int, ends: Sequence[int]) -> None:
-        """Make room for the logits of a vocabulary."""
+        """Allocate an array for the logits of a vocabulary."""
         self._scores = np.empty(vocabulary_tokens, dtype=np.float32)
         self._ends = np.array(ends, dtype=np.intp)
 
     def iter_candidates(
         self, logits: NDArray[np.float32], bitmask: Callable[[], bytes]
     ) -> Iterator[TokenCandidate]:
-        """Go through all tokens that the grammar admits, and a few others, highest logit first.
+        """Iterate over all tokens that the grammar admits, and a few others, highest logit first.
 
         Input:
-            bitmask: what the grammar admits, a bit for each token; asked for once, if at all.
+            bitmask: returns the tokens that the grammar admits, one bit per token; called at most
+                twice.
 
         Raises:
-            EngineFault: the logit of a token that the grammar admits is not a finite number.
+            EngineFault: the logit of a token admitted by the grammar is not finite.
         """
         scores = self._scores
         np.copyto(scores, logits)
         unmasked_tokens = UNMASKED_TOKENS
         with np.errstate(over="ignore", invalid="ignore"):
-            is_sound = math.isfinite(scores.sum())  # One that is not makes the sum none either.
+            is_sound = math.isfinite(
+                scores.sum()
+            )  # A logit that is not finite makes the sum so too.
         if not is_sound:
             require_finite(logits, unpack_bitmask(bitmask(), len(scores)))
             unmasked_tokens = 0
@@ -255,7 +258,7 @@ class TokenRanking:
 
     def _merge_end_tokens(self) -> None:
         scores = self._scores
-        best = np.fmax.reduce(scores[self._ends])  # A number, where there is one.
+        best = np.fmax.reduce(scores[self._ends])  # Ignores NaN if any logit is a number.
         scores[self._ends] = -np.inf
         scores[self._ends[0]] = -np.inf if math.isnan(best) else best
 
@@ -267,16 +270,16 @@ def unpack_bitmask(bitmask: bytes, vocabulary_tokens: int) -> NDArray[np.bool_]:
 
 
 def require_finite(logits: NDArray[np.float32], mask: NDArray[np.bool_]) -> None:
-    """Refuse logits that can't be compared, where they could be chosen.
+    """Reject logits that are not finite, if their token could be chosen.
 
     Raises:
-        EngineFault: names the first token.
+        EngineFault: names the first such token.
     """
     broken = np.flatnonzero(mask & ~np.isfinite(logits))
     if len(broken):
         token = int(broken[0])
         raise EngineFault(
-            f"The model computed {float(logits[token])} as the logit of token {token}: its file is "
-            "damaged or its numbers overflow; "
+            f"The model computed {float(logits[token])} as the logit of token {token}: it must be "
+            "finite. The model file is damaged or its numbers overflow; "
             "check the file's SHA-256, or use another quantisation"
         )

@@ -1,8 +1,10 @@
-"""Text to tokens, so that data never becomes a control token and pieces never change each other.
+"""Tokenizer of prompts: data never becomes a control token, and pieces never affect each other.
 
 `llama_tokenize(parse_special=False)` still matches user-defined tokens, and the merges of
-SentencePiece vocabularies find control tokens by their text. So the text of data is cut inside of
-whatever spells an entry that is not plain, and what comes back is checked (architecture, 9).
+SentencePiece vocabularies find control tokens by their text. Data is therefore split inside
+every spelling of a special token, and the resulting tokens are checked.
+
+Source: docs/architecture.md#text-is-data
 """
 
 from __future__ import annotations
@@ -18,40 +20,40 @@ if TYPE_CHECKING:
 
 
 class TokenKind(Enum):
-    """What a vocabulary has an entry for."""
+    """Kind of a vocabulary entry."""
 
-    PLAIN = "an ordinary piece of text, or a byte, or whatever stands for a single character"
-    UNKNOWN = "whatever the vocabulary has no piece for"
-    USER_DEFINED = "a text that is never cut, such as a tag or a run of spaces"
-    CONTROL = "no text: beginning, end, a change of speaker, or unused"
+    PLAIN = "an ordinary piece of text, a byte, or a stand-in for a single character"
+    UNKNOWN = "text that the vocabulary has no piece for"
+    USER_DEFINED = "a text that is never split, such as a tag or a run of spaces"
+    CONTROL = "not text: beginning, end, change of speaker, or unused"
 
 
 PLAIN_OR_UNKNOWN = frozenset({TokenKind.PLAIN, TokenKind.UNKNOWN})
-"""Kinds that data may become."""
+"""Kinds of tokens that data may become."""
 
 
 class VocabularySource(Protocol):
     """A vocabulary as llama.cpp reads it from a GGUF file."""
 
     def tokenize(self, text: str, *, parse_special: bool) -> list[int]:
-        """Return the tokens of a text by itself."""
+        """Return the tokens of a text."""
 
     def piece(self, token: int) -> bytes:
-        """Return the bytes that a token stands for, a special token's spelling included."""
+        """Return the bytes of a token, including the spelling of a special token."""
 
     def kind(self, token: int) -> TokenKind:
-        """Return what a token is for."""
+        """Return the kind of a token."""
 
 
 @dataclass(slots=True)
 class SpecialTokenSplitter:
-    """Cuts text inside of every occurrence of a spelling, overlapping ones included."""
+    """Splits text inside every occurrence of a special token, overlapping ones included."""
 
     spellings: Iterable[str]
     _by_first: dict[str, tuple[str, ...]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Sort spellings by first character; those that begin with another one add nothing."""
+        """Group spellings by first character; one that starts with another adds nothing."""
         by_first: dict[str, list[str]] = {}
         for spelling in sorted({spelling for spelling in self.spellings if len(spelling) > 1}):
             group = by_first.setdefault(spelling[0], [])
@@ -60,7 +62,7 @@ class SpecialTokenSplitter:
         self._by_first = {first: tuple(group) for first, group in by_first.items()}
 
     def split(self, text: str) -> list[str]:
-        """Return the pieces of a text: none contains a spelling, together they are the text."""
+        """Split a text into pieces that contain no spelling; joined, they are the text."""
         positions = sorted(
             position + 1
             for first, group in self._by_first.items()
@@ -80,11 +82,12 @@ def _find_occurrences(text: str, character: str) -> Iterable[int]:
 
 
 def tokenize_data(source: VocabularySource, cutter: SpecialTokenSplitter, text: str) -> list[int]:
-    """Return the tokens of data: plain ones, and unknown ones for what the vocabulary lacks.
+    """Return the tokens of data: plain tokens, and unknown tokens for text not in the vocabulary.
 
-    A character that only a user-defined token stands for is that token: it can't be cut further.
-    A byte that the vocabulary lacks is left out, as llama.cpp leaves it out: in the default model's
-    some control characters and the first byte of the planes 4 to 11, where no characters are.
+    A character that only a user-defined token spells becomes that token, since it can't be split
+    further. A byte that is not in the vocabulary is left out, as in llama.cpp: in the default
+        model,
+    some control characters and the first byte of planes 4 to 11, which have no characters.
 
     Raises:
         EngineFault: the vocabulary turns a single character into a control token.
@@ -99,9 +102,9 @@ def tokenize_data(source: VocabularySource, cutter: SpecialTokenSplitter, text: 
 
 
 def _tokenize_piece(source: VocabularySource, piece: str) -> list[int]:
-    """Return the tokens of data in which nothing spells an entry that is not plain."""
+    """Return the tokens of data that contains no spelling of a special token."""
     piece_tokens = source.tokenize(piece, parse_special=False)
-    # Each kind is asked for once: a text of 64 KiB may be 400,000 tokens, most of them alike.
+    # Look each kind up once: a text of 64 KiB may be 400,000 tokens, few of them distinct.
     odd = {token for token in set(piece_tokens) if source.kind(token) not in PLAIN_OR_UNKNOWN}
     if not odd:
         return piece_tokens
@@ -121,7 +124,7 @@ def _tokenize_characters(source: VocabularySource, text: str) -> list[int]:
     ]
     if any(source.kind(token) is TokenKind.CONTROL for token in tokens):
         raise EngineFault(
-            f"The vocabulary makes a control token of a character of {text!r}, which is data; use "
+            f"The model's vocabulary has a control token for a character of the data {text!r}; use "
             "another model"
         )
     return tokens
@@ -133,11 +136,11 @@ def tokenize_segments(
     segments: list[tuple[str, bool]],
     first_token: int | None,
 ) -> list[int]:
-    """Return the tokens of a prompt: those of its segments, one after the other.
+    """Return the tokens of a prompt: those of its segments, concatenated.
 
     Input:
-        segments: text and whether it is the chat template's own.
-        first_token: the beginning-of-text token, where the vocabulary asks for one. It comes once.
+        segments: each text, and whether it is a literal of the chat template.
+        first_token: the beginning-of-text token, if the vocabulary requires it. Added at most once.
     """
     tokens: list[int] = []
     for text, is_template in segments:
@@ -152,14 +155,14 @@ def tokenize_segments(
 
 
 def require_tokens(tokens: list[int], vocabulary_tokens: int) -> None:
-    """Refuse tokens that are none: llama.cpp would read outside of its tables.
+    """Reject tokens outside the vocabulary, for which llama.cpp would read outside its tables.
 
     Raises:
-        EngineFault: names the first one.
+        EngineFault: names the first such token.
     """
     for token in tokens:
         if not 0 <= token < vocabulary_tokens:
             raise EngineFault(
-                f"{token} is no token: the vocabulary has {vocabulary_tokens}; pass what "
-                "`tokenize` returned"
+                f"not a token: {token}; the vocabulary has {vocabulary_tokens} tokens (0 to "
+                f"{vocabulary_tokens - 1}). Pass the result of `tokenize`"
             )

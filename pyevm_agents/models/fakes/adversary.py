@@ -1,8 +1,8 @@
-"""A model that says whatever somebody decides, out of all that its grammar admits.
+"""A model whose steps a callback chooses among all that its grammar admits.
 
-It is the worst that a model can be: stupid, or tricked. What it says goes through the grammar and
-is counted in a real vocabulary's tokens, so a real model could have said it, at the same gas.
-`pyevm_agents.testing.adversary_strategy` lets Hypothesis decide.
+It behaves as the worst possible model: incapable, or manipulated. Its output passes the grammar and
+is counted in tokens of a real vocabulary, so a real model could generate it at the same gas.
+`pyevm_agents.testing.adversary_strategy` makes Hypothesis choose the steps.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ _NUMBER = re.compile(r"(?<![\w.,])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?![\w]|[.,]\d)", 
 CLOSING_ANSWER = "Done"
 
 MAX_NUMBER = 2**256
-"""What is larger in a prompt is no number that a tool takes."""
+"""Larger numbers in a prompt are ignored: no tool takes them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionContext:
-    """What a model is asked, and all that it may say."""
+    """A model request, parsed: the prompt's contents and the steps that the grammar admits."""
 
     request: GenerationRequest
 
     @cached_property
     def allowed_steps(self) -> AllowedSteps:
-        """The tools that may be used, and whether the run may end here."""
+        """The tools that may be used, and whether the run may end in this step."""
         return parse_grammar(self.request.grammar)
 
     @property
     def step(self) -> int:
-        """Which step of the run this is, from 1."""
+        """Number of this step in its run, from 1."""
         return parse_prompt(self.request).step
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """The checksummed addresses that the prompt names, in order of first appearance."""
+        """Checksummed addresses in the prompt, in order of first appearance."""
         return tuple(address for _, address in self.request.handles)
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
-        """The whole numbers that occur in the prompt, each once, ascending."""
+        """Distinct whole numbers in the prompt, ascending."""
         integers = {
             int(match[0].replace(",", ""))
             for text in self.texts
@@ -64,26 +64,31 @@ class DecisionContext:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The prompt in pieces: instructions, question, what was said and observed; no template."""
+        """The prompt without template: instructions, question, generations, observations."""
         return tuple(segment.text for segment in self.request.segments if not segment.is_template)
 
 
 StepDecider: TypeAlias = Callable[[DecisionContext], Step]
-"""Chooses a step."""
+"""Chooses a step for a request."""
 
 
 class AdversarialModel:
-    """A model that somebody decides for. Implements `LanguageModel`.
+    """A model whose steps a callback chooses. Implements `LanguageModel`.
 
-    As with any model, the same prompt and grammar get the same words: asking again (a gas estimate,
-    then the transaction) is no new decision.
+    Like any model it is deterministic: for the same prompt and grammar (a gas estimate, then the
+    transaction) it repeats its step without calling the callback again.
     """
 
     def __init__(self, decide: StepDecider, *, vocabulary: GgufModel) -> None:
-        """Take who decides, and whose tokens are counted; the vocabulary stays the caller's."""
+        """Create a model.
+
+        Input:
+            decide: the callback that chooses a step.
+            vocabulary: the model whose tokens are counted. The caller closes it.
+        """
         self.interruption: BaseException | None = None
-        """What was raised where a step was to be decided or said; nothing was said since. It may
-        get lost between the chain and a test, which can raise it again."""
+        """The first exception raised while a step was chosen or generated; the model has generated
+        nothing since. The chain may replace the exception, so a test can raise it again."""
 
         self._decide = decide
         self._model = ScriptedModel(self._decide_step, vocabulary=vocabulary)
@@ -93,21 +98,21 @@ class AdversarialModel:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """What was decided so far, in order."""
+        """The steps chosen so far, in order."""
         return tuple(self._decided_steps.values())
 
     @property
     def is_list(self) -> bool:
-        """Whether a `ScriptedModel` with a list of the steps would say the same again.
+        """Whether a `ScriptedModel` with the list of these steps would generate the same texts.
 
-        It would not where an agent was asked the same twice, was told something else by its tools,
-        and went on otherwise.
+        It would not if an agent received the same request twice, got other tool results, and
+        continued differently.
         """
         return len(self._run_positions) == len(self._decided_steps)
 
     @property
     def profile_facts(self) -> ProfileFacts:
-        """The facts of the model whose vocabulary is used."""
+        """Profile facts of the model whose vocabulary is used."""
         return self._model.profile_facts
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
@@ -115,11 +120,11 @@ class AdversarialModel:
         return self._model.tokenize(segments)
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """Say what is decided for this prompt, in canonical tokens, by at most `max_tokens`.
+        """Generate the step chosen for this prompt, in canonical tokens, up to `max_tokens`.
 
         Raises:
-            ScriptError: the grammar does not admit it.
-            BaseException: what `decide` raises; and from then on always what was raised first.
+            ScriptError: the grammar does not admit the step.
+            BaseException: an exception of `decide`; every later call raises it again.
         """
         with self._lock:
             if self.interruption is not None:
@@ -140,6 +145,6 @@ class AdversarialModel:
 
 
 def decide_from_list(*steps: Step) -> StepDecider:
-    """Decide for these steps, in order; where they are used up, for the final answer."""
+    """Return a callback that chooses these steps in order, then a final answer."""
     left = [*steps]
     return lambda _: left.pop(0) if left else answer(CLOSING_ANSWER)

@@ -1,9 +1,9 @@
-"""A request to a model, parsed: the question, the step, and the tools that its grammar admits.
+"""A model request, parsed: the question, the step, and the tools that its grammar admits.
 
-Models for tests read them: a script, to tell what it could have said, and an adversary, to choose
-from it.
+Used by scripted models, to explain which steps were possible, and by adversarial models, to choose
+one.
 
-Source: `precompiles.grammar.build_grammar` and `precompiles.react.build_prompt`, which make them.
+Source: `precompiles.grammar.build_grammar` and `precompiles.react.build_prompt`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ INTEGER_TYPES = frozenset(
 )
 
 KEPT_GRAMMARS = 64
-"""Grammars whose reading is kept: a run asks for the same one in every step."""
+"""Parsed grammars in the cache: all steps of a run usually have the same grammar."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class AllowedParameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowedTool:
-    """A tool that may be used, with its parameters in the order in which they are said."""
+    """A tool that may be used, with its parameters in the order of the grammar."""
 
     name: str
     parameters: tuple[AllowedParameter, ...]
@@ -64,29 +64,29 @@ class AllowedTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllowedSteps:
-    """All that a model may say in one step, but for the words of its thought and texts."""
+    """The steps that a grammar admits, apart from free text."""
 
     tools: tuple[AllowedTool, ...]
-    """The tools that may be used; not those with an address where the prompt names none."""
+    """The tools that may be used: without handles, none with an address parameter."""
 
     handles: tuple[str, ...]
-    """What an address may be: the handles of those that the prompt names. Empty where no tool asks
-    for one."""
+    """Handles of the addresses in the prompt: the values of an address parameter. Empty if no tool
+    has an address parameter."""
 
     may_answer: bool
-    """Whether the run may end here."""
+    """Whether the run may end in this step."""
 
     def find_tool(self, name: str) -> AllowedTool | None:
-        """Return the tool with a name; None where it may not be used."""
+        """Return a tool by name; None if it may not be used."""
         return next((tool for tool in self.tools if tool.name == name), None)
 
 
 @lru_cache(maxsize=KEPT_GRAMMARS)
 def parse_grammar(grammar: str) -> AllowedSteps:
-    """Read a grammar of `precompiles.grammar.build_grammar`.
+    """Parse a grammar of `precompiles.grammar.build_grammar`.
 
     Raises:
-        ConfigError: the grammar is another one.
+        ConfigError: the grammar is not from `build_grammar`.
     """
     rules = dict(line.split(": ", 1) for line in grammar.split("\n") if ": " in line)
     try:
@@ -101,13 +101,13 @@ def parse_grammar(grammar: str) -> AllowedSteps:
         )
     except (KeyError, ValueError) as error:
         raise ConfigError(
-            f"The grammar {grammar[:200]!r} is not one of `precompiles.grammar.build_grammar`; "
-            "pass that of an executor's request"
+            f"not a grammar of `precompiles.grammar.build_grammar`: {grammar[:200]!r}; "
+            "pass the grammar of an executor's request"
         ) from error
 
 
 def try_parse_grammar(grammar: str) -> AllowedSteps | None:
-    """Return the same; None of another grammar."""
+    """Parse a grammar of `build_grammar`; return None for any other grammar."""
     try:
         return parse_grammar(grammar)
     except ConfigError:
@@ -115,7 +115,7 @@ def try_parse_grammar(grammar: str) -> AllowedSteps | None:
 
 
 def _parse_tool(rule: str) -> AllowedTool:
-    r"""Read `"name\nAction Input: {\"first\": " UINT ", \"second\": " … "}"`."""
+    r"""Parse `"name\nAction Input: {\"first\": " UINT ", \"second\": " … "}"`."""
     opening, position = _parse_literal(rule, 0)
     name, _, literal = opening.partition(_AFTER_NAME)
     parameters: list[AllowedParameter] = []
@@ -146,54 +146,54 @@ def _parse_type(value: re.Match[str]) -> ParamType:
 
 QUESTION = "Question: "
 TURN = "Thought:"
-"""The model's own words begin after it; so does each later step's observation end."""
+"""Precedes the model's own text in each step; also the end of each observation."""
 
 OBSERVATION = "\nObservation: "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedPrompt:
-    """A prompt, in parts."""
+    """A prompt, parsed."""
 
     opening: tuple[Segment, ...]
-    """What stands before the run's first words; the same for all steps of a run, unless a tool's
-    description changes meanwhile."""
+    """The prompt before the run's first generation. Equal in all steps of a run, unless a tool's
+    description changes in between."""
 
     question: str
-    """What the agent was asked, on one line, with handles in place of addresses."""
+    """The user's prompt to the agent, on one line, with handles in place of addresses."""
 
     history: tuple[Segment, ...]
-    """The steps so far: what the model said, and what came of it, in turn."""
+    """The steps so far: generation and observation, alternating."""
 
     @property
     def step(self) -> int:
-        """Which step of the run this is, from 1."""
+        """Number of this step in its run, from 1."""
         return 1 + len(self.history) // 2
 
     @property
     def text(self) -> str:
-        """The whole prompt."""
+        """Text of the whole prompt."""
         return join_segments((*self.opening, *self.history))
 
     @property
     def observation(self) -> str | None:
-        """What the last tool answered, on one line; None in the first step."""
+        """The last tool result, on one line; None in the first step."""
         if not self.history:
             return None
         text = self.history[-1].text.removeprefix(OBSERVATION)
         return text.removesuffix(f"\n{TURN}")
 
     def render_history_before(self, step: int) -> str:
-        """Return what was said and observed before a step of the same run, from 1."""
+        """Return the generations and observations before a step (from 1) of the same run."""
         return join_segments(self.history[: 2 * (step - 1)])
 
     def render_prompt_at(self, step: int) -> str:
-        """Return the prompt as it was in a step of the same run, from 1."""
+        """Return the prompt of an earlier step (from 1) of the same run."""
         return join_segments(self.opening) + self.render_history_before(step)
 
 
 def parse_prompt(request: GenerationRequest) -> ParsedPrompt:
-    """Take a request's prompt apart."""
+    """Parse the prompt of a request."""
     segments = request.segments
     turns = [index for index, segment in enumerate(segments) if _is_data(segment, TURN)]
     end = turns[0] + 1 if turns else len(segments)
@@ -210,7 +210,7 @@ def parse_prompt(request: GenerationRequest) -> ParsedPrompt:
 
 
 def join_segments(segments: tuple[Segment, ...]) -> str:
-    """Return the text of a prompt, the chat template's own literals included."""
+    """Return the text of a prompt, including the literals of the chat template."""
     return "".join(segment.text for segment in segments)
 
 

@@ -1,10 +1,10 @@
-"""Generations kept and told again: a chain that was recorded is checked without its model.
+"""Recorded generations: a recorded chain can be verified without its model.
 
     recording = RecordingModel(model, name="smollm2-135m-instruct")
     ...                                                      # a chain uses it
-    model = RecordedModel(recording.exchanges)               # says the same again, and nothing else
+    model = RecordedModel(recording.exchanges)               # replays these generations only
 
-Neither needs llama.cpp, weights or a vocabulary of its own.
+Neither class needs llama.cpp, weights or a vocabulary of its own.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
     from precompiles.language_model import GenerationRequest, LanguageModel, ModelIdentity
 
 SHOWN_CHARACTERS = 60
-"""Characters of a prompt's end that an error message quotes."""
+"""Characters at a prompt's end that an error message quotes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One prompt, and what a model said to it."""
+    """A prompt, and the model's generation for it."""
 
     model: str
-    """The model's name in the chain's configuration."""
+    """Name of the model in the chain configuration."""
 
     segments: tuple[Segment, ...]
     prompt_tokens: tuple[int, ...]
 
     grammar: str | None = None
-    """What it might say; None where it was only asked for the prompt's tokens."""
+    """Grammar of the request; None if only the prompt's tokens were requested."""
 
     max_tokens: int | None = None
-    """The limit it had; None where it was not asked to say anything."""
+    """Token limit of the request; None if only the prompt's tokens were requested."""
 
     generation: Generation | None = None
-    """What it said; None where nobody asked, or it failed."""
+    """The generation; None if it was not requested, or the model failed."""
 
 
 class RecordingModel:
-    """A language model that keeps what it was asked and what it said.
+    """Wraps a language model and records its requests and generations.
 
-    Implements `LanguageModel` around another one.
+    Implements `LanguageModel`.
     """
 
     def __init__(
@@ -58,8 +58,8 @@ class RecordingModel:
         """Wrap a model.
 
         Input:
-            name: what the chain calls it.
-            log: where exchanges go; several models of one chain share it to keep their order.
+            name: name of the model in the chain configuration.
+            log: list to append exchanges to. Models of one chain share it to keep their order.
         """
         self.model = model
         self.is_recording = True
@@ -68,24 +68,24 @@ class RecordingModel:
 
     @property
     def profile_facts(self) -> ModelIdentity | None:
-        """The facts of the model itself, where it has any."""
+        """Profile facts of the wrapped model, or None if it has none."""
         return self.model.profile_facts if isinstance(self.model, HasProfile) else None
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """What was asked so far, in order."""
+        """The exchanges recorded so far, in order."""
         return tuple(self._log)
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
-        """Return the tokens of a prompt, and keep them."""
+        """Tokenize a prompt and record its tokens."""
         tokens = self.model.tokenize(segments)
         self._append_exchange(Exchange(model=self._name, segments=segments, prompt_tokens=tokens))
         return tokens
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """Return what the model says, and keep it with its prompt.
+        """Generate with the wrapped model and record the exchange.
 
-        Where the model fails, it is kept that it was asked.
+        If the model fails, the request is recorded without a generation.
         """
         exchange = Exchange(
             model=self._name,
@@ -112,9 +112,9 @@ class RecordingModel:
 
 
 class RecordedModel:
-    """A language model that says what was recorded. Implements `LanguageModel`.
+    """A language model that replays recorded generations. Implements `LanguageModel`.
 
-    What nobody recorded goes to another model, where there is one; else it is a fault.
+    Requests that were not recorded go to the fallback model, or are a fault if there is none.
     """
 
     def __init__(
@@ -124,12 +124,12 @@ class RecordedModel:
         facts: ModelIdentity | None = None,
         fallback: LanguageModel | None = None,
     ) -> None:
-        """Take a record.
+        """Load recorded exchanges.
 
         Input:
-            exchanges: those of one model.
-            facts: what the recorded model said of itself.
-            beyond: answers what is not recorded. Its facts take the place of `facts`.
+            exchanges: the exchanges of one model.
+            facts: profile facts of the recorded model.
+            fallback: model for requests that were not recorded. Its facts replace `facts`.
 
         Raises:
             ConfigError: two exchanges contradict each other.
@@ -143,21 +143,21 @@ class RecordedModel:
 
     @property
     def profile_facts(self) -> ModelIdentity | None:
-        """The facts of the model that answers what is not recorded, else those given."""
+        """Profile facts of the fallback model, or the recorded ones if there is no fallback."""
         if self._fallback is None:
             return self._facts
         return self._fallback.profile_facts if isinstance(self._fallback, HasProfile) else None
 
     @property
     def fallback(self) -> LanguageModel | None:
-        """What answers what is not recorded."""
+        """The model for requests that were not recorded."""
         return self._fallback
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
         """Return the recorded tokens of a prompt.
 
         Raises:
-            RecordError: the record has none.
+            RecordError: the prompt was not recorded, and there is no fallback.
         """
         tokens = self._tokens.get(segments)
         if tokens is not None:
@@ -167,18 +167,19 @@ class RecordedModel:
         raise RecordError(
             f"the record has no tokens for the prompt that ends in {_quote_end(segments)}; "
             "it holds "
-            f"{len(self._tokens)} prompts. Give a model to answer what is not recorded",
+            f"{len(self._tokens)} prompts. Pass a fallback model for other prompts",
             segments,
         )
 
     def generate(self, request: GenerationRequest) -> Generation:
         """Return the recorded generation for a prompt and a grammar, cut to the request's limit.
 
-        A text that is cut here is the whole recorded one: of a generation that is not complete,
-        only the tokens count.
+        A generation that is cut here keeps the whole recorded text: of an incomplete generation,
+        only the tokens matter.
 
         Raises:
-            RecordError: the record has none, or only one that a lower limit cut.
+            RecordError: the request was not recorded, or only with a lower limit that cut the
+                generation; and there is no fallback.
         """
         key = _compute_key(request.prompt_tokens, request.grammar)
         exchange = self._exchanges_by_key.get(key)
@@ -194,12 +195,12 @@ class RecordedModel:
         )
         if generation is not None:
             raise RecordError(
-                f"the record's generation for {prompt} was cut at its limit of {limit} tokens, and "
-                f"{request.max_tokens} are asked for. Give a model to continue it"
+                f"the record's generation for {prompt} was cut at its limit of {limit} tokens, but "
+                f"{request.max_tokens} are requested. Pass a fallback model to continue it"
             )
         raise RecordError(
             f"the record has no generation for {prompt}, under this grammar; it holds "
-            f"{len(self._exchanges_by_key)}. Give a model to answer what is not recorded"
+            f"{len(self._exchanges_by_key)}. Pass a fallback model for other requests"
         )
 
     def _add_exchange(self, exchange: Exchange) -> None:
@@ -233,7 +234,7 @@ def _is_complete(exchange: Exchange) -> bool:
 
 
 def _is_earlier_stage(stage: Exchange, exchange: Exchange) -> bool:
-    """Return whether an exchange without words is an earlier stage of another one."""
+    """Return whether an exchange without a generation is an earlier stage of another one."""
     return stage.generation is None and (stage.model, stage.segments, stage.prompt_tokens) == (
         exchange.model,
         exchange.segments,

@@ -1,6 +1,6 @@
-"""Why a grammar does not admit a step, and what it would: for people who write scripts.
+"""Explanations for authors of scripts: why the grammar rejects a step, and which steps it admits.
 
-llguidance judges (`ScriptedModel`); what is said here explains its verdict in a tool's own words.
+llguidance decides (`ScriptedModel`); this module explains its decision in terms of the tools.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     Handles = tuple[tuple[str, str], ...]
 
 SHOWN_LINES = 24
-"""Tools, and addresses, that a message lists."""
+"""Tools or addresses that a message lists."""
 
 _CONTROL = re.compile(f"[{CONTROL_CLASS}]")
 _JSON_ESCAPES = str.maketrans("", "", "\n\r\t")
-"""Control characters that a tool's text may hold: the grammar has an escape for them."""
+"""Control characters that a tool argument may contain, because the grammar has escapes for them."""
 
 _RANGES = {
     ParamType.UINT: (0, 2**256 - 1, "0 to 2**256 - 1"),
@@ -43,7 +43,7 @@ _RANGES = {
 
 
 def find_step_errors(step: Step, request: GenerationRequest) -> tuple[str, ...]:
-    """Return what is wrong with a step, a clause each; nothing where it is not known."""
+    """Return what is wrong with a step, one clause each; empty if the reason is unknown."""
     if isinstance(step, RepeatedStep):
         return find_step_errors(step.step, request)
     match step:
@@ -70,23 +70,23 @@ def find_step_errors(step: Step, request: GenerationRequest) -> tuple[str, ...]:
 
 
 def describe_allowed_steps(request: GenerationRequest) -> str:
-    """Return what a model may say to a prompt, in lines; empty where the grammar is not ours."""
+    """Describe the steps that a request admits, in lines; empty for an unknown grammar."""
     known = try_parse_grammar(request.grammar)
     if known is None:
         return ""
-    lines = ["It could have said:"]
+    lines = ["The grammar admits:"]
     lines += _limit_lines([f"  {format_signature(tool)}" for tool in known.tools])
     lines.append("  or a final answer" if known.tools else "  a final answer")
     if request.handles:
-        lines.append("with these addresses, which the prompt names:")
+        lines.append("with these addresses from the prompt:")
         lines += _limit_lines([f"  {handle} = {address}" for handle, address in request.handles])
     else:
-        lines.append("and no address: the prompt names none")
+        lines.append("and no address: the prompt contains none")
     return "\n".join(lines)
 
 
 def format_signature(tool: AllowedTool) -> str:
-    """Return a tool with its parameters, such as `DeployTool(asset: address)`."""
+    """Format a tool with its parameters, such as `DeployTool(asset: address)`."""
     parameters = ", ".join(
         f"{parameter.name}: {parameter.param_type.words}" for parameter in tool.parameters
     )
@@ -119,7 +119,7 @@ def _find_tool_errors(step: ToolStep, request: GenerationRequest) -> Iterator[st
 
 def _describe_unknown_tool(name: str, known: AllowedSteps, request: GenerationRequest) -> str:
     if f"\n- {name}: " in parse_prompt(request).text:
-        return f"{name} takes an address, and the prompt names none"
+        return f"{name} takes an address, but the prompt contains none"
     return f"there is no tool {name!r}{_suggest_name(name, {t.name: t for t in known.tools})}"
 
 
@@ -134,10 +134,10 @@ def _find_value_errors(
     if param_type < ParamType.STRING_ARRAY:
         yield from _find_item_errors(name, param_type, value, handles)
     elif not isinstance(value, (list, tuple)):
-        yield f"{name}={value!r} is no {param_type.words}"
+        yield f"{name}={value!r}: must be of type {param_type.words}"
     else:
         if len(value) > MAX_ARRAY_ITEMS:
-            yield f"{name} has {len(value)} items, at most {MAX_ARRAY_ITEMS}"
+            yield f"{name} has {len(value)} items: must be at most {MAX_ARRAY_ITEMS}"
         item_type = ParamType(param_type - ParamType.STRING_ARRAY)
         for index, item in enumerate(value):
             yield from _find_item_errors(f"{name}[{index}]", item_type, item, handles)
@@ -152,7 +152,7 @@ def _find_item_errors(
         ParamType.BOOL: isinstance(value, bool),
     }.get(param_type, isinstance(value, int) and not isinstance(value, bool))
     if not is_right:
-        yield f"{name}={value!r} is no {param_type.words}"
+        yield f"{name}={value!r}: must be of type {param_type.words}"
     elif isinstance(value, str) and param_type is ParamType.ADDRESS:
         yield from _find_address_errors(name, value, handles)
     elif isinstance(value, str):
@@ -163,18 +163,18 @@ def _find_item_errors(
     elif param_type in _RANGES and isinstance(value, int):
         least, most, words = _RANGES[param_type]
         if not least <= value <= most:
-            yield f"{name}={value} is no {param_type.words}: {words}"
+            yield f"{name}={value}: must be of type {param_type.words}: {words}"
 
 
 def _find_address_errors(name: str, value: str, handles: Handles) -> Iterator[str]:
     if replace_addresses(value, handles) in {handle for handle, _ in handles}:
         return
     if not ADDRESS.fullmatch(value):
-        yield f"{name}={value!r} is no address: 0x and 40 digits, or one of the prompt's names"
+        yield f"{name}={value!r}: not an address: must be 0x and 40 digits, or a prompt's handle"
     else:
         yield (
-            f"{name}={value} is no address that the agent knows: the base prompt, the prompt or a "
-            "tool's result must have shown it"
+            f"{name}={value}: address unknown to the agent: the base prompt, the prompt or a "
+            "tool result must contain it"
         )
 
 
@@ -182,19 +182,19 @@ def _find_free_text_errors(what: str, text: str, most: int, handles: Handles) ->
     if not text:
         yield f"{what} is empty"
     if text.startswith(" "):
-        yield f"{what} begins with a space: {text[:40]!r}"
+        yield f"{what} starts with a space: {text[:40]!r}"
     yield from _find_text_errors(what, text, most, handles)
 
 
 def _find_text_errors(what: str, text: str, most: int, handles: Handles) -> Iterator[str]:
     wording = replace_addresses(text, handles)
     if _CONTROL.search(wording):
-        yield f"{what} holds a line break or another control character: {text[:80]!r}"
+        yield f"{what} contains a line break or another control character: {text[:80]!r}"
     if "0x" in wording.lower():
         at = wording.lower().index("0x")
         yield (
-            f"{what} says {wording[at : at + 42]!r}: a model can't write 0x, only name addresses "
-            "that the prompt has shown"
+            f"{what} contains {wording[at : at + 42]!r}: a model can't write 0x, only handles of "
+            "addresses in the prompt"
         )
     if len(wording) > most:
-        yield f"{what} has {len(wording):,} characters, at most {most:,}"
+        yield f"{what} has {len(wording):,} characters: must be at most {most:,}"

@@ -1,9 +1,9 @@
-r"""The steps of a script as values, and the words that a model says for them.
+r"""Steps of a script as values, and the text that a model generates for them.
 
 use("DeployTool", thought="Deploy first.", asset=token, amount=10**18)
 answer("Done.")
-again(use("BalanceTool", asset=token))     # as often as the model is asked
-unchecked(" I am\\nbroken")                 # what no grammar admits, for fault injection
+again(use("BalanceTool", asset=token))     # for all further requests
+unchecked(" I am\\nbroken")                 # text outside the grammar, for fault injection
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
 Argument: TypeAlias = "str | bool | int | Sequence[str] | Sequence[bool] | Sequence[int]"
-"""What a tool takes: a text or an address, a truth value, an integer, or a list of one of them."""
+"""Value of a tool argument: text, address, truth value, integer, or a list of one of them."""
 
 TOOL_FORMAT = " {thought}\nAction: {tool}\nAction Input: {arguments}"
 ANSWER_FORMAT = " {thought}\nFinal Answer: {answer}"
-"""What a model says after the prompt's `Thought:`. Source: `precompiles.react`."""
+"""Text after the prompt's `Thought:`. Source: `precompiles.react`."""
 
 DEFAULT_TOOL_THOUGHT = "I should use {tool}."
 DEFAULT_ANSWER_THOUGHT = "I now know the final answer"
@@ -35,13 +35,13 @@ DEFAULT_ANSWER_THOUGHT = "I now know the final answer"
 ADDRESS_BYTES = 20
 
 SHOWN_CHARACTERS = 160
-"""Characters of a step that a message repeats."""
+"""Characters of a step that a message quotes."""
 
 
 class Numeral(str):
-    """A text that writes a whole number: said as that number where a parameter takes one.
+    """A text that spells a whole number. Integer parameters take it as that number.
 
-    JSON in other languages has 53 bits for a number, and some write a longer one as a text.
+    JSON numbers have 53 bits in other languages, so some clients send larger ones as text.
     """
 
     __slots__ = ()
@@ -50,13 +50,13 @@ class Numeral(str):
 
     @property
     def number(self) -> int:
-        """The number."""
+        """The number that the text spells."""
         return int(self, 16 if self.startswith("0x") else 10)
 
 
 @runtime_checkable
 class HasAddress(Protocol):
-    """What stands for its address, such as a contract of web3.py's."""
+    """An object with an address, such as a web3.py contract."""
 
     @property
     def address(self) -> object:
@@ -72,7 +72,7 @@ class ToolStep:
     arguments: Mapping[str, Argument] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """Return the step as Python."""
+        """Return the step as Python source."""
         parts = [_to_python(self.tool)]
         if self.thought != DEFAULT_TOOL_THOUGHT.format(tool=self.tool):
             parts.append(f"thought={_to_python(self.thought)}")
@@ -94,7 +94,7 @@ class AnswerStep:
     thought: str
 
     def __str__(self) -> str:
-        """Return the step as Python."""
+        """Return the step as Python source."""
         is_default = self.thought == DEFAULT_ANSWER_THOUGHT
         more = "" if is_default else f", thought={_to_python(self.thought)}"
         return f"answer({_to_python(self.answer)}{more})"
@@ -102,28 +102,28 @@ class AnswerStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UncheckedStep:
-    """A text that is said whatever the grammar admits."""
+    """A text that is generated even if the grammar does not admit it."""
 
     text: str
 
     def __str__(self) -> str:
-        """Return the step as Python."""
+        """Return the step as Python source."""
         return f"unchecked({_to_python(self.text)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepeatedStep:
-    """A step that is said as often as the model is asked; the last one of a script."""
+    """A step that answers all further requests; the last one of a script."""
 
     step: str | ToolStep | AnswerStep | UncheckedStep
 
     def __str__(self) -> str:
-        """Return the step as Python."""
+        """Return the step as Python source."""
         return f"again({_to_python(self.step) if isinstance(self.step, str) else self.step})"
 
 
 Step: TypeAlias = "str | ToolStep | AnswerStep | UncheckedStep | RepeatedStep"
-"""A step of a script; a plain text is said as it stands, after the prompt's `Thought:`."""
+"""A step of a script. A plain text is the generation itself, after the prompt's `Thought:`."""
 
 STEP_TYPES = (str, ToolStep, AnswerStep, UncheckedStep, RepeatedStep)
 
@@ -139,19 +139,20 @@ def use(
 
     Input:
         tool: its name.
-        thought: what the model says first; None for a plain sentence.
+        thought: the model's thought before it; None for a default sentence.
         arguments, more: the tool's arguments by name, in any order: text, int, bool, an address as
-            text, as 20 bytes or as a contract of web3.py's, or a list of them. Names that are no
+            text, as 20 bytes or as a web3.py contract, or a list of them. Names that can't be
             keywords, such as `thought`, go into `arguments`.
 
     Raises:
-        ConfigError: the tool is no name; an argument is of no type that a tool takes, or has none.
+        ConfigError: the tool's name or the thought is not a text, or an argument has an unsupported
+            type.
     """
     if not isinstance(tool, str):
-        raise ConfigError(f"use({tool!r}, …): a tool goes by its name, as its metadata has it")
+        raise ConfigError(f"use({tool!r}, …): must be a tool's name, as its metadata returns it")
     if thought is not None and not isinstance(thought, str):
         raise ConfigError(
-            f"use({tool!r}, {thought!r}): a tool's arguments go by name, as amount={thought!r}"
+            f"use({tool!r}, {thought!r}): pass tool arguments by name, as amount={thought!r}"
         )
     together = {**(arguments or {}), **more}
     return ToolStep(
@@ -165,42 +166,42 @@ def answer(text: str, /, *, thought: str = DEFAULT_ANSWER_THOUGHT) -> AnswerStep
     """Script a final answer.
 
     Raises:
-        ConfigError: it is no text, or the thought before it is none.
+        ConfigError: the answer or the thought is not a text.
     """
     if not isinstance(text, str):
-        raise ConfigError(f"answer({text!r}): a final answer is a text, as answer({str(text)!r})")
+        raise ConfigError(f"answer({text!r}): must be a text, as answer({str(text)!r})")
     if not isinstance(thought, str):
-        raise ConfigError(f"answer(…, thought={thought!r}): a thought is a text")
+        raise ConfigError(f"answer(…, thought={thought!r}): the thought must be a text")
     return AnswerStep(answer=text, thought=thought)
 
 
 def again(step: Step, /) -> RepeatedStep:
-    """Script a step that is said as often as the model is asked; the last one of a script.
+    """Script a step that answers all further requests; it must be the last one of a script.
 
     Raises:
-        ConfigError: it is no step.
+        ConfigError: the argument is not a step.
     """
     if not isinstance(step, STEP_TYPES):
-        raise ConfigError(f"again({step!r}): want a step, as again(use(…)) or again(answer(…))")
+        raise ConfigError(f"again({step!r}): must be a step, as again(use(…)) or again(answer(…))")
     return step if isinstance(step, RepeatedStep) else RepeatedStep(step=step)
 
 
 def unchecked(text: str, /) -> UncheckedStep:
-    """Script a text that the grammar need not admit: what a broken host would say.
+    """Script a text that the grammar need not admit: the output of a broken host.
 
     Input:
-        text: all that follows the prompt's `Thought:`.
+        text: the whole text after the prompt's `Thought:`.
 
     Raises:
-        ConfigError: it is no text.
+        ConfigError: it is not a text.
     """
     if not isinstance(text, str):
-        raise ConfigError(f"unchecked({text!r}): want a text, all that follows `Thought:`")
+        raise ConfigError(f"unchecked({text!r}): must be a text, which follows `Thought:`")
     return UncheckedStep(text=text)
 
 
 def describe_step(step: Step) -> str:
-    """Return a step as Python, or its beginning where it is long."""
+    """Return a step as Python source, shortened if it is long."""
     text = _to_python(step) if isinstance(step, str) else str(step)
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
 
@@ -208,11 +209,11 @@ def describe_step(step: Step) -> str:
 def render_step(
     step: Step, handles: tuple[tuple[str, str], ...] = (), *, order: Sequence[str] = ()
 ) -> str:
-    """Return the text of a step, with handles in place of the addresses that have one.
+    """Return the text of a step, with handles in place of known addresses.
 
     Input:
-        handles: each with its address.
-        order: the names of a tool's parameters; arguments are said in their order, others last.
+        handles: pairs of handle and address.
+        order: the names of the tool's parameters; arguments follow their order, others come last.
     """
     match step:
         case RepeatedStep():
@@ -222,7 +223,7 @@ def render_step(
             named = sorted(
                 step.arguments.items(), key=lambda item: places.get(item[0], len(places))
             )
-            # Before JSON's escapes: a letter of one is no neighbour of the address behind it.
+            # Before JSON escaping: an escape's letter must not touch the address that follows it.
             arguments = {name: _replace_addresses_in(value, handles) for name, value in named}
             json_text = json.dumps(arguments, ensure_ascii=False)
             text = TOOL_FORMAT.format(thought=step.thought, tool=step.tool, arguments=json_text)
@@ -236,7 +237,7 @@ def render_step(
 
 
 def convert_numerals(step: Step, numbers: Collection[str]) -> Step:
-    """Return a step with numbers in place of the numerals of some parameters."""
+    """Convert the numerals in the given parameters of a step to numbers."""
     if isinstance(step, RepeatedStep):
         inner_step = convert_numerals(step.step, numbers)
         return step if isinstance(inner_step, RepeatedStep) else RepeatedStep(step=inner_step)
@@ -256,7 +257,7 @@ def _convert_numeral(value: Argument) -> Argument:
 
 
 def replace_addresses(text: str, handles: tuple[tuple[str, str], ...]) -> str:
-    """Return a text with handles in place of the addresses that have one."""
+    """Return a text with handles in place of known addresses."""
     names = {address.lower(): handle for handle, address in handles}
     return ADDRESS.sub(lambda match: names.get(match[0].lower(), match[0]), text)
 
@@ -270,13 +271,13 @@ def _replace_addresses_in(value: Argument, handles: tuple[tuple[str, str], ...])
 
 
 def _is_keyword_name(name: str) -> bool:
-    """Whether Python takes a name for an argument; it reads some beyond ASCII as others."""
+    """Whether a name is a safe keyword argument; Python normalises some names beyond ASCII."""
     is_own = name in {"thought", "arguments"}
     return name.isascii() and name.isidentifier() and not iskeyword(name) and not is_own
 
 
 def _to_python(value: Argument) -> str:
-    """Return a value as Python, texts in the quotation marks that formatters prefer."""
+    """Return a value as Python source, with texts in double quotes."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     if isinstance(value, (list, tuple)):
@@ -298,7 +299,7 @@ def _check_item(tool: str, name: str, value: object) -> str | bool | int:
     if isinstance(value, HasAddress) and isinstance(value.address, str):
         return value.address
     raise ConfigError(
-        f"The argument {name}={value!r} of {tool} is of type {type(value).__name__}; a tool takes "
-        "str, int, bool, an address as 20 bytes or as a contract, or a list of one"
+        f"argument {name}={value!r} of {tool}: unsupported type {type(value).__name__}; must be "
+        "str, int, bool, an address as 20 bytes or as a contract, or a list of one of these"
         + (f": {name}={int(value)}" if isinstance(value, float) and value == int(value) else "")
     )

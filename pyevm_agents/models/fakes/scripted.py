@@ -1,12 +1,12 @@
-"""A model without weights that says what a test or a demonstration tells it to.
+"""A model without weights that generates the steps of a script.
 
     model = ScriptedModel([
         use("DeployTool", thought="Deploy first.", asset="0x5FbD…", amount=10**18),
         answer("Done."),
     ])
 
-What it says goes through the grammar of the prompt and is counted in the tokens of a real
-vocabulary, so whatever it says a real model could have said, at the same gas.
+The steps pass the prompt's grammar and are counted in tokens of a real vocabulary, so a real model
+could generate the same texts at the same gas.
 """
 
 from __future__ import annotations
@@ -61,23 +61,23 @@ __all__ = [
 Script: TypeAlias = "Sequence[Step] | Callable[[GenerationRequest], Step]"
 
 SHOWN_PROMPT_CHARACTERS = 400
-"""How much of a prompt's end a message shows."""
+"""Characters at a prompt's end that a message quotes."""
 
 SHOWN_QUESTION_CHARACTERS = 80
 
 
 @runtime_checkable
 class HasVocabulary(Protocol):
-    """A model without weights, which counts its words in the tokens of another one."""
+    """A model without weights that counts tokens with another model's vocabulary."""
 
     @property
     def vocabulary(self) -> GgufModel:
-        """Whose tokens they are."""
+        """The model whose vocabulary is used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ScriptPosition:
-    """Which step of a list a prompt was told."""
+    """The index of a script's step, and the place in a run that it answers."""
 
     index: int
     location: str
@@ -86,10 +86,10 @@ class _ScriptPosition:
 class ScriptedModel(Closeable):
     """A model that follows a script. Implements `LanguageModel`.
 
-    A script is a list, said step by step, or a function of the request. A list says the same step
-    to the same place: the step of a run, by its number, of an agent that was asked the same in the
-    same words. So a gas estimate, the transaction and a call after it use a list's step once,
-    whatever the tools answered each time, and only a place not seen before takes the next one.
+    A script is a list of steps or a function of the request. A list returns the same step for the
+    same place: the same step number of a run with the same base prompt, tools and prompt. So a gas
+    estimate, the transaction and a later call use up a step once, whatever the tools returned each
+    time. Only a new place uses the next step.
     """
 
     def __init__(
@@ -99,16 +99,18 @@ class ScriptedModel(Closeable):
         vocabulary: GgufModel | Path | str | None = None,
         context_tokens: int | None = None,
     ) -> None:
-        """Take a script.
+        """Create a model.
 
         Input:
-            script: steps, or a function that returns one.
-            vocabulary: whose tokens are counted, and whose facts a chain's rules take: a GGUF file,
-                None for the default model's (and its adapter's, if one is installed), or an open
-                `Vocabulary` or `LlamaModel`, which then stays the caller's to close.
+            script: a list of steps, or a function that returns one.
+            vocabulary: the model whose tokens are counted and whose facts go into the chain
+                configuration: a GGUF file, None for the default model's (with its adapter, if one
+                    is
+                installed), or an open `Vocabulary` or `LlamaModel`, which the caller closes.
+            context_tokens: context length; None for the model's own.
 
         Raises:
-            ConfigError: the file is unfit, or the script is neither.
+            ConfigError: the file is invalid, or the script is neither a list nor a function.
         """
         require_script(script)
         self._script = script
@@ -124,12 +126,12 @@ class ScriptedModel(Closeable):
 
     @property
     def profile_facts(self) -> ProfileFacts:
-        """The facts of the model whose vocabulary is used."""
+        """Profile facts of the model whose vocabulary is used."""
         return self.vocabulary.profile_facts
 
     @property
     def remaining_steps(self) -> int | None:
-        """How many steps of a list nobody asked for yet; None for a function."""
+        """Number of unused steps of a list; None for a function."""
         if callable(self._script):
             return None
         return len(self._script) - self._used_steps
@@ -139,15 +141,15 @@ class ScriptedModel(Closeable):
         return self.vocabulary.tokenize(segments)
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """Say the script's step for this prompt, in canonical tokens, by at most `max_tokens`.
+        """Generate the script's step for this prompt, in canonical tokens, up to `max_tokens`.
 
         An end-of-generation token follows where a real model would need one. `forced_tokens` counts
-        those canonical tokens that the grammar left no choice about. A tool's arguments are said in
-        the order of its parameters.
+        the canonical tokens for which the grammar left no choice. A tool's arguments follow the
+        order of its parameters.
 
         Raises:
-            ScriptError: the script is used up, or the grammar does not admit the step; the message
-                shows what it would admit.
+            ScriptError: the script is used up, or the grammar does not admit the step. The message
+                lists what it admits.
         """
         step, name = self._next_step(request)
         tool = _find_tool(step, request.grammar)
@@ -164,7 +166,7 @@ class ScriptedModel(Closeable):
             raise ScriptError(_describe_refusal(name, step, request, error)) from error
 
     def report(self) -> str:
-        """Return what was said of a list, and what is left, in lines; empty for a function."""
+        """Return the used and unused steps of a list, in lines; empty for a function."""
         if callable(self._script):
             return ""
         with self._lock:
@@ -178,9 +180,7 @@ class ScriptedModel(Closeable):
             for index, step in enumerate(self._script)
             if index >= self._used_steps
         ]
-        return "\n".join(
-            ["Said:", *(past_lines or ["  nothing"]), "Left:", *(left or ["  nothing"])]
-        )
+        return "\n".join(["Used:", *(past_lines or ["  none"]), "Unused:", *(left or ["  none"])])
 
     def copy(self) -> ScriptedModel:
         """Return a model at the same step of the same script, with this one's vocabulary."""
@@ -191,18 +191,18 @@ class ScriptedModel(Closeable):
         return model
 
     def close(self) -> None:
-        """End the vocabulary's process, if this model started it."""
+        """Stop the vocabulary's process, if this model started it."""
         if self._owns_vocabulary:
             self.vocabulary.close()
 
     def _next_step(self, request: GenerationRequest) -> tuple[Step, str]:
-        """Return what is to be said, and what a message calls it."""
+        """Return the step for a request, and its name in error messages."""
         script = self._script
         if callable(script):
             step = script(request)
             if not isinstance(step, STEP_TYPES):
                 raise ScriptError(
-                    f"The function that is the script returned {step!r} for "
+                    f"The script's function returned {step!r} for "
                     f"{describe_location(parse_prompt(request))}; "
                     "return a step, such as `answer(...)`"
                 )
@@ -213,7 +213,7 @@ class ScriptedModel(Closeable):
     def _find_step_index(
         self, script: Sequence[Step], question: ParsedPrompt, request: GenerationRequest
     ) -> int:
-        """Return the index of the step for a prompt; a place not seen before takes the next one."""
+        """Return the index of the step for a prompt; a new place uses the next one."""
         key = (question.opening, question.step)
         with self._lock:
             place = self._positions.get(key)
@@ -227,8 +227,8 @@ class ScriptedModel(Closeable):
                     self._used_steps = index + 1
         if place is None:
             raise ScriptError(
-                f"The script has {pluralize(len(script), 'step')} and all were said; "
-                f"{describe_location(question)} asked for another: add a step.\n{self.report()}\n"
+                f"The script has {pluralize(len(script), 'step')} and all are used; "
+                f"{describe_location(question)} needs another: add a step.\n{self.report()}\n"
                 f"{describe_prompt(request)}"
             )
         return place.index
@@ -254,7 +254,7 @@ class ScriptedModel(Closeable):
 
 
 def describe_prompt(request: GenerationRequest) -> str:
-    """Return what a prompt admits and how it ends, in lines, for messages about a script."""
+    """Describe the steps that a request admits and the end of its prompt, in lines."""
     prompt = parse_prompt(request).text
     end = prompt[-SHOWN_PROMPT_CHARACTERS:]
     if len(end) < len(prompt):
@@ -268,7 +268,7 @@ def describe_prompt(request: GenerationRequest) -> str:
 
 
 def require_script(script: object) -> None:
-    """Refuse what is no script.
+    """Reject a value that is not a script.
 
     Raises:
         ConfigError: it is neither a list of steps nor a function.
@@ -277,24 +277,23 @@ def require_script(script: object) -> None:
         return
     if isinstance(script, str) or not isinstance(script, Sequence):
         raise ConfigError(
-            f"A script is a list of steps or a function that returns one, not {script!r}"
+            f"not a script: {script!r}; must be a list of steps or a function that returns one"
         )
     for index, step in enumerate(script):
         if not isinstance(step, STEP_TYPES):
             raise ConfigError(
-                f"Step {index + 1} of the script is {step!r}; a step is a text, `use(...)`, "
+                f"step {index + 1} of the script is {step!r}: must be a text, `use(...)`, "
                 "`answer(...)`, `again(...)` or `unchecked(...)`"
             )
         if isinstance(step, RepeatedStep) and index < len(script) - 1:
             raise ConfigError(
-                f"Step {index + 1} of {len(script)} is {describe_step(step)}, which never ends; "
-                "put it "
-                "last"
+                f"step {index + 1} of {len(script)} is {describe_step(step)}, which never ends: "
+                "it must be the last step"
             )
 
 
 def _find_tool(step: Step, grammar: str) -> AllowedTool | None:
-    """Return the tool that a step uses; None where it uses none, or none that is known."""
+    """Return the tool that a step uses; None if it uses none, or the tool is unknown."""
     base_step = step.step if isinstance(step, RepeatedStep) else step
     if not isinstance(base_step, ToolStep):
         return None
@@ -307,18 +306,18 @@ def _describe_refusal(name: str, step: Step, request: GenerationRequest, error: 
     why = "; ".join(errors) if errors else str(error)
     if isinstance(step, str) and not step.startswith(" "):
         why += (
-            "; a plain text is said as it stands, after the prompt's 'Thought:': did you mean "
+            "; a plain text is generated as it is, after the prompt's 'Thought:': did you mean "
             f"answer({describe_step(step)}), or use({describe_step(step)}, …)?"
         )
     return (
-        f"{name} {describe_step(step)} can't be said for "
+        f"{name} {describe_step(step)} does not fit "
         f"{describe_location(parse_prompt(request))}: {why}\n"
         f"{describe_prompt(request)}"
     )
 
 
 def describe_location(question: ParsedPrompt) -> str:
-    """Return in words which prompt it is, such as `step 2 of 'Deposit 10 USDC'`."""
+    """Describe a prompt's place in its run, such as `step 2 of 'Deposit 10 USDC'`."""
     text = question.question
     excerpt = (
         text if len(text) <= SHOWN_QUESTION_CHARACTERS else f"{text[:SHOWN_QUESTION_CHARACTERS]}…"

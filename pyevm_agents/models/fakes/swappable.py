@@ -1,4 +1,4 @@
-"""A model that can be exchanged while a chain runs: mocking, and how long each answer took."""
+"""A model that can be replaced while a chain runs, for mocking; it also times each inference."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ if TYPE_CHECKING:
     )
 
 KEPT_TIMES = 1_024
-"""Prompts whose answers' times are kept."""
+"""Prompts whose inference times are stored."""
 
 
 class SwappableModel:
-    """A language model in whose place another one answers for a while.
+    """A language model that another one can replace for a while. Implements `LanguageModel`.
 
-    Implements `LanguageModel`. Rules see no difference: the one that answers has
-    the same vocabulary, and genesis names the first one.
+    The consensus rules see no difference: the replacement must have the same vocabulary, and
+        genesis
+    names the original model.
     """
 
     def __init__(self, model: LanguageModel) -> None:
-        """Answer with a model."""
+        """Start with the original model."""
         self.original = model
         self._current = model
         self._lock = threading.Lock()
@@ -38,29 +39,29 @@ class SwappableModel:
 
     @property
     def profile_facts(self) -> ModelIdentity | None:
-        """The facts of the first model, where it has any."""
+        """Profile facts of the original model, or None if it has none."""
         return self.original.profile_facts if isinstance(self.original, HasProfile) else None
 
     @property
     def is_swapped(self) -> bool:
-        """Whether another model answers now."""
+        """Whether a replacement is active."""
         return self._current is not self.original
 
     def swap(self, model: LanguageModel | None) -> LanguageModel | None:
-        """Answer with another model from now on, or with the first again; return the one before.
+        """Replace the model; return the previous replacement.
 
-        None stands for the first one, here and as what is returned.
+        None stands for the original model, both as argument and as result.
         """
         before = self._current if self.is_swapped else None
         self._current = self.original if model is None else model
         return before
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
-        """Return the tokens of a prompt."""
+        """Return the tokens of a prompt, by the original model."""
         return self.original.tokenize(segments)
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """Return what the model that answers now says."""
+        """Generate with the active model, and record the time."""
         start_seconds = time.perf_counter()
         generation = self._current.generate(request)
         with self._lock:
@@ -70,6 +71,6 @@ class SwappableModel:
         return generation
 
     def get_seconds(self, segments: tuple[Segment, ...]) -> float | None:
-        """Return how long the last answer to a prompt took; None where it is not known."""
+        """Return the time of a prompt's last inference in seconds; None if unknown."""
         with self._lock:
             return self._seconds.get(segments)

@@ -1,8 +1,8 @@
-"""A LoRA adapter's file: what it is for, and whether llama.cpp can apply it without aborting.
+"""GGUF files of LoRA adapters: which model they fit, and whether llama.cpp can apply them.
 
-llama.cpp asserts the types of the entries that it reads, and what its products take; it passes over
-what it does not apply. Whatever it says itself of a file that does not fit is left to it, see
-`load_errors.py`.
+llama.cpp aborts on assertions about the types of the entries that it reads and the shapes of the
+matrices that it multiplies, and ignores tensors that it does not apply. These cases are checked
+here. For other unfit files llama.cpp reports an error itself; see `load_errors.py`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ ALPHA, NAME = "adapter.lora.alpha", "general.name"
 INVOCATION = "adapter.alora.invocation_tokens"
 
 TENSOR_TYPES = {0: "F32", 1: "F16", 8: "Q8_0"}
-"""Types of an adapter's numbers that are measured to be bit for bit the same in every shape: see
-`benchmarks/invariance.py`."""
+"""Tensor types of an adapter that give bit-for-bit equal results for every batch shape. Source:
+measured by `benchmarks/invariance.py`."""
 
 TENSOR_NAME = re.compile(r"((?:blk\.\d+\.(?!\w*norm\.)\w+|output)\.weight)\.lora_([ab])")
-"""Matrices to which llama.cpp adds an adapter's product. It passes over norms, and aborts over the
-embeddings where they are the output's matrix as well."""
+"""Matrices to which llama.cpp adds an adapter's product. It ignores norms, and aborts on
+embeddings that are the output matrix too."""
 
 MATRIX_DIMENSIONS = 2
 
@@ -45,18 +45,18 @@ class NoAdapter(Enum):
 
 
 NO_ADAPTER: Final = NoAdapter.NO_ADAPTER
-"""Asks for the default model without the adapter that is installed with it."""
+"""Selects the default model without the adapter that is installed with it."""
 
 Adapter: TypeAlias = "Path | str | NoAdapter | None"
-"""What changes a model: a GGUF file, nothing, or None for what is the model's own: an adapter is
-installed with the default model, and none belongs to a file that is named."""
+"""An adapter: a GGUF file, no adapter, or None for the default. The default model's default is the
+adapter installed with it; other models have none."""
 
 
 def adapter_path(adapter: Adapter, *, is_default_model: bool) -> Path | None:
-    """Return the file that changes a model, or None.
+    """Return the adapter's file, or None for no adapter.
 
     Raises:
-        ConfigError: it is named by a path that leads nowhere.
+        ConfigError: the path is invalid.
     """
     if isinstance(adapter, NoAdapter):
         return None
@@ -71,55 +71,54 @@ class AdapterFile:
 
     path: Path
     name: str
-    """Its own name, else that of the file."""
+    """Name from the file's metadata, or the file's own name."""
 
     architecture: str
-    """That of the models it is for, such as `llama`."""
+    """Architecture of the models that it fits, such as `llama`."""
 
     def require_architecture(self, architecture: str) -> None:
-        """Refuse to be applied to a model of another one.
+        """Check that a model has the adapter's architecture.
 
         Raises:
-            ConfigError: names both.
+            ConfigError: names both architectures.
         """
         if architecture != self.architecture:
             raise ConfigError(
-                f"The adapter file {describe_file(self.path)} is for the architecture "
-                f"{self.architecture}, and the model's is {architecture}; name the adapter that "
-                "was made for this model, or leave it out"
+                f"adapter file {describe_file(self.path)} is for the architecture "
+                f"{self.architecture}, but the model's is {architecture}; pass the adapter that "
+                "was trained for this model, or none"
             )
 
 
 def check_files(model: Path, adapter: Path | None) -> None:
-    """Refuse a model's file and an adapter's that are visibly none, before an engine starts.
+    """Check the headers of a model file and an adapter file, before an engine starts.
 
     Raises:
-        ConfigError: see `files.check_file` and `read_adapter`; or the model is an adapter.
+        ConfigError: see `files.check_file` and `read_adapter`; or the model file is an adapter.
     """
     check_file(model)
     if read_general_type(model) == "adapter":
         raise ConfigError(
-            f"The model file {describe_file(model)} is an adapter, which changes a model and is "
-            "none; "
-            "name the model that it was made for with --model, and this file with --adapter"
+            f"model file {describe_file(model)} is an adapter, not a model; "
+            "pass the model that it was trained for with --model, and this file with --adapter"
         )
     if adapter is not None:
         read_adapter(adapter)
 
 
 def read_adapter(path: Path) -> AdapterFile:
-    """Read what an adapter says of itself.
+    """Read an adapter's metadata, and check that llama.cpp can apply it.
 
     Raises:
-        ConfigError: missing, unreadable, cut short, no LoRA adapter, or none that llama.cpp
-            applies as a whole.
+        ConfigError: the file is missing, unreadable, truncated, not a LoRA adapter, or one that
+            llama.cpp can't apply completely.
     """
     check_file(path, "adapter")
-    file = f"The adapter file {describe_file(path)}"
+    file = f"adapter file {describe_file(path)}"
     try:
         front = read_header(path)
     except ValueError as error:
-        raise ConfigError(f"{file} is cut short or corrupt: {error}; download it again") from error
+        raise ConfigError(f"{file} is truncated or corrupt: {error}; download it again") from error
     _check_entries(file, front)
     _check_tensors(file, front.tensors)
     return AdapterFile(
@@ -132,17 +131,17 @@ def read_adapter(path: Path) -> AdapterFile:
 def _check_entries(file: str, front: GgufHeader) -> None:
     if front.get_text(TYPE) != "adapter":
         raise ConfigError(
-            f"{file} is no adapter: its {TYPE} is {front.get_text(TYPE)!r}; "
-            "name a model with --model, "
-            "and with --adapter what changes it"
+            f"{file} is not an adapter: its {TYPE} is {front.get_text(TYPE)!r}; "
+            "pass a model with --model, "
+            "and an adapter with --adapter"
         )
     if front.get_text(KIND) != "lora" or INVOCATION in front.entries:
         kind = "activated LoRA" if INVOCATION in front.entries else front.get_text(KIND)
         raise ConfigError(
-            f"{file} is an adapter of the type {kind!r}; supported is a LoRA that is always on"
+            f"{file} is an adapter of type {kind!r}; only LoRA that is always active is supported"
         )
     if front.entries.get(ARCHITECTURE) is None or front.entries[ARCHITECTURE].kind != STRING:
-        raise ConfigError(f"{file} does not name its architecture; convert it again")
+        raise ConfigError(f"{file} does not specify its architecture; convert it again")
     alpha = front.entries.get(ALPHA)
     if (
         alpha is None
@@ -153,35 +152,34 @@ def _check_entries(file: str, front: GgufHeader) -> None:
     ):
         value = None if alpha is None else alpha.value
         raise ConfigError(
-            f"{file} has {value} as its {ALPHA}, which must be a float32 other than 0; convert it "
-            "again"
+            f"{file}: {ALPHA} is {value}: must be a float32 other than 0; convert it again"
         )
 
 
 def _check_tensors(file: str, tensors: tuple[TensorInfo, ...]) -> None:
     if not tensors:
-        raise ConfigError(f"{file} has no tensors, so it changes nothing; leave it out")
+        raise ConfigError(f"{file} has no tensors, so it has no effect; leave it out")
     pairs: dict[str, dict[str, TensorInfo]] = {}
     for tensor in tensors:
         match = TENSOR_NAME.fullmatch(tensor.name)
         if match is None:
             raise ConfigError(
-                f"{file} has the tensor {tensor.name!r}, which llama.cpp does not apply; adapt "
-                "linear layers alone"
+                f"{file} has the tensor {tensor.name!r}, which llama.cpp does not apply; train "
+                "adapters of linear layers only"
             )
         if tensor.kind not in TENSOR_TYPES:
             raise ConfigError(
-                f"{file} has numbers of ggml's type {tensor.kind} in {tensor.name!r}; convert it "
+                f"{file} has the unsupported ggml type {tensor.kind} ({tensor.name!r}); convert it "
                 f"to {', '.join(TENSOR_TYPES.values())}"
             )
         if len(tensor.shape) != MATRIX_DIMENSIONS or 0 in tensor.shape:
             raise ConfigError(
-                f"{file} has the tensor {tensor.name!r} of the shape {tensor.shape}; supported are "
-                "matrices, so no experts'"
+                f"{file} has the tensor {tensor.name!r} of shape {tensor.shape}; only "
+                "matrices are supported, not experts"
             )
         pairs.setdefault(match[1], {})[match[2]] = tensor
     for name, pair in pairs.items():
         if pair.keys() != {"a", "b"} or pair["a"].shape[1] != pair["b"].shape[0]:
             raise ConfigError(
-                f"{file} has no lora_a and lora_b of one rank for {name!r}; convert it again"
+                f"{file} has no lora_a and lora_b of equal rank for {name!r}; convert it again"
             )

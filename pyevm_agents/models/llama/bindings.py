@@ -1,8 +1,8 @@
-"""The wall to llama.cpp: its models and vocabularies. Runs in the engine's child process alone.
+"""Bindings to llama.cpp's models and vocabularies. Imported only in the engine's child process.
 
-This file and `context.py` alone import llama_cpp. llama.cpp aborts the process on its assertions,
-so what would assert is checked here first; and because it may abort all the same, nothing else
-that the parent imports may import these two.
+Only this module and `context.py` import llama_cpp. llama.cpp aborts the process when an assertion
+fails, so the conditions of its assertions are checked here first. Because it may still abort, no
+module that the parent process imports may import these two.
 """
 
 from __future__ import annotations
@@ -28,36 +28,35 @@ if TYPE_CHECKING:
     from pyevm_agents.models.gguf.adapter import AdapterFile
 
 MAX_DEFAULT_CONTEXT_TOKENS = 8192
-"""Tokens of context unless asked for more: 131,072 of them would take a larger model 16 GB."""
+"""Default context limit in tokens: with 131,072, a larger model would need 16 GB."""
 
 LOG_ERROR = 4
-"""Level of llama.cpp's log. Source: ggml.h, `ggml_log_level` (llama_cpp's comments are older)."""
+"""Level of errors in llama.cpp's log. Source: ggml.h, `ggml_log_level` (newer than llama_cpp's)."""
 
 MAX_PIECE_BYTES = 64 * 1024
-"""Bytes that a token may stand for. Runs of spaces reach 512 in published vocabularies."""
+"""Maximum bytes of a token. Runs of spaces reach 512 in published vocabularies."""
 
 LOADED_PERCENT = 100
-"""What progress is counted to while weights are loaded."""
+"""Total of the progress reports while weights are loaded."""
 
 SPELLED, WITHOUT_ENDS = True, False
-"""Arguments of llama.cpp's functions, which take them by position alone: spell special tokens, add
-no special tokens."""
+"""Positional arguments of llama.cpp's functions: render special tokens; add no special tokens."""
 
 KEEP_SPACES = b"tokenizer.ggml.add_space_prefix"
-"""Metadata entry that makes llama.cpp put a space before each text; overridden, so that data stays
-what it is and segments stay independent of each other."""
+"""Metadata entry that makes llama.cpp put a space before each text. It is overridden, so that data
+is not changed and segments stay independent of each other."""
 
 PARTS = b"split.count"
-"""Metadata entry of a model that is several files."""
+"""Metadata entry of a model that is split into several files."""
 
 
 _errors: deque[str] = deque(maxlen=20)
-"""What llama.cpp said last of what went wrong."""
+"""llama.cpp's last error messages."""
 
 
 @llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
 def _log(level: int, text: bytes, _user_data: object) -> None:
-    """Pass errors on to stderr, which the parent keeps; drop the rest."""
+    """Write errors to stderr, which the parent stores; drop all other messages."""
     if level == LOG_ERROR:
         _errors.append(text.decode("utf-8", "replace"))
         sys.stderr.write(text.decode("utf-8", "replace"))
@@ -68,7 +67,7 @@ llama_cpp.llama_log_set(_log, ctypes.c_void_p(0))
 
 
 def read_engine_version() -> str:
-    """Return the versions of llama-cpp-python and llama.cpp, see `build_engine_name`."""
+    """Return the versions of llama-cpp-python and llama.cpp; see `build_engine_name`."""
     library: Any = llama_cpp.llama_cpp._lib  # noqa: SLF001 - llama_cpp does not pass it on
     commit = library.ggml_commit
     commit.restype = ctypes.c_char_p
@@ -76,13 +75,13 @@ def read_engine_version() -> str:
 
 
 def read_system_info() -> str:
-    """Return what the build says about itself."""
+    """Return llama.cpp's description of its build."""
     info: bytes = llama_cpp.llama_print_system_info()
     return info.decode("utf-8", "replace")
 
 
 def list_backends() -> tuple[str, ...]:
-    """Return the compute backends compiled in; some say nothing in `read_system_info`."""
+    """Return the compute backends compiled in; `read_system_info` does not list all of them."""
     library: Any = llama_cpp.llama_cpp._lib  # noqa: SLF001 - ggml's registry has no other door
     count, get, name = (
         library.ggml_backend_reg_count,
@@ -95,7 +94,7 @@ def list_backends() -> tuple[str, ...]:
 
 
 def _build_progress_callback(report: Callable[[int, int], None] | None) -> Any:  # noqa: ANN401 - ctypes
-    """Return what llama.cpp calls while it loads: one report for each whole percent."""
+    """Build llama.cpp's loading callback, which makes one report for each whole percent."""
     last = -1
 
     def report_percent(fraction: float, _user_data: object) -> bool:
@@ -110,23 +109,23 @@ def _build_progress_callback(report: Callable[[int, int], None] | None) -> Any: 
 
 
 def explain_last_errors() -> str:
-    """Return what llama.cpp's last errors mean, and what to do about them."""
+    """Return the explanation of llama.cpp's last errors, with advice."""
     return explain_load_errors(_errors)
 
 
 class _GgufOptions(ctypes.Structure):
-    """How ggml reads a file. Source: ggml/include/gguf.h, `gguf_init_params`."""
+    """ggml's options for reading a file. Source: ggml/include/gguf.h, `gguf_init_params`."""
 
     _fields_ = (("no_alloc", ctypes.c_bool), ("context", ctypes.c_void_p))
 
 
 def read_weight_kinds(path: str) -> set[WeightKind]:
-    """Return the kinds of a file's weights, from its table of them alone.
+    """Return the kinds of a file's weights, reading only its header.
 
-    There are none where the file is one of several that make a model: the others are not read.
+    Empty for a file of a split model, because the other files are not read.
 
     Raises:
-        ConfigError: ggml can't read it.
+        ConfigError: ggml can't read the file.
     """
     library: Any = llama_cpp.llama_cpp._lib  # noqa: SLF001 - llama_cpp has no names for these
     read, free, find = library.gguf_init_from_file, library.gguf_free, library.gguf_find_key
@@ -153,14 +152,14 @@ def read_weight_kinds(path: str) -> set[WeightKind]:
 
 def _build_load_error(path: str) -> ConfigError:
     return ConfigError(
-        f"llama.cpp does not load the model file {describe_file(path)}: {explain_last_errors()}"
+        f"llama.cpp can't load the model file {describe_file(path)}: {explain_last_errors()}"
     )
 
 
 class Llama:
-    """A GGUF file as llama.cpp has loaded it: metadata, vocabulary, and weights if asked for.
+    """A GGUF file loaded by llama.cpp: metadata, vocabulary, and (optionally) weights.
 
-    Every context of weights that have an adapter carries it.
+    If the weights have an adapter, it applies to all their contexts.
     """
 
     def __init__(
@@ -174,12 +173,13 @@ class Llama:
         """Load a file.
 
         Input:
-            adapter: a LoRA adapter of the weights; without weights, it is only held against them.
-            report: is called with percent done, and 100.
+            adapter: a LoRA adapter for the weights; without weights, only its architecture is
+                checked.
+            report: callback, called with the percentage done and 100.
 
         Raises:
-            ConfigError: llama.cpp refuses it, or it is no model that continues text; or the adapter
-                is for another model.
+            ConfigError: llama.cpp rejects the file, it is not a text-generation model, or the
+                adapter is for another model.
         """
         self.is_repacked = is_repacked(read_weight_kinds(path), platform.machine())
         llama_cpp.llama_backend_init()
@@ -194,7 +194,7 @@ class Llama:
         self._overrides[0].key = KEEP_SPACES
         value: Any = self._overrides[
             0
-        ].value  # A union of C, which llama_cpp declares as one of Python.
+        ].value  # A C union, which llama_cpp declares as a Python type.
         value.val_bool = False
         parameters.kv_overrides = self._overrides
         callback = _build_progress_callback(report)
@@ -211,14 +211,14 @@ class Llama:
             )
         self.vocab: int = vocab
         self.vocabulary_tokens: int = llama_cpp.llama_vocab_n_tokens(vocab)
-        # llama_model_n_ctx_train is 0 where only a vocabulary was loaded.
+        # llama_model_n_ctx_train is 0 if only a vocabulary was loaded.
         context_length = self.metadata(f"{self.metadata('general.architecture')}.context_length")
         self.trained_context_tokens = int(context_length) if context_length.isdecimal() else 0
         if llama_cpp.llama_model_has_encoder(model) or not llama_cpp.llama_model_has_decoder(model):
             raise ConfigError(
-                f"The model file {describe_file(path)} is of the architecture "
-                f"{self.metadata('general.architecture')}, which does not continue text; use a "
-                "decoder"
+                f"model file {describe_file(path)} has the architecture "
+                f"{self.metadata('general.architecture')}, which does not generate text; use a "
+                "decoder model"
             )
         self.attributes: list[int] = [
             llama_cpp.llama_vocab_get_attr(vocab, token) for token in range(self.vocabulary_tokens)
@@ -226,15 +226,15 @@ class Llama:
         self._piece_buffer = ctypes.create_string_buffer(MAX_PIECE_BYTES)
         if adapter is not None:
             adapter.require_architecture(self.metadata("general.architecture"))
-        # Before any context is made: that one's graphs have room for the adapter's products.
+        # Before any context is created: its compute graphs reserve room for the adapter.
         self.adapter = None if adapter is None or vocabulary_only else self._load_adapter(adapter)
 
     def _load_adapter(self, adapter: AdapterFile) -> ctypes._Pointer[ctypes.c_void_p]:
-        """Load an adapter of the weights."""
+        """Load an adapter for the weights."""
         loaded = llama_cpp.llama_adapter_lora_init(self.model, os.fsencode(adapter.path))
         if not loaded:
             raise ConfigError(
-                f"llama.cpp does not apply the adapter file {describe_file(adapter.path)} to the "
+                f"llama.cpp can't apply the adapter file {describe_file(adapter.path)} to the "
                 "model "
                 f"file {describe_file(self.path)}: {explain_last_errors()}"
             )
@@ -242,13 +242,13 @@ class Llama:
         return handle
 
     def close(self) -> None:
-        """Free the memory. Nothing of this model may be in use."""
+        """Free the memory. No context of this model may be in use."""
         if self.adapter is not None:
             llama_cpp.llama_adapter_lora_free(self.adapter)
         llama_cpp.llama_model_free(self.model)
 
     def metadata(self, key: str) -> str:
-        """Return an entry of the file's metadata as text, or an empty text."""
+        """Return a metadata entry as text; empty if it is missing."""
         buffer = ctypes.create_string_buffer(4096)
         length = llama_cpp.llama_model_meta_val_str(self.model, key.encode(), buffer, len(buffer))
         return buffer.value.decode("utf-8", "replace") if length >= 0 else ""
@@ -259,13 +259,13 @@ class Llama:
         return None if template is None else template.decode("utf-8", "replace")
 
     def piece(self, token: int) -> bytes:
-        """Return the bytes that a token stands for, a special token's spelling included."""
+        """Return the bytes of a token, including the spelling of a special token."""
         length = llama_cpp.llama_token_to_piece(
             self.vocab, token, self._piece_buffer, MAX_PIECE_BYTES, 0, SPELLED
         )
         if length < 0:
             raise EngineFault(
-                f"Token {token} of the model stands for more than {MAX_PIECE_BYTES} bytes; use "
+                f"Token {token} of the model has more than {MAX_PIECE_BYTES} bytes; use "
                 "another model"
             )
         return self._piece_buffer.raw[:length]
@@ -276,7 +276,7 @@ class Llama:
         return text.decode("utf-8", "replace")
 
     def kind(self, token: int) -> TokenKind:
-        """Return what a token is for."""
+        """Return the kind of a token."""
         attribute = self.attributes[token]
         if (
             attribute & (llama_cpp.LLAMA_TOKEN_ATTR_CONTROL | llama_cpp.LLAMA_TOKEN_ATTR_UNUSED)
@@ -290,7 +290,7 @@ class Llama:
         return TokenKind.PLAIN
 
     def special_spellings(self) -> list[str]:
-        """Return every text that spells an entry which is not plain."""
+        """Return every text that spells a vocabulary entry other than plain text."""
         special = [
             token
             for token in range(self.vocabulary_tokens)
@@ -301,7 +301,7 @@ class Llama:
         ]
 
     def end_tokens(self) -> list[int]:
-        """Return the tokens that end a text, the vocabulary's own end token first."""
+        """Return the tokens that end a text, the vocabulary's end-of-text token first."""
         ends = [
             token
             for token in range(self.vocabulary_tokens)
@@ -311,16 +311,16 @@ class Llama:
         return sorted(ends, key=lambda token: (token != own, token))
 
     def bos_token(self) -> int | None:
-        """Return the token that begins a text, or None."""
+        """Return the beginning-of-text token, or None."""
         token = llama_cpp.llama_vocab_bos(self.vocab)
         return token if token >= 0 else None
 
     def needs_bos(self) -> bool:
-        """Whether the vocabulary asks for its beginning-of-text token."""
+        """Return whether the vocabulary requires its beginning-of-text token."""
         return llama_cpp.llama_vocab_get_add_bos(self.vocab) and self.bos_token() is not None
 
     def tokenize(self, text: str, *, parse_special: bool) -> list[int]:
-        """Return the tokens of a text by itself."""
+        """Return the tokens of a text."""
         data = text.encode()
         room = len(data) + 16
         buffer = (llama_cpp.llama_token * room)()
@@ -335,6 +335,6 @@ class Llama:
         return list(buffer[:count])
 
     def tokenize_function(self) -> int:
-        """Return the address of `llama_tokenize`, which llguidance calls by itself."""
+        """Return the address of `llama_tokenize`, for llguidance."""
         library: Any = llama_cpp.llama_cpp._lib  # noqa: SLF001 - as llguidance.llamacpp does
         return ctypes.cast(library.llama_tokenize, ctypes.c_void_p).value or 0

@@ -1,7 +1,7 @@
-"""Whether an engine's build computes the bits that the chain's rules rest on.
+"""Build profile: whether an engine's build computes the bits that the consensus rules require.
 
-The pinned profile is one instruction set and no code whose result depends on how a prompt is cut
-into batches. Everything llama.cpp says about its build is in one line, `llama_print_system_info()`.
+The pinned profile is one instruction set, without code whose result depends on how a prompt is
+split into batches. llama.cpp describes its build in one line, `llama_print_system_info()`.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ HOW_TO_REBUILD = (
 )
 
 DECODING_RULES = 1
-"""Version of the decoding rules: the next token (`token_walk.py`), and those of a
-text (`tokenizer.py`). A part of the fingerprint, to be raised with each change: stored
-generations of other rules are not to be found."""
+"""Version of the decoding rules: the choice of the next token (`token_walk.py`) and the tokens of a
+text (`tokenizer.py`). Part of the fingerprint; raise it with each change of these rules, so that
+generations stored under the old ones are not used."""
 
 BATCH_TOKENS = 512
-"""Tokens in one call of `llama_decode` at most; more would abort. A part of the fingerprint."""
+"""Maximum tokens in one call of `llama_decode`; more would abort. Part of the fingerprint."""
 
 LLAMA_CPP_COMMITS: Mapping[str, str] = MappingProxyType({"0.3.36": "0c1e57098"})
-"""Version of llama-cpp-python to the commit of llama.cpp in its sdist. A build knows its commit
-only where git was there when it was compiled; a fingerprint must not depend on that."""
+"""llama.cpp commit in the sdist of each version of llama-cpp-python. A build contains its commit
+only if git was installed when it was compiled; a fingerprint must not depend on that."""
 
 INSTRUCTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -41,60 +41,60 @@ INSTRUCTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "aarch64": ("NEON",),
     }
 )
-"""Profile to the instruction sets its build must have."""
+"""Instruction sets that each profile's build must have."""
 
 COMPILED_IN: Mapping[str, str] = MappingProxyType(
-    {"REPACK": "some weights are laid out anew, see `models/llama/cpu.py` (GGML_CPU_REPACK=ON)"}
+    {"REPACK": "some weights are repacked, see `models/llama/cpu.py` (GGML_CPU_REPACK=ON)"}
 )
-"""Code that every build must have: what it is for, with the flag that adds it."""
+"""Features that every build must have: their purpose, and the flag that adds them."""
 
 HARMLESS = frozenset({"SSE3", "SSSE3", "OPENMP", "ARM_FMA"})
-"""Features that change no bit of the result: how threads are made, and what a profile implies."""
+"""Features that do not change results: threading, and those that a profile implies."""
 
 WHY_UNFIT: Mapping[str, str] = MappingProxyType(
     {
         "LLAMAFILE": (
-            "its matrix product gives other bits for a batch than for a single token "
+            "its matrix product gives different bits for a batch than for a single token "
             "(GGML_LLAMAFILE=OFF)"
         ),
         "BLAS": "matrix products depend on the BLAS library that is installed (GGML_BLAS=OFF)",
         "ACCELERATE": "matrix products depend on the version of macOS (GGML_ACCELERATE=OFF)",
-        "METAL": "the GPU gives other bits than the processor (GGML_METAL=OFF)",
-        "CUDA": "the GPU gives other bits than the processor (GGML_CUDA=OFF)",
+        "METAL": "the GPU computes different bits than the CPU (GGML_METAL=OFF)",
+        "CUDA": "the GPU computes different bits than the CPU (GGML_CUDA=OFF)",
     }
 )
-"""Features measured or known to change the result, with the flag that removes them."""
+"""Features measured or known to change results, and the flag that removes them."""
 
 NOT_IN_PROFILE = (
-    "is not part of the pinned profile, and other instructions give other bits (GGML_NATIVE=OFF)"
+    "is not part of the pinned profile; other instructions give different bits (GGML_NATIVE=OFF)"
 )
 
-OTHER_BACKEND = "only the processor gives the pinned bits"
+OTHER_BACKEND = "only the CPU computes the pinned bits"
 
 CPUINFO = Path("/proc/cpuinfo")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineBuild:
-    """What an engine says about itself."""
+    """Features of an engine's build."""
 
     features: tuple[str, ...]
-    """Names of all features that are on, in alphabetical order."""
+    """Names of all enabled features, in alphabetical order."""
 
     backends: tuple[str, ...]
-    """Names of all compute backends compiled in: `CPU` alone is fit."""
+    """Names of all compute backends compiled in; only `CPU` is allowed."""
 
     machine: str
-    """The processor's architecture as Python names it, such as `x86_64`."""
+    """CPU architecture as Python names it, such as `x86_64`."""
 
     @property
     def profile(self) -> str:
-        """The name of the pinned profile for this machine."""
+        """Name of the pinned profile for this machine."""
         return find_profile(self.machine)
 
     @property
     def numeric_features(self) -> tuple[str, ...]:
-        """The features that decide about bits: what a fingerprint names."""
+        """Features that affect results: those listed in a fingerprint."""
         return tuple(name for name in self.features if name not in HARMLESS)
 
 
@@ -105,14 +105,14 @@ def find_profile(machine: str) -> str:
 
 
 def build_engine_name(version: str, commit: str) -> str:
-    """Return an engine's name as fingerprints have it, with the commit of llama.cpp.
+    """Return an engine's name as used in fingerprints, with the commit of llama.cpp.
 
     Input:
-        version: of llama-cpp-python.
-        commit: what `ggml_commit()` says: short, `-dirty` behind it as a rule, or `unknown`.
+        version: version of llama-cpp-python.
+        commit: result of `ggml_commit()`: a short hash, usually followed by `-dirty`, or `unknown`.
 
     Raises:
-        ConfigError: the build is of another commit than its version says, or nothing says of which.
+        ConfigError: the commit is not the one of this version, or it is unknown.
     """
     own = commit.removesuffix("-dirty")
     known = LLAMA_CPP_COMMITS.get(version)
@@ -120,22 +120,22 @@ def build_engine_name(version: str, commit: str) -> str:
         own = ""
     if known is None and not own:
         raise ConfigError(
-            f"Nothing says which llama.cpp is in llama-cpp-python {version}: its build names no "
+            f"unknown llama.cpp in llama-cpp-python {version}: its build contains no "
             f"commit, and only {', '.join(LLAMA_CPP_COMMITS)} is known here; install that version, "
-            "or compile this one where git is installed"
+            "or compile this one with git installed"
         )
     if known is not None and not (known.startswith(own) or own.startswith(known)):
         raise ConfigError(
-            f"llama-cpp-python {version} comes with llama.cpp {known}, but this build is of "
+            f"llama-cpp-python {version} requires llama.cpp {known}, but this build contains "
             f"llama.cpp {commit}: {HOW_TO_REBUILD}"
         )
     return f"llama-cpp-python {version} (llama.cpp {known or own})"
 
 
 def parse_build(system_info: str, backends: tuple[str, ...], machine: str) -> EngineBuild:
-    """Read `llama_print_system_info()`, such as `CPU : SSE3 = 1 | AVX2 = 1 | LLAMAFILE = 1 | `.
+    """Parse `llama_print_system_info()`, such as `CPU : SSE3 = 1 | AVX2 = 1 | LLAMAFILE = 1 | `.
 
-    A feature of another backend than the processor's counts as the backend's name.
+    Features of other backends than the CPU are reported as the backend's name.
     """
     features: set[str] = set()
     backend_names = {*backends}
@@ -154,21 +154,20 @@ def parse_build(system_info: str, backends: tuple[str, ...], machine: str) -> En
 
 
 def check_build(build: EngineBuild) -> None:
-    """Refuse an engine whose build is not the pinned profile.
+    """Check that an engine's build is the pinned profile.
 
     Raises:
-        ConfigError: names each wrong flag, why it matters and how to rebuild.
+        ConfigError: lists each wrong flag, its effect and how to rebuild.
     """
     required = INSTRUCTIONS.get(build.profile)
     if required is None:
         supported = ", ".join(INSTRUCTIONS)
         raise ConfigError(
-            f"There is no pinned profile for the architecture {build.machine}; supported are "
-            f"{supported}"
+            f"no pinned profile for the architecture {build.machine}; supported: {supported}"
         )
     wrong = [f"{name} is missing" for name in required if name not in build.features]
     wrong += [
-        f"{name} is missing: with it {purpose}"
+        f"{name} is missing: it is required because {purpose}"
         for name, purpose in COMPILED_IN.items()
         if name not in build.features
     ]
@@ -186,17 +185,17 @@ def check_build(build: EngineBuild) -> None:
     ]
     if wrong:
         raise ConfigError(
-            f"llama-cpp-python is not built as the profile {build.profile} asks: "
+            f"llama-cpp-python is not built for the profile {build.profile}: "
             f"{'; '.join(wrong)}. "
-            f"Blocks computed with it would not be valid elsewhere: {HOW_TO_REBUILD}"
+            f"Blocks computed with it would be invalid on other hosts: {HOW_TO_REBUILD}"
         )
 
 
 def check_processor(cpuinfo: Path = CPUINFO) -> None:
-    """Refuse a processor that would stop at the engine's first instruction (Linux on x86-64 only).
+    """Check that the CPU has the engine's instructions (Linux on x86-64 only).
 
     Raises:
-        ConfigError: names the missing instructions.
+        ConfigError: lists the missing instructions.
     """
     if sys.platform != "linux" or find_profile(platform.machine()) != "x86-64-v3":
         return
@@ -212,8 +211,8 @@ def check_processor(cpuinfo: Path = CPUINFO) -> None:
     missing = [name for name in INSTRUCTIONS["x86-64-v3"] if name.lower() not in flags]
     if missing:
         raise ConfigError(
-            f"This processor lacks {', '.join(missing)}, which the pinned profile x86-64-v3 needs "
+            f"this CPU lacks {', '.join(missing)}, which the pinned profile x86-64-v3 requires "
             "(Intel since 2013, AMD since "
-            "2015; some virtual machines hide them): use another machine, or a ScriptedModel in "
-            "place of a LlamaModel"
+            "2015; some virtual machines hide them): use another machine, or a ScriptedModel "
+            "instead of a LlamaModel"
         )

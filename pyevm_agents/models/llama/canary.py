@@ -1,4 +1,4 @@
-"""The canary: what shows that an engine's compiler, libm or processor computes other bits."""
+"""The canary: a hash of logits that shows whether compiler, libm or CPU compute other bits."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 CANARY_TEXT = "Thought: deploy 10 USDC to addr1 (Größe, 量).\nAction: "
 CANARY_SPLIT = (7, 1)
-"""Tokens of the first pieces, when the canary is evaluated the second time."""
+"""Tokens of the first pieces in the canary's second evaluation."""
 
 CANARY_SINGLES = 8
-"""Tokens at its end that are evaluated one by one, the second time. Few pieces alone show little:
-activations are rounded to 8 bits before each product, which hides a small difference more often
-than not. Source: `benchmarks/invariance.py`; with these pieces, 5 of 6 K-quantised files show that
-their products are computed in tiles, with three pieces 3 of 6."""
+"""Tokens at the end of the canary that its second evaluation evaluates one by one. A few pieces
+reveal little, because activations are rounded to 8 bits before each product, which usually hides a
+small difference. Source: `benchmarks/invariance.py`: with these pieces, 5 of 6 K-quantised files
+reveal that their products are computed in tiles, with three pieces 3 of 6."""
 
 
 def compute_logits_digest(logits: NDArray[np.float32]) -> str:
@@ -33,12 +33,11 @@ def compute_logits_digest(logits: NDArray[np.float32]) -> str:
 
 
 def compute_canary(llama: Llama, context: LlamaContext) -> str:
-    """Return the digest of a fixed text's logits: it sees compiler, libm, processor and weights.
+    """Return the digest of a fixed text's logits; it depends on compiler, libm, CPU and weights.
 
     Raises:
-        ConfigError: they are no numbers, or other ones where the text is evaluated in pieces, or
-            after its beginning was set aside and restored: then what a model says would depend on
-            what it was asked before.
+        ConfigError: the logits are not finite, or differ if the text is evaluated in pieces or
+            after its prefix was saved and restored: generations would depend on earlier calls.
     """
     model = (
         f"architecture {llama.metadata('general.architecture')}, "
@@ -49,7 +48,7 @@ def compute_canary(llama: Llama, context: LlamaContext) -> str:
     logits = context.evaluate(tokens)
     if not np.isfinite(logits).all():
         raise ConfigError(
-            f"The model ({model}) computes numbers that are none: its file is damaged, or its "
+            f"logits of the model ({model}) are not finite: its file is damaged, or its "
             "numbers overflow; check the file's SHA-256, or use another quantisation"
         )
     whole = compute_logits_digest(logits)
@@ -64,19 +63,19 @@ def compute_canary(llama: Llama, context: LlamaContext) -> str:
     context.forget()
     if whole != split:
         raise ConfigError(
-            f"This engine computes other bits for a text in one piece than in several with this "
-            f"model ({model}): blocks would depend on what ran before; use another quantisation"
+            f"This engine computes different bits for a text in one piece than in several with "
+            f"this model ({model}): blocks would depend on earlier calls; use another quantisation"
         )
     if whole != restored:
         raise ConfigError(
-            f"This engine computes other bits after restoring a saved prefix with this model "
-            f"({model}): blocks would depend on what ran before; pass prefix_cache_bytes=0, which "
-            "saves none"
+            f"This engine computes different bits after restoring a saved prefix with this model "
+            f"({model}): blocks would depend on earlier calls; pass prefix_cache_bytes=0, which "
+            "disables saving"
         )
     return whole
 
 
 def _piece_ends(count: int) -> list[int]:
-    """Return where the pieces end, when a text of `count` tokens is evaluated the second time."""
+    """Return the ends of the pieces in which `count` tokens are evaluated the second time."""
     singles = range(max(count - CANARY_SINGLES, 0), count + 1)
     return sorted({*accumulate(CANARY_SPLIT), *singles} & {*range(1, count + 1)})

@@ -1,4 +1,4 @@
-"""A child process with its pipes: how it is started, spoken to, mourned and ended."""
+"""The engine's child process and its pipes: start, exchange of messages, exit status, stop."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 WORKER_MODULE = "pyevm_agents.models.llama.worker"
 
 EXIT_SECONDS = 2.0
-"""Seconds a child has to end after its pipe was closed; then it is killed. Idle, it takes 0.01."""
+"""Seconds that a child has to exit after its pipe was closed, before it is killed. It needs 0.01
+when idle."""
 
 STDERR_TAIL_BYTES = 2000
-"""Bytes of the child's stderr that an error message repeats."""
+"""Bytes at the end of the child's stderr that an error message quotes."""
 
 REMOVED_VARIABLES = (
     "GGML_",
@@ -38,67 +39,66 @@ REMOVED_VARIABLES = (
     "OMP_",
     "GOMP_",
     "KMP_",
-    "GLIBC_TUNABLES",  # Chooses among libm's variants of a function.
+    "GLIBC_TUNABLES",  # Selects variants of libm's functions.
     "PYTHONWARNINGS",
     "PYTHONPATH",
 )
-"""Prefixes of variables that a child does not see: no environment decides what it computes."""
+"""Prefixes of removed environment variables: the environment must not affect results."""
 
 OWN_VARIABLES = {
-    # OpenMP's threads wait without spinning: with its default, two threads beside any other load
-    # took 1,425 ms a token in place of 27. Read once, when libgomp loads.
+    # OpenMP's threads wait without spinning: with the default, two threads took 1,425 ms a token
+    # instead of 27 next to any other load. Read once, when libgomp loads.
     "OMP_WAIT_POLICY": "passive",
     "GOMP_SPINCOUNT": "0",
-    # numpy is used for one comparison; its own threads would only cost their start.
+    # numpy does only a comparison; its own threads would only cost start-up time.
     "OPENBLAS_NUM_THREADS": "1",
-    # llama.cpp multiplies K- and IQ-quantised weights with 8 or more tokens by other code than with
-    # fewer, which gives other bits (ggml-cpu/tiled/tiled.cpp; no build flag leaves it out).
+    # llama.cpp multiplies K- and IQ-quantised weights by different code for 8 or more tokens, which
+    # gives different bits (ggml-cpu/tiled/tiled.cpp; no build flag disables it).
     "GGML_CPU_TILED_MM": "0",
-    # An abort must not start a debugger on the child to print a stack.
+    # An abort must not start a debugger on the child to print a stack trace.
     "GGML_NO_BACKTRACE": "1",
-    # Python's directory of the moment is not where the child's modules come from.
+    # The child's modules must not be imported from the current directory.
     "PYTHONSAFEPATH": "1",
 }
 
 OPERATION_PHRASES = {
     "hello": "was starting",
     "load": "was loading the model",
-    "tokenize": "made tokens of a prompt",
+    "tokenize": "was tokenizing a prompt",
     "generate": "was generating",
     "reference": "was generating token by token",
-    "follow": "followed a script",
-    "text": "made text of tokens",
+    "follow": "was encoding a given text",
+    "text": "was detokenizing",
     "logits": "was computing logits",
-    "forget": "emptied its memory",
+    "forget": "was clearing its memory",
 }
-"""What a process did, by the operation that it was asked for."""
+"""Activity of a process by its operation, for error messages."""
 
 HINTS = {
     signal.SIGILL: (
-        "this processor lacks an instruction of the engine's build: rebuild it here with `make "
-        "engine`"
+        "this CPU lacks an instruction of the engine's build: rebuild it here with `make engine`"
     ),
     signal.SIGKILL: (
-        "somebody killed it, often the system for lack of memory: use a smaller model or "
+        "it was killed, often by the system for lack of memory: use a smaller model or "
         "context_tokens"
     ),
-    signal.SIGBUS: "the model's file was changed or cut short while in use: put it back",
-    signal.SIGABRT: "an assertion of llama.cpp failed, please report its last words",
+    signal.SIGBUS: "the model file was changed or truncated while in use: restore it",
+    signal.SIGABRT: "an assertion of llama.cpp failed: please report the output below",
 }
 
 
 class EngineProcess:
-    """A process with its pipes. Knows its parent: after a fork, it is nobody else's to end.
+    """A child process with its pipes. After a fork, only the parent that started it may stop it.
 
     The pipes are unbuffered: a buffer has a lock, which a thread that waits for a reply holds, and
-    which nobody would ever release in a process forked meanwhile.
+    which would never be released in a process forked meanwhile.
     """
 
     def __init__(self) -> None:
-        """Start Python with the worker, in an environment of our own.
+        """Start Python with the worker, in a controlled environment.
 
         Raises:
-            EngineFault: the system starts no process.
+            EngineFault: the operating system can't start the process.
         """
         self.parent = os.getpid()
         try:
@@ -110,13 +110,13 @@ class EngineProcess:
                 raise
         except OSError as error:
             raise EngineFault(
-                f"The engine's process does not start: {error}; free memory, processes or open "
-                "files, then run the call again"
+                f"the engine's process can't be started: {error}; free memory, processes or open "
+                "files, then repeat the call"
             ) from error
         if (
             self.process.stdin is None or self.process.stdout is None
-        ):  # Popen made both: PIPE was asked for.
-            raise EngineFault("The engine's process started without pipes; run the call again")
+        ):  # Can't happen: Popen creates both for PIPE.
+            raise EngineFault("the engine's process started without pipes; repeat the call")
         self.requests, self.replies = self.process.stdin, self.process.stdout
 
     def _spawn(self) -> subprocess.Popen[bytes]:
@@ -135,11 +135,11 @@ class EngineProcess:
             stderr=self.stderr,
             bufsize=0,
             env=environment,
-            process_group=0,  # Ctrl-C is the parent's to handle, before `worker.py` can ignore it.
+            process_group=0,  # The parent handles Ctrl-C, even before `worker.py` can ignore it.
         )
 
     def exchange(self, request: EngineRequest, report: ProgressReport | None) -> EngineReply | None:
-        """Write a request, hand progress on, and return the reply; None where the child is gone."""
+        """Send a request, forward progress, return the reply; None if the child is gone."""
         try:
             write_message(self.requests, request)
         except OSError:
@@ -150,7 +150,7 @@ class EngineProcess:
         return reply
 
     def read_stderr_tail(self) -> str:
-        """Return the end of what the child wrote to stderr, in one line."""
+        """Return the end of the child's stderr, as one line."""
         size = self.stderr.seek(0, os.SEEK_END)
         self.stderr.seek(max(0, size - STDERR_TAIL_BYTES))
         text = self.stderr.read().decode("utf-8", "replace")
@@ -158,7 +158,7 @@ class EngineProcess:
         return " | ".join(line.strip() for line in text.splitlines() if line.strip())
 
     def describe_exit(self, operation: str) -> str:
-        """Wait for the end of a dying child and say how it died."""
+        """Wait until a dying child exits; describe its exit."""
         try:
             status = self.process.wait(EXIT_SECONDS)
         except subprocess.TimeoutExpired:
@@ -166,35 +166,35 @@ class EngineProcess:
             status = self.process.wait()
         if status < 0:
             killer = signal.Signals(-status)
-            cause = f"was ended by {killer.name}" + (
+            cause = f"was killed by {killer.name}" + (
                 f" ({HINTS[killer]})" if killer in HINTS else ""
             )
         else:
-            cause = f"ended with status {status}"
-        words = self.read_stderr_tail()
-        doing = OPERATION_PHRASES.get(operation, f"was asked to {operation}")
+            cause = f"exited with status {status}"
+        output = self.read_stderr_tail()
+        doing = OPERATION_PHRASES.get(operation, f"was running `{operation}`")
         return (
-            f"The engine's process {cause} while it {doing}; the next "
-            "call starts a fresh one. "
-            + (f"Its last words: {words}" if words else "It left no last words")
+            f"the engine's process {cause} while it {doing}; the next "
+            "call starts a new one. "
+            + (f"Its last output: {output}" if output else "It had no output")
         )
 
     def kill(self) -> None:
-        """Kill the process. In a forked process: leave it to the parent."""
+        """Kill the process. In a forked process: do nothing, since it belongs to the parent."""
         if self.parent == os.getpid():
             self.process.kill()
 
     def end_now(self) -> None:
-        """Kill the process and close its pipes: when garbage is collected, or Python ends."""
+        """Kill the process and close its pipes, on garbage collection or at interpreter exit."""
         self.end(kill=True)
 
     def end(self, *, kill: bool = False) -> None:
-        """End the process, wait for it, close its pipes. In a forked process: only close them."""
+        """Stop the process, wait for it, close its pipes. In a forked process: only close them."""
         is_own = self.parent == os.getpid()
         if kill:
             self.kill()
         for stream in (self.requests, self.replies, self.stderr):
-            with suppress(OSError):  # A pipe to the dead, with something left to flush.
+            with suppress(OSError):  # A pipe to an exited process, with unflushed data.
                 stream.close()
         if not is_own:
             self.process.returncode = 0  # Popen would warn that it still runs, as it should.

@@ -1,7 +1,7 @@
-"""Evaluation: one sequence in llama.cpp's memory, and other prompts' set aside for their return.
+"""Evaluation of tokens: one sequence in llama.cpp's memory, and saved states of other prompts.
 
-Whatever is reused gives the same bits as starting afresh (measured, and tested over random
-interleavings), so reuse changes the time alone. This file and `bindings.py` alone import llama_cpp.
+Reuse gives bit-for-bit the same results as a fresh start (measured, and tested over random
+interleavings), so it affects only time. Only this module and `bindings.py` import llama_cpp.
 """
 
 from __future__ import annotations
@@ -30,46 +30,48 @@ if TYPE_CHECKING:
     from pyevm_agents.models.llama.prefix_cache import PrefixMatch, Tokens
 
 MIN_SHARED_WRITING_BYTES = 512 * 1024 * 1024
-"""Bytes of weights from which on several threads write one token together. Threads that wait
-without spinning meet some 300 times a token, 25 ms in all: more than the default model's 89 MB
-take a single thread (16 ms a token; 41 ms with two). Batches are read by all threads in any case.
-Source: `benchmarks/threads.py`, two cores."""
+"""Size of the weights from which several threads generate a token together. Threads that wait
+without spinning synchronise about 300 times a token, 25 ms in all: more than a single thread needs
+for the default model's 89 MB (16 ms a token; 41 ms with two threads). Large batches always use all
+threads. Source: `benchmarks/threads.py`, two cores."""
 
 MIN_SHARED_READING_TOKENS = 9
-"""Tokens of a batch from which on several threads read it together, where the model is smaller than
-that: their meetings take 15 to 60 ms of any batch, by how soon the machine wakes a thread. Two save
-as much as that of 8 tokens on a quiet machine and of 30 on a busy one (2 tokens: 22 ms with one
-thread, 39 with two; 8: 59 and 57, or 57 and 85). Source: `benchmarks/threads.py`, two cores."""
+"""Tokens of a batch from which several threads evaluate it together, for a smaller model. Their
+synchronisation takes 15 to 60 ms of any batch, depending on how fast the machine wakes a thread. A
+second thread saves as much at 8 tokens on a quiet machine, at 30 on a busy one (2 tokens: 22 ms
+with one thread, 39 with two; 8: 59 and 57, or 57 and 85). Source: `benchmarks/threads.py`, two
+cores."""
 
 WORTHWHILE_TOKENS = 16
-"""Tokens that must be spared before a state is saved or restored. The default model evaluates 16 in
-some 100 ms; to save or to restore 300 takes 1 to 6 ms and 1,000 some 12, so even a full context of
-8,192 comes back in the time of 16. Writing, token by token, never saves and never restores."""
+"""Minimum tokens saved by reuse before a state is saved or restored. The default model evaluates 16
+tokens in about 100 ms; saving or restoring 300 takes 1 to 6 ms and 1,000 about 12, so even a full
+context of 8,192 is restored in the time of 16. Generating token by token never saves or
+restores."""
 
 ADAPTER_SCALE = 1.0
-"""How much of its adapter is added to a model: all, as it was trained."""
+"""Weight of the adapter: full, as it was trained."""
 
 WITH_DATA, POSITIONS_ALONE = True, False
-"""How llama.cpp's memory is emptied: the numbers as well, or the notes about what they belong to.
-The former writes the whole context's memory (188 MB for the default model)."""
+"""Ways to clear llama.cpp's memory: with the numbers, or only the positions. The former overwrites
+the memory of the whole context (188 MB for the default model)."""
 
 
 @dataclass(slots=True, kw_only=True)
 class EvaluationTally:
-    """What evaluations have cost since the tally began, and what the first of them found done."""
+    """Token counts of evaluations since the tally was created."""
 
     evaluations: int = 0
     decoded_tokens: int = 0
-    """In all of them."""
+    """Decoded tokens of all evaluations."""
 
     kept_tokens: int = 0
-    """In memory when the first one began."""
+    """Tokens that the first evaluation reused from memory."""
 
     restored_tokens: int = 0
-    """From a state set aside, in place of those in memory, for the first one."""
+    """Tokens that the first evaluation restored from a saved state instead of memory."""
 
     def add(self, *, kept_tokens: int, restored_tokens: int, decoded_tokens: int) -> None:
-        """Count an evaluation."""
+        """Add an evaluation."""
         if self.evaluations == 0:
             self.kept_tokens, self.restored_tokens = kept_tokens, restored_tokens
         self.evaluations += 1
@@ -77,17 +79,17 @@ class EvaluationTally:
 
 
 class LlamaContext:
-    """The tokens evaluated last, what follows from them, and the prefixes of other prompts."""
+    """The evaluated tokens, the logits after them, and saved states of other prompts."""
 
     def __init__(
         self, llama: Llama, *, threads: int, context_tokens: int, prefix_cache_bytes: int = 0
     ) -> None:
-        """Make room for `context_tokens` tokens, and later for states of `prefix_cache_bytes`.
+        """Allocate a context of `context_tokens` tokens, and limit saved states to a size in bytes.
 
-        The model's adapter is applied to all that is evaluated here.
+        The model's adapter is applied to all evaluations.
 
         Raises:
-            ConfigError: llama.cpp refuses, for lack of memory as a rule.
+            ConfigError: llama.cpp can't create the context, usually for lack of memory.
         """
         self._llama = llama
         self.context_tokens = context_tokens
@@ -107,16 +109,16 @@ class LlamaContext:
         context = llama_cpp.llama_init_from_model(llama.model, parameters)
         if not context:
             raise ConfigError(
-                f"llama.cpp makes no context of {context_tokens} tokens for the model file "
+                f"llama.cpp can't create a context of {context_tokens} tokens for the model file "
                 f"{describe_file(llama.path)}: {explain_last_errors()}, "
-                "or ask for a smaller context_tokens"
+                "or pass a smaller context_tokens"
             )
         self._context: int = context
         if llama.adapter is not None:
             self._apply_adapter(llama.adapter)
         self._memory: int = llama_cpp.llama_get_memory(context)
         self._batch = llama_cpp.llama_batch_init(BATCH_TOKENS, 0, 1)
-        # A recurrent memory is one state: it goes on, or starts anew.
+        # A recurrent memory is a single state: it can be continued or reset, but not truncated.
         self._can_truncate = not (
             llama_cpp.llama_model_is_recurrent(llama.model)
             or llama_cpp.llama_model_is_hybrid(llama.model)
@@ -125,8 +127,8 @@ class LlamaContext:
         self._prefix_cache = PrefixCache(prefix_cache_bytes)
         self.tally = EvaluationTally()
         self.prompt_tokens: int | None = None
-        """How many of the tokens that are evaluated next are a prompt, which may come back; None
-        for all of them."""
+        """Number of tokens of the next evaluation that are a prompt, which may be needed again;
+        None for all of them."""
 
         self._known_prompt_tokens: int | None = None
 
@@ -136,12 +138,12 @@ class LlamaContext:
         status = llama_cpp.llama_set_adapters_lora(self._context, adapters, 1, scales)
         if status != 0:
             raise ConfigError(
-                f"llama.cpp does not apply the model's adapter (status {status}); leave it out, or "
+                f"llama.cpp can't apply the model's adapter (status {status}); leave it out, or "
                 "use another one"
             )
 
     def forget(self) -> None:
-        """Empty the memory and drop what was set aside: the next evaluation starts from nothing."""
+        """Clear the memory and the saved states: the next evaluation starts from nothing."""
         self._prefix_cache.clear()
         self._clear_memory(WITH_DATA)
 
@@ -152,33 +154,31 @@ class LlamaContext:
         *,
         batch_tokens: int = BATCH_TOKENS,
     ) -> NDArray[np.float32]:
-        """Return the logits of what follows after `tokens`.
+        """Return the logits after `tokens`.
 
-        Starts from the longest prefix that it knows, and always evaluates the last token.
+        Starts from the longest known prefix; always evaluates the last token.
 
         Input:
-            report: is called with tokens done and tokens in all.
-            batch_tokens: evaluate in pieces of at most this many tokens: 1 to `BATCH_TOKENS`.
+            report: callback, called with the tokens done and the total tokens.
+            batch_tokens: maximum tokens of a batch: 1 to `BATCH_TOKENS`.
 
         Output:
             float32, one for each token of the vocabulary; valid until the next evaluation.
 
         Raises:
-            EngineFault: no tokens, more than the context holds, or llama.cpp gave up.
+            EngineFault: no tokens, more than the context allows, or llama.cpp failed.
         """
         if not 0 < len(tokens) <= self.context_tokens:
             raise EngineFault(
-                f"{len(tokens)} tokens are to be evaluated; the context holds 1 to "
-                f"{self.context_tokens}"
+                f"can't evaluate {len(tokens)} tokens: must be 1 to "
+                f"{self.context_tokens}, the length of the context"
             )
         if not 0 < batch_tokens <= BATCH_TOKENS:
-            raise EngineFault(
-                f"A batch of {batch_tokens} tokens was asked for; it may have 1 to {BATCH_TOKENS}"
-            )
+            raise EngineFault(f"invalid batch_tokens {batch_tokens}: must be 1 to {BATCH_TOKENS}")
         logits = self._evaluate(tokens, report, batch_tokens)
         if math.isnan(logits[0]):
-            # It may come from an earlier prompt: attention multiplies what is left of one in
-            # memory by 0, which makes nothing of a number and NaN of an overflow.
+            # The NaN may come from an earlier prompt: attention multiplies its rest in memory by 0,
+            # which gives 0 for a number and NaN for an overflow.
             self.forget()
             logits = self._evaluate(tokens, report, batch_tokens)
         return logits
@@ -203,15 +203,15 @@ class LlamaContext:
         if not logits:
             self.forget()
             raise EngineFault(
-                f"llama.cpp computed no logits after {len(tokens)} tokens; run the call again"
+                f"llama.cpp computed no logits after {len(tokens)} tokens; repeat the call"
             )
         return np.ctypeslib.as_array(logits, (self._llama.vocabulary_tokens,))
 
     def _prepare(self, tokens: list[int]) -> tuple[int, int]:
-        """Leave the longest known prefix of `tokens` in memory; return its length.
+        """Keep or restore the longest known prefix of `tokens` in memory.
 
         Output:
-            tokens kept and tokens restored; one of the two is 0.
+            Tokens kept and tokens restored; one of the two is 0.
         """
         count = len(self._tokens)
         rest = tokens[count:]
@@ -227,12 +227,12 @@ class LlamaContext:
         if match is None or match.shared_tokens - kept_tokens < WORTHWHILE_TOKENS:
             self._save_prefix(known, kept_tokens)
             return self._truncate_memory(kept_tokens), 0
-        self._prefix_cache.touch(match.prefix)  # So that setting the other aside drops it last.
+        self._prefix_cache.touch(match.prefix)  # So that saving the other prefix drops it last.
         self._save_prefix(known, kept_tokens)
         return 0, self._restore_prefix(match)
 
     def _save_prefix(self, known: Tokens, kept_tokens: int) -> None:
-        """Save what is in memory if too much beyond its first `kept_tokens` would be lost."""
+        """Save the memory's state if too much after its first `kept_tokens` would be lost."""
         if len(known) - kept_tokens < WORTHWHILE_TOKENS:
             return
         saved = self._prefix_cache.find_best(known, is_whole=not self._can_truncate)
@@ -250,7 +250,7 @@ class LlamaContext:
             self._prefix_cache.put(known, state, prompt_tokens=self._known_prompt_tokens)
 
     def _restore_prefix(self, match: PrefixMatch) -> int:
-        """Put a state back into memory, up to what it shares; return how many tokens that is."""
+        """Restore a state up to the shared tokens; return their number."""
         self._clear_memory(POSITIONS_ALONE if self._can_truncate else WITH_DATA)
         prefix = match.prefix
         size_bytes = prefix.state.nbytes
@@ -264,7 +264,7 @@ class LlamaContext:
         return self._truncate_memory(match.shared_tokens)
 
     def _truncate_memory(self, count: int) -> int:
-        """Drop from memory all but its first `count` tokens; return how many stay."""
+        """Truncate memory to its first `count` tokens; return the number of tokens left."""
         if count == len(self._tokens) and count > 0:
             return count
         if count == 0 or not llama_cpp.llama_memory_seq_rm(self._memory, 0, count, -1):
@@ -273,7 +273,7 @@ class LlamaContext:
         self._tokens = self._tokens[:count]
         return count
 
-    def _clear_memory(self, data: bool) -> None:  # noqa: FBT001 - as llama.cpp takes it
+    def _clear_memory(self, data: bool) -> None:  # noqa: FBT001 - as in llama.cpp
         llama_cpp.llama_memory_clear(self._memory, data)
         self._tokens = []
 
@@ -294,7 +294,7 @@ class LlamaContext:
             self.forget()
             raise EngineFault(
                 f"llama_decode failed with status {status} at token {position}; its memory was "
-                "emptied, run the call again"
+                "cleared, repeat the call"
             )
 
 

@@ -1,9 +1,9 @@
 """Threads and weight layout of the engine on this CPU.
 
-The number of threads changes the time, never the result. The layout does change it: where llama.cpp
-lays a file's weights out anew (REPACK), some models are read twice as fast, by other code that
-gives other bits. So the layout is a part of a model's fingerprint, and it follows from the file and
-the processor's architecture alone.
+The number of threads affects time only. The layout affects results: if llama.cpp repacks a file's
+weights (REPACK), it reads prompts twice as fast with some models, by other code that gives
+different bits. The layout is therefore part of a model's fingerprint, and depends only on the file
+and the CPU architecture.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ if TYPE_CHECKING:
 
 
 MAX_THREADS = 512
-"""More would abort. Source: ggml.h, `GGML_MAX_N_THREADS`."""
+"""Maximum number of threads; more would abort. Source: ggml.h, `GGML_MAX_N_THREADS`."""
 
 MAX_DEFAULT_THREADS = 4
-"""Decoding waits for memory: a small model gains nothing from more than this many."""
+"""Decoding is limited by memory bandwidth: a small model gains nothing from more threads."""
 
 CPU_DIRECTORY = Path("/sys/devices/system/cpu")
 
 
 def resolve_threads(threads: int | None) -> int:
-    """Return the number of threads asked for, or a sensible one.
+    """Return the given number of threads, or the default.
 
     Raises:
-        ConfigError: it is no whole number from 1 to `MAX_THREADS`.
+        ConfigError: it is not an integer from 1 to `MAX_THREADS`.
     """
     if threads is None:
         return min(count_physical_cores(), MAX_DEFAULT_THREADS)
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
         raise ConfigError(
-            f"threads is {threads!r}; it must be a whole number from 1 to {MAX_THREADS}, or None "
+            f"invalid threads {threads!r}: must be an integer from 1 to {MAX_THREADS}, or None "
             f"for {min(count_physical_cores(), MAX_DEFAULT_THREADS)}"
         )
     return threads
 
 
 def count_physical_cores(directory: Path = CPU_DIRECTORY) -> int:
-    """Return the cores that this process may use, hyperthreads not counted where Linux tells."""
+    """Return the number of cores available to this process, without hyperthreads where known."""
     if not hasattr(os, "sched_getaffinity"):
         return os.cpu_count() or 1
     cores: set[str] = set()
@@ -62,39 +62,40 @@ def count_physical_cores(directory: Path = CPU_DIRECTORY) -> int:
 
 
 class WeightKind(NamedTuple):
-    """What decides how llama.cpp multiplies by some weights."""
+    """The properties of weights that determine how llama.cpp multiplies them."""
 
     type: str
-    """As `ggml_type_name` has it, such as `q4_0`."""
+    """Name by `ggml_type_name`, such as `q4_0`."""
 
     is_stack: bool = False
-    """There are several matrices, as of experts: they are multiplied by code of their own."""
+    """Whether it is a stack of matrices (experts), which llama.cpp multiplies by separate code."""
 
 
 FASTER = frozenset({WeightKind("q4_0")})
-"""Repacked on AVX2, faster for it, and the same bits in every shape."""
+"""Kinds repacked on AVX2: faster, with the same bits for every shape."""
 
 NOT_REPACKED = frozenset({"f32", "f16", "q4_1", "q5_0", "q8_0", "q6_K"})
-"""Types that repacking does not touch on AVX2. `llama-quantize` writes a Q4_0 file's output as Q6_K
-or Q8_0, and some of its weights as Q4_1 where it has an importance matrix."""
+"""Types that repacking does not affect on AVX2. `llama-quantize` writes the output matrix of a Q4_0
+file as Q6_K or Q8_0, and with an importance matrix some of its weights as Q4_1."""
 
 
 def is_repacked(kinds: Iterable[WeightKind], machine: str) -> bool:
-    """Whether a file's weights are repacked: where that was measured to gain and to be invariant.
+    """Return whether a file's weights are repacked: only where that is faster and invariant.
 
-    Measured with `benchmarks/invariance.py` on x86-64-v3: Q4_0 reads prompts twice as fast,
-    with equal bits whatever the batches, cuts and threads. Q4_K and Q3_K_M files (which have Q4_K
-    in them) get other bits for one token than for several. Everything else computes the bits it
-    computes without, at the same speed. Not measured, so not done: other architectures, other
-    types, and experts.
+    Measured with `benchmarks/invariance.py` on x86-64-v3: Q4_0 reads prompts twice as fast, with
+    equal bits for all batches, splits and threads. Q4_K and Q3_K_M files (which contain Q4_K) get
+    different bits for one token than for several. All other types compute the same bits at the same
+    speed as without. Other architectures, types and experts were not measured, so they are not
+    repacked.
 
-    Source of what is repacked: ggml/src/ggml-cpu/repack.cpp, `ggml_repack_get_optimal_repack_type`.
-    Q4_0's code for one row and that for four (arch/x86/repack.cpp, `gemv_q4_b32_8x8_q8_0_lut_avx`
-    and `gemm_…`) add the same integers block by block, in the same order, in the same fused steps.
+    Source of the repacked types: ggml/src/ggml-cpu/repack.cpp,
+    `ggml_repack_get_optimal_repack_type`. The code of Q4_0 for one row and for four
+    (arch/x86/repack.cpp, `gemv_q4_b32_8x8_q8_0_lut_avx` and `gemm_…`) adds the same integers block
+    by block, in the same order, with the same fused operations.
 
     Input:
-        kinds: of all weights of the file.
-        machine: the processor's architecture as Python names it, such as `x86_64`.
+        kinds: kinds of all weights of the file.
+        machine: CPU architecture as Python names it, such as `x86_64`.
     """
     weight_kinds = set(kinds)
     return (

@@ -1,7 +1,8 @@
-"""The engine's process as its parent sees it: started, asked, replaced after its death, ended.
+"""The engine: starts, calls, replaces and stops the child process that runs llama.cpp.
 
-llama.cpp aborts the process on its assertions, so it has one of its own. Whatever happens to it is
-an `EngineFault` here, and the next request starts a fresh child that must say the same of itself.
+llama.cpp aborts the process when an assertion fails, so it runs in a process of its own. A failure
+of that process is an `EngineFault`; the next request starts a new child, which must report the same
+identity.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 WITHOUT_WEIGHTS = frozenset({"tokenize", "text", "follow"})
-"""Operations for which a vocabulary is enough."""
+"""Operations that need only a vocabulary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineOptions:
-    """What a child is to load, and how."""
+    """The files that a child loads, and its settings."""
 
     path: Path
     vocabulary_only: bool
@@ -43,21 +44,21 @@ class EngineOptions:
     context_tokens: int | None
     prefix_cache_bytes: int = 0
     adapter: Path | None = None
-    """A LoRA adapter that is applied to the model, always."""
+    """A LoRA adapter that is always applied to the model."""
 
     @property
     def files(self) -> str:
-        """The files as errors name them."""
+        """The files, for error messages."""
         adapter = "" if self.adapter is None else f" with the adapter {self.adapter}"
-        return f"The model file {self.path}{adapter}"
+        return f"model file {self.path}{adapter}"
 
 
 class Engine:
-    """A model in a child process. One request at a time, from any thread.
+    """A model in a child process. Executes one request at a time, from any thread.
 
-    Nothing is started before something is asked: a vocabulary where that is enough, the weights
-    where something must be computed. What an engine is, its identity, comes from the folder of
-    facts where that has it, and else from loading everything.
+    Nothing is started before the first request; the weights are loaded when logits are needed, only
+    the vocabulary before that. The engine's identity comes from the facts folder if it is cached
+    there; otherwise everything is loaded to compute it.
     """
 
     def __init__(
@@ -67,11 +68,11 @@ class Engine:
         kept_facts: FactsFolder | None = None,
         report: ProgressReport | None = None,
     ) -> None:
-        """Start nothing yet.
+        """Create an engine without starting a process.
 
         Input:
-            kept_facts: where an engine's identity is kept between processes; None for nowhere.
-            report: is called while something is loaded, as `ask` calls its own.
+            kept_facts: folder that caches the engine's identity between processes, or None.
+            report: callback for progress while files are loaded, with the arguments of `ask`'s.
         """
         self._options = options
         self._kept_facts = kept_facts
@@ -88,29 +89,30 @@ class Engine:
 
     @property
     def identity(self) -> EngineIdentity:
-        """What this engine is.
+        """The engine's identity.
 
         Raises:
-            ConfigError: the file, the build or the processor is unfit.
+            ConfigError: the file, the build or the CPU is unsupported.
             EngineFault: the child died, or the model was closed.
         """
         return self._identity or self._run_locked(self._load_identity)
 
     def ask(self, request: EngineRequest, report: ProgressReport | None = None) -> EngineReply:
-        """Send a request and return its reply.
+        """Send a request and return the reply.
 
         Input:
-            report: is called with phase, tokens done, tokens in all and text. What it raises
-                cancels the request and comes out of here.
+            report: callback for progress: phase, tokens done, total tokens, text. An exception that
+                it raises cancels the request and is propagated.
 
         Raises:
-            ConfigError: the file, the build or the processor is unfit.
-            EngineFault: the child died; or what it reported, as the class that it named.
+            ConfigError: the file, the build or the CPU is unsupported.
+            EngineFault: the child died.
+            AgentsError: an error reported by the child, as the class that it names.
         """
         return self._run_locked(lambda: self._ask_locked(request, report))
 
     def close(self) -> None:
-        """End the child, its work in other threads included. Further requests are refused."""
+        """Stop the child, even during another thread's request. Further requests are rejected."""
         self._is_closed = True
         child = self._child
         if child is not None and self._owner is not None:
@@ -120,19 +122,19 @@ class Engine:
 
     @property
     def process_id(self) -> int | None:
-        """The child's process id, or None while there is none."""
+        """Process id of the child; None if there is none."""
         return None if self._child is None else self._child.process.pid
 
     def _run_locked(self, work: Callable[[], T]) -> T:
-        """Do work alone; after a fork, with a child and a lock of one's own."""
+        """Run `work` under the lock; after a fork, a new lock, without the parent's child."""
         me = (os.getpid(), threading.get_ident())
         if self._process_id != me[0]:
             self._process_id, self._lock, self._owner = me[0], threading.Lock(), None
             self._drop_child()
         if self._owner == me:
             raise EngineFault(
-                "A progress report asked the model that it reports about; ask after the generation "
-                "has ended"
+                "a progress callback called the model that it reports on; call it after the "
+                "generation has finished"
             )
         with self._lock:
             self._owner = me
@@ -147,7 +149,7 @@ class Engine:
         return self._exchange(request, report)
 
     def _load_identity(self) -> EngineIdentity:
-        """Return the identity: as it is kept, or as a model says that has loaded everything."""
+        """Return the identity, cached in the folder or computed from the loaded model."""
         if self._identity is None and self._kept_facts is not None and not self._is_closed:
             check_files(self._options.path, self._options.adapter)
             key = self._build_key()
@@ -159,14 +161,14 @@ class Engine:
         if self._identity is None:
             self._ensure_loaded(with_weights=True)
         if self._identity is None:
-            raise EngineFault("The engine said nothing of itself; start the chain again")
+            raise EngineFault("the engine reported no identity; start the chain again")
         return self._identity
 
     def _ensure_loaded(self, *, with_weights: bool) -> None:
-        """See to a child that has loaded what is needed, and is what the engine was before."""
+        """Ensure that a child has loaded what is needed, with the identity known so far."""
         self._require_open()
         if self._child is not None and self._child.process.poll() is not None:
-            self._drop_child()  # It died between requests, so nothing was lost.
+            self._drop_child()  # It died between requests, so no work was lost.
         with_weights = with_weights and not self._options.vocabulary_only
         if self._child is not None and (self._has_weights or not with_weights):
             return
@@ -175,8 +177,8 @@ class Engine:
         except ConfigError as error:
             if self._identity is None:
                 raise
-            raise EngineFault(  # It was fine when the chain began.
-                f"The engine does not start again: {error}"
+            raise EngineFault(  # The first start succeeded, so this is not a configuration error.
+                f"the engine can't be restarted: {error}"
             ) from error
         self._reconcile_identity(
             key, identity, is_whole=with_weights or self._options.vocabulary_only
@@ -185,7 +187,7 @@ class Engine:
     def _reconcile_identity(
         self, key: FactsKey, identity: EngineIdentity, *, is_whole: bool
     ) -> None:
-        """Hold what was loaded against what is known; keep it where nothing is."""
+        """Compare a loaded child's identity with the known one, or store it if none is known."""
         known = self._identity
         if known is not None:
             self._require_same(identity, known if is_whole else known.without_weights())
@@ -209,23 +211,23 @@ class Engine:
         if now == before:
             return
         self._drop_child(kill=True)
-        what = now.describe_differences(before)
+        differences = now.describe_differences(before)
         files, key = self._options.files, self._kept_key
         if key is not None and self._kept_facts is not None:
             self._kept_facts.drop(key)
             raise EngineFault(
-                f"{files} or its engine is not what {self._kept_facts.folder} has kept of it: it "
-                f"has another {what}. That entry is deleted; start the chain again"
+                f"{files} or its engine differs from its entry in {self._kept_facts.folder}: "
+                f"different {differences}. The entry was deleted; start the chain again"
             )
         raise EngineFault(
-            f"{files} or its engine changed while the chain ran: a fresh process has another "
-            f"{what}; start the chain again"
+            f"{files} or its engine changed while the chain ran: the restarted process has a "
+            f"different {differences}; start the chain again"
         )
 
     def _load(self, *, with_weights: bool) -> tuple[FactsKey, EngineIdentity]:
-        """Load into the child, a fresh one where there is none; return what it is of which file.
+        """Load the files into the child, starting one if necessary; return its identity and key.
 
-        The files' stamps are taken first: a change after it is seen, by the hash or by the child.
+        The stamps are taken before hashing, so the hash or the child notices a later change.
         """
         options = self._options
         if not options.vocabulary_only:
@@ -236,7 +238,7 @@ class Engine:
         try:
             hello = self._handshake()
             build = parse_build(hello["system_info"], tuple(hello["backends"]), hello["machine"])
-            if not options.vocabulary_only:  # Any build computes the same tokens.
+            if not options.vocabulary_only:  # All builds compute the same tokens.
                 check_build(build)
             load = LoadMessage(
                 model=key.stamp.to_message(),
@@ -263,7 +265,7 @@ class Engine:
         )
 
     def _compute_digest(self, key: FactsKey, *, is_whole: bool) -> bytes:
-        """Return the model's digest: the kept one as long as no file is loaded as a whole."""
+        """Return the model's digest: the cached one unless the weights are to be loaded."""
         identity = self._identity
         if identity is not None and not is_whole and key == self._kept_key:
             return identity.digest
@@ -281,7 +283,7 @@ class Engine:
             self._report(phase, done, total, "")
 
     def _handshake(self) -> EngineReply:
-        """Return what the child says of itself, a fresh one where there is none."""
+        """Return the child's description of its engine, starting a child if necessary."""
         if self._child is None:
             self._report_progress("start", 0, 1)
             child = EngineProcess()
@@ -290,15 +292,16 @@ class Engine:
         return self._exchange(EngineRequest(operation="hello"), None)
 
     def _exchange(self, request: EngineRequest, report: ProgressReport | None) -> EngineReply:
-        """Write a request and read until its reply.
+        """Send a request and read its reply.
 
-        An exchange that does not come to its end takes the child with it: nobody could tell the
-        rest of its replies from those to the next request.
+        An exchange that fails also stops the child: its remaining replies could not be told apart
+            from
+        those to the next request.
         """
-        self._require_open()  # By another thread, while this one was loading.
+        self._require_open()  # Another thread may have closed the model during loading.
         child = self._child
         if child is None:
-            raise EngineFault("The engine's process is gone; run the call again")
+            raise EngineFault("the engine's process has exited; repeat the call")
         try:
             reply = child.exchange(request, report)
         except BaseException:
@@ -314,7 +317,7 @@ class Engine:
 
     def _require_open(self) -> None:
         if self._is_closed:
-            raise EngineFault("The model was closed; make a new one")
+            raise EngineFault("the model is closed; create a new one")
 
     def _drop_child(self, *, kill: bool = False) -> None:
         child, self._child, self._has_weights = self._child, None, False
@@ -331,5 +334,5 @@ def _translate_error(reply: EngineReply, child: EngineProcess) -> AgentsError:
         for kind in (ConfigError, EngineFault, errors.GrammarError, errors.ScriptError)
     }
     kind = kinds.get(reply["error"], EngineFault)
-    words = child.read_stderr_tail() if kind in {ConfigError, EngineFault} else ""
-    return kind(reply["message"] + (f". llama.cpp said: {words}" if words else ""))
+    output = child.read_stderr_tail() if kind in {ConfigError, EngineFault} else ""
+    return kind(reply["message"] + (f". llama.cpp's output: {output}" if output else ""))

@@ -1,8 +1,8 @@
-"""The identity of a model and its engine: digest, build, canary, fingerprint; and a folder of them.
+"""Identity of a model and its engine: digest, build, canary, fingerprint; and a folder of them.
 
-A chain needs a model's facts at genesis, its digest and its canary among them, and its weights only
-at the first generation that is not cached. What is kept is found by everything that it follows
-from, and compared with the model when that is loaded after all.
+A chain needs a model's facts (its digest and canary among them) at genesis, but its weights only
+for the first generation that is not cached. Facts are cached under a key of everything that
+determines them, and compared with the model when its weights are loaded.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 
 ENGINE_PACKAGES = ("llama_cpp", "llguidance")
-"""Packages whose files decide what an engine says, beside our own models."""
+"""Packages whose files determine an engine's results, in addition to our own models package."""
 
 STAMPED_SUFFIXES = (".py", ".so", ".dylib", ".dll", ".pyd")
 
 MAX_KEPT_ENTRIES = 64
-"""Files of about 3 KB in a folder; the oldest go."""
+"""Maximum entries of a folder, about 3 KB each; the oldest are deleted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineIdentity:
-    """Everything that decides which bits an engine computes."""
+    """Everything that determines the bits that an engine computes."""
 
     digest: bytes
     """See `ProfileFacts.digest`."""
@@ -49,7 +49,7 @@ class EngineIdentity:
     facts: FactsMessage
 
     def without_weights(self) -> EngineIdentity:
-        """Return what an engine says that has loaded the vocabulary alone."""
+        """Return the identity that an engine reports with only the vocabulary loaded."""
         facts: FactsMessage = {**self.facts, "canary": ""}
         return EngineIdentity(
             digest=self.digest,
@@ -60,7 +60,7 @@ class EngineIdentity:
         )
 
     def describe_differences(self, other: EngineIdentity) -> str:
-        """Return the names of what differs, joined by `and`."""
+        """Return the names of the differences, joined by `and`."""
         mine, theirs = asdict(self), asdict(other)
         names = [name for name in mine if mine[name] != theirs[name] and name != "facts"]
         facts, other_facts = mine["facts"], theirs["facts"]
@@ -70,7 +70,7 @@ class EngineIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactsKey:
-    """What the facts of a model follow from."""
+    """Everything that determines the facts of a model."""
 
     stamp: FileStamp
     vocabulary_only: bool
@@ -78,7 +78,7 @@ class FactsKey:
     adapter_stamp: FileStamp | None = None
 
     def to_json(self) -> str:
-        """Return the key with the engine's own stamp, as canonical JSON."""
+        """Return the key and the engine's own stamp, as canonical JSON."""
         return json.dumps({**asdict(self), "engine": compute_engine_stamp()}, sort_keys=True)
 
 
@@ -89,7 +89,7 @@ class _StoredBuild(TypedDict):
 
 
 class _StoredIdentity(TypedDict):
-    """An `EngineIdentity` in JSON."""
+    """JSON form of an `EngineIdentity`."""
 
     digest: str
     engine: str
@@ -101,8 +101,7 @@ class _StoredIdentity(TypedDict):
 class FactsFolder:
     """A folder with a small file for each model and engine. Several processes may share it.
 
-    Whatever can't be read is as if it were not there, and what can't be written is left out: the
-    facts are computed again.
+    Unreadable entries are ignored, and write errors too: the facts are then computed again.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -110,7 +109,7 @@ class FactsFolder:
         self.folder = folder
 
     def read(self, key: FactsKey) -> EngineIdentity | None:
-        """Return what is kept under a key; None where nothing is, or nothing whole."""
+        """Return the identity stored under a key; None if there is none, or it is damaged."""
         text = key.to_json()
         try:
             checksum, _, body = self._path(text).read_text(encoding="utf-8").partition("\n")
@@ -122,7 +121,7 @@ class FactsFolder:
             return None
 
     def write(self, key: FactsKey, identity: EngineIdentity) -> None:
-        """Keep an identity: whole or not at all."""
+        """Store an identity atomically."""
         text = key.to_json()
         form = {**asdict(identity), "digest": identity.digest.hex()}
         body = json.dumps({"key": text, "identity": form}, sort_keys=True)
@@ -139,7 +138,7 @@ class FactsFolder:
             self._drop_oldest()
 
     def drop(self, key: FactsKey) -> None:
-        """Forget what is kept under a key."""
+        """Delete the identity stored under a key."""
         with suppress(OSError):
             self._path(key.to_json()).unlink(missing_ok=True)
 
@@ -154,7 +153,7 @@ class FactsFolder:
 
 @cache
 def compute_engine_stamp() -> str:
-    """Return a digest of the size and time of every file that an engine is made of."""
+    """Return a digest of the sizes and modification times of all files of an engine."""
     folders = [Path(__file__).parents[1]]
     for package in ENGINE_PACKAGES:
         spec = find_spec(package)
@@ -185,15 +184,14 @@ def _parse_identity(form: _StoredIdentity) -> EngineIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileFacts:
-    """What a file and its engine say, for the rules of a chain."""
+    """Facts of a model file and its engine, for the chain configuration."""
 
     digest: bytes
-    """SHA-256 of the GGUF file, 32 bytes. With an adapter, SHA-256 of the model's such digest and
-    then the adapter's: genesis and `modelId` name the two together."""
+    """SHA-256 of the GGUF file, 32 bytes. With an adapter, SHA-256 of the digests of the model file
+    and the adapter file: genesis and `modelId` refer to both together."""
 
     name: str
-    """The file's own name for the model, else the name of the file. With an adapter, that of the
-    adapter."""
+    """Name of the model in its file, or the name of the file. With an adapter, the adapter's."""
 
     architecture: str
     """Such as `llama`."""
@@ -205,14 +203,14 @@ class ProfileFacts:
     chat_suffix: str
 
     fingerprint: str
-    """Canonical JSON of everything else that decides about bits: versions, build, canary."""
+    """Canonical JSON of everything else that affects results: versions, build, canary."""
 
 
 def build_profile_facts(path: Path, identity: EngineIdentity) -> ProfileFacts:
-    """Return the facts of a file by what its engine is.
+    """Build the facts of a file from its engine's identity.
 
     Input:
-        path: the file that gives the name where no entry does: the adapter's, if there is one.
+        path: the file whose name is used if its metadata has none: the adapter, if there is one.
 
     Raises:
         ConfigError: the file's chat template does not render, or changes its messages.

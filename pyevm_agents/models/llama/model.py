@@ -1,4 +1,4 @@
-"""A GGUF model behind the chain's port: its profile, its tokens, and what it says."""
+"""GGUF models as implementations of the `LanguageModel` port."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ if TYPE_CHECKING:
     from pyevm_agents.models.gguf.adapter import Adapter
 
 DEFAULT_PREFIX_CACHE_BYTES = 1024 * 1024 * 1024
-"""Bytes of evaluated prompts set aside, at most: what `spec.WARM_PREFIXES` whole contexts of the
-default model take (192 MB each), with room to spare. Fewer, and a prompt that the rules hold to be
-warm, at 100 gas a token, could have to be read again: 256 MB were four prompts of 2,800 tokens."""
+"""Limit of saved states of prompts: room for `spec.WARM_PREFIXES` full contexts of the default
+model (192 MB each). With less, a prompt that is warm by the gas rules (100 gas a token) might have
+to be evaluated again: 256 MB held four prompts of 2,800 tokens."""
 
 
 class GgufModel(Closeable):
-    """A GGUF file in a child process: what models with and without weights have in common.
+    """A GGUF file in a child process: base of models with and without weights.
 
-    Nothing is loaded before it is needed: the vocabulary for tokens, the weights for the first
-    generation, and everything for `build_profile_facts`, unless a folder has kept them.
+    Files are loaded lazily: the vocabulary for tokens, the weights for the first generation, and
+        both
+    for `profile_facts`, unless these are cached in a folder.
     """
 
-    def __init__(  # noqa: PLR0913 - each is a setting of its own
+    def __init__(  # noqa: PLR0913 - separate settings
         self,
         path: Path | str | None,
         *,
@@ -47,14 +48,14 @@ class GgufModel(Closeable):
         kept_facts: Path | str | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
-        """Look at the files; start nothing.
+        """Check the files and options, without starting a process.
 
         Raises:
-            ConfigError: file or option is unfit.
+            ConfigError: a file or an option is invalid.
         """
         self.path = find_default_model() if path is None else resolve_path(path)
         self.adapter = adapter_path(adapter, is_default_model=path is None)
-        """The file of the LoRA adapter that is applied to the model, or None."""
+        """File of the LoRA adapter that is applied to the model, or None."""
         check_files(self.path, self.adapter)
         if context_tokens is not None and (
             isinstance(context_tokens, bool)
@@ -62,7 +63,7 @@ class GgufModel(Closeable):
             or context_tokens < 1
         ):
             raise ConfigError(
-                f"context_tokens is {context_tokens!r}; it must be a whole number of at least 1, "
+                f"invalid context_tokens {context_tokens!r}: must be an integer of at least 1, "
                 "or None"
             )
         if (
@@ -71,8 +72,8 @@ class GgufModel(Closeable):
             or prefix_cache_bytes < 0
         ):
             raise ConfigError(
-                f"prefix_cache_bytes is {prefix_cache_bytes!r}; it must be a whole number of "
-                "bytes, or 0 to keep no prefixes"
+                f"invalid prefix_cache_bytes {prefix_cache_bytes!r}: must be a number of "
+                "bytes of at least 0 (0 saves no prefixes)"
             )
         self._profile_facts: ProfileFacts | None = None
         self._progress = progress
@@ -92,13 +93,13 @@ class GgufModel(Closeable):
 
     @property
     def profile_facts(self) -> ProfileFacts:
-        """What the file and its engine say, for the rules of a chain.
+        """Facts of the file and its engine, for the chain configuration.
 
         Raises:
-            ConfigError: the file, the build or the processor is unfit.
-            EngineFault: the engine died over it.
+            ConfigError: the file, the build or the CPU is unsupported.
+            EngineFault: the engine's process died.
         """
-        # No `cached_property`: until Python 3.12 its lock is one for all models.
+        # Not `cached_property`: until Python 3.12 its lock is shared by all models.
         if self._profile_facts is None:
             named = self.path if self.adapter is None else self.adapter
             self._profile_facts = build_profile_facts(named, self.engine.identity)
@@ -106,12 +107,12 @@ class GgufModel(Closeable):
         return self._profile_facts
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
-        """Return the tokens of a prompt: those of its segments, one after the other.
+        """Return the tokens of a prompt: those of its segments, concatenated.
 
         Raises:
-            ConfigError: a segment is no text: it holds half of a surrogate pair; or the file is
-                unfit, where nothing has loaded it yet.
-            EngineFault: the engine died.
+            ConfigError: a segment contains half of a surrogate pair; or the file is invalid, if it
+                was not loaded before.
+            EngineFault: the engine's process died.
         """
         for segment in segments:
             require_text(segment.text)
@@ -119,14 +120,14 @@ class GgufModel(Closeable):
         return tuple(self.engine.ask(EngineRequest(operation="tokenize", segments=pairs))["tokens"])
 
     def detokenize(self, tokens: tuple[int, ...]) -> str:
-        """Return the text of tokens, special ones spelled out."""
+        """Return the text of tokens, with special tokens spelled out."""
         return self.engine.ask(EngineRequest(operation="text", tokens=list(tokens)))["text"]
 
     def encode_given_text(self, text: str, request: GenerationRequest) -> Generation:
-        """Say a given text as a model would have said it.
+        """Encode a given text as a generation for a request.
 
         Raises:
-            ScriptError: the grammar does not admit it.
+            ScriptError: the grammar does not admit the text.
         """
         require_text(text)
         return _parse_generation(
@@ -141,12 +142,12 @@ class GgufModel(Closeable):
         )
 
     def close(self) -> None:
-        """End the engine's process."""
+        """Stop the engine's process."""
         self.engine.close()
 
 
 class Vocabulary(GgufModel):
-    """The vocabulary of a GGUF file, without its weights: tokens for models that have none."""
+    """The vocabulary of a GGUF file without its weights, for models that need only tokens."""
 
     def __init__(
         self,
@@ -156,9 +157,9 @@ class Vocabulary(GgufModel):
         context_tokens: int | None = None,
         kept_facts: Path | str | None = None,
     ) -> None:
-        """Name a file, the default model's if none is named; see `LlamaModel`.
+        """Open a file, by default the default model's; see `LlamaModel`.
 
-        An adapter changes no token; it is a part of the digest, as that of the model.
+        An adapter does not change tokens, but it is part of the digest, as with `LlamaModel`.
         """
         super().__init__(
             path,
@@ -170,12 +171,12 @@ class Vocabulary(GgufModel):
 
 
 class LlamaModel(GgufModel):
-    """A GGUF model on llama.cpp: processor only, greedy, bit for bit the same everywhere.
+    """A GGUF model on llama.cpp: CPU only, greedy, bit-for-bit deterministic.
 
-    Implements `LanguageModel`. One generation at a time; threads wait in line.
+    Implements `LanguageModel`. Thread-safe: it executes one generation at a time.
     """
 
-    def __init__(  # noqa: PLR0913 - settings, each with its default
+    def __init__(  # noqa: PLR0913 - settings with defaults
         self,
         path: Path | str | None = None,
         *,
@@ -186,29 +187,31 @@ class LlamaModel(GgufModel):
         kept_facts: Path | str | None = None,
         progress: Callable[[Progress], None] | None = None,
     ) -> None:
-        """Name a model; it is loaded when it is needed.
+        """Configure a model; it is loaded on first use.
 
         Input:
             path: a GGUF file; None for the default model.
-            adapter: a LoRA adapter in GGUF that is applied to the model; None for the one that is
-                installed with the default model, and for none with a file of one's own;
-                `NO_ADAPTER` for the default model as it is.
-            threads: 1 to 512; None for the number of cores, up to 4. Changes the time alone.
-            context_tokens: None for what the model was trained for, up to 8,192.
-            prefix_cache_bytes: how much of evaluated prompts is set aside for their return, beside
-                the context itself: 23 KB a token for the default model. Changes the time alone; but
-                a chain that strangers send to wants `spec.WARM_PREFIXES` whole contexts, so that
-                what is warm by the rules is so in memory. 0 for none.
-            kept_facts: a folder where the file's facts are kept between processes, so that a chain
-                can begin before its model is loaded; None for nowhere.
-            progress: is called while the model is loaded, a prompt is read and a text is written.
-                What it raises ends the reports and never the work, but for what is no `Exception`.
+            adapter: a LoRA adapter in GGUF that is applied to the model. None for the one installed
+                with the default model, and for no adapter with any other file; `NO_ADAPTER` for the
+                default model without it.
+            threads: 1 to 512; None for the number of cores, up to 4. Affects time only.
+            context_tokens: context length; None for the length that the model was trained for, up
+                to 8,192.
+            prefix_cache_bytes: memory for the states of evaluated prompts, in addition to the
+                context itself: 23 KB a token for the default model; 0 for none. Affects time only,
+                    but a public
+                chain needs `spec.WARM_PREFIXES` full contexts, so that prompts that are warm by the
+                gas rules are in memory.
+            kept_facts: folder that caches the file's facts between processes, so that a chain can
+                start before its model is loaded; None for no cache.
+            progress: callback for loading, prompt evaluation and output. An `Exception` that it
+                raises stops the reports, not the work.
 
         Raises:
-            ConfigError: file or option is unfit.
+            ConfigError: a file or an option is invalid.
         """
         self.last_stats: EvaluationStats | None = None
-        """What the generation that ended last had to evaluate; None before the first."""
+        """Evaluation counts of the last generation; None before the first."""
         super().__init__(
             path,
             vocabulary_only=False,
@@ -224,34 +227,35 @@ class LlamaModel(GgufModel):
         """Continue the prompt, greedily, under the grammar, by at most `max_tokens` tokens.
 
         Raises:
-            ConfigError: no prompt, no limit, or both together exceed the context.
-            GrammarError: llguidance refuses the grammar.
-            EngineFault: the engine died, or computed a number that is none.
+            ConfigError: the prompt is empty, the limit is less than 1, or both together exceed the
+                context.
+            GrammarError: llguidance rejects the grammar.
+            EngineFault: the engine's process died, or a logit is not finite.
         """
         return self._continue_generation(request, ())
 
     def generate_reference(self, request: GenerationRequest) -> Generation:
-        """Return what `generate` does, the slow way: for checks that nothing fast changes it.
+        """Return the result of `generate` by the slow reference implementation, for checks.
 
-        Nothing kept is used, no token is fed with another one, and each is chosen under the
-        grammar's whole mask.
+        It reuses nothing, evaluates token by token, and chooses each token under the grammar's
+        whole mask.
 
         Raises: as `generate`.
         """
         return _parse_generation(self.engine.ask(self._build_request(request, "reference")))
 
     def resume(self, request: GenerationRequest, known: Generation) -> Generation:
-        """Return what `generate(request)` would, given what it said under a lower limit.
+        """Return the result of `generate(request)`, given a generation cut by a lower limit.
 
         Input:
             known: a generation for the same prompt and grammar that its limit cut.
 
-        Raises: as `generate`; and ConfigError where more is known than is asked for.
+        Raises: as `generate`; and ConfigError if it has more tokens than the request's limit.
         """
         if len(known.tokens) > request.max_tokens:
             raise ConfigError(
-                f"{len(known.tokens)} tokens are known and {request.max_tokens} are asked for; "
-                "ask for more, or cut what is known"
+                f"{len(known.tokens)} tokens are known but {request.max_tokens} are requested: "
+                "raise max_tokens, or truncate the known generation"
             )
         more = self._continue_generation(request, known.tokens)
         margins = [margin for margin in (known.margin, more.margin) if margin is not None]
@@ -278,11 +282,11 @@ class LlamaModel(GgufModel):
         limit = require_limit(request)
         context_tokens = self.profile_facts.context_tokens
         if not request.prompt_tokens:
-            raise ConfigError("The prompt has no tokens; a model continues at least one")
+            raise ConfigError("empty prompt: must have at least one token")
         if len(request.prompt_tokens) + limit > context_tokens:
             raise ConfigError(
-                f"{len(request.prompt_tokens)} prompt tokens and up to {limit} more do not fit in "
-                f"the model's context of {context_tokens}"
+                f"{len(request.prompt_tokens)} prompt tokens and up to {limit} more exceed "
+                f"the model's context of {context_tokens} tokens"
             )
         return EngineRequest(
             operation=operation,
@@ -292,38 +296,36 @@ class LlamaModel(GgufModel):
         )
 
     def forget(self) -> None:
-        """Make the next generation evaluate all of its prompt, as in a fresh process.
+        """Make the next generation evaluate its whole prompt, as in a new process.
 
         Raises:
-            EngineFault: the engine died.
+            EngineFault: the engine's process died.
         """
         self.engine.ask(EngineRequest(operation="forget"))
 
 
 def require_limit(request: GenerationRequest) -> int:
-    """Return a request's limit.
+    """Return a request's token limit.
 
     Raises:
         ConfigError: it is less than 1.
     """
     if request.max_tokens < 1:
-        raise ConfigError(
-            f"max_tokens is {request.max_tokens}; who can't pay for one token must not ask"
-        )
+        raise ConfigError(f"invalid max_tokens {request.max_tokens}: must be at least 1")
     return request.max_tokens
 
 
 def require_text(text: str) -> None:
-    """Refuse what UTF-8 can't express.
+    """Check that a text is valid Unicode, so that UTF-8 can encode it.
 
     Raises:
-        ConfigError: names the first offender.
+        ConfigError: names the first invalid character.
     """
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise ConfigError(
-            f"The text holds half of a surrogate pair at character {error.start}: "
+            f"invalid text: half of a surrogate pair at character {error.start}: "
             f"{text[error.start]!r}; pass valid UTF-8"
         ) from error
 

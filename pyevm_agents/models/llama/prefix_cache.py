@@ -1,7 +1,7 @@
-"""Evaluated prefixes set aside: what a context knew of other prompts, within a bound of bytes.
+"""Prefix cache: saved states of evaluated prompts, with a limit in bytes.
 
-An entry is some tokens and the bytes that bring their evaluation back. The least recently used one
-goes first, and one that a newer one extends goes at once. Nothing here knows llama.cpp.
+An entry consists of tokens and the bytes that restore their evaluation. The least recently used
+entry is evicted first; an entry that a newer one extends is dropped. Independent of llama.cpp.
 """
 
 from __future__ import annotations
@@ -22,52 +22,52 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CachedPrefix:
-    """Evaluated tokens, and their state as an engine gave it."""
+    """Evaluated tokens, and their state as returned by an engine."""
 
     tokens: Tokens
     state: State
     prompt_tokens: int
-    """How many of them, from the start, it is held for: what follows is an output, which another
-    one after the same prompt replaces."""
+    """Number of tokens, from the start, that are a prompt. The rest is output, which the output of
+    another generation for the same prompt replaces."""
 
     @property
     def size_bytes(self) -> int:
-        """Bytes that it takes of the bound."""
+        """Bytes that count towards the limit."""
         return compute_entry_bytes(len(self.tokens), self.state.nbytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrefixMatch:
-    """A prefix that helps with some tokens, and how many of them it knows."""
+    """A cached prefix, and how many tokens it shares with a given sequence."""
 
     prefix: CachedPrefix
     shared_tokens: int
 
 
 class PrefixCache:
-    """Prefixes, the least recently used one first. Not for several threads at once."""
+    """Cached prefixes, the least recently used first. Not thread-safe."""
 
     def __init__(self, max_bytes: int) -> None:
-        """Hold at most `max_bytes` of states and tokens; 0 holds none."""
+        """Create a cache of at most `max_bytes` of states and tokens; 0 disables it."""
         self.max_bytes = max_bytes
         self.size_bytes = 0
         self._prefixes: list[CachedPrefix] = []
 
     def __len__(self) -> int:
-        """Return how many prefixes are held."""
+        """Return the number of prefixes."""
         return len(self._prefixes)
 
     def find_best(self, tokens: Tokens, *, is_whole: bool = False) -> PrefixMatch | None:
-        """Return the prefix that knows most of `tokens` from their start; None if none knows any.
+        """Return the prefix that shares most tokens from the start; None if none shares any.
 
         Input:
-            is_whole: only prefixes that `tokens` begin with as a whole, for an engine that can't
-                drop the end of a state.
+            is_whole: return only prefixes that are shared completely, for an engine that can't
+                truncate a state.
         """
         match: PrefixMatch | None = None
         for prefix in self._prefixes:
             shared = 0 if match is None else match.shared_tokens
-            # Whoever knows more than the best one so far knows the next token as well.
+            # A prefix that shares more than the best one so far shares the next token too.
             if (
                 min(len(prefix.tokens), len(tokens)) <= shared
                 or prefix.tokens[shared] != tokens[shared]
@@ -79,20 +79,22 @@ class PrefixCache:
         return match
 
     def touch(self, prefix: CachedPrefix) -> None:
-        """Make a prefix the most recently used one, if it is still held."""
+        """Mark a prefix as the most recently used, if it is still cached."""
         held = [each for each in self._prefixes if each is not prefix]
         if len(held) < len(self._prefixes):
             self._prefixes = [*held, prefix]
 
     def make_room(self, tokens: Tokens, state_bytes: int) -> bool:
-        """Drop the prefixes whose prompts `tokens` extend, then others until a state fits.
+        """Drop the prefixes whose prompts `tokens` extend, then evict others until a state fits.
 
-        To be asked before a state is copied, so that memory stays within the bound. The outputs
-        after one prompt take the place of one: else they would evict other prompts, which the
-        rules hold to be warm, at the price of a few tokens each.
+        Call it before a state is copied, so that memory stays within the limit. Of the outputs
+        after
+        one prompt, only one is cached: otherwise they would evict other prompts, which are warm by
+            the
+        gas rules, at the price of a few tokens each.
 
         Output:
-            False, and none is dropped, if none of this size ever fits.
+            False, without dropping any, if the state exceeds the limit.
         """
         needed = compute_entry_bytes(len(tokens), state_bytes)
         if needed > self.max_bytes:
@@ -105,12 +107,12 @@ class PrefixCache:
         return True
 
     def put(self, tokens: Tokens, state: State, *, prompt_tokens: int | None = None) -> bool:
-        """Hold a prefix, in place of those that it extends; False if it is larger than the bound.
+        """Cache a prefix, replacing those that it extends; return False if it exceeds the limit.
 
-        One that is the beginning of a prefix already held adds nothing: that one counts as used.
+        A prefix of an entry that is already cached only marks that entry as used.
 
         Input:
-            prompt_tokens: what it is held for; None for all of it.
+            prompt_tokens: number of tokens that are a prompt; None for all.
         """
         for prefix in self._prefixes:
             if count_shared_tokens(prefix.tokens, tokens) == len(tokens):
@@ -125,25 +127,25 @@ class PrefixCache:
         return True
 
     def drop(self, prefix: CachedPrefix) -> None:
-        """Hold a prefix no longer."""
+        """Remove a prefix."""
         held = [each for each in self._prefixes if each is not prefix]
         if len(held) < len(self._prefixes):
             self._prefixes = held
             self.size_bytes -= prefix.size_bytes
 
     def clear(self) -> None:
-        """Hold nothing."""
+        """Remove all prefixes."""
         self._prefixes = []
         self.size_bytes = 0
 
 
 def to_token_array(tokens: Sequence[int]) -> Tokens:
-    """Return tokens in the form in which they are compared: 4 bytes each."""
+    """Return tokens as an array of 4 bytes each, for comparisons."""
     return np.array(tokens, dtype=np.int32)
 
 
 def compute_entry_bytes(tokens: int, state_bytes: int) -> int:
-    """Return how much of the bound so many tokens with so large a state take."""
+    """Return the size of an entry in bytes."""
     return state_bytes + tokens * np.dtype(np.int32).itemsize
 
 

@@ -1,7 +1,7 @@
-"""The engine's child process, `python -m pyevm_agents.models.llama.worker`: it speaks on its pipes.
+"""The engine's child process, `python -m pyevm_agents.models.llama.worker`, which serves its pipes.
 
-It ends when its parent closes the pipe or is gone. An assertion of llama.cpp ends it as well, and
-only it: the parent reads the end of the stream and makes a fault of it.
+It exits when its parent closes the pipe or exits. A failed assertion of llama.cpp ends only this
+process: the parent reads the end of the stream and raises a fault.
 """
 
 from __future__ import annotations
@@ -48,20 +48,20 @@ if TYPE_CHECKING:
     from precompiles.language_model import Margin
 
 ORPHAN_CHECK_SECONDS = 0.5
-"""Seconds between looks whether the parent lives: one that it forked may hold the pipe open."""
+"""Seconds between checks that the parent lives: a process that it forked may hold the pipe open."""
 
 
 class EngineWorker:
-    """One loaded model and what the parent may ask of it."""
+    """A loaded model and the operations that the parent can request."""
 
     def __init__(self, replies: IO[bytes]) -> None:
-        """Answer on `replies`."""
+        """Send progress to `replies`."""
         self._replies = replies
         self._llama: engine.Llama | None = None
         self._context: LlamaContext | None = None
 
     def handle_request(self, request: EngineRequest) -> EngineReply:
-        """Do what a request asks; what goes wrong becomes an error reply."""
+        """Execute a request; convert errors to an error reply."""
         try:
             return OPERATIONS[request["operation"]](self, request)
         except AgentsError as error:
@@ -69,11 +69,11 @@ class EngineWorker:
         except MemoryError:
             return EngineReply(
                 error=EngineFault.__name__,
-                message="The engine's process has no memory left; use a smaller model or context",
+                message="the engine's process is out of memory; use a smaller model or context",
             )
 
     def hello(self, _request: EngineRequest) -> EngineReply:
-        """Say what this engine is, before anything is loaded."""
+        """Describe this engine, before anything is loaded."""
         return EngineReply(
             engine=engine.read_engine_version(),
             guidance=f"llguidance {llguidance.__version__}",
@@ -83,7 +83,7 @@ class EngineWorker:
         )
 
     def load(self, request: EngineRequest) -> EngineReply:
-        """Load the model's file, or its vocabulary alone, and say what it is."""
+        """Load the model file, or only its vocabulary, and return its facts."""
         message = request["load"]
         report = self._report if request["wants_progress"] else None
         _require_unchanged(message)
@@ -132,7 +132,7 @@ class EngineWorker:
         )
 
     def _unload(self) -> None:
-        """Let go of a vocabulary, before it is loaded again with its weights."""
+        """Unload a vocabulary before it is loaded again with its weights."""
         if self._llama is not None:
             del self._guide, self._cutter
             self._llama.close()
@@ -151,7 +151,7 @@ class EngineWorker:
         self._require_llama()
         report = self._report if request["wants_progress"] else None
         if report is not None:
-            report("prompt", 0, len(request["tokens"]), "")  # Its first batch takes a second.
+            report("prompt", 0, len(request["tokens"]), "")  # The first batch takes a second.
         evaluator = self._require_context()
         evaluator.tally = EvaluationTally()
         evaluator.prompt_tokens = count_cacheable_tokens(len(request["tokens"]))
@@ -166,7 +166,7 @@ class EngineWorker:
         return _build_reply(output) | EngineReply(work=_build_stats(evaluator.tally, request))
 
     def generate_reference(self, request: EngineRequest) -> EngineReply:
-        """Continue a prompt under a grammar from nothing, token by token: see `reference.py`."""
+        """Continue a prompt under a grammar with the reference implementation (`reference.py`)."""
         self._require_llama()
         evaluator = self._require_context()
         evaluator.forget()
@@ -181,7 +181,7 @@ class EngineWorker:
         )
 
     def encode_given_text(self, request: EngineRequest) -> EngineReply:
-        """Say a given text under a grammar."""
+        """Encode a given text under a grammar."""
         self._require_llama()
         output = self._guide.encode_given_text(
             request["text"], request["grammar"], request["max_tokens"]
@@ -197,7 +197,7 @@ class EngineWorker:
         )
 
     def digest_logits(self, request: EngineRequest) -> EngineReply:
-        """Return the digest of the logits after some tokens: for checks that bits stay the same."""
+        """Return the digest of the logits after some tokens, for tests of determinism."""
         evaluator = self._require_context()
         evaluator.tally = EvaluationTally()
         evaluator.prompt_tokens = None
@@ -209,7 +209,7 @@ class EngineWorker:
         )
 
     def forget(self, _request: EngineRequest) -> EngineReply:
-        """Empty the context's memory and drop the prefixes set aside."""
+        """Clear the context's memory and its saved prefixes."""
         self._require_context().forget()
         return EngineReply()
 
@@ -218,13 +218,13 @@ class EngineWorker:
 
     def _require_llama(self) -> engine.Llama:
         if self._llama is None:
-            raise EngineFault("The engine has loaded no model; ask it to `load` first")
+            raise EngineFault("the engine has loaded no model; request `load` first")
         return self._llama
 
     def _require_context(self) -> LlamaContext:
         if self._context is None:
             raise EngineFault(
-                "The engine has loaded a vocabulary and no weights; make a LlamaModel to generate"
+                "the engine has loaded a vocabulary without weights; use a LlamaModel to generate"
             )
         return self._context
 
@@ -240,11 +240,11 @@ OPERATIONS: Mapping[str, Callable[[EngineWorker, EngineRequest], EngineReply]] =
     "logits": EngineWorker.digest_logits,
     "forget": EngineWorker.forget,
 }
-"""Everything a parent can ask for."""
+"""Operations by name."""
 
 
 def count_cacheable_tokens(prompt_tokens: int) -> int:
-    """Return how much of a prompt the rules may hold to be warm: whole blocks.
+    """Return how many prompt tokens may be warm by the gas rules: those of whole blocks.
 
     Source: `precompiles.warm_prefixes`.
     """
@@ -271,7 +271,7 @@ def _encode_margin(margin: Margin) -> MarginMessage:
 
 
 def _build_stats(tally: EvaluationTally, request: EngineRequest) -> StatsMessage:
-    prompt_tokens = len(request["tokens"])  # Known and forced tokens may have been reused too.
+    prompt_tokens = len(request["tokens"])  # Known and forced tokens may have been reused as well.
     return StatsMessage(
         evaluated_tokens=tally.decoded_tokens,
         reused_tokens=min(tally.kept_tokens + tally.restored_tokens, prompt_tokens),
@@ -287,11 +287,11 @@ def _require_unchanged(message: LoadMessage) -> None:
             stamp = FileStamp.from_path(_get_path(file))
         except OSError as error:
             raise EngineFault(
-                f"The {role} file {file['path']} is gone: {error.strerror}; put it back"
+                f"{role} file {file['path']} is missing: {error.strerror}; restore it"
             ) from error
         if stamp.to_message() != file:
             raise EngineFault(
-                f"The {role} file {file['path']} changed since its SHA-256 was taken; start again "
+                f"{role} file {file['path']} changed since its SHA-256 was computed; start again "
                 "with the new file"
             )
 
@@ -301,34 +301,34 @@ def _get_path(file: FileMessage) -> Path:
 
 
 def _resolve_context_tokens(message: LoadMessage, llama: engine.Llama) -> int:
-    """Return the context's length: as asked, else as trained, up to a bound."""
+    """Return the context length: as configured, or as trained, up to a limit."""
     trained, context_tokens = llama.trained_context_tokens, message["context_tokens"]
     if trained == 0:
         raise ConfigError(
-            f"The model file {message['model']['path']} does not say its context length; convert "
+            f"model file {message['model']['path']} does not specify its context length; convert "
             "it again"
         )
     if context_tokens is None:
         return min(trained, engine.MAX_DEFAULT_CONTEXT_TOKENS)
     if not 0 < context_tokens <= trained:
         raise ConfigError(
-            f"context_tokens is {context_tokens}; this model was trained for 1 to {trained}"
+            f"invalid context_tokens {context_tokens}: must be 1 to {trained} for this model"
         )
     return context_tokens
 
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
-    """Answer requests until the parent closes the pipe."""
+    """Serve requests until the parent closes the pipe."""
     worker = EngineWorker(replies)
     while (request := read_request(requests)) is not None:
         write_message(replies, worker.handle_request(request))
 
 
 def exit_with_parent(parent: int) -> None:
-    """End this process once its parent is another: an orphan computes for nobody.
+    """Exit once the parent process has exited.
 
-    The end of the pipe is not enough: a process that the parent forked may hold it open, and while
-    a generation lasts nobody reads.
+    The end of the pipe is not sufficient: a process that the parent forked may hold it open, and
+    during a generation the pipe is not read.
     """
     while os.getppid() == parent:
         time.sleep(ORPHAN_CHECK_SECONDS)
@@ -336,8 +336,8 @@ def exit_with_parent(parent: int) -> None:
 
 
 def main() -> None:
-    """Keep the pipes for messages alone: what libraries print goes to stderr."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle.
+    """Serve stdin and stdout; redirect the output of libraries to stderr."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # The parent handles Ctrl-C.
     requests = os.fdopen(os.dup(0), "rb")
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -346,7 +346,7 @@ def main() -> None:
     with suppress(BrokenPipeError):
         serve(requests, replies)
     sys.stderr.flush()
-    os._exit(0)  # Nothing to save, and no destructor of the engine to wait for.
+    os._exit(0)  # No state to save; skips the engine's destructors.
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""Generations kept on disk, and the model that answers from them."""
+"""Generation store: a SQLite cache of generations, and the model that uses it."""

@@ -1,4 +1,4 @@
-"""Generations remembered: call, gas estimation, mining, tracing and replay cost one inference."""
+"""Cached generations: call, gas estimate, mining, tracing and replay cost one inference."""
 
 from __future__ import annotations
 
@@ -29,40 +29,43 @@ if TYPE_CHECKING:
     )
 
 RECENT_GENERATIONS = 256
-"""Generations at hand without the store, about 10 KB each: where it can't be written, a call and
-its transaction still cost one inference."""
+"""Generations cached in memory, about 10 KB each: a call and its transaction cost one inference
+even if the store can't be written."""
 
 
 @runtime_checkable
 class ResumableModel(Protocol):
-    """A model that continues what a limit cut."""
+    """A model that can continue a generation that its limit cut."""
 
     def resume(self, request: GenerationRequest, known: Generation) -> Generation:
-        """Return what `generate(request)` would, given what it said under a lower limit."""
+        """Return the result of `generate(request)`, given a generation cut by a lower limit."""
 
 
 @runtime_checkable
 class Detokenizer(Protocol):
-    """A model that knows the text of tokens."""
+    """A model that can convert tokens to text."""
 
     def detokenize(self, tokens: tuple[int, ...]) -> str:
-        """Return their text."""
+        """Return the text of tokens."""
 
 
 @dataclass(slots=True)
 class _SingleFlight:
-    """Threads that ask for one generation, one after the other."""
+    """Serialises the threads that request one generation."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     waiting: int = 0
 
 
 class CachingModel:
-    """A language model that computes each generation once.
+    """A language model that computes each generation once. Wraps another `LanguageModel`.
 
-    Implements `LanguageModel` around another one. What is remembered is a
-    function of the model's digest, its fingerprint, the prompt's tokens and the grammar. The limit
-    is no part of it: a lower one cuts what is known, a higher one continues what was cut.
+    The cache key is a hash of the model's digest, its fingerprint, the prompt's tokens and the
+    grammar. The token limit is not part of it: a lower limit truncates a cached generation, a
+        higher
+    one resumes it.
+
+    Source: docs/architecture.md#generations-are-pure
     """
 
     def __init__(
@@ -71,30 +74,29 @@ class CachingModel:
         """Wrap a model.
 
         Input:
-            digest: what tells the model from others, see `ProfileFacts`.
+            digest: digest of the model, see `ProfileFacts`.
             fingerprint: the engine's profile, see `ProfileFacts`.
-            store: where generations are kept; None for one that ends with this object. Whoever
-                made it closes it.
+            store: the generation store, closed by its owner; None for one in memory.
 
         Raises:
-            ConfigError: the store is a file, and the model computes nothing: what a script says is
-                no function of the prompt.
+            ConfigError: the store is a file, but the model has no weights: a script's generation is
+                not a function of the prompt.
         """
         if store is not None and store.path is not None and is_weightless(fingerprint):
             raise ConfigError(
-                f"The model has no weights (its fingerprint's canary is empty), so what it says "
-                f"must not be kept in {store.path}; leave out the store"
+                f"the model has no weights (its fingerprint's canary is empty), so its generations "
+                f"must not be stored in {store.path}; omit the store"
             )
         self.model = model
         self.store = Store() if store is None else store
         self.hits = 0
-        """Generations that were known."""
+        """Requests answered from the cache."""
 
         self.computed = 0
-        """Generations that the model was asked for from the start."""
+        """Generations computed from the start."""
 
         self.resumed = 0
-        """Generations that the model continued where a lower limit had cut them."""
+        """Generations resumed after a lower limit had cut them."""
 
         self.lock = threading.RLock()
         self._digest = digest
@@ -105,23 +107,23 @@ class CachingModel:
 
     @property
     def inferences(self) -> int:
-        """How often the model itself was asked."""
+        """Number of generations computed or resumed by the model."""
         return self.computed + self.resumed
 
     @property
     def profile_facts(self) -> ModelIdentity | None:
-        """The facts of the model itself, where it has any."""
+        """Profile facts of the wrapped model, or None if it has none."""
         return self.model.profile_facts if isinstance(self.model, HasProfile) else None
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
-        """Return the tokens of a prompt, from the model itself."""
+        """Return the tokens of a prompt, by the wrapped model."""
         return self.model.tokenize(segments)
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """Return what is known, cut to the request's limit, or ask the model for what is not.
+        """Return the cached generation, truncated to the request's limit, or compute it.
 
-        Threads that ask for the same wait for the first. What a truncate changes is told at
-        `truncation.truncate`.
+        Concurrent requests for the same generation wait for the first. See `truncation.truncate`
+        for the fields of a truncated generation.
         """
         question = GenerationInputs(
             digest=self._digest,
@@ -144,7 +146,7 @@ class CachingModel:
             return generation
 
     def forget(self) -> None:
-        """Forget every generation, those of the store included.
+        """Delete all cached generations, including those in the store.
 
         Raises:
             ConfigError: the store can't be written.
@@ -154,12 +156,12 @@ class CachingModel:
         self.store.clear()
 
     def after_fork(self) -> None:
-        """Begin anew in a child process: threads that waited are not in it."""
+        """Reset the state in a forked child process: threads that waited do not exist there."""
         self._in_flight.clear()
 
     @contextmanager
     def _single_flight(self, key: bytes) -> Iterator[None]:
-        """Be the only one who asks for a generation."""
+        """Hold the lock of one generation."""
         process = os.getpid()
         with self.lock:
             turn = self._in_flight.setdefault(key, _SingleFlight())
@@ -187,7 +189,7 @@ class CachingModel:
 
     def _compute(self, request: GenerationRequest, known: Generation | None) -> Generation:
         if known is not None and isinstance(self.model, ResumableModel):
-            # What is known may be a damaged row's; a model that is at fault says so again.
+            # The known tokens may be from a damaged row; a faulty model fails again in `generate`.
             with suppress(EngineFault):
                 generation = self.model.resume(request, known)
                 with self.lock:
@@ -217,7 +219,7 @@ def _is_longer(generation: Generation, other: Generation) -> bool:
 
 
 def is_weightless(fingerprint: str) -> bool:
-    """Return whether a profile says of itself that nothing computes under it."""
+    """Return whether a profile states that nothing is computed under it (empty canary)."""
     try:
         profile = json.loads(fingerprint)
     except ValueError:

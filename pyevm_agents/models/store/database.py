@@ -1,4 +1,4 @@
-"""The database file under the store of generations: made, opened, and refused where it is unfit."""
+"""Database file of the generation store: created, opened, and rejected if unsuitable."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x70794147
-"""`pyAG`, in the file's header: tells our database from anybody else's."""
+"""`pyAG`, in the file's header: identifies our databases."""
 
 BUSY_SECONDS = 5.0
-"""How long to wait for another process's write, which takes milliseconds."""
+"""Time to wait for another process's write, which takes milliseconds."""
 
 JOURNAL_BYTES = 4 << 20
-"""What the write-ahead log shrinks to after it has been copied into the file; SQLite does so each
-1,000 pages."""
+"""Size to which the write-ahead log shrinks after a checkpoint; SQLite does one every 1,000
+pages."""
 
 SCHEMA = """
 CREATE TABLE profiles (
@@ -64,7 +64,7 @@ CREATE TABLE counters (
     value INTEGER NOT NULL
 ) WITHOUT ROWID;
 """
-"""`uses` is a table of its own: a last use is written without writing the generation again."""
+"""`uses` is a separate table, so that a last use is written without rewriting the generation."""
 
 
 IDENTITY = """
@@ -73,7 +73,7 @@ SELECT
     (SELECT application_id FROM pragma_application_id),
     (SELECT count(*) FROM sqlite_master)
 """
-"""One statement: another process may make the tables meanwhile."""
+"""A single statement, because another process may create the tables concurrently."""
 
 HEADER = b"SQLite format 3\x00"
 
@@ -84,22 +84,22 @@ class StoreConnection:
 
     connection: sqlite3.Connection
     trouble: OSError | sqlite3.Error | None
-    """Why it can only be read; None where it can be written."""
+    """Why the database is read-only; None if it can be written."""
 
 
 def open_memory() -> StoreConnection:
-    """Return a store that ends with its connection."""
+    """Open a store in memory, which is lost when its connection closes."""
     return StoreConnection(
         connection=_prepare_database(_connect(":memory:"), "memory"), trouble=None
     )
 
 
 def open_file(path: Path) -> StoreConnection:
-    """Open a store, or make one; only to read where it can't be written.
+    """Open or create a store; read-only if the file can't be written.
 
     Raises:
-        ConfigError: what is there is no store, or one of a later version.
-        OSError, sqlite3.Error: the file can't be made or opened.
+        ConfigError: the file is not a store, or one of another version.
+        OSError, sqlite3.Error: the file can't be created or opened.
     """
     _require_database(path)
     try:
@@ -112,36 +112,36 @@ def open_file(path: Path) -> StoreConnection:
 
 
 def _require_database(path: Path) -> None:
-    """Refuse what is no database. SQLite itself would take a file of a few bytes for an empty one.
+    """Check that an existing file is a database. SQLite would treat a few bytes as an empty one.
 
     Raises:
         ConfigError: it is a folder, or a file of another kind.
     """
     if path.is_dir():
-        raise ConfigError(f"The store of generations {path} is a folder; name a file")
+        raise ConfigError(f"not a generation store: {path} is a folder; pass a file")
     if path.is_file():
         with path.open("rb") as file:
             header = file.read(len(HEADER))
         if header not in {b"", HEADER}:
-            raise _build_unfit_error(path, f"it begins with {header!r}")
+            raise _build_unfit_error(path, f"it starts with {header!r}")
 
 
 def _create_file(path: Path) -> None:
-    """Make the file and the folders it lies in, for the user alone: prompts may be private."""
+    """Create the file and its parent folders, readable by the user only: prompts may be private."""
     missing = [folder for folder in path.parents if not folder.exists()]
     for folder in reversed(missing):
         folder.mkdir(mode=0o700, exist_ok=True)
     if not path.exists():
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    if not os.access(path, os.W_OK):  # SQLite would say so at the first write.
+    if not os.access(path, os.W_OK):  # SQLite would fail only at the first write.
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
 def _open_read_only(path: Path) -> sqlite3.Connection:
-    """Open a file in a folder that can't be written.
+    """Open a file in a read-only folder.
 
-    A write-ahead log needs a shared file beside it. Where there is none and none can be made,
-    nobody writes, and the file alone is the whole store.
+    A write-ahead log needs a shared-memory file next to it. If there is none and none can be
+    created, no process writes, and the database file is the whole store.
     """
     try:
         return _open_database(path, "mode=ro")
@@ -168,8 +168,8 @@ def _open_database(path: Path, options: str) -> sqlite3.Connection:
 
 def _build_unfit_error(path: Path, reason: object) -> ConfigError:
     return ConfigError(
-        f"{path} is no store of generations, or a damaged one ({reason}); name another file, or "
-        "delete this one if nothing else needs it"
+        f"not a generation store, or a damaged one: {path} ({reason}); pass another file, or "
+        "delete this one if it is not needed otherwise"
     )
 
 
@@ -186,10 +186,10 @@ def _connect(name: str) -> sqlite3.Connection:
 def _prepare_database(
     connection: sqlite3.Connection, name: str, *, is_writable: bool = True
 ) -> sqlite3.Connection:
-    """Return the connection to a database that has our tables and settings.
+    """Create the tables and settings if necessary; return the connection.
 
     Raises:
-        ConfigError: it is another program's, or a later version's.
+        ConfigError: the database is another program's, or of another version.
     """
     is_new = _require_own_database(connection, name)
     if not is_writable:
@@ -202,7 +202,7 @@ def _prepare_database(
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA journal_size_limit = {JOURNAL_BYTES}")
     connection.execute("BEGIN IMMEDIATE")
-    if _require_own_database(connection, name):  # Nobody else made it meanwhile.
+    if _require_own_database(connection, name):  # No other process created it meanwhile.
         for statement in SCHEMA.split(";\n"):
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -212,29 +212,29 @@ def _prepare_database(
 
 
 def _require_own_database(connection: sqlite3.Connection, name: str) -> bool:
-    """Return whether a database is empty, so that it can become ours.
+    """Return whether a database is empty, so that the tables can be created.
 
     Raises:
-        ConfigError: it is another program's, or a later version's.
+        ConfigError: the database is another program's, or of another version.
     """
     version, application, tables = connection.execute(IDENTITY).fetchone()
     if (version, application, tables) == (0, 0, 0):
         return True
     if application != APPLICATION_ID:
         raise ConfigError(
-            f"{name} is a database of another program (application id {application}); name "
-            "another file for the store of generations"
+            f"{name} is a database of another program (application id {application}); pass "
+            "another file for the generation store"
         )
     if version != SCHEMA_VERSION:
         raise ConfigError(
-            f"The store of generations {name} is of version {version}, and this program writes "
-            f"version {SCHEMA_VERSION}; install the newer pyevm-agents, or name another file"
+            f"generation store {name} has version {version}, but this program supports only "
+            f"version {SCHEMA_VERSION}; install a matching pyevm-agents, or pass another file"
         )
     return False
 
 
 def _enter_wal_mode(connection: sqlite3.Connection) -> None:
-    """Set the journal's mode; SQLite itself does not wait where another process does the same."""
+    """Set WAL mode; SQLite itself does not wait while another process sets it."""
     end = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -255,7 +255,7 @@ def _is_busy(error: Exception) -> bool:
 
 
 def is_damage(error: object) -> bool:
-    """Return whether SQLite says that a file is damaged, or no database."""
+    """Return whether SQLite reports that a file is damaged, or not a database."""
     return isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", 0) & 0xFF in {
         sqlite3.SQLITE_NOTADB,
         sqlite3.SQLITE_CORRUPT,
@@ -263,6 +263,6 @@ def is_damage(error: object) -> bool:
 
 
 def close(connection: sqlite3.Connection) -> None:
-    """Close a connection; what it had to say has been said."""
+    """Close a connection, ignoring errors, which were reported before."""
     with suppress(sqlite3.Error):
         connection.close()

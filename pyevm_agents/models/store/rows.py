@@ -1,6 +1,6 @@
-"""Rows of the store: a generation's key, fields and checksum, and the queries on its tables.
+"""Rows of the generation store: key, fields and checksum of a generation, and queries.
 
-Each query is part of a transaction.
+All queries run inside the caller's transaction.
 """
 
 from __future__ import annotations
@@ -26,23 +26,26 @@ RowFields: TypeAlias = "tuple[bytes, bytes, bytes, int, int, bytes | None, bytes
 TOKEN_BYTES = 4
 CHECKSUM_BYTES = 16
 MAX_UNPACKED_BYTES = 1 << 24
-"""4 million tokens, or 16 MiB of grammar: more than any model's context. What unpacks to more is
+"""Limit of 4 million tokens, or 16 MiB of grammar: more than any model's context. Larger fields are
 damaged."""
 
 COMPRESSION_LEVEL = 3
-"""29 µs for a wallet agent's 739 tokens, where zlib's default takes 53 to save 7 % more."""
+"""29 µs for a wallet agent's 739 tokens; zlib's default takes 53 µs to save 7 % more."""
 
 
 class DamagedRowError(ValueError):
-    """A row that is not as it was written."""
+    """A row that differs from what was written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationInputs:
-    """Everything a generation is a function of. The limit is no part of it."""
+    """Everything that determines a generation. Excludes the token limit.
+
+    Source: docs/architecture.md#generations-are-pure
+    """
 
     digest: bytes
-    """SHA-256 of the model's file."""
+    """Digest of the model, 32 bytes, see `ProfileFacts`."""
 
     fingerprint: str
     """The engine's profile, see `ProfileFacts`."""
@@ -51,17 +54,17 @@ class GenerationInputs:
     grammar: str
 
     def compute_key(self) -> bytes:
-        """Return the 32 bytes under which its generation is found."""
+        """Return the key of the generation, 32 bytes."""
         parts = (self.fingerprint.encode(), pack_tokens(self.prompt_tokens), self.grammar.encode())
         digests = (hashlib.sha256(part).digest() for part in parts)
         return hashlib.sha256(hashlib.sha256(self.digest).digest() + b"".join(digests)).digest()
 
 
 def encode(key: bytes, prompt_tokens: Sequence[int], generation: Generation) -> RowFields:
-    """Return the fields of a row.
+    """Encode a generation as the fields of a row.
 
     Raises:
-        ValueError: a token is no 32-bit number.
+        ValueError: a token is not a 32-bit number.
     """
     margin = generation.margin
     fields = (
@@ -80,10 +83,10 @@ def encode(key: bytes, prompt_tokens: Sequence[int], generation: Generation) -> 
 
 
 def decode(key: bytes, fields: Sequence[object]) -> Generation:
-    """Return the generation of a row.
+    """Decode the fields of a row to a generation.
 
     Raises:
-        DamagedRowError: the row is not as it was written.
+        DamagedRowError: the row differs from what was written.
     """
     match fields:
         case [
@@ -97,9 +100,9 @@ def decode(key: bytes, fields: Sequence[object]) -> Generation:
         ]:
             parts = (prompt, tokens, text, forced_tokens, is_complete, margin)
         case _:
-            raise DamagedRowError("a field is of another type")
+            raise DamagedRowError("a field has the wrong type")
     if _compute_checksum(key, *parts) != checksum:
-        raise DamagedRowError("its checksum is another")
+        raise DamagedRowError("the checksum does not match")
     return Generation(
         text=text.decode("utf-8", "surrogatepass"),
         tokens=unpack_tokens(decompress(tokens)),
@@ -110,38 +113,41 @@ def decode(key: bytes, fields: Sequence[object]) -> Generation:
 
 
 def pack_tokens(tokens: Sequence[int]) -> bytes:
-    """Return tokens as 32-bit little-endian numbers.
+    """Pack tokens as 32-bit little-endian numbers.
 
     Raises:
-        ValueError: a token is no such number.
+        ValueError: a token is not a 32-bit number.
     """
     try:
         return struct.pack(f"<{len(tokens)}I", *tokens)
     except struct.error as error:
-        raise ValueError(f"a token is not a whole number from 0 to 2**32 - 1: {error}") from error
+        raise ValueError(
+            f"invalid token: must be an integer from 0 to 2**32 - 1: {error}"
+        ) from error
 
 
 def unpack_tokens(packed: bytes) -> tuple[int, ...]:
-    """Return the tokens of `pack_tokens`.
+    """Unpack tokens packed by `pack_tokens`.
 
     Raises:
-        DamagedRowError: the length is no multiple of a token's.
+        DamagedRowError: the length is not a multiple of a token's.
     """
     if len(packed) % TOKEN_BYTES:
-        raise DamagedRowError(f"{len(packed)} bytes are no whole number of tokens")
+        raise DamagedRowError(f"{len(packed)} bytes: must be a multiple of {TOKEN_BYTES}")
     return struct.unpack(f"<{len(packed) // TOKEN_BYTES}I", packed)
 
 
 def compress(data: bytes) -> bytes:
-    """Return data in zlib's format."""
+    """Compress data in zlib's format."""
     return zlib.compress(data, COMPRESSION_LEVEL)
 
 
 def decompress(data: bytes) -> bytes:
-    """Return what `compress` was given.
+    """Decompress data of `compress`.
 
     Raises:
-        DamagedRowError: it is not zlib's format, ends early, goes on, or unpacks to too much.
+        DamagedRowError: it is not in zlib's format, truncated, followed by other data, or too
+            large.
     """
     unpacker = zlib.decompressobj()
     try:
@@ -149,7 +155,7 @@ def decompress(data: bytes) -> bytes:
     except zlib.error as error:
         raise DamagedRowError(str(error)) from error
     if not unpacker.eof or unpacker.unused_data:
-        raise DamagedRowError("its compressed bytes end too early or too late")
+        raise DamagedRowError("the compressed data is truncated, too large, or followed by more")
     return unpacked
 
 
@@ -157,11 +163,11 @@ def _decode_margin(packed: bytes) -> Margin:
     match json.loads(packed):
         case [float(gap), int(token_index), str(chosen), str(other)]:
             return Margin(gap=gap, token_index=token_index, chosen=chosen, other=other)
-    raise DamagedRowError(f"{packed!r} is no margin")
+    raise DamagedRowError(f"not a margin: {packed!r}")
 
 
 def _compute_checksum(*parts: bytes | int | None) -> bytes:
-    """Hash parts; each one's kind and length come before it, so no two sequences look alike."""
+    """Hash fields, each with its kind and length, so that distinct sequences never collide."""
     hashed = hashlib.blake2b(digest_size=CHECKSUM_BYTES)
     for part in parts:
         if isinstance(part, int):
@@ -175,7 +181,7 @@ def _compute_checksum(*parts: bytes | int | None) -> bytes:
 
 
 EVICTED_SHARE = 32
-"""Of the generations, one in so many goes at once, so that not every write has to make room."""
+"""Fraction (1/n) of the generations evicted together, so that not every write has to evict."""
 
 FIELDS = "prompt, tokens, text, forced_tokens, is_complete, margin, checksum"
 SELECT = f"SELECT {FIELDS} FROM generations WHERE key = ?"  # noqa: S608 - a constant
@@ -186,15 +192,15 @@ INSERT = (
 
 
 def now_us() -> int:
-    """Return the time in microseconds, for the order of last uses."""
+    """Return the current time in microseconds, for the order of last uses."""
     return time.time_ns() // 1000
 
 
 def find(connection: sqlite3.Connection, key: bytes) -> Generation | None:
-    """Return the generation under a key.
+    """Return the generation under a key, or None.
 
     Raises:
-        DamagedRowError: the row is not as it was written.
+        DamagedRowError: the row differs from what was written.
     """
     row = connection.execute(SELECT, (key,)).fetchone()
     return None if row is None else decode(key, row)
@@ -203,7 +209,7 @@ def find(connection: sqlite3.Connection, key: bytes) -> Generation | None:
 def insert(
     connection: sqlite3.Connection, key: bytes, question: GenerationInputs, fields: RowFields
 ) -> None:
-    """Put a row in place of the one under its key."""
+    """Insert a row, replacing the one under the same key."""
     remove(connection, key)
     now = now_us()
     ids = (_ensure_profile(connection, question), _ensure_grammar(connection, question.grammar))
@@ -212,13 +218,13 @@ def insert(
 
 
 def remove(connection: sqlite3.Connection, key: bytes) -> None:
-    """Remove the row under a key, where there is one."""
+    """Delete the row under a key, if there is one."""
     rows = connection.execute("SELECT id FROM generations WHERE key = ?", (key,)).fetchall()
     _remove_rows(connection, rows)
 
 
 def save_uses(connection: sqlite3.Connection, uses: Mapping[bytes, int]) -> None:
-    """Write when generations were used last."""
+    """Update the last uses of generations."""
     connection.executemany(
         "UPDATE uses SET used_us = max(used_us, ?) "
         "WHERE generation = (SELECT id FROM generations WHERE key = ?)",
@@ -236,14 +242,14 @@ def save_counts(connection: sqlite3.Connection, counts: Mapping[str, int]) -> No
 
 
 def count_excess_pages(connection: sqlite3.Connection, max_bytes: int) -> int:
-    """Return by how many pages the file is too large, as it will be after this transaction."""
+    """Return by how many pages the file will exceed its limit after this transaction."""
     return read_pragma(connection, "page_count") - max_bytes // read_pragma(connection, "page_size")
 
 
 def shrink(connection: sqlite3.Connection, pages: int) -> int:
-    """Make the file smaller by so many pages; return how many generations had to go for it.
+    """Shrink the file by `pages` pages; return the number of evicted generations.
 
-    Free pages go first, then the least recently used generations.
+    Free pages are released first, then the least recently used generations are evicted.
     """
     evicted = 0
     while read_pragma(connection, "freelist_count") < pages:
@@ -263,7 +269,7 @@ def shrink(connection: sqlite3.Connection, pages: int) -> int:
 
 
 def remove_all(connection: sqlite3.Connection) -> int:
-    """Remove everything; return how many generations there were."""
+    """Delete everything; return the number of deleted generations."""
     (count,) = connection.execute("SELECT count(*) FROM generations").fetchone()
     for table in ("generations", "uses", "grammars", "profiles", "counters"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 - a constant
@@ -272,13 +278,13 @@ def remove_all(connection: sqlite3.Connection) -> int:
 
 
 def read_pragma(connection: sqlite3.Connection, name: str) -> int:
-    """Return a number that SQLite knows of the file."""
+    """Return an integer pragma of the database."""
     (value,) = connection.execute(f"PRAGMA {name}").fetchone()
     return int(value)
 
 
 def _release_pages(connection: sqlite3.Connection, pages: int) -> None:
-    """Cut free pages off the file, one by one: Python runs the pragma for the first one alone."""
+    """Release free pages one by one, because sqlite3 runs only the pragma's first step."""
     for _ in range(pages):
         connection.execute("PRAGMA incremental_vacuum(1)")
 

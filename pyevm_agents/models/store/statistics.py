@@ -1,4 +1,4 @@
-"""What a store of generations holds: its figures, and its generations with their questions."""
+"""Statistics of a generation store, and its generations with their inputs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ WHERE key = ?
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileCount:
-    """How many generations one model has under one profile."""
+    """Number of generations of one model under one profile."""
 
     digest: bytes
     fingerprint: str
@@ -53,35 +53,35 @@ class ProfileCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreStatistics:
-    """The figures of a store."""
+    """Statistics of a store."""
 
     file_bytes: int
-    """Of the file alone, as it is after the write-ahead log has been copied into it."""
+    """Size of the database file after a checkpoint, without the write-ahead log."""
 
     free_bytes: int
-    """Of the file, what the next generations take first."""
+    """Free space in the file, which the next generations use first."""
 
     profiles: tuple[ProfileCount, ...]
     counts: dict[str, int]
-    """By `store.StoreEvent`, of all processes so far."""
+    """Counts by `store.StoreEvent`, of all processes so far."""
 
     oldest_us: int | None
     newest_us: int | None
-    """When the first and the last of the generations there were written, since 1970."""
+    """Times at which the oldest and newest generations were written, in Unix microseconds."""
 
     @property
     def complete(self) -> int:
-        """Generations that came to their end."""
+        """Number of complete generations."""
         return sum(profile.complete for profile in self.profiles)
 
     @property
     def incomplete(self) -> int:
-        """Generations that a limit cut."""
+        """Number of generations cut by a limit."""
         return sum(profile.incomplete for profile in self.profiles)
 
     @property
     def hit_rate(self) -> float | None:
-        """The share of what was asked for that was known; None where nothing was asked."""
+        """Share of requests that the store answered; None if there were none."""
         hits = self.counts.get("hits", 0)
         lookups = hits + self.counts.get("misses", 0) + self.counts.get("resumes", 0)
         return hits / lookups if lookups else None
@@ -89,7 +89,7 @@ class StoreStatistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredGeneration:
-    """A generation with what it answers."""
+    """A generation with its inputs."""
 
     key: bytes
     question: GenerationInputs
@@ -97,10 +97,10 @@ class StoredGeneration:
 
 
 def compute_statistics(store: Store) -> StoreStatistics:
-    """Return the figures of a store.
+    """Compute the statistics of a store.
 
     Raises:
-        ConfigError: it can't be read.
+        ConfigError: the store can't be read.
     """
     store.flush()
     connection = _require_connection(store)
@@ -130,10 +130,11 @@ def compute_statistics(store: Store) -> StoreStatistics:
 def sample_keys(
     store: Store, digest: bytes, fingerprint: str, *, count: int | None, seed: int
 ) -> list[bytes]:
-    """Return the keys of some of a model's generations under a profile, chosen by the seed.
+    """Return the keys of a sample of a model's generations under a profile.
 
     Input:
-        count: how many; None for all.
+        count: size of the sample; None for all.
+        seed: seed of the sample.
 
     Raises:
         ConfigError: the store can't be read.
@@ -146,14 +147,14 @@ def sample_keys(
             raise _build_read_error(store, error) from error
     if count is None or count >= len(keys):
         return keys
-    return random.Random(seed).sample(keys, count)  # noqa: S311 - a sample, no secret
+    return random.Random(seed).sample(keys, count)  # noqa: S311 - a sample, not a secret
 
 
 def read_generation(store: Store, key: bytes) -> StoredGeneration | None:
-    """Return the generation under a key with its question; None where it has gone.
+    """Return the generation under a key with its inputs; None if it no longer exists.
 
     Raises:
-        DamagedRowError: it is not as it was written, or answers another question than its key says.
+        DamagedRowError: the row differs from what was written, or its inputs do not match its key.
         ConfigError: the store can't be read.
     """
     connection = _require_connection(store)
@@ -176,18 +177,18 @@ def read_generation(store: Store, key: bytes) -> StoredGeneration | None:
         case _:
             raise DamagedRowError("its model, profile or grammar is missing")
     if question.compute_key() != key:
-        raise DamagedRowError("its model, profile, prompt or grammar is not what its key says")
+        raise DamagedRowError("its model, profile, prompt or grammar does not match its key")
     return StoredGeneration(key=key, question=question, generation=generation)
 
 
 def _require_connection(store: Store) -> sqlite3.Connection:
     if store.connection is None:
-        raise ConfigError(store.trouble or "The store of generations is closed; open it again")
+        raise ConfigError(store.trouble or "the generation store is closed; open it again")
     return store.connection
 
 
 def _build_read_error(store: Store, error: sqlite3.Error) -> ConfigError:
     return ConfigError(
-        f"The store of generations {store.path} can't be read: {error}; delete the file and the "
-        "two beside it whose names end in -wal and -shm"
+        f"generation store {store.path} can't be read: {error}; delete the file, and the "
+        "two next to it whose names end in -wal and -shm"
     )

@@ -1,11 +1,11 @@
-"""A store of generations: what a model once said, on disk, for every process that asks again.
+"""Generation store: generations on disk, shared by all processes.
 
     store = Store(Path("generations.sqlite3"))
     model = CachingModel(model, digest=…, fingerprint=…, store=store)
 
-A SQLite database in WAL mode, shared by threads, forks and processes. Whatever becomes of it (a
-full disk, a damaged row, a process killed while it wrote), the chain goes on: what can't be read
-is computed, what can't be written is not kept, and `trouble` says so.
+A SQLite database in WAL mode, shared by threads, forks and processes. Failures (a full disk, a
+damaged row, a process killed during a write) do not stop the chain: unreadable generations are
+computed again, unwritable ones are not stored, and `trouble` describes the first failure.
 """
 
 from __future__ import annotations
@@ -33,34 +33,35 @@ if TYPE_CHECKING:
     from pyevm_agents.models.store.rows import GenerationInputs
 
 StoreEvent: TypeAlias = Literal["hits", "misses", "resumes", "damaged", "evicted", "contradicted"]
-"""What is counted: a generation that was known; one computed; one continued where a limit had cut
-it; a row not as it was written; one that made room; one that a second computation contradicts."""
+"""Counted events: a generation found; computed; resumed after a limit had cut it; a damaged row; an
+evicted row; a row that differs from a second computation."""
 
 MEMORY = ":memory:"
-"""The path of a store that ends with its process."""
+"""Path of a store in memory."""
 
 DEFAULT_MAX_BYTES = 256 << 20
-"""Some 180,000 steps of a wallet agent, 1.5 KB each."""
+"""About 180,000 steps of a wallet agent, 1.5 KB each."""
 
 MIN_MAX_BYTES = 256 << 10
-"""An empty store has 52 KiB."""
+"""Minimum of `max_bytes`; an empty store has 52 KiB."""
 
 LARGEST_SHARE = 8
-"""A generation of more than one in so many parts of the bound is not kept: it would drive out too
-many others."""
+"""A generation larger than this fraction (1/n) of the limit is not stored: it would evict too many
+others."""
 
 FLUSH_EVENTS = 256
 FLUSH_SECONDS = 30.0
-"""Last uses and counters are written with the next generation, or after so many, or so long."""
+"""Last uses and counters are written with the next generation, or after this many events or
+seconds."""
 
 RETRY_SECONDS = 30.0
-"""After a write failed, the next is tried so much later: waiting for a lock each time would cost
-more than the store saves."""
+"""Delay before the next write after a failed one: waiting for a lock each time would cost more than
+the store saves."""
 
 
 @dataclass(slots=True)
 class _PendingWrites:
-    """What was used and counted since the last write."""
+    """Uses and counts since the last write."""
 
     uses: dict[bytes, int] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
@@ -73,9 +74,9 @@ class _PendingWrites:
 
 
 class Store(Closeable):
-    """Generations by the hash of what they are a function of; the least recently used goes.
+    """Generations by the hash of their inputs; the least recently used are evicted.
 
-    No transaction fails because of it: after construction only `clear` raises.
+    Failures never fail a transaction: after construction, only `clear` raises. Thread-safe.
     """
 
     def __init__(
@@ -85,34 +86,34 @@ class Store(Closeable):
         max_bytes: int = DEFAULT_MAX_BYTES,
         report: Callable[[str], None] | None = None,
     ) -> None:
-        """Open a store, or make one.
+        """Open or create a store.
 
         Input:
-            path: its file; `:memory:` for one that ends with the process.
-            max_bytes: what the file may grow to. The write-ahead log beside it has some 4 MiB.
-            report: is told of the first trouble, once.
+            path: the database file; `:memory:` for a store in memory.
+            max_bytes: maximum size of the file. The write-ahead log next to it has about 4 MiB.
+            report: callback, called once with the first failure.
 
         Raises:
-            ConfigError: there is no room, or the path is that of something else than a store.
+            ConfigError: `max_bytes` is too small, or the file is not a store.
         """
         if max_bytes < MIN_MAX_BYTES:
             raise ConfigError(
-                f"max_bytes is {max_bytes:,}; a store of generations takes at least "
-                f"{MIN_MAX_BYTES:,}"
+                f"invalid max_bytes {max_bytes:,}: must be at least "
+                f"{MIN_MAX_BYTES:,} for a generation store"
             )
         self.path = None if str(path) == MEMORY else Path(path).expanduser().absolute()
         self.max_bytes = max_bytes
         self.trouble: str | None = None
-        """What went wrong first, for people."""
+        """Description of the first failure; None if there was none."""
 
         self.session: dict[str, int] = {}
-        """What was counted since this object was made, by `StoreEvent`."""
+        """Counts by `StoreEvent` since this object was created."""
 
         self.lock = threading.RLock()
-        """Held while the database works."""
+        """Held during database operations."""
 
         self.connection: sqlite3.Connection | None = None
-        """The database; None where it could not be opened, or is closed."""
+        """The database; None if it could not be opened, or is closed."""
 
         self._report = report
         self._finalizer: weakref.finalize[..., Store] | None = None
@@ -122,12 +123,12 @@ class Store(Closeable):
         self._open()
         register_for_forks(self)
 
-    # -- asking and telling -- #
+    # -- reading and writing -- #
 
     def get(self, key: bytes) -> Generation | None:
-        """Return the generation under a key, whole or as far as it is known.
+        """Return the generation under a key, complete or cut; None if it is not stored.
 
-        A row that is not as it was written counts as none, and is removed.
+        A damaged row is treated as missing, and deleted.
         """
         with self.lock:
             if self.connection is None:
@@ -142,7 +143,7 @@ class Store(Closeable):
             return None
 
     def put(self, question: GenerationInputs, generation: Generation) -> None:
-        """Keep a generation, unless a longer or complete one is known."""
+        """Store a generation, unless a longer or complete one is stored."""
         key = question.compute_key()
         try:
             fields = encode(key, question.prompt_tokens, generation)
@@ -160,26 +161,26 @@ class Store(Closeable):
         self._write(insert)
 
     def record_use(self, key: bytes) -> None:
-        """Note a hit: the generation under this key is now the last to go."""
+        """Record a hit: the generation becomes the last to be evicted."""
         with self.lock:
             self._pending_writes.uses[key] = rows.now_us()
             self.count("hits")
 
     def count(self, event: StoreEvent) -> None:
-        """Count what happened. It is written in batches."""
+        """Count an event. Counts are written in batches."""
         with self.lock:
             self._add_count(event)
             if self._pending_writes.is_due:
                 self.flush()
 
     def flush(self) -> None:
-        """Write what was used and counted."""
+        """Write pending uses and counts."""
         with self.lock:
             if self._pending_writes.uses or self._pending_writes.counts:
                 self._write(lambda _: None)
 
     def clear(self) -> int:
-        """Remove every generation and every count; return how many generations there were.
+        """Delete all generations and counts; return the number of deleted generations.
 
         Raises:
             ConfigError: the file can't be written.
@@ -194,16 +195,16 @@ class Store(Closeable):
             self._pending_writes = _PendingWrites()
             self._retry_at = 0.0
             if not self._write(clear_rows):
-                raise ConfigError(self.trouble or f"The store {self.path} is closed; open it again")
+                raise ConfigError(self.trouble or f"store {self.path} is closed; open it again")
             if self.connection is not None:
-                with suppress(sqlite3.Error):  # Where another process reads, it shrinks later.
+                with suppress(sqlite3.Error):  # If another process reads, it shrinks later.
                     self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return removed
 
     # -- opening and closing -- #
 
     def close(self) -> None:
-        """Write what is unwritten and close the file. Whoever asks afterwards finds nothing."""
+        """Write pending uses and counts, and close the file. Later lookups find nothing."""
         with self.lock:
             self.flush()
             self.connection = None
@@ -211,9 +212,10 @@ class Store(Closeable):
                 self._finalizer()
 
     def after_fork(self) -> None:
-        """Open the file again, in a child process: a connection is its opener's alone.
+        """Reopen the file in a forked child process, which must not use the parent's connection.
 
-        The parent's is left as it is, since closing it here would lift the parent's locks.
+        The parent's connection is not closed, since closing it here would release the parent's
+        locks.
         """
         self._pending_writes = _PendingWrites()
         if self.path is None or self.connection is None:
@@ -224,7 +226,7 @@ class Store(Closeable):
             self._finalizer.detach()
         try:
             self._open()
-        except ConfigError as error:  # Another file lies there by now.
+        except ConfigError as error:  # The file was replaced meanwhile.
             self._report_trouble("can't be opened in a forked process", error)
 
     def _open(self) -> None:
@@ -239,10 +241,10 @@ class Store(Closeable):
         if opened.trouble is not None:
             self._report_trouble("can only be read", opened.trouble)
 
-    # -- inside -- #
+    # -- internals -- #
 
     def _write(self, work: Callable[[sqlite3.Connection], None]) -> bool:
-        """Do work in a transaction, with what is unwritten; return whether it was written."""
+        """Execute `work` and pending writes in a transaction; return whether it was committed."""
         with self.lock:
             connection = self.connection
             if connection is None or not self._is_writable or time.monotonic() < self._retry_at:
@@ -274,7 +276,7 @@ class Store(Closeable):
     def _is_superseded(
         self, connection: sqlite3.Connection, key: bytes, generation: Generation
     ) -> bool:
-        """Return whether another process has stored as much meanwhile."""
+        """Return whether another process has stored at least as much meanwhile."""
         try:
             known = rows.find(connection, key)
         except DamagedRowError:
@@ -285,8 +287,8 @@ class Store(Closeable):
         if known.tokens[:both] != generation.tokens[:both]:
             self._add_count("contradicted")
             self._report_trouble(
-                "can't be trusted",
-                f"under {key.hex()} it holds another text than was computed now; run "
+                "is inconsistent",
+                f"the generation under {key.hex()} differs from a new computation; run "
                 "`pyevm-agents store verify`",
             )
             return True
@@ -298,15 +300,15 @@ class Store(Closeable):
             counts[event] = counts.get(event, 0) + count
 
     def _report_trouble(self, what: str, reason: object) -> None:
-        """Remember the first trouble, and tell it."""
+        """Record and report the first failure."""
         if self.trouble is not None:
             return
-        self.trouble = f"The store of generations {self.path or MEMORY} {what}: {reason}"
+        self.trouble = f"generation store {self.path or MEMORY} {what}: {reason}"
         if is_damage(reason):
-            self.trouble += ". The file is damaged: delete it, a new one is made"
+            self.trouble += ". The file is damaged: delete it, and a new one is created"
         if self._report is not None:
             self._report(self.trouble)
 
 
 _parent_connections: list[sqlite3.Connection] = []
-"""Connections of a parent process: kept, so that nothing closes them."""
+"""Connections of a parent process, referenced so that they are never closed."""

@@ -144,7 +144,7 @@ def test_a_file_that_is_no_store_is_left_alone(tmp_path: Path, arguments: list[s
     file.write_text("precious")
     result = invoke(*arguments, "--store", file)
     assert result.exit_code == 2
-    assert "precious.txt is no store of generations" in " ".join(result.stderr.split())
+    assert "not a generation store, or a damaged one" in " ".join(result.stderr.split())
     assert file.read_text() == "precious"
 
 

@@ -91,7 +91,7 @@ def test_an_unknown_model_is_told(unknown: str) -> None:
 
 
 def test_a_file_that_is_none_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"There is no model file .*gone\.gguf"):
+    with pytest.raises(ConfigError, match=r"model file .*gone\.gguf"):
         GenesisTemplate(tmp_path / "gone.gguf")
 
 

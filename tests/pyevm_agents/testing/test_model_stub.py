@@ -118,7 +118,7 @@ class TestList:
     def test_what_is_no_script_is_refused(
         self, agent_chain: AgentChain, steps: tuple[Any, ...]
     ) -> None:
-        with pytest.raises(ConfigError, match=r"^Step \d"):
+        with pytest.raises(ConfigError, match=r"^step \d"):
             agent_chain.model.script(*steps)
 
     def test_a_trace_of_an_earlier_transaction_says_its_own_words(
@@ -152,9 +152,9 @@ class TestFailures:
             agent_chain.model.verify()
         assert str(caught.value).startswith(
             "The script is not used up: 2 of its steps were not requested.\n"
-            "Said:\n"
+            "Used:\n"
             "  1. answer(\"done\") for step 1 of 'Add nothing'\n"
-            "Left:\n"
+            "Unused:\n"
             '  2. use("CounterTool", amount=1)\n'
             '  3. answer("never")\n'
         )
@@ -168,16 +168,16 @@ class TestFailures:
             agent_chain.ask(agent, "Add one")
         told = str(caught.value)
         assert told.startswith(
-            "The script has 1 step and all were said; step 2 of 'Add one' asked for another: "
-            "add a step.\nSaid:\n"
+            "The script has 1 step and all are used; step 2 of 'Add one' needs another: "
+            "add a step.\nUsed:\n"
             "  1. use(\"CounterTool\", amount=1) for step 1 of 'Add one'\n"
-            "Left:\n  nothing\n"
-            "It could have said:\n"
+            "Unused:\n  none\n"
+            "The grammar admits:\n"
             "  CounterTool(amount: positive integer)\n"
         )
         assert told.endswith("Observation: The counter is: 1\n  Thought:")
         # A test that goes on regardless fails at its end.
-        with pytest.raises(ScriptError, match="all were said"):
+        with pytest.raises(ScriptError, match="all are used"):
             agent_chain.model.verify()
         agent_chain.model.reset()
         assert counter.functions.number().call() == 0
@@ -191,7 +191,7 @@ class TestFailures:
         assert str(caught.value).startswith(
             'Step 1 of the script, use("CountTool", amount=-1) can\'t be said for step 1 of '
             "'Add one': there is no tool 'CountTool'; did you mean 'CounterTool'?\n"
-            "It could have said:\n  CounterTool(amount: positive integer)\n  or a final answer\n"
+            "The grammar admits:\n  CounterTool(amount: positive integer)\n  or a final answer\n"
         )
         assert caught.value.__cause__ is None
         agent_chain.model.reset()
@@ -231,7 +231,7 @@ class TestFailures:
         w3 = Web3(AgentProvider(agent_chain.service))
         same = w3.eth.contract(agent.address, abi=agent.abi)
         agent_chain.model.script()
-        with pytest.raises(Web3RPCError, match="has 0 steps and all were said"):
+        with pytest.raises(Web3RPCError, match="has 0 steps and all are used"):
             same.functions.run(agent_input("Go"), agent_chain.accounts[0]).call()
         assert isinstance(agent_chain.model.failure, ScriptError)
         with pytest.raises(ScriptError, match="has 0 steps"):
@@ -429,7 +429,7 @@ class TestForAWhile:
         model.script(answer("one"))
         model.when("never", answer("outside"), is_optional=True)
         with (
-            pytest.raises(ScriptError, match=r'Left:\n  1. answer\("inside"\)'),
+            pytest.raises(ScriptError, match=r'Unused:\n  1. answer\("inside"\)'),
             model.script_scope(),
         ):
             model.script(answer("inside"))
@@ -442,7 +442,7 @@ class TestForAWhile:
                 with suppress(ScriptError):
                     agent_chain.ask(agent, "More")
 
-        with pytest.raises(ScriptError, match="all were said"):
+        with pytest.raises(ScriptError, match="all are used"):
             ask_for_more()
         assert model.failure is None
         agent_chain.ask(agent, "First")

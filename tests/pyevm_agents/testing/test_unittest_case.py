@@ -79,7 +79,7 @@ def test_what_a_model_failed_with_is_told_once() -> None:
 
     result = result_of(Case)
     ((_, told),) = result.errors
-    assert "The script has 1 step and all were said" in told
+    assert "The script has 1 step and all are used" in told
     ((_, told),) = result.failures
     assert "on purpose" in told
 
@@ -93,7 +93,7 @@ def test_a_failure_that_a_test_swallowed_is_told() -> None:
                 self.chain.ask(agent, "Add five")
 
     ((_, told),) = result_of(Case).errors
-    assert "The script has 1 step and all were said" in told
+    assert "The script has 1 step and all are used" in told
 
 
 def test_a_failed_assertion_ends_with_the_line_of_the_test() -> None:

@@ -82,18 +82,18 @@ def test_filters_that_leave_the_sentinels_are_harmless(change: str) -> None:
     [
         (
             "{% for m in messages %}{{ m.content | reverse }}{% endfor %}",
-            "0 times in place of once",
+            "but contains it 0 times",
         ),
-        ("{{ messages[-1].content }}{{ messages[-1].content }}", "2 times in place of once"),
-        ("nothing", "0 times in place of once"),
-        ("{% for m in messages %}", "does not render"),
-        ("{{ messages[7].content.x }}", "does not render"),
-        ("{{ 1 // 0 }}", "does not render: ZeroDivisionError"),
-        ("{{ raise_exception('never') }}", "does not render: never"),
+        ("{{ messages[-1].content }}{{ messages[-1].content }}", "but contains it 2 times"),
+        ("nothing", "but contains it 0 times"),
+        ("{% for m in messages %}", "invalid chat template in the model"),
+        ("{{ messages[7].content.x }}", "invalid chat template in the model"),
+        ("{{ 1 // 0 }}", "invalid chat template in the model: ZeroDivisionError"),
+        ("{{ raise_exception('never') }}", "invalid chat template in the model: never"),
         ("{{ strftime_now('%d') }}{{ messages[0].content }}", "'strftime_now' is undefined"),
-        ("{{ ''.__class__.__mro__ }}", "does not render"),
-        ("{% for x in range(10000000) %}{% endfor %}", "does not render"),
-        ("x" * 300_000, "has 300000 bytes"),
+        ("{{ ''.__class__.__mro__ }}", "invalid chat template in the model"),
+        ("{% for x in range(10000000) %}{% endfor %}", "invalid chat template in the model"),
+        ("x" * 300_000, "of 300000 bytes"),
     ],
 )
 def test_a_template_that_can_not_be_cut_says_why(template: str, message: str) -> None:

@@ -183,7 +183,7 @@ def test_a_number_that_is_none_is_a_fault(guide: GuidedDecoder, value: float) ->
 
 
 def test_known_tokens_of_another_grammar_are_refused(guide: GuidedDecoder) -> None:
-    with pytest.raises(EngineFault, match="Token 0 of the 1 known ones is 500, which does not"):
+    with pytest.raises(EngineFault, match="known token 0 of 1 is 500, which the grammar does not"):
         guide.generate(saying(guide), PROMPT, 'start: "yes" | "no"', 5, known=[500])
 
 

@@ -127,7 +127,7 @@ def test_a_text_twice_has_its_tokens_twice_where_it_is_cut_between(text: str) ->
 
 
 def test_a_character_that_is_a_control_token_is_refused() -> None:
-    with pytest.raises(EngineFault, match="control token of a character"):
+    with pytest.raises(EngineFault, match="control token for a character"):
         tokenize_data(Invented((("\x01", "c"),)), SpecialTokenSplitter([]), "\x01")
 
 
@@ -152,5 +152,5 @@ def test_a_beginning_comes_once(segments: list[tuple[str, bool]], tokens: list[i
 @pytest.mark.parametrize("token", [-1, 10])
 def test_what_is_no_token_is_refused(token: int) -> None:
     require_tokens([0, 9], 10)
-    with pytest.raises(EngineFault, match=f"{token} is no token: the vocabulary has 10"):
+    with pytest.raises(EngineFault, match=f"not a token: {token}; the vocabulary has 10"):
         require_tokens([0, token], 10)

@@ -89,7 +89,7 @@ def test_a_list_does_not_say_two_things_to_the_same_question(vocabulary: Vocabul
 
 def test_what_the_grammar_does_not_admit_is_not_said(vocabulary: Vocabulary) -> None:
     model = AdversarialModel(decide_from_list(use("Pay", to=BOB, amount=-1)), vocabulary=vocabulary)
-    with pytest.raises(ScriptError, match="amount=-1 is no positive integer"):
+    with pytest.raises(ScriptError, match="amount=-1: must be of type positive integer"):
         model.generate(request())
 
 

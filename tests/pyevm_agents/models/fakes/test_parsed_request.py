@@ -105,5 +105,7 @@ def test_a_tool_is_found_by_its_name() -> None:
     ],
 )
 def test_another_grammar_is_refused(grammar: str) -> None:
-    with pytest.raises(ConfigError, match=r"is not one of `precompiles\.grammar\.build_grammar`"):
+    with pytest.raises(
+        ConfigError, match=r"not a grammar of `precompiles\.grammar\.build_grammar`"
+    ):
         parse_grammar(grammar)

@@ -124,7 +124,7 @@ def test_a_generation_that_its_limit_cut_serves_no_higher_one() -> None:
     asked, model = recorded("four", limit=3)
     assert model.generate(replace(asked, max_tokens=2)).tokens == tuple(b"fo")
     assert model.generate(asked).tokens == tuple(b"fou")
-    with pytest.raises(RecordError, match=r"cut at its limit of 3 tokens, and 4 are asked for"):
+    with pytest.raises(RecordError, match=r"cut at its limit of 3 tokens, but 4 are requested"):
         model.generate(replace(asked, max_tokens=4))
 
 

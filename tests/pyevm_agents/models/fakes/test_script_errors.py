@@ -180,18 +180,24 @@ def test_a_tools_arguments_may_come_in_any_order(given_order: list[str]) -> None
         (
             use("DeployTool", asset=UNKNOWN, amount=-1),
             (
-                f"asset={UNKNOWN} is no address that the agent knows: the base prompt, the prompt "
-                "or a tool's result must have shown it; "
-                "amount=-1 is no positive integer: 0 to 2**256 - 1"
+                f"asset={UNKNOWN}: address unknown to the agent: the base prompt, the prompt or a "
+                "tool result must contain it; "
+                "amount=-1: must be of type positive integer: 0 to 2**256 - 1"
             ),
         ),
-        (use("DeployTool", asset="pool", amount=True), "asset='pool' is no address"),
-        (use("DeployTool", asset="USDC", amount=True), "amount=True is no positive integer"),
-        (use("DeployTool", asset="USDC", amount="1"), "amount='1' is no positive integer"),
+        (use("DeployTool", asset="pool", amount=True), "asset='pool': not an address"),
+        (
+            use("DeployTool", asset="USDC", amount=True),
+            "amount=True: must be of type positive integer",
+        ),
+        (
+            use("DeployTool", asset="USDC", amount="1"),
+            "amount='1': must be of type positive integer",
+        ),
         (again(answer("")), "the answer is empty"),
-        (answer("a\nb"), "the answer holds a line break or another control character"),
-        (answer(f"to {UNKNOWN}"), f"the answer says {UNKNOWN!r}: a model can't write 0x"),
-        (answer("x" * 1_025), "the answer has 1,025 characters, at most 1,024"),
+        (answer("a\nb"), "the answer contains a line break or another control character"),
+        (answer(f"to {UNKNOWN}"), f"the answer contains {UNKNOWN!r}: a model can't write 0x"),
+        (answer("x" * 1_025), "the answer has 1,025 characters: must be at most 1,024"),
     ],
 )
 def test_reasons_are_told_in_the_tools_words(step: Step, told: str) -> None:
@@ -201,7 +207,7 @@ def test_reasons_are_told_in_the_tools_words(step: Step, told: str) -> None:
 def test_a_tool_that_no_address_can_fill_is_told_from_one_that_is_not_there() -> None:
     shown = request(book=NOBODY, prompt="tools:\n- DeployTool: deposits\n")
     assert find_step_errors(use("DeployTool"), shown) == (
-        "DeployTool takes an address, and the prompt names none",
+        "DeployTool takes an address, but the prompt contains none",
     )
 
 
@@ -212,16 +218,16 @@ def test_texts_have_no_reasons(step: Step) -> None:
 
 def test_an_offer_has_tools_and_addresses() -> None:
     assert describe_allowed_steps(request((DEPLOY, tool("WaitTool")))) == (
-        "It could have said:\n"
+        "The grammar admits:\n"
         "  DeployTool(asset: address, amount: positive integer)\n"
         "  WaitTool()\n"
         "  or a final answer\n"
-        "with these addresses, which the prompt names:\n"
+        "with these addresses from the prompt:\n"
         f"  USDC = {USDC}\n"
         f"  addr1 = {OTHER}"
     )
     assert describe_allowed_steps(request((), NOBODY)) == (
-        "It could have said:\n  a final answer\nand no address: the prompt names none"
+        "The grammar admits:\n  a final answer\nand no address: the prompt contains none"
     )
 
 

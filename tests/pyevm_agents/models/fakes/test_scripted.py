@@ -84,13 +84,15 @@ def test_addresses_are_said_by_their_handles(text: str, spoken: str) -> None:
 
 @pytest.mark.parametrize("value", [1.5, None, b"\x01", {"a": 1}, [1.5], object()])
 def test_an_argument_that_no_tool_takes_is_refused(value: object) -> None:
-    with pytest.raises(ConfigError, match=r"The argument amount=.* of Tool is of type"):
+    with pytest.raises(ConfigError, match=r"argument amount=.* of Tool: unsupported type"):
         use("Tool", amount=value)
 
 
 @pytest.mark.parametrize("script", ["one text", 7, None])
 def test_what_is_no_script_is_refused(script: object) -> None:
-    with pytest.raises(ConfigError, match="A script is a list of steps or a function"):
+    with pytest.raises(
+        ConfigError, match="not a script: .*; must be a list of steps or a function"
+    ):
         ScriptedModel(script)  # type: ignore[arg-type]
 
 
@@ -109,7 +111,7 @@ def test_steps_are_said_in_turn_and_again_for_the_same_prompt(
         assert model.remaining_steps == 0
         for _ in range(2):
             with pytest.raises(
-                ScriptError, match=r"has 2 steps and all were said; step 1 of 'three' asked for"
+                ScriptError, match=r"has 2 steps and all are used; step 1 of 'three' needs"
             ):
                 model.generate(make_request("three"))
         assert model.generate(make_request("one")) == first
@@ -147,17 +149,20 @@ def test_tokens_are_canonical_and_end_where_a_model_would_end_them(
     [
         (
             use("BurnTool"),
-            r"after ' I should use BurnTool\.\\nAction: ' it says 'BurnTool.*expects one of '",
+            r"after ' I should use BurnTool\.\\nAction: ' it continues 'BurnTool.*expects one of '",
         ),
         (
             use("DeployTool", asset="0x" + "33" * 20, amount=1),
-            r"it says '0x3333.*where the grammar expects 'addr'",
+            r"it continues '0x3333.*where the grammar expects 'addr'",
         ),
-        (use("DeployTool", asset="addr1", amount=-1), r"it says '-1}'"),
-        (use("DeployTool", asset="addr1"), r"it says '}', where the grammar expects '\W+amount"),
+        (use("DeployTool", asset="addr1", amount=-1), r"it continues '-1}'"),
+        (
+            use("DeployTool", asset="addr1"),
+            r"it continues '}', where the grammar expects '\W+amount",
+        ),
         (" Only a thought", "ends too early; the grammar expects"),
-        ("no space", "after '' it says 'no space', where the grammar expects ' '"),
-        (" T\nFinal Answer: a\nb", r"it says '\\nb'"),
+        ("no space", "after '' it continues 'no space', where the grammar expects ' '"),
+        (" T\nFinal Answer: a\nb", r"it continues '\\nb'"),
         (" T\nFinal Answer: a\x04b", "can't spell the scripted text"),
     ],
 )
@@ -223,12 +228,12 @@ def test_a_refusal_names_step_prompt_and_what_could_be_said(
     ):
         model.generate(request)
     assert str(caught.value).startswith(
-        'Step 1 of the script, use("DeployTool", asset="addr1") can\'t be said for step 1 of '
+        'Step 1 of the script, use("DeployTool", asset="addr1") does not fit step 1 of '
         "'Deploy': the argument 'amount' is missing: positive integer\n"
-        "It could have said:\n"
+        "The grammar admits:\n"
         "  DeployTool(asset: address, amount: positive integer)\n"
         "  or a final answer\n"
-        "with these addresses, which the prompt names:\n"
+        "with these addresses from the prompt:\n"
         f"  addr1 = {ADDRESS}\n"
         "The prompt ends:\n"
     )
@@ -248,7 +253,7 @@ def test_a_place_is_the_step_of_a_run_whatever_was_observed(
         asked = [first, later(first, "a"), first, later(first, "b"), later(later(first, "a"), "c")]
         said = [model.generate(request).text[-1] for request in asked]
         assert said == ["1", "2", "1", "2", "3"]
-        assert model.report().endswith("  3. answer(\"3\") for step 3 of 'Go'\nLeft:\n  nothing")
+        assert model.report().endswith("  3. answer(\"3\") for step 3 of 'Go'\nUnused:\n  none")
 
 
 def test_the_last_step_may_be_said_again_and_again(
@@ -259,7 +264,9 @@ def test_the_last_step_may_be_said_again_and_again(
         said = [model.generate(make_request(str(number))).text[-1] for number in range(4)]
         assert said == ["1", "2", "2", "2"]
         assert model.remaining_steps == 0
-    with pytest.raises(ConfigError, match=r"Step 1 of 2 is again.*, which never ends; put it last"):
+    with pytest.raises(
+        ConfigError, match=r"step 1 of 2 is again.*, which never ends: it must be the last step"
+    ):
         ScriptedModel([again(answer("1")), answer("2")], vocabulary=vocabulary)
 
 

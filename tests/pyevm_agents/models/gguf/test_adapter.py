@@ -46,7 +46,7 @@ def refusal(path: Path, content: bytes) -> str:
     with pytest.raises(ConfigError) as caught:
         LlamaModel(adapter=path)
     message = str(caught.value)
-    assert f"The adapter file {path} ({len(content):,} bytes)" in message
+    assert f"adapter file {path} ({len(content):,} bytes)" in message
     return message
 
 
@@ -57,26 +57,26 @@ def test_an_adapter_says_what_it_is(tmp_path: Path) -> None:
     assert (found.path, found.name, found.architecture) == (path, "mine", "llama")
     path.write_bytes(adapter_bytes(pair(), changes={"general.name": "Agent"}))
     assert read_adapter(path).name == "Agent"
-    with pytest.raises(ConfigError, match=r"mine.gguf .* is for the architecture llama, and the "):
+    with pytest.raises(ConfigError, match=r"mine.gguf .* is for the architecture llama, but the "):
         found.require_architecture("qwen3")
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"general.type": "model"}, "is no adapter: its general.type is 'model'; name a model"),
-        ({"general.type": None}, "is no adapter: its general.type is ''; name a model"),
-        ({"general.type": 3}, "is no adapter: its general.type is ''; name a model"),
-        ({"adapter.type": "control_vector"}, "adapter of the type 'control_vector'; supported is"),
-        ({"adapter.type": 1}, "adapter of the type ''; supported is a LoRA"),
-        ({"adapter.alora.invocation_tokens": 1}, "adapter of the type 'activated LoRA'"),
-        ({"general.architecture": None}, "does not name its architecture; convert it again"),
-        ({"general.architecture": 1}, "does not name its architecture; convert it again"),
-        ({"adapter.lora.alpha": None}, "has None as its adapter.lora.alpha, which must be"),
-        ({"adapter.lora.alpha": 16}, "has 16 as its adapter.lora.alpha, which must be a float32"),
-        ({"adapter.lora.alpha": "16"}, "has 16 as its adapter.lora.alpha, which must be a float32"),
-        ({"adapter.lora.alpha": 0.0}, "has 0.0 as its adapter.lora.alpha"),
-        ({"adapter.lora.alpha": float("nan")}, "has nan as its adapter.lora.alpha"),
+        ({"general.type": "model"}, "is not an adapter: its general.type is 'model'; pass a model"),
+        ({"general.type": None}, "is not an adapter: its general.type is ''; pass a model"),
+        ({"general.type": 3}, "is not an adapter: its general.type is ''; pass a model"),
+        ({"adapter.type": "control_vector"}, "adapter of type 'control_vector'; only"),
+        ({"adapter.type": 1}, "adapter of type ''; only LoRA"),
+        ({"adapter.alora.invocation_tokens": 1}, "adapter of type 'activated LoRA'"),
+        ({"general.architecture": None}, "does not specify its architecture; convert it again"),
+        ({"general.architecture": 1}, "does not specify its architecture; convert it again"),
+        ({"adapter.lora.alpha": None}, "adapter.lora.alpha is None: must be"),
+        ({"adapter.lora.alpha": 16}, "adapter.lora.alpha is 16: must be a float32"),
+        ({"adapter.lora.alpha": "16"}, "adapter.lora.alpha is 16: must be a float32"),
+        ({"adapter.lora.alpha": 0.0}, "adapter.lora.alpha is 0.0"),
+        ({"adapter.lora.alpha": float("nan")}, "adapter.lora.alpha is nan"),
     ],
 )
 def test_entries_that_are_no_loras(
@@ -88,19 +88,25 @@ def test_entries_that_are_no_loras(
 @pytest.mark.parametrize(
     ("tensors", "message"),
     [
-        ({}, "has no tensors, so it changes nothing; leave it out"),
+        ({}, "has no tensors, so it has no effect; leave it out"),
         (pair("token_embd.weight"), "'token_embd.weight.lora_a', which llama.cpp does not apply"),
-        (pair("blk.0.attn_norm.weight"), "which llama.cpp does not apply; adapt linear layers"),
-        (pair("blk.0.ffn_norm.bias"), "which llama.cpp does not apply; adapt linear layers"),
+        (
+            pair("blk.0.attn_norm.weight"),
+            "which llama.cpp does not apply; train adapters of linear layers",
+        ),
+        (
+            pair("blk.0.ffn_norm.bias"),
+            "which llama.cpp does not apply; train adapters of linear layers",
+        ),
         ({"blk.0.attn_norm.weight": np.zeros(576, dtype=np.float32)}, "does not apply"),
-        (pair(down=(2, 4, 576)), "of the shape (576, 4, 2); supported are matrices, so no experts"),
-        (pair(down=(576,)), "of the shape (576,); supported are matrices"),
-        (pair(up=(576, 5)), "has no lora_a and lora_b of one rank for 'blk.0.attn_q.weight'"),
+        (pair(down=(2, 4, 576)), "of shape (576, 4, 2); only matrices are supported, not experts"),
+        (pair(down=(576,)), "of shape (576,); only matrices are supported"),
+        (pair(up=(576, 5)), "has no lora_a and lora_b of equal rank for 'blk.0.attn_q.weight'"),
         (
             {f"{MATRIX}.lora_a": np.zeros((4, 576), dtype=np.float32)},
-            "has no lora_a and lora_b of one rank",
+            "has no lora_a and lora_b of equal rank",
         ),
-        (pair(down=(0, 576), up=(576, 0)), "of the shape (576, 0); supported are matrices"),
+        (pair(down=(0, 576), up=(576, 0)), "of shape (576, 0); only matrices are supported"),
     ],
 )
 def test_tensors_that_llama_cpp_would_not_apply(
@@ -115,7 +121,7 @@ def test_numbers_of_another_type(tmp_path: Path) -> None:
     at = content.index(name) + len(name) + 4 + 2 * 8
     content[at] = 12  # Q4_K
     message = refusal(tmp_path / "it.gguf", bytes(content))
-    assert f"of ggml's type 12 in '{MATRIX}.lora_b'; convert it to F32, F16, Q8_0" in message
+    assert f"unsupported ggml type 12 ('{MATRIX}.lora_b'); convert it to F32, F16, Q8_0" in message
 
 
 @pytest.mark.parametrize("size_bytes", [0, 3, 20, 60, 200])
@@ -125,21 +131,21 @@ def test_an_adapter_cut_short(tmp_path: Path, size_bytes: int) -> None:
 
 
 def test_a_missing_adapter_and_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"There is no adapter file .*absent.gguf; check --ad"):
+    with pytest.raises(ConfigError, match=r"adapter file .*absent.gguf does not exist; check --ad"):
         LlamaModel(adapter=tmp_path / "absent.gguf")
     with pytest.raises(ConfigError, match=r"The adapter .* is a directory"):
         LlamaModel(adapter=str(tmp_path))
-    with pytest.raises(ConfigError, match="path '' names no file; name one, or leave it out"):
+    with pytest.raises(ConfigError, match="not a file name: ''; pass a path, or omit it"):
         LlamaModel(adapter="")
 
 
 def test_a_model_is_no_adapter_and_an_adapter_no_model(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"is no adapter: its general.type is 'model'"):
+    with pytest.raises(ConfigError, match=r"is not an adapter: its general.type is 'model'"):
         LlamaModel(adapter=find_default_model())
     path = tmp_path / "adapter.gguf"
     path.write_bytes(adapter_bytes(pair()))
     with pytest.raises(
-        ConfigError, match=r"The model file .*adapter.gguf .*is an adapter, .*--model, .*--adapter"
+        ConfigError, match=r"model file .*adapter.gguf .*is an adapter, .*--model, .*--adapter"
     ):
         LlamaModel(path)
     check_files(find_default_model(), path)

@@ -41,7 +41,7 @@ def test_a_missing_default_package_says_what_to_do(monkeypatch: pytest.MonkeyPat
 
 def test_a_default_package_without_a_file_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "files", lambda _: [])
-    with pytest.raises(ConfigError, match=r"carries no \.gguf file"):
+    with pytest.raises(ConfigError, match=r"contains no \.gguf file"):
         find_default_model()
 
 
@@ -57,7 +57,7 @@ def test_a_default_package_without_a_file_says_what_to_do(monkeypatch: pytest.Mo
             HEADER.pack(b"GGUF", 3 << 24, 1, 1) + bytes(64),
             "GGUF version 50331648; supported are .* little-endian",
         ),
-        (HEADER.pack(b"GGUF", 3, 272, 30) + bytes(64), "can't hold 272 tensors"),
+        (HEADER.pack(b"GGUF", 3, 272, 30) + bytes(64), "is too small for 272 tensors"),
         (HEADER.pack(b"GGUF", 3, 0, 2**60) + bytes(64), "metadata entries; download it again"),
     ],
 )
@@ -70,7 +70,7 @@ def test_what_is_no_complete_model_is_refused(tmp_path: Path, content: bytes, me
 
 
 def test_a_missing_file_and_a_directory_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=f"no model file {tmp_path}/absent.gguf; check"):
+    with pytest.raises(ConfigError, match=f"model file {tmp_path}/absent.gguf does not exist"):
         check_file(tmp_path / "absent.gguf")
     with pytest.raises(ConfigError, match="is a directory"):
         check_file(tmp_path)

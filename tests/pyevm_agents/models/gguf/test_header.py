@@ -61,7 +61,7 @@ def test_the_default_models_vocabulary() -> None:
 
 
 def test_an_array_that_is_none_or_not_there_is_refused() -> None:
-    with pytest.raises(ValueError, match="there is no entry 'absent'"):
+    with pytest.raises(ValueError, match="missing metadata entry 'absent'"):
         read_arrays(find_default_model(), ["tokenizer.ggml.merges", "absent"])
     with pytest.raises(ValueError, match=r"the entry 'general\.name' is no array"):
         read_arrays(find_default_model(), ["general.name"])
@@ -70,12 +70,12 @@ def test_an_array_that_is_none_or_not_there_is_refused() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (HEADER.pack(b"GGUF", 3, 0, 2), "ends inside of what begins at byte 24"),
+        (HEADER.pack(b"GGUF", 3, 0, 2), "ends inside the item at byte 24"),
         (HEADER.pack(b"GGUF", 3, 0, 1) + (2**63).to_bytes(8, "little"), "ends inside"),
         (HEADER.pack(b"GGUF", 3, 0, 1) + bytes(8) + b"\x63\0\0\0", "the unknown type 99"),
         (
             HEADER.pack(b"GGUF", 3, 0, 1) + bytes(8) + b"\x09\0\0\0" + b"\x09\0\0\0" + bytes(8),
-            "array at byte 48 is of the unknown type 9",
+            "array at byte 48 has the unknown type 9",
         ),
         (HEADER.pack(b"GGUF", 3, 1, 0) + bytes(8) + b"\x05\0\0\0", "has 5 dimensions"),
     ],

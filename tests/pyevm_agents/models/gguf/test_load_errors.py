@@ -42,12 +42,12 @@ def refusal(path: Path, content: bytes) -> str:
         pytest.param(0, "is empty; download it again", id="nothing"),
         pytest.param(3, "is not GGUF", id="inside the magic"),
         pytest.param(10, "ends inside its header; download it again", id="inside the header"),
-        pytest.param(1_000, "is cut short or corrupt.*download it again", id="in the first entry"),
-        pytest.param(100_000, "cut short or damaged; download it again", id="in the vocabulary"),
-        pytest.param(1_700_000, "cut short or damaged; download it again", id="in the merges"),
-        pytest.param(METADATA_END, "cut short or damaged; download it again", id="at the weights"),
-        pytest.param(60_000_000, "cut short or damaged; download it again", id="in the weights"),
-        pytest.param(-1, "cut short or damaged; download it again", id="one byte short"),
+        pytest.param(1_000, "is truncated or corrupt.*download it again", id="in the first entry"),
+        pytest.param(100_000, "truncated or damaged; download it again", id="in the vocabulary"),
+        pytest.param(1_700_000, "truncated or damaged; download it again", id="in the merges"),
+        pytest.param(METADATA_END, "truncated or damaged; download it again", id="at the weights"),
+        pytest.param(60_000_000, "truncated or damaged; download it again", id="in the weights"),
+        pytest.param(-1, "truncated or damaged; download it again", id="one byte short"),
     ],
 )
 def test_a_file_cut_short(tmp_path: Path, whole: bytes, size_bytes: int, message: str) -> None:
@@ -56,7 +56,7 @@ def test_a_file_cut_short(tmp_path: Path, whole: bytes, size_bytes: int, message
 
 def test_a_file_of_another_format(tmp_path: Path) -> None:
     message = refusal(tmp_path / "model.gguf", b"PK\x03\x04" + bytes(1000))
-    assert "is not GGUF (it starts with b'PK\\x03\\x04'); convert it, or name another" in message
+    assert "is not GGUF (it starts with b'PK\\x03\\x04'); convert it, or pass another" in message
 
 
 def test_an_architecture_that_llama_cpp_does_not_know(tmp_path: Path, whole: bytes) -> None:
@@ -67,20 +67,20 @@ def test_an_architecture_that_llama_cpp_does_not_know(tmp_path: Path, whole: byt
 
 def test_a_file_that_says_nothing(tmp_path: Path) -> None:
     message = refusal(tmp_path / "nothing.gguf", HEADER.pack(b"GGUF", 3, 0, 0) + bytes(100))
-    assert "does not name its architecture; convert the model again" in message
+    assert "does not specify its architecture; convert the model again" in message
 
 
 def test_a_file_without_weights(tmp_path: Path, whole: bytes) -> None:
     magic, version, _, entries = HEADER.unpack(whole[: HEADER.size])
     content = HEADER.pack(magic, version, 0, entries) + whole[HEADER.size : METADATA_END]
     message = refusal(tmp_path / "vocabulary.gguf", content)
-    assert "lacks the weights token_embd.weight, as one with a vocabulary alone does" in message
+    assert "lacks the weights token_embd.weight (it may contain only a vocabulary)" in message
 
 
 def test_a_file_that_lacks_an_entry(tmp_path: Path, whole: bytes) -> None:
     content = whole.replace(b"llama.block_count", b"llama.block_xount", 1)
     message = refusal(tmp_path / "entry.gguf", content)
-    assert "lacks the entry llama.block_count; convert the model again" in message
+    assert "lacks the metadata entry llama.block_count; convert the model again" in message
 
 
 def test_a_damaged_table_of_weights(tmp_path: Path, whole: bytes) -> None:
@@ -94,11 +94,11 @@ def test_a_damaged_table_of_weights(tmp_path: Path, whole: bytes) -> None:
     ("megabytes", "messages"),
     [
         pytest.param(
-            200, ["does not load the model file", "not enough memory for it; use"], id="weights"
+            200, ["can't load the model file", "not enough memory for it; use"], id="weights"
         ),
         pytest.param(
             350,
-            ["makes no context of 8192 tokens", "or ask for a smaller context_tokens"],
+            ["can't create a context of 8192 tokens", "or ask for a smaller context_tokens"],
             id="context",
         ),
     ],
@@ -151,18 +151,18 @@ def test_a_file_or_folder_that_may_not_be_read(tmp_path: Path) -> None:
 def test_a_pipe_is_no_file(tmp_path: Path) -> None:
     path = tmp_path / "pipe.gguf"
     os.mkfifo(path)
-    with pytest.raises(ConfigError, match="is no regular file"):
+    with pytest.raises(ConfigError, match="is not a regular file"):
         LlamaModel(path)
 
 
 @pytest.mark.parametrize("path", ["", "a\0b"])
 def test_a_path_that_can_name_nothing(path: str) -> None:
-    with pytest.raises(ConfigError, match=f"path {re.escape(repr(path))} names no file; name one"):
+    with pytest.raises(ConfigError, match=f"not a file name: {re.escape(repr(path))}; pass a path"):
         LlamaModel(path)
 
 
 def test_a_home_that_nobody_has() -> None:
-    with pytest.raises(ConfigError, match=r"path '~nobody-at-all/model.gguf' leads nowhere"):
+    with pytest.raises(ConfigError, match=r"path '~nobody-at-all/model.gguf': Could not determine"):
         LlamaModel("~nobody-at-all/model.gguf")
 
 

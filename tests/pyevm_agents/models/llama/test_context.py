@@ -256,7 +256,7 @@ def test_the_bound_is_no_part_of_the_rules(roomy: LlamaModel, keepless: LlamaMod
 
 @pytest.mark.parametrize("prefix_cache_bytes", [-1, True, 1.5, None, "1 MB"])
 def test_what_is_no_bound_is_refused(prefix_cache_bytes: object) -> None:
-    with pytest.raises(ConfigError, match=f"prefix_cache_bytes is {prefix_cache_bytes!r}; it must"):
+    with pytest.raises(ConfigError, match=f"prefix_cache_bytes {prefix_cache_bytes!r}: must"):
         LlamaModel(prefix_cache_bytes=prefix_cache_bytes)  # type: ignore[arg-type]
 
 

@@ -24,7 +24,7 @@ def test_what_is_asked_for_is_used(count: int) -> None:
 def test_what_is_no_number_of_threads_is_refused(count: object) -> None:
     with pytest.raises(
         ConfigError,
-        match=f"threads is {count!r}; it must be a whole number from 1 to 512, or None for [1-4]",
+        match=f"invalid threads {count!r}: must be an integer from 1 to 512, or None for [1-4]",
     ):
         resolve_threads(count)  # type: ignore[arg-type]
 

@@ -127,7 +127,7 @@ def test_a_kill_in_the_middle_of_a_generation_is_a_fault_and_the_next_call_works
     request = make_request(max_tokens=6)
     with pytest.raises(
         EngineFault,
-        match=r"was ended by SIGKILL \(.*memory.*\) while it was generating; the next call",
+        match=r"was killed by SIGKILL \(.*memory.*\) while it was generating; the next call",
     ):
         reporting.model.generate(request)
     assert not is_running(killed)
@@ -146,7 +146,9 @@ def test_a_caller_that_left_cancels_nothing(
         raise BrokenPipeError("the client hung up")
 
     reporting.listen = hang_up
-    with pytest.warns(RuntimeWarning, match="report raised BrokenPipeError.*to its end without it"):
+    with pytest.warns(
+        RuntimeWarning, match="callback raised BrokenPipeError.*completed without it"
+    ):
         generation = reporting.model.generate(make_request())
     assert generation == llama.generate(make_request())
     assert len(heard) == 1
@@ -156,7 +158,7 @@ def test_a_report_may_not_ask_the_model_that_it_reports_about(
     reporting: Reporting, make_request: MakeRequest
 ) -> None:
     def ask(_progress: Progress) -> None:
-        with pytest.raises(EngineFault, match="report asked the model that it reports about"):
+        with pytest.raises(EngineFault, match="callback called the model that it reports on"):
             reporting.model.tokenize(TEXT)
 
     reporting.listen = ask
@@ -188,7 +190,7 @@ def test_a_death_between_calls_goes_unnoticed(own: Vocabulary, killer: signal.Si
 def test_a_crash_leaves_its_last_words(own: Vocabulary) -> None:
     with pytest.raises(
         EngineFault,
-        match=r"ended with status 1 while it was asked to no such thing.*KeyError: 'no such thing'",
+        match=r"exited with status 1 while it was running `no such thing`.*KeyError: 'no such",
     ):
         own.engine.ask(EngineRequest(operation="no such thing"))
     assert own.tokenize(TEXT)
@@ -202,19 +204,19 @@ def test_tokens_outside_of_the_vocabulary_and_texts_beyond_the_context_are_refus
     llama: LlamaModel,
 ) -> None:
     for tokens, message in (
-        ([49152], "49152 is no token"),
-        ([-1], "-1 is no token"),
+        ([49152], "not a token: 49152;"),
+        ([-1], "not a token: -1;"),
         ([], "0 tokens"),
         ([5] * 8193, "8193 tokens"),
     ):
         with pytest.raises(EngineFault, match=message):
             llama.engine.ask(EngineRequest(operation="logits", tokens=tokens))
-    with pytest.raises(EngineFault, match="A batch of 513 tokens"):
+    with pytest.raises(EngineFault, match="invalid batch_tokens 513"):
         llama.engine.ask(EngineRequest(operation="logits", tokens=[5], max_tokens=513))
 
 
 def test_a_vocabulary_generates_nothing(own: Vocabulary) -> None:
-    with pytest.raises(EngineFault, match="no weights; make a LlamaModel"):
+    with pytest.raises(EngineFault, match="without weights; use a LlamaModel"):
         own.engine.ask(EngineRequest(operation="logits", tokens=[5]))
 
 
@@ -224,7 +226,7 @@ def test_a_closed_model_says_so_and_leaves_no_process() -> None:
     vocabulary.close()
     vocabulary.close()
     assert not is_running(pid)
-    with pytest.raises(EngineFault, match="was closed; make a new one"):
+    with pytest.raises(EngineFault, match="is closed; create a new one"):
         vocabulary.tokenize(TEXT)
 
 
@@ -326,7 +328,7 @@ def test_a_process_that_can_not_be_started_is_a_fault(monkeypatch: pytest.Monkey
     with Vocabulary() as vocabulary:
         with monkeypatch.context() as patched:
             patched.setattr(sys, "executable", "/dev/null/python")
-            with pytest.raises(EngineFault, match=r"does not start: .*/dev/null/.*; free memory"):
+            with pytest.raises(EngineFault, match=r"can't be started: .*/dev/null/.*; free memory"):
                 vocabulary.tokenize(TEXT)
         assert vocabulary.tokenize(TEXT)
 
@@ -359,10 +361,10 @@ def test_a_changed_file_is_a_fault_at_the_next_start(tmp_path: Path) -> None:
         kill_and_wait(pid_of(vocabulary), signal.SIGKILL)
         with path.open("ab") as file:
             file.write(b"!")
-        with pytest.raises(EngineFault, match=r"changed while the chain ran: .* another digest;"):
+        with pytest.raises(EngineFault, match=r"changed while the chain ran: .* different digest;"):
             vocabulary.tokenize(TEXT)
         path.unlink()
-        with pytest.raises(EngineFault, match="does not start again: There is no model file"):
+        with pytest.raises(EngineFault, match="can't be restarted: model file"):
             vocabulary.tokenize(TEXT)
 
 
@@ -373,7 +375,8 @@ def test_a_file_cut_short_is_refused_with_what_llama_cpp_says(
     path = tmp_path / "short.gguf"
     path.write_bytes(find_default_model().read_bytes()[:size_bytes])
     with pytest.raises(
-        ConfigError, match=f"(can't hold|does not load the model file {path}.*llama.cpp said: .*)"
+        ConfigError,
+        match=f"(is too small for|can't load the model file {path}.*llama.cpp's output: .*)",
     ):
         _ = LlamaModel(path).profile_facts
 
@@ -383,7 +386,7 @@ def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
     damaged[-2_000_000:] = b"\xff" * 2_000_000
     path = tmp_path / "damaged.gguf"
     path.write_bytes(damaged)
-    with pytest.raises(ConfigError, match=r"file type 3\) computes numbers that are none"):
+    with pytest.raises(ConfigError, match=r"file type 3\) are not finite"):
         _ = LlamaModel(path).profile_facts
 
 

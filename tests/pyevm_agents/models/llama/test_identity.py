@@ -203,7 +203,7 @@ def test_kept_facts_that_the_weights_belie_are_a_fault_and_go(
         assert model.profile_facts.digest == wrong.digest
         model.tokenize(TEXT)
         with pytest.raises(
-            EngineFault, match=f"not what {tmp_path} has kept of it: it has another {what}. That"
+            EngineFault, match=f"differs from its entry in {tmp_path}: different {what}. The"
         ):
             model.engine.ask(EngineRequest(operation="logits", tokens=[5]))
     assert list(tmp_path.iterdir()) == []
@@ -217,7 +217,7 @@ def test_kept_facts_that_the_vocabulary_belies_are_a_fault(
     altered(tmp_path, replace(identity, facts={**identity.facts, "eos_text": "</s>"}))
     with (
         LlamaModel(threads=1, kept_facts=tmp_path) as model,
-        pytest.raises(EngineFault, match="another eos text"),
+        pytest.raises(EngineFault, match="different eos text"),
     ):
         model.tokenize(TEXT)
 
@@ -244,7 +244,7 @@ def test_a_file_changed_since_is_another_file(tmp_path: Path) -> None:
     with Vocabulary(path, kept_facts=tmp_path / "facts") as model:
         _ = model.profile_facts
         path.unlink()
-        with pytest.raises(EngineFault, match="does not start again: There is no model file"):
+        with pytest.raises(EngineFault, match="can't be restarted: model file"):
             model.tokenize(TEXT)
 
 
@@ -263,7 +263,7 @@ def test_a_file_that_changes_after_it_was_hashed_is_not_loaded_as_what_it_was(
     monkeypatch.setattr(engine, "hash_file", change_after)
     with (
         Vocabulary(path) as model,
-        pytest.raises(EngineFault, match="changed since its SHA-256 was taken"),
+        pytest.raises(EngineFault, match="changed since its SHA-256 was computed"),
     ):
         _ = model.profile_facts
 

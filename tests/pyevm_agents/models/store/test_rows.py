@@ -79,7 +79,7 @@ def test_a_row_under_another_key_is_damage() -> None:
     "fields", [(), (b"", b"", "text", 0, 1, None, b""), (b"", b"", b"", 0.5, 1, None, b"")]
 )
 def test_fields_of_another_type_are_damage(fields: Sequence[object]) -> None:
-    with pytest.raises(DamagedRowError, match="another type"):
+    with pytest.raises(DamagedRowError, match="wrong type"):
         decode(b"key", fields)
 
 
@@ -92,7 +92,7 @@ def test_what_zlib_did_not_write_is_damage(data: bytes) -> None:
 def test_a_bomb_is_damage(monkeypatch: pytest.MonkeyPatch) -> None:
     packed = compress(bytes(10_000))
     monkeypatch.setattr(rows, "MAX_UNPACKED_BYTES", 9_999)
-    with pytest.raises(DamagedRowError, match="too late"):
+    with pytest.raises(DamagedRowError, match="followed by more"):
         decompress(packed)
 
 
@@ -104,7 +104,7 @@ def test_half_a_token_is_damage() -> None:
 def test_tokens_are_little_endian_numbers_of_32_bits() -> None:
     assert pack_tokens((1, 2**32 - 1)) == b"\x01\x00\x00\x00\xff\xff\xff\xff"
     for wrong in (-1, 2**32):
-        with pytest.raises(ValueError, match="not a whole number"):
+        with pytest.raises(ValueError, match="invalid token"):
             pack_tokens((wrong,))
 
 

@@ -76,8 +76,8 @@ def test_a_sample_is_the_seeds_and_of_one_profile(store: Store) -> None:
         ("UPDATE grammars SET source = x'00'", "header|compressed"),
         ("UPDATE grammars SET source = 5", "missing"),
         ("DELETE FROM profiles", "missing"),
-        ("UPDATE profiles SET digest = x'00'", "not what its key says"),
-        ("UPDATE generations SET grammar = grammar % 7 + 1", "not what its key says"),
+        ("UPDATE profiles SET digest = x'00'", "does not match its key"),
+        ("UPDATE generations SET grammar = grammar % 7 + 1", "does not match its key"),
         ("UPDATE generations SET text = x'00'", "checksum"),
     ],
 )

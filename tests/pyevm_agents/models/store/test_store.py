@@ -78,7 +78,7 @@ def test_two_computations_that_disagree_are_told() -> None:
         store.put(question(1), generation(2))
         assert store.get(key(1)) == generation(1)
         assert store.session["contradicted"] == 1
-        assert "holds another text than was computed now" in (store.trouble or "")
+        assert "differs from a new computation" in (store.trouble or "")
 
 
 def test_closed_it_knows_nothing_and_fails_nobody(path: Path) -> None:
@@ -223,7 +223,7 @@ def test_grammars_and_profiles_go_with_their_generations(path: Path) -> None:
 
 
 def test_no_room_at_all_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"max_bytes is 262,143; .* at least 262,144"):
+    with pytest.raises(ConfigError, match=r"max_bytes 262,143: .* at least 262,144"):
         Store(max_bytes=MIN_MAX_BYTES - 1)
 
 
