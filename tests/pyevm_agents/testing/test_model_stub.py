@@ -189,7 +189,7 @@ class TestFailures:
         with pytest.raises(ScriptError) as caught:
             agent_chain.ask(agent, "Add one")
         assert str(caught.value).startswith(
-            'Step 1 of the script, use("CountTool", amount=-1) can\'t be said for step 1 of '
+            'Step 1 of the script, use("CountTool", amount=-1) does not fit step 1 of '
             "'Add one': there is no tool 'CountTool'; did you mean 'CounterTool'?\n"
             "The grammar admits:\n  CounterTool(amount: positive integer)\n  or a final answer\n"
         )

@@ -91,7 +91,7 @@ def test_an_argument_that_no_tool_takes_is_refused(value: object) -> None:
 @pytest.mark.parametrize("script", ["one text", 7, None])
 def test_what_is_no_script_is_refused(script: object) -> None:
     with pytest.raises(
-        ConfigError, match="not a script: .*; must be a list of steps or a function"
+        ConfigError, match=r"not a script: .*; must be a list of steps or a function"
     ):
         ScriptedModel(script)  # type: ignore[arg-type]
 

@@ -94,11 +94,11 @@ def test_a_damaged_table_of_weights(tmp_path: Path, whole: bytes) -> None:
     ("megabytes", "messages"),
     [
         pytest.param(
-            200, ["can't load the model file", "not enough memory for it; use"], id="weights"
+            200, ["can't load the model file", "not enough memory; use"], id="weights"
         ),
         pytest.param(
             350,
-            ["can't create a context of 8192 tokens", "or ask for a smaller context_tokens"],
+            ["can't create a context of 8192 tokens", "or pass a smaller context_tokens"],
             id="context",
         ),
     ],
