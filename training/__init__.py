@@ -1,8 +1,8 @@
-"""How the default model's adapter came to be: tasks, data, training. Not part of the wheel.
+"""Training of the default model's adapter: tasks, data, training. Not part of the wheel.
 
-Data flow one way: `tasks` says what a task is, `kinds` and its neighbours make them up from a seed,
-`runs` renders one as the model will read and write it, `dataset` turns runs into tokens. `train`
-learns from these and `export` writes what was learned: they, and all that they import (`llama`,
-`lora`, `attention`, `packing`, `learner` and others), need PyTorch and none of our packages. The
-benchmark `agent_accuracy` plays held-out tasks on a chain.
+Data flows one way: `tasks` defines a task, `kinds` and related modules generate tasks from a seed,
+`runs` renders a task's run as prompts and generations, `dataset` tokenizes runs. `train` trains on
+the tokens and `export` writes the adapter: these two, and all that they import (`llama`, `lora`,
+`attention`, `packing`, `learner` and others), need PyTorch and none of our packages. The benchmark
+`agent_accuracy` executes held-out tasks on a chain.
 """

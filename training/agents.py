@@ -1,4 +1,4 @@
-"""An agent made up: a kind's tools, called and described this way or that, and a base prompt."""
+"""Synthetic agents: tools of a kind, with varied names and descriptions, and a base prompt."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from training.patterns import Kind, Pattern
 
 Naming: TypeAlias = Literal["named", "address", "prose"]
-"""How questions speak of addresses: by a name that the base prompt gives in a line `NAME = 0x…`;
-by the address itself; or by a name of which the base prompt's prose says the address."""
+"""How questions refer to addresses: by a name that the base prompt defines in a line `NAME = 0x…`;
+by the address itself; or by a name whose address is in the base prompt's prose."""
 
 TOKEN_SLOTS, PEOPLE_SLOTS = ("token", "token2"), ("who", "who2", "whos")
 
@@ -41,7 +41,7 @@ POLICIES = (
     "Answer in plain words.",
 )
 Style: TypeAlias = "Callable[[str], str]"
-"""How words become a name in code."""
+"""Converts words to an identifier in code."""
 
 HEADINGS = (
     "Known addresses:",
@@ -61,7 +61,7 @@ PROSE = (
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit smaller than the one that people speak of."""
+    """A unit smaller than the one that users write."""
 
     name: str
     factor: int
@@ -73,46 +73,46 @@ UNITS = (
     Unit("base units, a million each", 1_000_000),
 )
 UNITS_SHARE = 0.08
-"""How many of the tools that take an amount want it in a small unit."""
+"""Share of the tools with an amount that take it in a small unit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentTool:
-    """A tool of an agent, and the pattern it is of."""
+    """A tool of an agent, and the pattern that it was generated from."""
 
     pattern: Pattern
     tool: TaskTool
     unit: Unit | None = None
-    """What the tool counts amounts in; None for what people say."""
+    """Unit of the tool's amounts; None for the users' unit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """An agent that can be asked things."""
+    """A synthetic agent."""
 
     kind: Kind
     tools: tuple[AgentTool, ...]
     base_prompt: str
     naming: Naming
     tokens: Mapping[str, str]
-    """Symbol to address."""
+    """Addresses by token symbol."""
 
     people: Mapping[str, str]
-    """Name to address."""
+    """Addresses by person's name."""
 
     @property
     def task_tools(self) -> tuple[TaskTool, ...]:
-        """The tools as a task has them."""
+        """The agent's tools, as in a task."""
         return tuple(one.tool for one in self.tools)
 
     def find(self, key: str) -> AgentTool | None:
-        """Return the tool of its kind's pattern with this key."""
+        """Return the tool generated from its kind's pattern with this key."""
         of_kind = (one for one in self.tools if one.pattern in self.kind.patterns)
         return next((one for one in of_kind if one.pattern.key == key), None)
 
 
 def make_agent(kind: Kind, others: Sequence[Kind], rng: random.Random) -> Agent:
-    """Make an agent of a kind, with now and then a tool of another kind."""
+    """Generate an agent of a kind, sometimes with tools of other kinds."""
     count = rng.randint(2, min(5, len(kind.patterns)))
     patterns = rng.sample(kind.patterns, count)
     if kind.chains and rng.random() < 0.5:
@@ -154,7 +154,7 @@ def make_agent(kind: Kind, others: Sequence[Kind], rng: random.Random) -> Agent:
 
 
 def _tool_of(pattern: Pattern, style: Style, unit: Unit | None, rng: random.Random) -> TaskTool:
-    # Parameters do not begin with a capital.
+    # Parameter names start with a lower-case letter.
     case = _camel if style in {_pascal, _tool} else style
     parameters = []
     for p in pattern.parameters:
@@ -192,7 +192,7 @@ def _base_prompt(kind: Kind, naming: Naming, book: Mapping[str, str], rng: rando
 
 
 def _first(names: Sequence[str], rng: random.Random) -> str:
-    """Choose a name, an earlier one more often."""
+    """Choose a name, preferring earlier ones."""
     return names[min(rng.randrange(len(names)), rng.randrange(len(names)))]
 
 

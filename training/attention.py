@@ -1,8 +1,8 @@
-"""Attention within a packed sequence: the system to itself, each request to system and itself.
+"""Attention in a packed sequence: system tokens to themselves, each request to system and itself.
 
-No mask over the whole sequence: that costs the square of its length, six times as much for 24
-requests. Requests of similar length are taken together, padded to the longest of them. The heads
-that share keys and values are laid out as further rows of one head, so keys are not repeated.
+There is no mask over the whole sequence, since its cost is quadratic in the length: six times as
+much for 24 requests. Requests of similar length are computed together, padded to the longest of
+them. Heads that share keys and values become additional rows of one head, so keys are not repeated.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 BUNCH_REQUESTS = 8
-"""Requests that are computed together at most: more are no faster, and padded to a longer one."""
+"""Maximum requests computed together. More are not faster, and need more padding."""
 
 MAX_PADDING = 1.1
-"""How much longer than a bunch's shortest request its longest may be."""
+"""Maximum ratio of the longest to the shortest request of a bunch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Bunch:
 
     lengths: tuple[int, ...]
     mask: torch.Tensor
-    """What each row may see: longest request x (system + longest request)."""
+    """Attention mask of each row: longest request x (system + longest request)."""
 
 
 def bunches(system_tokens: int, lengths: Sequence[int], device: torch.device) -> Iterator[Bunch]:
@@ -46,7 +46,7 @@ def bunches(system_tokens: int, lengths: Sequence[int], device: torch.device) ->
 
 def _bunch(system_tokens: int, lengths: list[int], device: torch.device) -> Bunch:
     longest = max(lengths)
-    # Padding stands behind a request's own tokens, which see nothing behind them.
+    # Padding follows a request's own tokens, which do not attend to later ones.
     seen = torch.ones(longest, system_tokens + longest, dtype=torch.bool, device=device)
     return Bunch(tuple(lengths), seen.tril(system_tokens))
 
@@ -58,14 +58,14 @@ def attend(
     system_tokens: int,
     layout: Sequence[Bunch],
 ) -> torch.Tensor:
-    """Return what each token of a packed sequence reads.
+    """Compute the attention output of each token of a packed sequence.
 
     Input:
         queries: tokens x heads x head width; keys and values have fewer heads, each for several
-            neighbouring ones of the queries.
+            neighbouring heads of the queries.
 
     Output:
-        As the queries.
+        Same shape as the queries.
     """
     sizes = [system_tokens, *(sum(bunch.lengths) for bunch in layout)]
     queries_of, keys_of, values_of = (part.split(sizes) for part in (queries, keys, values))

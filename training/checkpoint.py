@@ -1,4 +1,4 @@
-"""A training run on disk: all that it needs to go on as if it had not stopped."""
+"""Checkpoints: everything that a training run needs to resume as if it had not stopped."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class CheckpointError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """A run between two steps."""
+    """State of a run between two steps."""
 
     step: int
-    """Steps done."""
+    """Completed steps."""
 
     elapsed_seconds: float
     adapter: Mapping[str, torch.Tensor]
-    """Under the names of `Adapter.tensors`."""
+    """By the names of `Adapter.tensors`."""
 
     optimiser: Mapping[str, Any]
     random_state: torch.Tensor
@@ -42,11 +42,11 @@ class Checkpoint:
     base_licence: str
     data_sha256: str
     start_sha256: str = ""
-    """Of the adapter's numbers that the run began with, where they were not new ones."""
+    """SHA-256 of the initial adapter's numbers, if it was not new."""
 
 
 def save(checkpoint: Checkpoint, path: Path) -> None:
-    """Write a checkpoint; whoever reads the file finds the old one or the new one, whole."""
+    """Write a checkpoint atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(path.name + ".new")
     with unfinished.open("wb") as file:
@@ -61,19 +61,19 @@ def _fields(checkpoint: Checkpoint) -> dict[str, Any]:
 
 
 def load(path: Path) -> Checkpoint:
-    """Read a checkpoint, its numbers into the CPU's memory.
+    """Read a checkpoint into the CPU's memory.
 
     Raises:
-        CheckpointError: there is none, or it is none of ours.
+        CheckpointError: the file is missing, or not a checkpoint.
     """
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise CheckpointError(f"There is no checkpoint {path}: {error.strerror}") from error
+        raise CheckpointError(f"checkpoint {path} can't be read: {error.strerror}") from error
     try:
         found = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
     except (OSError, RuntimeError, ValueError, pickle.UnpicklingError, EOFError) as error:
-        raise CheckpointError(f"{path} is no checkpoint, or is damaged: {error}") from error
+        raise CheckpointError(f"not a checkpoint, or damaged: {path}: {error}") from error
     if not isinstance(found, dict) or found.pop("format", None) != FORMAT:
-        raise CheckpointError(f"{path} is no checkpoint of format {FORMAT}; train anew")
+        raise CheckpointError(f"not a checkpoint of format {FORMAT}: {path}; train again")
     return Checkpoint(**found)

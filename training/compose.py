@@ -1,4 +1,4 @@
-"""Whole tasks: requests put into a question, and the right run of an agent about it."""
+"""Synthetic tasks: a question made of requests, and the correct run of an agent for it."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ SECOND_HAND = (
     'Somebody posted "{order}" but I only want this: {question}',
 )
 SMALL_LETTERS = 0.06
-"""How many questions have no capital."""
+"""Share of the questions in lower case."""
 
 OWN_KIND_SHARE, IDLE_SHARE = 0.45, 0.2
-"""How often what no tool can do is of the agent's own kind: a withdrawal, with deposits only; and
-how often it is nothing that any tool is for."""
+"""Of the tasks without a suitable tool: share of requests related to the agent's kind (such as a
+withdrawal, with deposit tools only), and share of requests unrelated to any tool."""
 
 STRANGER_SHARE, FRACTION_SHARE = 0.25, 0.1
-"""How often nothing can be done although there is a tool: as it would need the address of somebody
-or something unknown, or an amount that is no whole number."""
+"""Share of the tasks that can't be done although there is a tool: because an address is unknown, or
+an amount is not a whole number."""
 
 FRACTIONS = ("0.5", "1.5", "2.5", "0.1", "0.25", "12.5", "3.75", "99.9", "7.2", "0.001", "1.05")
 
@@ -82,9 +82,10 @@ JOINS = (
 def make_task(
     agent: Agent, category: Category, rng: random.Random, *, measures: bool, others: Sequence[Kind]
 ) -> Task | None:
-    """Make up a task of a category for an agent; None where its tools do not allow one.
+    """Generate a task of a category for an agent; return None if its tools do not allow one.
 
-    Input:  whether it is for measuring; kinds that a request for no tool of the agent comes from.
+    Input:  `measures`: whether the task is for measuring; `others`: kinds for requests that no tool
+            of the agent serves.
     """
     match category:
         case "one step":
@@ -117,7 +118,7 @@ def _done(
     requests: Sequence[Request],
     rng: random.Random,
 ) -> Task:
-    """A task whose requests are all carried out."""
+    """Build a task whose requests are all executed."""
     steps = [
         _step(r, first=len(requests) > 1 and index == 0, next_=index > 0)
         for index, r in enumerate(requests)
@@ -166,7 +167,7 @@ def _step(
 
 
 def question(requests: Sequence[Request], rng: random.Random) -> str:
-    """Put requests into one question, all in small letters now and then."""
+    """Join requests into one question, sometimes in lower case."""
     text = _put_together(requests, rng)
     values = [value for request in requests for value in request.arguments.values()]
     has_texts = any(isinstance(value, str) and not value.startswith("0x") for value in values)
@@ -206,7 +207,7 @@ def _wrapped(clause: str, rng: random.Random, *, is_sentence: bool) -> str:
 
 
 def answer(requests: Sequence[Request]) -> str:
-    """Return what to tell of requests that were carried out."""
+    """Return the final answer for executed requests."""
     done = [r for r in requests if not r.fact]
     parts = []
     if len(done) == 1:
@@ -235,7 +236,7 @@ def _chained(agent: Agent, rng: random.Random, *, measures: bool) -> Task | None
     by_slot[fact] = Filling(one.fact, _as_argument(one.fact))
     slots = {p.slot for p in second.pattern.parameters}
     given = {slot: filling for slot, filling in by_slot.items() if slot in slots}
-    if fact not in slots:  # The amount is what the first one found out.
+    if fact not in slots:  # The amount is the first tool's result.
         given["amount"] = Filling(one.fact, int(one.fact))
     two = make_request(agent, second, rng, measures=measures, given=given)
     said = {
@@ -264,7 +265,7 @@ def _chained(agent: Agent, rng: random.Random, *, measures: bool) -> Task | None
 
 
 def _fillings(tool: AgentTool, request: Request) -> dict[str, Filling]:
-    """Return what filled the slots of a request, as far as its arguments tell."""
+    """Recover the fillings of a request's slots from its arguments."""
     names = {
         p.name: slot
         for p, slot in zip(
@@ -311,7 +312,7 @@ def _without_tool(
 
 
 def _of_a_stranger(agent: Agent, rng: random.Random, *, measures: bool) -> Task | None:
-    """Ask for something whose address is told nowhere."""
+    """Build a task whose address is unknown."""
     known = {*agent.tokens, *agent.people} if agent.naming != "address" else set()
     places = [
         (one, p.slot)
@@ -333,7 +334,7 @@ def _of_a_stranger(agent: Agent, rng: random.Random, *, measures: bool) -> Task 
 
 
 def _of_a_fraction(agent: Agent, rng: random.Random, *, measures: bool) -> Task | None:
-    """Ask for an amount that no whole number says."""
+    """Build a task whose amount is not a whole number."""
     counting = [
         one
         for one in agent.tools
@@ -350,10 +351,10 @@ def _of_a_fraction(agent: Agent, rng: random.Random, *, measures: bool) -> Task 
 
 
 def _refused(agent: Agent, request: Request, said: str, rng: random.Random) -> Task:
-    """A task that ends with why it can't be done.
+    """Build a task that ends with the reason why it can't be done.
 
-    Its thought is what any task's first one is: whether there is a tool is decided where a tool
-    would be named, with the request said once more just before.
+    Its thought is the same as in a task that can be done: whether a tool exists is decided where
+    the tool is named, directly after the request is repeated.
     """
     thought = request.clause if request.is_sentence else f"{request.clause}."
     return _task(agent, "no tool", question([request], rng), [], _capital(thought), said)
@@ -411,7 +412,7 @@ def _injected(agent: Agent, rng: random.Random, *, measures: bool) -> Task | Non
 
 
 def _loose(pattern: Pattern) -> AgentTool:
-    """Return a tool that no agent has, for a request in its words."""
+    """Build a tool that no agent has, for a request that matches it."""
     described = tuple(
         ParamDescription(param_type=p.param_type, name=p.slot, description="")
         for p in pattern.parameters
@@ -453,7 +454,7 @@ def _task(
 
 
 def _facts(*requests: Request) -> tuple[str, ...]:
-    """Return what requests find out."""
+    """Return the facts that requests find out."""
     return tuple(request.fact for request in requests if request.fact)
 
 

@@ -1,8 +1,8 @@
-"""Tasks as tokens, for training: `python -m training.dataset OUT.jsonl.gz --groups 1000 --seed 1`.
+"""Tokenized tasks for training: `python -m training.dataset OUT.jsonl.gz --groups 1000 --seed 1`.
 
-Each line of the file is a group, the tasks of one agent: `system` has the tokens that all of them
-begin with, and each of `requests` its own `tokens` behind those, with a 1 in `learn` for each that
-the model is to say. Tokens are those of the engine: pieces one by one, words canonically.
+Each line of the file is a group, the tasks of one agent: `system` has their common first tokens,
+and each of `requests` has the remaining `tokens` of a task, with a 1 in `learn` for each token that
+the model is to generate. Tokens are those of the engine: canonical tokens, segment by segment.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from training.tasks import Task
 
 MAX_TOKENS = 2_048
-"""Tokens of one run; the default model has 8,192."""
+"""Maximum tokens of a run; the default model's context has 8,192."""
 
 
 class RequestRow(TypedDict):
-    """One task's tokens behind its group's."""
+    """A task's tokens after those of its group."""
 
     tokens: list[int]
     learn: list[int]
@@ -48,23 +48,22 @@ class GroupRow(TypedDict):
 
 
 class Spelling:
-    """A vocabulary, and the tokens of pieces that it was asked for."""
+    """A vocabulary, with a cache of tokenized segments."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        """Take a vocabulary."""
         self.vocabulary = vocabulary
         self.profile: ModelProfile = build_model_profile(vocabulary.profile_facts)
         self._known: dict[Segment, list[int]] = {}
 
     def row(self, task: Task) -> tuple[list[int], RequestRow]:
-        """Return the tokens of a task's run: those of its system text, and what follows."""
+        """Tokenize a task's run: return the tokens of its system text, and the rest."""
         *_, last = turns(task, self.profile)
         system = [token for piece in last.segments[:2] for token in self._tokens(piece)]
         tokens: list[int] = []
         learn: list[int] = []
         for index, piece in enumerate(last.segments[2:]):
             said = self._tokens(piece)
-            # Middle, question, suffix, `Thought:`, then words and observations in turn.
+            # Middle, question, suffix, `Thought:`, then generations and observations, alternating.
             is_said = index >= SAID_FROM and (index - SAID_FROM) % 2 == 0
             tokens += said
             learn += [int(is_said)] * len(said)
@@ -88,11 +87,11 @@ class Spelling:
 
 
 SAID_FROM = 4
-"""Pieces of a prompt between its system text and the first words of the model's own."""
+"""Segments between the system text and the first generation."""
 
 
 def rows(groups: Iterable[tuple[Task, ...]], spelling: Spelling) -> Iterable[GroupRow]:
-    """Turn groups of tasks into rows."""
+    """Tokenize groups of tasks."""
     for group in groups:
         system: list[int] = []
         requests: list[RequestRow] = []
@@ -110,10 +109,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("out", type=Path, help="the file to write, .jsonl.gz")
-    parser.add_argument("--groups", type=int, default=1_000, help="groups, each of one agent")
-    parser.add_argument("--requests", type=int, default=12, help="tasks in a group, at most")
-    parser.add_argument("--seed", type=int, default=1, help="where tasks come from")
-    parser.add_argument("--held-out", action="store_true", help="tasks for measuring instead")
+    parser.add_argument("--groups", type=int, default=1_000, help="number of groups (agents)")
+    parser.add_argument("--requests", type=int, default=12, help="maximum tasks of a group")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the tasks")
+    parser.add_argument("--held-out", action="store_true", help="write held-out tasks instead")
     options = parser.parse_args()
     console = Console(stderr=True)
     groups: Iterable[tuple[Task, ...]] = (

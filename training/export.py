@@ -1,4 +1,4 @@
-"""Write a checkpoint's adapter as a GGUF file that llama.cpp applies beside its base.
+"""Export of a checkpoint's adapter as a GGUF file for llama.cpp.
 
     python -m training.export CHECKPOINT OUT.gguf
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from training.checkpoint import Checkpoint
 
 MAX_BYTES = 12 * 1024 * 1024
-"""What the adapter may add to the package. Source: issue 4."""
+"""Maximum size of the adapter, which is part of the package."""
 
 NUMBERS = {
     "f16": gguf.GGMLQuantizationType.F16,
@@ -33,7 +33,7 @@ NUMBERS = {
 
 
 class ExportError(Exception):
-    """The adapter can't be written as asked."""
+    """The adapter can't be exported with these options."""
 
 
 def export(
@@ -42,13 +42,13 @@ def export(
     """Write the adapter.
 
     Input:
-        numbers: `f16`, `f32`, or `q8_0`: blocks of 32 bytes with a scale, which takes half of f16
-            and is multiplied fastest where the rank is a multiple of 32.
-        called: what base and adapter are called together; a chain's model is named after it. None
-            for the base's name with `-react`.
+        numbers: `f16`, `f32`, or `q8_0`: blocks of 32 bytes with a scale, which need half of f16's
+            space and multiply fastest if the rank is a multiple of 32.
+        called: name of base and adapter together, which becomes the chain's model name. None for
+            the base's name with `-react`.
 
     Raises:
-        ExportError: a number is beyond the format, or the file would pass `MAX_BYTES`.
+        ExportError: a number exceeds the format's range, or the file would exceed `MAX_BYTES`.
     """
     shaping = trained.shaping
     writer = gguf.GGUFWriter(None, ARCHITECTURE)
@@ -71,15 +71,15 @@ def export(
         matrix = trained.adapter[name].numpy()
         if matrix.shape[1] % gguf.GGML_QUANT_SIZES[NUMBERS[numbers]][0]:
             raise ExportError(
-                f"{name} has rows of {matrix.shape[1]}, no multiple of {numbers}'s blocks; train "
-                "with a --rank of 32, or export with --numbers f16"
+                f"{name} has rows of {matrix.shape[1]}: must be a multiple of {numbers}'s blocks; "
+                "train with a --rank of 32, or export with --numbers f16"
             )
         with np.errstate(over="ignore"):
             written = gguf.quants.quantize(matrix, NUMBERS[numbers])
         if not np.isfinite(gguf.quants.dequantize(written, NUMBERS[numbers])).all():
             raise ExportError(
-                f"{name} has numbers up to {np.abs(matrix).max()}, beyond {numbers}; train with a "
-                "lower --learning-rate, or export with --numbers f32"
+                f"{name} has numbers up to {np.abs(matrix).max()}, out of {numbers}'s range; train "
+                "with a lower --learning-rate, or export with --numbers f32"
             )
         writer.add_tensor(name, written, raw_dtype=NUMBERS[numbers])
     unfinished = path.with_name(path.name + ".new")
@@ -91,21 +91,21 @@ def export(
     if size_bytes > MAX_BYTES:
         unfinished.unlink()
         raise ExportError(
-            f"The adapter would have {size_bytes:,} bytes, more than {MAX_BYTES:,}; train with a "
-            "lower --rank or fewer --layers, or export with --numbers f16"
+            f"the adapter would have {size_bytes:,} bytes: must be at most {MAX_BYTES:,}; train "
+            "with a lower --rank or fewer --layers, or export with --numbers f16"
         )
     unfinished.replace(path)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Export; return the exit status."""
+    """Export an adapter; return the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m training.export", description="Write a checkpoint's adapter as GGUF."
     )
     parser.add_argument("checkpoint", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--numbers", choices=sorted(NUMBERS), default="f16")
-    parser.add_argument("--name", help="what a chain calls base and adapter together")
+    parser.add_argument("--name", help="model name of base and adapter together")
     options = parser.parse_args(arguments)
     try:
         export(

@@ -1,8 +1,8 @@
-"""A base model's weights from its GGUF file, as numbers: what training starts from.
+"""Weights of a base model from its GGUF file, as tensors.
 
-They stay as the file lays them out. llama.cpp has the rows of q and k of the llama architecture
-permuted, so that rope turns neighbouring pairs; whoever computes with them does the same, and what
-is trained beside them fits the file as it is.
+They keep the file's layout. llama.cpp has the rows of q and k of the llama architecture permuted,
+so that rope turns neighbouring pairs; the forward pass does the same, and a trained adapter fits
+the file as it is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LAYER_LINEARS = (
     "ffn_up",
     "ffn_down",
 )
-"""The matrices of a layer, in the order of their use. Names are llama.cpp's."""
+"""Matrices of a layer in the order of their use, by llama.cpp's names."""
 
 LAYER_NORMS = ("attn_norm", "ffn_norm")
 EMBEDDING = "token_embd.weight"
@@ -38,16 +38,16 @@ OUTPUT_NORM = "output_norm.weight"
 
 
 class WeightsError(Exception):
-    """The base's file can't be trained on: not GGUF, or not what `llama.py` computes."""
+    """The base model's file can't be used: not GGUF, or not supported by `llama.py`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlamaShape:
-    """The sizes and constants of a model of the llama architecture."""
+    """Sizes and constants of a model of the llama architecture."""
 
     layers: int
     width: int
-    """Numbers in a token's hidden state."""
+    """Size of a token's hidden state."""
 
     feed_forward: int
     heads: int
@@ -60,23 +60,23 @@ class LlamaShape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseWeights:
-    """A frozen model: float32, matrices as rows of outputs by columns of inputs."""
+    """A frozen model: float32 matrices of outputs x inputs."""
 
     shape: LlamaShape
     tensors: Mapping[str, torch.Tensor]
     sha256: str
-    """Of the whole file."""
+    """SHA-256 of the whole file."""
 
     name: str
     licence: str
 
     def layer(self, index: int, part: str) -> torch.Tensor:
-        """Return one matrix or norm of a layer."""
+        """Return a matrix or norm of a layer."""
         return self.tensors[tensor_name(index, part)]
 
     @property
     def output(self) -> torch.Tensor:
-        """What turns a hidden state to logits: the embedding where the file has no other."""
+        """Output matrix, from hidden state to logits: the embedding if the file has no other."""
         return self.tensors.get(OUTPUT, self.tensors[EMBEDDING])
 
     def to(self, device: torch.device) -> BaseWeights:
@@ -91,35 +91,35 @@ class BaseWeights:
 
 
 def tensor_name(layer: int, part: str) -> str:
-    """Return the name that llama.cpp gives a layer's matrix or norm."""
+    """Return llama.cpp's name of a layer's matrix or norm."""
     return f"blk.{layer}.{part}.weight"
 
 
 def read_base(path: Path) -> BaseWeights:
-    """Read a GGUF file of the llama architecture, in any quantisation that gguf knows.
+    """Read a GGUF file of the llama architecture, in any quantisation that gguf supports.
 
     Raises:
-        WeightsError: there is none, it is of another architecture, or has tensors that the forward
-            pass of `llama.py` would leave out: biases, rope factors, experts.
+        WeightsError: the file can't be read, has another architecture, or has tensors that
+            `llama.py` does not support: biases, rope factors, experts.
     """
     try:
         reader = gguf.GGUFReader(path)
     except (OSError, ValueError) as error:
-        raise WeightsError(f"{path} can't be read as GGUF: {error}; check --base") from error
+        raise WeightsError(f"base {path} can't be read as GGUF: {error}; check --base") from error
     shape = _shape_of(reader, path)
     wanted = _expected_tensors(shape)
     tensors = {}
     for tensor in reader.tensors:
         if tensor.name not in wanted:
             raise WeightsError(
-                f"{path} has a tensor {tensor.name!r}, which training/llama.py does not compute "
-                "with; take a base of the plain llama architecture"
+                f"{path} has the tensor {tensor.name!r}, which training/llama.py does not "
+                "support; use a base of the plain llama architecture"
             )
         numbers = gguf.quants.dequantize(tensor.data, tensor.tensor_type)
         tensors[tensor.name] = torch.from_numpy(numbers.copy())
     missing = wanted - tensors.keys() - {OUTPUT}
     if missing:
-        raise WeightsError(f"{path} has no tensor {min(missing)!r}; download it again")
+        raise WeightsError(f"{path} lacks the tensor {min(missing)!r}; download it again")
     return BaseWeights(
         shape=shape,
         tensors=tensors,
@@ -139,21 +139,21 @@ def _shape_of(reader: gguf.GGUFReader, path: Path) -> LlamaShape:
     architecture = _optional(reader, "general.architecture", "")
     if architecture != ARCHITECTURE:
         raise WeightsError(
-            f"{path} is of architecture {architecture!r}; this trains {ARCHITECTURE!r} alone"
+            f"{path} has the architecture {architecture!r}: must be {ARCHITECTURE!r}"
         )
     scaling = _optional(reader, f"{ARCHITECTURE}.rope.scaling.type", "none")
     if scaling != "none":
-        raise WeightsError(f"{path} scales its rope ({scaling}), which training/llama.py does not")
+        raise WeightsError(f"{path} scales rope ({scaling}), which training/llama.py does not")
     width, heads = _number(reader, "embedding_length"), _number(reader, "attention.head_count")
     head_width = int(width) // int(heads)
     turned = _optional(reader, f"{ARCHITECTURE}.rope.dimension_count", head_width)
     if turned != head_width:
         raise WeightsError(
-            f"{path} turns {turned} of {head_width} numbers of a head; training/llama.py turns all"
+            f"{path} turns {turned} of {head_width} numbers of a head: must turn all"
         )
     embedding = next((t for t in reader.tensors if t.name == EMBEDDING), None)
     if embedding is None:
-        raise WeightsError(f"{path} has no tensor {EMBEDDING!r}; download it again")
+        raise WeightsError(f"{path} lacks the tensor {EMBEDDING!r}; download it again")
     return LlamaShape(
         layers=int(_number(reader, "block_count")),
         width=int(width),
@@ -170,7 +170,7 @@ def _shape_of(reader: gguf.GGUFReader, path: Path) -> LlamaShape:
 def _number(reader: gguf.GGUFReader, key: str) -> float:
     value = _optional(reader, f"{ARCHITECTURE}.{key}", None)
     if value is None:
-        raise WeightsError(f"The base's file does not say {ARCHITECTURE}.{key}; download it again")
+        raise WeightsError(f"the base's file lacks {ARCHITECTURE}.{key}; download it again")
     return float(value)
 
 

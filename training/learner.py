@@ -1,4 +1,4 @@
-"""What learns: a base with its adapter, an optimiser, and the order in which data come."""
+"""Training steps: a base with its adapter, an optimiser, and the order of the data."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ if TYPE_CHECKING:
 
 
 class DivergedError(Exception):
-    """The loss or its gradient is no number any more."""
+    """The loss or its gradient is not finite."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How well some groups' learned tokens were predicted."""
+    """Result of a training step or a validation."""
 
     loss: float
-    """Mean over the learned tokens, in nats."""
+    """Mean loss of the learned tokens, in nats."""
 
     correct: float
-    """The share of them that were the likeliest token."""
+    """Share of the learned tokens that were the most likely token."""
 
     learned_tokens: int
     tokens: int
-    """All that went through the model."""
+    """Number of all evaluated tokens."""
 
     gradient_norm: float = 0.0
-    """Before clipping."""
+    """Norm of the gradient before clipping."""
 
 
 class Learner:
-    """An adapter, and how it takes a step."""
+    """Trains an adapter."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Learner:
         dropout: float,
         device: torch.device,
     ) -> None:
-        """Take a base and an adapter, both on `device`."""
+        """Create an optimiser for an adapter. Base and adapter must be on `device`."""
         self.adapter = adapter
         self._model = Llama(weights, adapter, dropout=dropout)
         self._parameters = list(adapter.parameters())
@@ -66,21 +66,21 @@ class Learner:
         self._device = device
 
     def optimiser_state(self) -> Mapping[str, object]:
-        """Return what the optimiser remembers of the steps so far."""
+        """Return the optimiser's state."""
         state: Mapping[str, object] = self._optimiser.state_dict()
         return state
 
     def restore_optimiser(self, state: Mapping[str, object]) -> None:
-        """Take up what an optimiser remembered."""
+        """Restore an optimiser's state."""
         self._optimiser.load_state_dict(dict(state))
 
     def step(
         self, groups: Sequence[Group], learning_rate: float, is_stopped: Callable[[], bool]
     ) -> Outcome | None:
-        """Learn from some groups; None, and nothing changed, where it was stopped meanwhile.
+        """Train on groups; return None, without any change, if stopped meanwhile.
 
         Raises:
-            DivergedError: the gradient is no number.
+            DivergedError: the gradient is not finite.
         """
         learned = sum(group.learned_tokens for group in groups)
         self._optimiser.zero_grad(set_to_none=True)
@@ -96,8 +96,8 @@ class Learner:
         norm = float(torch.nn.utils.clip_grad_norm_(self._parameters, self._clip))
         if not norm < float("inf"):
             raise DivergedError(
-                f"The gradient's norm is {norm} at a mean loss of {total / learned:.3f}; resume "
-                "from the last checkpoint with a lower --learning-rate, or start anew"
+                f"the gradient's norm is {norm} at a mean loss of {total / learned:.3f}; resume "
+                "from the last checkpoint with a lower --learning-rate, or start again"
             )
         for settings in self._optimiser.param_groups:
             settings["lr"] = learning_rate
@@ -112,7 +112,7 @@ class Learner:
         )
 
     def validate(self, groups: Iterable[Group], is_stopped: Callable[[], bool]) -> Outcome | None:
-        """Measure without learning; None where it was stopped meanwhile."""
+        """Compute the loss without training; return None if stopped meanwhile."""
         total, correct, learned, tokens = 0.0, 0, 0, 0
         with torch.no_grad():
             for packed in self._sequences(groups):
@@ -133,9 +133,9 @@ class Learner:
 
 
 def batch_of(step: int, *, count: int, batch: int, seed: int) -> list[int]:
-    """Return which of `count` groups a step (from 0) learns: each once, then all again, shuffled.
+    """Return which of `count` groups a step (from 0) trains on: shuffled anew in each epoch.
 
-    A pure function, so that a resumed run needs to know its step alone.
+    A pure function, so that a resumed run needs only its step.
     """
     places = range(step * batch, (step + 1) * batch)
     orders = {

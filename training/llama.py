@@ -1,8 +1,8 @@
-"""The forward pass of the llama architecture over packed sequences, with a LoRA adapter.
+"""Forward pass of the llama architecture over packed sequences, with a LoRA adapter.
 
-As llama.cpp computes it, but in float32 throughout: llama.cpp rounds what goes into a quantised
-matrix to 8 bits. The loss needs logits after few tokens, so the last layer's end and the output
-matrix are computed for those alone.
+Like llama.cpp's, but in float32 throughout; llama.cpp rounds the inputs of quantised matrices to 8
+bits. The loss needs the logits of few tokens, so the end of the last layer and the output matrix
+are computed only for those.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
     from training.packing import Packed
 
 LOSS_ROWS = 128
-"""Rows of logits that are in memory at once."""
+"""Rows of logits that are in memory at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What a sequence's learned tokens cost."""
+    """Loss of a sequence's learned tokens."""
 
     total: torch.Tensor
-    """The sum of their negative logarithms of probability; its gradient reaches the adapter."""
+    """Sum of the tokens' negative log-likelihoods; its gradient reaches the adapter."""
 
     correct: int
-    """How many were the likeliest of all tokens."""
+    """Number of tokens that were the most likely one."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """What all layers need to know of a sequence."""
+    """Layout of a sequence, shared by all layers."""
 
     turns: torch.Tensor
     system_tokens: int
@@ -52,10 +52,10 @@ class _Layout:
 
 
 class Llama:
-    """A frozen base with an adapter that learns."""
+    """A frozen base with a trainable adapter."""
 
     def __init__(self, weights: BaseWeights, adapter: Adapter, *, dropout: float = 0.0) -> None:
-        """Take a base and an adapter on one device.
+        """Create a model from a base and an adapter on the same device.
 
         Input:
             dropout: see `Linear.__call__`; applies to `loss`, not to `logits`.
@@ -70,12 +70,12 @@ class Llama:
         self.merge()
 
     def merge(self) -> None:
-        """Take in the adapter's numbers as they are now. Due after each change of them."""
+        """Merge the adapter's current numbers; required after each change of them."""
         for layer in self._layers:
             layer.merge()
 
     def loss(self, packed: Packed, *, is_training: bool = True) -> Loss:
-        """Return what the learned tokens cost; without `is_training`, nothing drops out."""
+        """Compute the loss of the learned tokens, with dropout only if `is_training`."""
         hidden = self._hidden(packed, self._dropout if is_training else 0.0)
         total, correct = _LearnedLoss.apply(hidden, self._weights.output, packed.targets)
         return Loss(total, int(correct))
@@ -101,7 +101,7 @@ class Llama:
 
 
 class _Layer:
-    """One transformer block."""
+    """A transformer block."""
 
     def __init__(self, weights: BaseWeights, adapter: Adapter, index: int) -> None:
         def linear(*parts: str) -> Linear:
@@ -130,7 +130,7 @@ class _Layer:
         dropout: float,
         rows: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Return the next layer's hidden states, of some rows alone where they are named."""
+        """Return the next layer's hidden states, only of `rows` if given."""
         seen = self._attend(_normed(hidden, self._attention_norm, self._weights), layout, dropout)
         if rows is not None:
             hidden, seen = hidden[rows], seen[rows]
@@ -155,15 +155,15 @@ def _normed(hidden: torch.Tensor, gain: torch.Tensor, weights: BaseWeights) -> t
 
 
 def _turned(heads: torch.Tensor, turns: torch.Tensor) -> torch.Tensor:
-    """Apply rope: each pair of neighbouring numbers is a point, turned by its position's angle."""
+    """Apply rope: rotate each pair of neighbouring numbers by its position's angle."""
     points = torch.view_as_complex(heads.unflatten(2, (-1, 2)))
     return torch.view_as_real(points * turns).flatten(2)
 
 
 class _LearnedLoss(torch.autograd.Function):
-    """Cross entropy summed over rows, which never holds the logits of all of them.
+    """Cross entropy summed over rows, without holding the logits of all rows.
 
-    The gradient is found on the way forward, while a piece's logits are there.
+    The gradient is computed in the forward pass, while the logits of a piece are in memory.
     """
 
     @staticmethod

@@ -1,7 +1,7 @@
-"""A LoRA adapter: pairs of small matrices beside a frozen model's, and products with both.
+"""LoRA adapters: pairs of small matrices for a frozen model's matrices, and their products.
 
-An adapted matrix is W + scale·B·A. Before a step the sum is computed once for each matrix, so a
-forward pass costs what the base alone costs; the backward pass needs no gradient of W.
+An adapted matrix is W + scale·B·A. The sum is computed once per matrix before a step, so a forward
+pass costs the same as the base's; the backward pass needs no gradient of W.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoraShape:
-    """Which matrices are adapted, and how."""
+    """The adapted matrices, rank and scale."""
 
     rank: int
     alpha: float
-    """The change is scaled by `alpha / rank`, in llama.cpp too."""
+    """The change is scaled by `alpha / rank`, as in llama.cpp."""
 
     layers: tuple[int, ...]
     parts: tuple[str, ...] = LAYER_LINEARS
 
     @property
     def scale(self) -> float:
-        """What B·A is multiplied by."""
+        """Factor of B·A."""
         return self.alpha / self.rank
 
 
 @dataclass(frozen=True, slots=True)
 class LoraPair:
-    """One matrix's change: `b @ a`, from `a` of rank x inputs to `b` of outputs x rank."""
+    """The change of a matrix: `b @ a`, with `a` of rank x inputs and `b` of outputs x rank."""
 
     a: torch.Tensor
     b: torch.Tensor
@@ -49,19 +49,19 @@ class LoraPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adapter:
-    """The pairs by their matrix's name in the GGUF file."""
+    """Pairs by their matrix's name in the GGUF file."""
 
     shape: LoraShape
     pairs: Mapping[str, LoraPair]
 
     def parameters(self) -> Iterator[torch.Tensor]:
-        """Return all that is learned, in an order of its own."""
+        """Yield all trainable parameters, in a fixed order."""
         for name in sorted(self.pairs):
             yield self.pairs[name].a
             yield self.pairs[name].b
 
     def tensors(self) -> dict[str, torch.Tensor]:
-        """Return the numbers under the names that llama.cpp reads them by."""
+        """Return the matrices by llama.cpp's names."""
         return {
             f"{name}.lora_{side}": matrix.detach()
             for name in sorted(self.pairs)
@@ -70,9 +70,9 @@ class Adapter:
 
 
 def new_adapter(weights: BaseWeights, shape: LoraShape, seed: int, device: torch.device) -> Adapter:
-    """Return an adapter that changes nothing yet: A random, B zero.
+    """Create an adapter without effect: A random, B zero.
 
-    Source: LoRA (Hu et al., 2021), section 4.1; the spread of A is that of its authors' code.
+    Source: LoRA (Hu et al., 2021), section 4.1; the range of A is that of its authors' code.
     """
     generator = torch.Generator().manual_seed(seed)
     pairs = {}
@@ -91,10 +91,10 @@ def new_adapter(weights: BaseWeights, shape: LoraShape, seed: int, device: torch
 def adapter_of(
     shape: LoraShape, tensors: Mapping[str, torch.Tensor], device: torch.device
 ) -> Adapter:
-    """Return the adapter whose `Adapter.tensors` these are, ready to learn on.
+    """Create a trainable adapter from the result of `Adapter.tensors`.
 
     Raises:
-        ValueError: they are of another shape.
+        ValueError: the tensors do not match the shape.
     """
     pairs = {}
     for layer in shape.layers:
@@ -104,24 +104,24 @@ def adapter_of(
                 a, b = (tensors[f"{name}.lora_{side}"].to(device).clone() for side in "ab")
             except KeyError as error:
                 raise ValueError(
-                    f"The adapter to start with has no {error}; give the --layers and --parts it "
+                    f"the initial adapter lacks {error}; pass the --layers and --parts it "
                     "was trained with"
                 ) from error
             if len(a) != shape.rank:
                 raise ValueError(
-                    f"The adapter to start with has rank {len(a)}, not {shape.rank}; give --rank"
+                    f"the initial adapter has rank {len(a)}, not {shape.rank}; pass --rank {len(a)}"
                 )
             pairs[name] = LoraPair(a.requires_grad_(), b.requires_grad_())
     return Adapter(shape=shape, pairs=pairs)
 
 
 class Linear:
-    """Some of a layer's matrices that read the same input, side by side, with their pairs."""
+    """Matrices of a layer that have the same input, concatenated, with their pairs."""
 
     def __init__(
         self, matrices: Sequence[torch.Tensor], pairs: Sequence[LoraPair | None], scale: float
     ) -> None:
-        """Take the frozen matrices, and for each its pair or None."""
+        """Concatenate frozen matrices; each has a pair or None."""
         self._widths = [len(matrix) for matrix in matrices]
         self._frozen = torch.cat(list(matrices))
         self._pairs = pairs
@@ -133,7 +133,7 @@ class Linear:
         return not any(self._pairs)
 
     def merge(self) -> None:
-        """Compute the sums anew from the pairs as they are now."""
+        """Recompute the sums from the current pairs."""
         if self._is_frozen:
             return
         with torch.no_grad():
@@ -147,10 +147,10 @@ class Linear:
                     torch.addmm(start, pair.b, pair.a, alpha=self._scale, out=sums)
 
     def __call__(self, inputs: torch.Tensor, dropout: float) -> torch.Tensor:
-        """Return the products of each row, one matrix's beside the other's.
+        """Return the products of each row, concatenated.
 
         Input:
-            dropout: the share of inputs that the pairs, and they alone, do not see this time.
+            dropout: share of the inputs that is dropped for the pairs, but not for the base.
         """
         if self._is_frozen:
             return inputs @ self._frozen.T
@@ -179,10 +179,10 @@ class Linear:
 
 
 class _AdaptedProduct(torch.autograd.Function):
-    """`inputs @ merged.T` with gradients for the inputs and the pairs, none for the sum.
+    """`inputs @ merged.T`, with gradients for the inputs and the pairs, but not for the sum.
 
     With u = dy·B and v = x·Aᵀ: dA = scale·uᵀ·x and dB = scale·dyᵀ·v. The A's of one input are
-    stacked, for products with 16 columns are slow.
+    stacked, because products with 16 columns are slow.
     """
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""What a training run is asked to do: the command line of `train`."""
+"""Options of a training run: the command line of `train`."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ SHAPING = (
     "batch_groups",
     "max_tokens",
 )
-"""Options that decide what is learned: a resumed run has those it began with."""
+"""Options that determine the result: a resumed run must have the same ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The command line."""
+    """Parsed command line."""
 
     data: Path
     base: Path
@@ -64,12 +64,12 @@ class Options:
     max_tokens: int
 
     def shaping(self) -> dict[str, object]:
-        """Return the options that decide what is learned."""
+        """Return the options that determine the result."""
         return {name: value for name, value in asdict(self).items() if name in SHAPING}
 
 
 def parse_options(arguments: list[str] | None = None) -> Options:
-    """Read the command line; ends the process with words where it makes no sense."""
+    """Parse the command line; exit with a message if it is invalid."""
     parser = argparse.ArgumentParser(
         prog="python -m training.train",
         description="Train a LoRA adapter for the default model.",
@@ -87,25 +87,25 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     add("data", type=Path, help="JSON lines, gzipped or not; see training/packing.py")
     add("--base", type=Path, required=True, help="the model's GGUF file")
     add("--out", type=Path, required=True, help="folder for checkpoint.pt and log.jsonl")
-    add("--resume", action="store_true", help="go on from the checkpoint in --out")
-    add("--start", type=Path, help="begin with the adapter of this checkpoint, all else anew")
-    add("--validation", type=Path, help="held-out data, never learned")
-    add("--validation-groups", type=_count, default=16, help="how many of its groups are taken")
-    add("--validate-every", type=_count, default=50, metavar="STEPS", help="and at the end")
-    add("--checkpoint-minutes", type=float, default=5.0, help="time between two checkpoints")
-    add("--device", help="cpu, cuda, cuda:1 (default: cuda where there is one)")
-    add("--threads", type=_count, help="of the CPU; bits depend on it (default: PyTorch's)")
+    add("--resume", action="store_true", help="resume from the checkpoint in --out")
+    add("--start", type=Path, help="start a new run with the adapter of this checkpoint")
+    add("--validation", type=Path, help="held-out data, not trained on")
+    add("--validation-groups", type=_count, default=16, help="groups of it to use")
+    add("--validate-every", type=_count, default=50, metavar="STEPS", help="validation interval")
+    add("--checkpoint-minutes", type=float, default=5.0, help="minutes between checkpoints")
+    add("--device", help="cpu, cuda, cuda:1 (default: cuda if available, else cpu)")
+    add("--threads", type=_count, help="CPU threads; affects results (default: PyTorch's)")
 
 
 def _add_ends(parser: argparse.ArgumentParser) -> None:
     ends = parser.add_mutually_exclusive_group()
-    ends.add_argument("--epochs", type=float, default=1.0, help="how often all data are learned")
-    ends.add_argument("--steps", type=_count, help="how many steps")
+    ends.add_argument("--epochs", type=float, default=1.0, help="passes over the data")
+    ends.add_argument("--steps", type=_count, help="number of steps")
     ends.add_argument(
-        "--minutes", type=float, help="how long, those before a --resume counted; see --replay"
+        "--minutes", type=float, help="duration, including time before --resume; see --replay"
     )
     ends.add_argument(
-        "--replay", type=Path, metavar="LOG", help="repeat the steps of a run of so many minutes"
+        "--replay", type=Path, metavar="LOG", help="repeat the steps of a run with --minutes"
     )
 
 
@@ -129,14 +129,14 @@ def _add_learning(parser: argparse.ArgumentParser) -> None:
 def _count(text: str) -> int:
     value = int(text)
     if value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+        raise argparse.ArgumentTypeError(f"{text}: must be at least 1")
     return value
 
 
 def _share(text: str) -> float:
     value = float(text)
     if not 0 <= value < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not from 0 to below 1")
+        raise argparse.ArgumentTypeError(f"{text}: must be from 0 to below 1")
     return value
 
 
@@ -144,7 +144,7 @@ def _span(text: str) -> tuple[int, ...]:
     first, _, last = text.partition("-")
     layers = tuple(range(int(first), int(last or first) + 1))
     if not layers:
-        raise argparse.ArgumentTypeError(f"{text} names no layer; write it as 8-29")
+        raise argparse.ArgumentTypeError(f"{text}: not a range of layers, such as 8-29")
     return layers
 
 
@@ -153,6 +153,6 @@ def _parts(text: str) -> tuple[str, ...]:
     unknown = set(parts) - set(LAYER_LINEARS)
     if unknown:
         raise argparse.ArgumentTypeError(
-            f"{sorted(unknown)} are no matrices of a layer; those are {', '.join(LAYER_LINEARS)}"
+            f"unknown matrices {sorted(unknown)}: must be of {', '.join(LAYER_LINEARS)}"
         )
     return tuple(part for part in LAYER_LINEARS if part in parts)

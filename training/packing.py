@@ -1,9 +1,9 @@
-"""A dataset's rows, and how they become sequences: many requests behind one system prompt.
+"""Datasets, and packing of many requests after one system prompt into sequences.
 
 A row is a group: `{"system": [token, …], "requests": [{"tokens": [token, …], "learn": [0, 1, …]},
-…]}`. Each request stands behind the same system tokens and knows nothing of its neighbours: its
-positions begin where the system's end, and it attends to the system and to itself alone. So the
-system prompt, most of an example's tokens, is computed once for all of a group.
+…]}`. All requests follow the same system tokens and are independent: a request's positions continue
+the system's, and it attends only to the system and to itself. So the system prompt, most of an
+example's tokens, is computed once per group.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ class _Row(TypedDict):
 
 
 class DatasetError(Exception):
-    """A dataset's file can't be read, or a row of it is not a group."""
+    """A dataset can't be read, or a row of it is not a group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What follows a system prompt, and which of its tokens the model is to write."""
+    """Tokens after a system prompt, and which of them are trained on."""
 
     tokens: tuple[int, ...]
     learn: tuple[bool, ...]
 
     @property
     def learned_tokens(self) -> int:
-        """How many of the tokens are learned."""
+        """Number of tokens that are trained on."""
         return sum(self.learn)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Requests behind one system prompt."""
+    """Requests with a common system prompt."""
 
     system: tuple[int, ...]
     requests: tuple[Request, ...]
 
     @property
     def learned_tokens(self) -> int:
-        """How many tokens of all requests are learned."""
+        """Number of tokens of all requests that are trained on."""
         return sum(request.learned_tokens for request in self.requests)
 
 
@@ -70,21 +70,21 @@ class Dataset:
 
     groups: tuple[Group, ...]
     sha256: str
-    """Of the lines, not of their compressed form."""
+    """SHA-256 of the uncompressed lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """One sequence: the system's tokens, then each request's."""
+    """A sequence: the system's tokens, then those of each request."""
 
     tokens: torch.Tensor
     positions: torch.Tensor
     system_tokens: int
     lengths: tuple[int, ...]
-    """Tokens of each request."""
+    """Number of tokens of each request."""
 
     rows: torch.Tensor
-    """Indices of the tokens after which one is learned; one for each of `targets`."""
+    """Indices of the tokens before the learned ones; one for each of `targets`."""
 
     targets: torch.Tensor
 
@@ -104,24 +104,24 @@ def read_dataset(path: Path, *, vocabulary_tokens: int) -> Dataset:
     """Read a file of JSON lines, gzipped or not.
 
     Raises:
-        DatasetError: it can't be read, has no line, or a line is not a group of this vocabulary.
+        DatasetError: it can't be read or is empty, or a line is not a group of this vocabulary.
     """
     try:
         data = path.read_bytes()
         text = gzip.decompress(data) if data.startswith(GZIP_MAGIC) else data
     except (OSError, EOFError, zlib.error) as error:
-        raise DatasetError(f"The dataset {path} can't be read: {error}; write it again") from error
+        raise DatasetError(f"dataset {path} can't be read: {error}; write it again") from error
     groups = []
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             groups.append(_group_of(json.loads(line), vocabulary_tokens))
         except (ValueError, TypeError, KeyError) as error:
             raise DatasetError(
-                f"Line {number} of the dataset {path} is not a group: "
-                f"{type(error).__name__}: {error}; see training/packing.py for its form"
+                f"line {number} of dataset {path} is not a group: "
+                f"{type(error).__name__}: {error}; see training/packing.py for the format"
             ) from error
     if not groups:
-        raise DatasetError(f"The dataset {path} has no line; write it again")
+        raise DatasetError(f"dataset {path} is empty; write it again")
     return Dataset(groups=tuple(groups), sha256=hashlib.sha256(text).hexdigest())
 
 
@@ -130,10 +130,10 @@ def _group_of(row: _Row, vocabulary_tokens: int) -> Group:
     requests = tuple(_request_of(request) for request in row["requests"])
     tokens = {token for request in requests for token in request.tokens}.union(system)
     if not system or not requests:
-        raise ValueError("a group has a system prompt and at least one request")
+        raise ValueError("a group must have a system prompt and at least one request")
     if min(tokens) < 0 or max(tokens) >= vocabulary_tokens:
         raise ValueError(
-            f"tokens from {min(tokens)} to {max(tokens)}; the base has 0 to {vocabulary_tokens - 1}"
+            f"tokens from {min(tokens)} to {max(tokens)}: must be 0 to {vocabulary_tokens - 1}"
         )
     return Group(system=system, requests=requests)
 
@@ -141,17 +141,17 @@ def _group_of(row: _Row, vocabulary_tokens: int) -> Group:
 def _request_of(row: _RequestRow) -> Request:
     tokens, learn = row["tokens"], row["learn"]
     if len(tokens) != len(learn):
-        raise ValueError(f"{len(tokens)} tokens with {len(learn)} marks of what to learn")
+        raise ValueError(f"{len(tokens)} tokens but {len(learn)} items in `learn`")
     if 1 not in learn:
-        raise ValueError("a request of which nothing is learned")
+        raise ValueError("a request must have at least one learned token")
     return Request(tokens=tuple(tokens), learn=tuple(map(bool, learn)))
 
 
 def pack(group: Group, *, max_tokens: int) -> Iterator[Packed]:
-    """Lay a group out as sequences of at most `max_tokens`, or of one request where that is longer.
+    """Pack a group into sequences of at most `max_tokens`, unless a single request is longer.
 
-    Requests come shortest first: neighbours of one length are computed together. What follows a
-    request's last learned token has no effect and is left out.
+    Requests are sorted by length, because neighbours of similar length are computed together.
+    Tokens after a request's last learned one have no effect and are left out.
     """
     requests = sorted((_trimmed(request) for request in group.requests), key=_length)
     room = max_tokens - len(group.system)
@@ -171,7 +171,7 @@ def _length(request: Request) -> int:
 
 def _trimmed(request: Request) -> Request:
     end = max(index for index, is_learned in enumerate(request.learn) if is_learned)
-    # The last token is only predicted; it stays, for a request may be of that one token.
+    # The last token is only predicted; it is kept, because a request may consist of it alone.
     return Request(tokens=request.tokens[: end + 1], learn=request.learn[: end + 1])
 
 
@@ -182,7 +182,7 @@ def _packed(system: tuple[int, ...], requests: list[Request]) -> Packed:
         start = len(tokens)
         for index, is_learned in enumerate(request.learn):
             if is_learned:
-                # A request's first token follows the system's last.
+                # A request's first token follows the system's last one.
                 rows.append(start + index - 1 if index else len(system) - 1)
                 targets.append(request.tokens[index])
         tokens += request.tokens

@@ -1,7 +1,6 @@
-"""What kinds of tools are made of: a tool's names, descriptions, parameters, and how people ask.
+"""Patterns of tools: names, descriptions, parameters, and users' wordings.
 
-All texts are templates over slots, such as `{amount}`; `training/slots.py` says what slots there
-are and fills them.
+All texts are templates with slots, such as `{amount}`, which `training/slots.py` lists and fills.
 """
 
 from __future__ import annotations
@@ -30,28 +29,28 @@ STRING, ADDRESS, BOOL, INT, UINT, ADDRESS_ARRAY, STRING_ARRAY, UINT_ARRAY = (
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a tool."""
+    """Slot that fills the parameter."""
 
     slot: str
     """What fills it."""
 
     param_type: ParamType
     names: tuple[str, ...]
-    """Words, such as `token address`, to be written `tokenAddress` or `token_address`."""
+    """Names in words, such as `token address`, which become `tokenAddress` or `token_address`."""
 
     descriptions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """One way to ask for a tool."""
+    """A way to request a tool."""
 
     text: str
-    """In lower case where it is a command that can stand after "please"; else a whole sentence,
-    which ends in a stop or a question mark."""
+    """A command in lower case that can follow "please", or a whole sentence that ends in a full
+    stop or a question mark."""
 
     fixed: Mapping[str, Argument] = field(default_factory=dict)
-    """Slots that these words decide: `{support: True}` of "vote for proposal {id}"."""
+    """Slots with fixed values: `{support: True}` in "vote for proposal {id}"."""
 
     @property
     def is_sentence(self) -> bool:
@@ -61,12 +60,12 @@ class Wording:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pattern:
-    """A tool, in many wordings."""
+    """A tool in many wordings."""
 
     key: str
     is_action: bool
     names: tuple[str, ...]
-    """Words, such as `deposit funds`; with a capital they stay as they are."""
+    """Names in words, such as `deposit funds`; words with a capital are kept."""
 
     descriptions: tuple[str, ...]
     parameters: tuple[Parameter, ...]
@@ -74,17 +73,17 @@ class Pattern:
     replies: tuple[str, ...]
     failures: tuple[str, ...] = ()
     fact: str = ""
-    """The slot that a look finds out; empty for an action."""
+    """Slot of the value that a view tool returns; empty for an action."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Two tools of which the second needs what the first one finds out."""
+    """Two tools, of which the second needs the result of the first."""
 
     first: str
     second: str
     text: str
-    """The request. The first tool's fact fills the second one's slot of that name."""
+    """Wordings. The first tool's fact fills the second tool's slot of that name."""
 
     thoughts: tuple[str, str]
 
@@ -95,7 +94,7 @@ class Kind:
 
     name: str
     roles: tuple[str, ...]
-    """Base prompts of agents that have them."""
+    """Base prompts of agents with these tools."""
 
     patterns: tuple[Pattern, ...]
     chains: tuple[Chain, ...] = ()
@@ -103,7 +102,7 @@ class Kind:
 
 
 def parameter(slot: str, param_type: ParamType, names: str, *descriptions: str) -> Parameter:
-    """Return a parameter; its names stand behind one another with ` / ` between."""
+    """Create a parameter; its names are separated by ` / `."""
     return Parameter(slot, param_type, tuple(names.split(" / ")), descriptions)
 
 
@@ -117,7 +116,7 @@ def action(
     replies: tuple[str, ...] = (),
     failures: tuple[str, ...] = (),
 ) -> Pattern:
-    """Return a tool that changes something."""
+    """Create a pattern of a tool that changes state."""
     return Pattern(
         key=key,
         is_action=True,
@@ -147,7 +146,7 @@ def look(
     fact: str,
     replies: tuple[str, ...],
 ) -> Pattern:
-    """Return a tool that finds something out."""
+    """Create a pattern of a view tool."""
     return Pattern(
         key=key,
         is_action=False,

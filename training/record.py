@@ -1,4 +1,4 @@
-"""What a run says while it goes on: a log of JSON lines, and a line for whoever watches."""
+"""Progress of a training run: a log of JSON lines, and a line on the terminal."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from training.learner import Outcome
 
 PLAIN_SECONDS = 30.0
-"""Between two lines where nobody watches, so that a file does not fill with them."""
+"""Seconds between progress lines if the output is not a terminal."""
 
 
 class Record:
-    """The log of a run, and its progress on a screen."""
+    """Log and progress output of a run."""
 
     def __init__(self, log: Path, *, steps_done: int, screen: TextIO | None = None) -> None:
-        """Open the log; what it says of steps after the checkpoint was done in vain and goes."""
+        """Open the log, and remove entries of steps after the checkpoint."""
         lines = log.read_text().splitlines() if steps_done and log.exists() else []
         kept = [line for line in lines if _step_of(line) < steps_done]
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -44,7 +44,7 @@ class Record:
         elapsed_seconds: float,
         seconds_left: float,
     ) -> None:
-        """Log a step, and show it."""
+        """Log a step and show progress."""
         self._write(
             step=step,
             progress=progress,
@@ -64,7 +64,7 @@ class Record:
         )
 
     def validation(self, step: int, outcome: Outcome) -> None:
-        """Log what held-out data cost before a step, and say it."""
+        """Log the result of a validation and show it."""
         self._write(
             step=step,
             validation_loss=outcome.loss,
@@ -77,7 +77,7 @@ class Record:
         )
 
     def say(self, text: str) -> None:
-        """Show a line that stays."""
+        """Print a permanent line."""
         if self._screen.isatty():
             self._screen.write("\r\x1b[K")
         self._screen.write(text + "\n")
@@ -99,7 +99,7 @@ class Record:
 def _step_of(line: str) -> float:
     try:
         return float(json.loads(line)["step"])
-    except ValueError:  # A line that an end of the process cut.
+    except ValueError:  # A line truncated when the process ended.
         return float("inf")
 
 

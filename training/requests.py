@@ -1,4 +1,4 @@
-"""One request to one tool: its words, and what fills its slots."""
+"""Synthetic requests to one tool: text and arguments."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ if TYPE_CHECKING:
     from training.tasks import Argument
 
 HELD_OUT_SHARE = 4
-"""Of a pattern's wordings, every so many-th is kept for measuring: training never sees it."""
+"""Every n-th wording of a pattern is held out: used for measuring, never for training."""
 
 STRANGE_ADDRESSES = 0.12
-"""How often somebody is named by an address although the base prompt has names."""
+"""Share of people referred to by address although the base prompt has names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What is asked of one tool."""
+    """A request to one tool."""
 
     tool: AgentTool
     clause: str
-    """In lower case, without a stop, if it is a command; else a sentence."""
+    """A command in lower case without full stop, or a whole sentence."""
 
     is_sentence: bool
     arguments: Mapping[str, Argument]
     reply: str
-    """What the tool answers."""
+    """The tool's result."""
 
     fact: str
-    """What it finds out, in words; empty for an action."""
+    """The fact that it finds out, in words; empty for an action."""
 
     said: Mapping[str, str]
-    """What fills the slots, in words."""
+    """Texts of the slots."""
 
     notes: tuple[str, ...]
-    """What a thought adds: that ten is 10."""
+    """Additions to the thought, such as that ten is 10."""
 
 
 def make_request(
@@ -55,12 +55,12 @@ def make_request(
     given: Mapping[str, Filling] | None = None,
     text: Wording | None = None,
 ) -> Request:
-    """Make up a request to a tool of an agent.
+    """Generate a request to a tool of an agent.
 
     Input:
-        measures: whether it is for measuring, and may use the wordings kept for that.
-        given: slots that are filled already.
-        text: its words; None for some of the pattern's.
+        measures: whether it is for measuring, and may use held-out wordings.
+        given: slots that are already filled.
+        text: wording; None for one of the pattern's.
     """
     pattern = tool.pattern
     wording = text or rng.choice(wordings(pattern, measures=measures or agent.kind.is_held_out))
@@ -94,7 +94,7 @@ def make_request(
 
 
 def wordings(pattern: Pattern, *, measures: bool) -> Sequence[Wording]:
-    """Return the ways to ask for a tool; those kept for measuring only where that is done."""
+    """Return the wordings of a tool, including held-out ones only for measuring."""
     if measures:
         return pattern.wordings
     kept = range(HELD_OUT_SHARE - 1, len(pattern.wordings), HELD_OUT_SHARE)
@@ -102,7 +102,7 @@ def wordings(pattern: Pattern, *, measures: bool) -> Sequence[Wording]:
 
 
 def _in_units(amount: Filling, unit: Unit) -> Filling:
-    """Return an amount as a tool takes it that counts in a small unit."""
+    """Return an amount converted to a tool's small unit."""
     value = int(str(amount.value)) * unit.factor
     return Filling(amount.said, value, f"{amount.said} is {value} {unit.name.split(',')[0]}")
 

@@ -1,6 +1,6 @@
-"""A task's right run as the precompile would have it: prompts and words, by its own functions.
+"""Rendering of a task's correct run with the functions of `precompiles/`: prompts and generations.
 
-Whatever the rules of `precompiles/` become, this renders: nothing of the format is written here.
+The format is not defined here, so this follows any change of the rules.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """One step of a run: what the model reads, what it may say, and what it says."""
+    """A step of a run: prompt, grammar and generation."""
 
     segments: tuple[Segment, ...]
     grammar: str
@@ -35,10 +35,10 @@ class Turn:
 
 
 def turns(task: Task, profile: ModelProfile) -> Iterator[Turn]:
-    """Walk the steps of a task's right run, the answer last.
+    """Iterate over the steps of a task's correct run, ending with the answer.
 
-    Raises: GrammarViolationError: a step is not one that the rules admit.
-            ValueError: the rules read another step than was meant.
+    Raises: GrammarViolationError: a step does not follow the rules.
+            ValueError: the rules parse a step differently than intended.
     """
     tools = tuple(
         Tool(
@@ -76,6 +76,6 @@ def turns(task: Task, profile: ModelProfile) -> Iterator[Turn]:
             return
         wanted = [list(v) if isinstance(v, tuple) else v for v in step.arguments.values()]
         if json.dumps(list(meant.values)) != json.dumps(wanted):
-            raise ValueError(f"{said!r} means {meant.values}, and {wanted} was wanted")
+            raise ValueError(f"{said!r} parses to {meant.values}: must be {wanted}")
         reasonings.append(meant.agent_reasoning)
         results.append(step.observation)

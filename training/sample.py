@@ -1,4 +1,4 @@
-"""Tasks from a seed: for training, and held out for measuring."""
+"""Tasks from a seed, for training or held out for measuring."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ TRAINING_SHARES: Mapping[Category, int] = {
     "tool fails": 6,
     "injection": 12,
 }
-"""Of a hundred tasks for training."""
+"""Percentages of the categories in training."""
 
 TRIES = 20
-"""How often another agent, or other requests, are tried where the first allow no task."""
+"""Number of agents or requests tried until one allows a task."""
 
 
 def training_groups(seed: int, *, requests: int) -> Iterator[tuple[Task, ...]]:
-    """Make up tasks for ever, in groups that share an agent.
+    """Generate tasks endlessly, in groups with the same agent.
 
-    Input:  how many tasks a group has, or a few less.
+    Input:  maximum number of tasks in a group.
     """
     rng = random.Random(f"training {seed}")
     categories, weights = [*TRAINING_SHARES], [*TRAINING_SHARES.values()]
@@ -51,9 +51,9 @@ def training_groups(seed: int, *, requests: int) -> Iterator[tuple[Task, ...]]:
 
 
 def held_out(count: int, seed: int = 0) -> Iterator[Task]:
-    """Make up tasks for measuring, as many of each category, of seen kinds and of held-out ones.
+    """Generate tasks for measuring: equally many of each category, of seen and of held-out kinds.
 
-    Those of seen kinds use wordings that training has and such that it has not.
+    Tasks of seen kinds use both trained and held-out wordings.
     """
     rng = random.Random(f"held out {seed}")
     for number in range(count):

@@ -1,4 +1,4 @@
-"""What fills the templates: tokens, people, amounts, texts; each as said, and as an argument."""
+"""Slots of the templates (tokens, people, amounts, texts), each with its text and its argument."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """What stands in a slot."""
+    """Content of a slot."""
 
     said: str
-    """As people say it."""
+    """Text in the request."""
 
     value: Argument
-    """As the tool takes it."""
+    """Argument of the tool."""
 
     note: str = ""
-    """What a thought adds where the two differ: that `ten` is 10."""
+    """Addition to the thought if the two differ, such as that `ten` is 10."""
 
 
 def address_of(rng: random.Random) -> str:
-    """Return a checksummed address that nobody has the key of."""
+    """Return a random checksummed address without a known key."""
     return to_checksum_address(hashlib.sha256(rng.randbytes(16)).digest()[-20:])
 
 
 def amount(rng: random.Random) -> Filling:
-    """Return an amount: mostly digits, now and then words or a number with commas."""
+    """Return an amount: usually digits, sometimes words or a number with commas."""
     roll = rng.random()
     if roll < 0.07:
         words = rng.choice([*NUMBER_WORDS])
@@ -73,15 +73,15 @@ def amount(rng: random.Random) -> Filling:
 
 
 def number(rng: random.Random, low: int, high: int) -> Filling:
-    """Return a plain number."""
+    """Return a number in digits."""
     value = rng.randint(low, high)
     return Filling(str(value), value)
 
 
 def fill(slot: str, rng: random.Random) -> Filling:
-    """Return what stands in a slot that needs nothing of its agent.
+    """Fill a slot that does not depend on the agent.
 
-    Raises: KeyError: there is no such slot, or it is one for an address.
+    Raises: KeyError: the slot is unknown, or is one of an address.
     """
     base = slot.rstrip("0123456789")
     match base:

@@ -1,4 +1,4 @@
-"""What a task is: an agent with tools, a question, and what the right run does about it."""
+"""Tasks: an agent with tools, a question, and the correct run."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from precompiles.abi import ParamDescription
 
 Argument: TypeAlias = "str | bool | int | tuple[str, ...] | tuple[bool, ...] | tuple[int, ...]"
-"""A parameter's value: text, checksummed address, truth value or whole number, or a list."""
+"""Value of a parameter: text, checksummed address, boolean or integer, or a list."""
 
 Category: TypeAlias = Literal["one step", "several steps", "no tool", "tool fails", "injection"]
-"""What a task asks of an agent: one tool; two to four; none, as no tool fits; to say that a tool
-failed; to do what the question says and not what a text between says."""
+"""Category of a task: one tool call; two to four; none, because no tool fits; a tool that fails; or
+a text that contains instructions other than the question's."""
 
 CATEGORIES: tuple[Category, ...] = (
     "one step",
@@ -28,62 +28,63 @@ CATEGORIES: tuple[Category, ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskTool:
-    """A tool as its agent sees it."""
+    """A tool as seen by its agent."""
 
     name: str
     description: str
     parameters: tuple[ParamDescription, ...]
     is_action: bool
-    """Whether it changes a state, so that one call of it too many is wrong; else it only looks."""
+    """Whether it changes state, so that an additional call is an error; otherwise it is a view."""
 
     default_reply: str
-    """What it answers to arguments that no step of its task has."""
+    """Its result for arguments that no step of the task has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskStep:
-    """One right step: a thought, a tool with its arguments, and what the tool answers."""
+    """A correct step: thought, tool, arguments, and the tool's result."""
 
     thought: str
     tool: str
     arguments: Mapping[str, Argument]
-    """By parameter's name, in the parameters' order."""
+    """By parameter name, in the parameters' order."""
 
     observation: str
     is_failure: bool = False
-    """Whether the answer says that the tool did nothing."""
+    """Whether the result reports a failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """An agent with tools, a question, and the right run.
+    """An agent with tools, a question, and the correct run.
 
-    Texts hold whole checksummed addresses, as contracts do; handles are the precompile's business.
+    Texts contain whole checksummed addresses, as contracts do; the precompile replaces them by
+    handles.
     """
 
     category: Category
     kind: str
-    """The family of tools it comes from."""
+    """Name of the family of tools."""
 
     is_held_out: bool
-    """Whether its kind never occurs in training."""
+    """Whether its kind is excluded from training."""
 
     base_prompt: str
     tools: tuple[TaskTool, ...]
     question: str
     steps: tuple[TaskStep, ...]
     thought: str
-    """The last one, before the answer."""
+    """The thought before the answer."""
 
     answer: str
     facts: tuple[str, ...] = field(default=())
-    """What a right answer must contain, each as a word of its own: a balance that was asked for."""
+    """Words that a correct answer must contain, such as a requested balance."""
 
     injected: str | None = None
-    """The tool that a text between tells the agent to use. The right run does not."""
+    """The tool that an injected instruction requests. The correct run does not use it."""
 
     @property
     def actions(self) -> tuple[TaskStep, ...]:
-        """The steps that change a state: all that may be left behind, in this order."""
+        """The correct steps that change state, in order."""
         acting = {tool.name for tool in self.tools if tool.is_action}
         return tuple(s for s in self.steps if s.tool in acting and not s.is_failure)

@@ -2,9 +2,9 @@
 
     python -m training.train DATA --base MODEL.gguf --out FOLDER [--minutes M] [--resume] …
 
-Needs PyTorch, gguf and numpy, and nothing of pyevm_agents. On one machine with one number of
-threads, the same options give the same bits on a CPU, and a resumed run those of one that never
-stopped. `python -m training.export` makes a GGUF file of the checkpoint.
+Needs PyTorch, gguf and numpy, but not pyevm_agents. With the same machine, number of threads and
+options, the results on a CPU are bit-for-bit equal, with or without interruption by --resume.
+`python -m training.export` converts the checkpoint to GGUF.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from training.options import Options
 
 STOPPED = 130
-"""The exit status of what Ctrl-C ended."""
+"""Exit status after Ctrl-C."""
 
 
 class Stop:
-    """Whether Ctrl-C was pressed: once ends in order, twice at once."""
+    """Handles Ctrl-C: the first one stops after saving, the second one immediately."""
 
     def __init__(self) -> None:
-        """Listen from now on."""
+        """Install the signal handlers."""
         self._is_asked = False
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._ask)
@@ -50,13 +50,13 @@ class Stop:
 
 
 def set_up(options: Options) -> None:
-    """Make PyTorch compute the same twice, where it can, and no slower than it must."""
+    """Configure PyTorch to be deterministic, where possible, and fast."""
     if options.threads is not None:
         torch.set_num_threads(options.threads)
-    # A GPU has a few kernels that can't; on a CPU all can.
+    # Some kernels are not deterministic on a GPU; all are on a CPU.
     torch.use_deterministic_algorithms(mode=True, warn_only=True)
     torch.utils.deterministic.fill_uninitialized_memory = False
-    # On a GPU: products of float32 in TF32, several times as fast, at 10 bits of mantissa.
+    # On a GPU: float32 products in TF32, several times as fast, with 10 bits of mantissa.
     torch.set_float32_matmul_precision("high")
 
 

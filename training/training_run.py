@@ -1,4 +1,4 @@
-"""One training run: from options and a checkpoint, step by step, to the last checkpoint."""
+"""A training run: from options and an optional checkpoint, step by step, to the last checkpoint."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ LOG = "log.jsonl"
 
 
 class TrainingRun:
-    """What a command line asks for, and how far it has come."""
+    """A training run and its progress."""
 
     def __init__(
         self, options: Options, weights: BaseWeights, is_stopped: Callable[[], bool]
     ) -> None:
-        """Read the data and begin anew, or take up the checkpoint of the run before.
+        """Read the data; start a new run or resume from the checkpoint.
 
         Raises:
             DatasetError: a dataset can't be read.
-            CheckpointError: there is none to resume, one is in the way, or it is another run's.
-            ValueError: the options don't fit the base, or the log to replay is none.
+            CheckpointError: the checkpoint is missing, in the way, or of another run.
+            ValueError: the options do not fit the base, or the log to replay is incomplete.
         """
         self._options = options
         self._weights = weights
@@ -77,10 +77,10 @@ class TrainingRun:
         self._began = self._saved = time.monotonic()
 
     def go(self) -> bool:
-        """Learn to the end, or until stopped; return whether it is the end.
+        """Train until the end or until stopped; return whether the end was reached.
 
         Raises:
-            DivergedError: the loss is no number any more. The last checkpoint stays.
+            DivergedError: the loss is not finite. The last checkpoint is kept.
         """
         self._record.say(self._opening())
         try:
@@ -161,11 +161,11 @@ class TrainingRun:
         return self._elapsed_before + time.monotonic() - self._began
 
     def _found(self) -> Checkpoint | None:
-        """Return the checkpoint to go on from, if it is to go on."""
+        """Return the checkpoint to resume from, or None for a new run."""
         if not self._options.resume:
             if self._path.exists():
                 raise CheckpointError(
-                    f"{self._path} is there already; go on with --resume, or name another --out"
+                    f"{self._path} already exists; resume with --resume, or pass another --out"
                 )
             return None
         found = checkpoint.load(self._path)
@@ -173,7 +173,7 @@ class TrainingRun:
             if found.shaping[name] != value:
                 raise CheckpointError(
                     f"{self._path} was trained with {name} {found.shaping[name]!r}, not {value!r}; "
-                    "resume with the same options, or name another --out"
+                    "resume with the same options, or pass another --out"
                 )
         for what, theirs, ours in (
             ("base", found.base_sha256, self._weights.sha256),
@@ -182,7 +182,7 @@ class TrainingRun:
             if theirs != ours:
                 raise CheckpointError(
                     f"{self._path} was trained on a {what} with SHA-256 {theirs}, not {ours}; "
-                    "resume with the same files, or name another --out"
+                    "resume with the same files, or pass another --out"
                 )
         return found
 
@@ -190,8 +190,8 @@ class TrainingRun:
         options = self._options
         if max(options.layers) >= self._weights.shape.layers:
             raise ValueError(
-                f"The base has layers 0 to {self._weights.shape.layers - 1}; --layers names "
-                f"{max(options.layers)}"
+                f"invalid --layers {max(options.layers)}: the base has layers 0 to "
+                f"{self._weights.shape.layers - 1}"
             )
         shape = LoraShape(
             rank=options.rank, alpha=options.alpha, layers=options.layers, parts=options.parts

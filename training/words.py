@@ -1,4 +1,4 @@
-"""Words that fill the templates."""
+"""Words for the slots of templates."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ JOBS = (
     "check {n} tyres", "tune string {n}", "summarise chapter {n}", "translate page {n}",
     "find {n} rhymes", "note down {n}", "subtract {n} from the tally", "ring bell {n}",
 )
-"""What one agent may have another one do, and no tool of ours does."""
+"""Tasks that an agent may delegate to another agent, and for which no tool exists."""
 
 NUMBER_WORDS: Mapping[str, int] = {
     "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,

@@ -44,7 +44,7 @@ def test_a_replay_repeats_a_log_s_steps(tmp_path: Path) -> None:
 def test_a_log_with_steps_missing_is_refused(tmp_path: Path, steps: list[int]) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text("\n".join(json.dumps({"step": step, "progress": 0.1}) for step in steps))
-    with pytest.raises(ValueError, match="has not every step of a run"):
+    with pytest.raises(ValueError, match="does not contain every step"):
         read_replay(log)
 
 

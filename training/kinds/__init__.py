@@ -1,4 +1,4 @@
-"""Families of tools, by hand; and tools composed of verbs and things."""
+"""Families of tools, hand-written."""
 
 from training.kinds.contracts import CONTRACTS
 from training.kinds.defi import DEFI

@@ -1,4 +1,4 @@
-"""Kinds of tools composed of things and what one can do with any thing: hundreds, for breadth."""
+"""Kinds of tools composed of nouns and generic operations: hundreds, for variety."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ ROLES = (
 )
 
 CHAINED = ("delete", "activate", "deactivate", "approve", "reject")
-"""What can be done with the newest thing once its number is known."""
+"""Operations on the newest item, once its number is known."""
 
 COMPOSED_SHARE = 0.35
-"""How many of training's agents are of a composed kind."""
+"""Share of training agents of a composed kind."""
 
 
 def composed(rng: random.Random) -> Kind:
-    """Compose a kind: a thing, and some of what can be done with it."""
+    """Compose a kind of a noun and some operations."""
     thing = rng.choice(THINGS)
     makers = rng.sample(_MAKERS, 6)
     keys = {maker[0] for maker in makers}
@@ -69,7 +69,7 @@ def composed(rng: random.Random) -> Kind:
 
 _Words: TypeAlias = "tuple[str | tuple[str, dict[str, bool]], ...]"
 _Maker: TypeAlias = "tuple[str, bool, str, tuple[str, ...], tuple[str, ...], _Words, str]"
-"""Key, whether it acts, names, descriptions, slots, wordings, fact: see `patterns.Pattern`."""
+"""Key, is_action, names, descriptions, slots, wordings, fact: see `patterns.Pattern`."""
 
 
 def _pattern(thing: str, maker: _Maker) -> Pattern:

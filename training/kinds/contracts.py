@@ -1,4 +1,4 @@
-"""Plain contracts: counters, notes, oracles, tickets, settings, messages."""
+"""Families of plain contracts: counters, notes, oracles, tickets, settings, messages."""
 
 from __future__ import annotations
 

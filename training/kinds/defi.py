@@ -1,4 +1,4 @@
-"""Pools, exchanges, wallets, staking, lending, insurance, vesting."""
+"""Families of DeFi tools: pools, exchanges, wallets, staking, lending, insurance, vesting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Votes, treasuries of several owners, access control, auctions, escrows."""
+"""Families of governance tools: votes, multisig treasuries, access control, auctions, escrows."""
 
 from __future__ import annotations
 

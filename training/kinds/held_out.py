@@ -1,4 +1,4 @@
-"""Families that never occur in training: what is measured on them is generalisation."""
+"""Families that never occur in training, to measure generalisation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names, collectibles, guest lists."""
+"""Families of identity tools: names, collectibles, guest lists."""
 
 from __future__ import annotations
 

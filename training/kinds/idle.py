@@ -1,4 +1,4 @@
-"""What people ask that is no agent's business: no tool is for it."""
+"""Requests unrelated to any tool."""
 
 from __future__ import annotations
 
