@@ -1,11 +1,11 @@
-"""Blocks that are made to be looked at: calls in a row, on accounts and in blocks as one likes.
+"""Simulated blocks: sequences of calls with overridden accounts and block fields.
 
-What a block holds and what is refused is geth's: the same blocks have the same hashes.
+Blocks and errors are geth's: equal requests give equal block hashes.
 
 request.py     the request: calls in simulated blocks
-vm.py          a VM class of other precompiles, that notes transfers and forgives fees
-validation.py  what a call is refused for, with geth's codes
-blocks.py      the simulated blocks, one on the other
+vm.py          VM classes with moved precompiles, transfer logs and optional fees
+validation.py  reasons to reject a call, with geth's error codes
+blocks.py      execution of the simulated blocks
 
 Source: execution-apis, `eth_simulateV1` and its test suite; geth, internal/ethapi/simulate.go.
 """

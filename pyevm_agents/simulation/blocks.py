@@ -1,4 +1,4 @@
-"""Simulated blocks, one on the other; nothing of them is kept."""
+"""Execution of simulated blocks, each on top of the last; none is stored."""
 
 from __future__ import annotations
 
@@ -58,15 +58,15 @@ if TYPE_CHECKING:
     from pyevm_agents.vm import WatchedVM
 
 MAX_BLOCKS = 256
-"""How far a simulation goes beyond its start. Source: geth."""
+"""Maximum number of blocks after the base block. Source: geth."""
 
 BLOCK_SECONDS = 12
-"""How long after its parent a block is where nobody says. Source: geth."""
+"""Default time between a block and its parent, in seconds. Source: geth."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedBlock:
-    """A block with a receipt and a computation for each call."""
+    """A simulated block, with a receipt and a computation for each call."""
 
     block: BlockAPI
     receipts: tuple[ReceiptAPI, ...]
@@ -74,7 +74,7 @@ class SimulatedBlock:
 
 
 class Simulation:
-    """Blocks that follow on one of a chain's."""
+    """Simulated blocks on top of a block of a chain."""
 
     def __init__(
         self,
@@ -85,26 +85,26 @@ class Simulation:
         notes_transfers: bool,
         most_gas: int,
     ) -> None:
-        """Begin behind a block.
+        """Start a simulation on top of a block.
 
-        Input: whether nonces and fees are asked for; whether transfers of value look like logs;
-               the gas that all calls together may use.
+        Input: `validates`: whether nonces and fees are checked. `notes_transfers`: whether
+               transfers of value are reported as logs. `most_gas`: gas limit of all calls together.
         """
         self._chain = chain
         self._base = base
         self._validates = validates
         self._notes_transfers = notes_transfers
         self._gas = most_gas
-        # What is written stays in front of the chain's rows.
+        # Writes stay in this layer, in front of the chain's rows.
         self._db = AtomicDB(BatchDB(chain.rows))
         self._parent = base
         self._root = chain.state_root(base)
         self._hashes: list[Hash32] = []
 
     def run(self, blocks: Sequence[SimulatedBlockRequest]) -> Iterator[SimulatedBlock]:
-        """Yield blocks as they are made, and empty ones for the numbers that are left out.
+        """Execute blocks and yield them, with empty blocks for omitted numbers.
 
-        Raises: SimulationError: a block or a call can't be. EngineFault: the host failed.
+        Raises: SimulationError: a block or a call is invalid. EngineFault: the model failed.
         """
         for request in [*self._fill_gaps(blocks)]:
             yield self._make_block(request)
@@ -112,7 +112,7 @@ class Simulation:
     def _fill_gaps(
         self, blocks: Sequence[SimulatedBlockRequest]
     ) -> Iterator[SimulatedBlockRequest]:
-        """Yield blocks with their numbers and times, the gaps between them filled."""
+        """Yield the requests with number and time filled in, and empty blocks in the gaps."""
         number, timestamp = int(self._base.block_number), self._base.timestamp
         for request in blocks:
             wanted = number + 1 if request.number is None else request.number
@@ -180,7 +180,7 @@ class Simulation:
     def _build_vm(
         self, request: SimulatedBlockRequest, plain: type[WatchedVM], header: BlockHeaderAPI
     ) -> SimulatedVM:
-        state_class = plain._state_class  # noqa: SLF001 - so does py-evm's `configure`
+        state_class = plain._state_class  # noqa: SLF001 - as py-evm's `configure` does
         fork = state_class.computation_class.get_precompiles()
         rules = SimulationRules(
             validates=self._validates,
@@ -213,7 +213,7 @@ class Simulation:
             transaction = self._build_transaction(call, vm, header)
             before = header.gas_used
             receipt, computation = vm.apply_transaction(header, transaction)
-            assert isinstance(computation, SimulatedComputation)  # noqa: S101 - the VM's own
+            assert isinstance(computation, SimulatedComputation)  # noqa: S101 - of this VM class
             header = vm.add_receipt_to_header(header, receipt)
             header = vm.increment_blob_gas_used(header, transaction)
             self._gas -= header.gas_used - before
@@ -263,9 +263,9 @@ def _infer_type(call: SimulatedCall) -> int:
 def _move_precompiles(
     fork: dict[Address, Precompile], request: SimulatedBlockRequest
 ) -> dict[Address, Precompile]:
-    """Return the precompiles of a block by where they are in it.
+    """Return the precompiles of a block by their addresses in it.
 
-    Raises: SimulationError: what is to be moved is none, or its new place is taken.
+    Raises: SimulationError: the address to move is not a precompile, or its new one is in use.
     """
     here = dict(fork)
     for address, to in request.moved_precompiles.items():

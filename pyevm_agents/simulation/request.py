@@ -1,4 +1,4 @@
-"""What is simulated: blocks with their calls, and what accounts are said to be."""
+"""Request of a simulation: blocks with their calls and account overrides."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedCall:
-    """A transaction without a signature. None: what follows from the state, or nothing."""
+    """A call: a transaction without a signature. None: derived from the state, or absent."""
 
     sender: Address
     to: Address | None
     data: bytes = b""
     value_wei: int = 0
     gas: int | None = None
-    """What is left of the block where None."""
+    """Gas limit; None for the rest of the block's gas."""
 
     nonce: int | None = None
     gas_price_wei: int | None = None
-    """With it the transaction is a legacy one."""
+    """If set, the call is a legacy transaction."""
 
     max_fee_wei: int = 0
     max_priority_fee_wei: int = 0
     access_list: AccessList = ()
     max_blob_fee_wei: int = 0
     blob_hashes: tuple[bytes, ...] | None = None
-    """With them it is a blob transaction, be they none."""
+    """If set (even if empty), the call is a blob transaction."""
 
     authorizations: tuple[Authorization, ...] | None = None
-    """With them it sets code."""
+    """If set, the call is a set-code transaction (EIP-7702)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedBlockRequest(BlockOverride):
-    """A block and what is told of it. None: what follows from its parent."""
+    """A block with its overrides and calls. None: derived from the parent block."""
 
     beacon_root: bytes | None = None
     withdrawals: tuple[WithdrawalAPI, ...] = ()
     accounts: Mapping[Address, AccountOverride] = field(default_factory=dict)
-    """What accounts are said to be from the block's start on; those moved or overridden are no
-    precompiles in it."""
+    """Account overrides, applied before the block's calls. A precompile that is overridden or moved
+    does not exist at its address in this block."""
 
     moved_precompiles: Mapping[Address, Address] = field(default_factory=dict)
-    """Where precompiles are in this block."""
+    """New addresses of precompiles in this block."""
 
     calls: tuple[SimulatedCall, ...] = ()

@@ -1,4 +1,4 @@
-"""What a simulated call is refused for, in geth's order, words and codes.
+"""Validation of simulated calls, in geth's order, with its messages and codes.
 
 Source: execution-apis, `eth_simulateV1`; geth, core/state_transition.go and
 internal/ethapi/errors.go.
@@ -42,10 +42,9 @@ BLOB_VERSION = 1
 
 
 class SimulationError(AgentsError):
-    """What was to be simulated can't be; the code is one that clients know."""
+    """An invalid simulation request, with the JSON-RPC error code that geth uses."""
 
     def __init__(self, code: int, message: str) -> None:
-        """Hold a code and a message."""
         super().__init__(message)
         self.code = code
         self.message = message
@@ -54,10 +53,11 @@ class SimulationError(AgentsError):
 def require_valid(
     transaction: SignedTransactionAPI, state: StateAPI, *, validates: bool, has_base_fee: bool
 ) -> None:
-    """Refuse a call that can't even begin.
+    """Reject a call that can't be executed.
 
-    Input:  whether nonces and fees are asked for; whether the block has a base fee.
-    Raises: SimulationError: says why.
+    Input:  `validates`: whether nonces and fees are checked. `has_base_fee`: whether the block has
+            a base fee.
+    Raises: SimulationError: with geth's code and message.
     """
     if validates:
         _require_nonce(transaction, state)

@@ -1,7 +1,7 @@
-"""VMs for simulated blocks: classes derived from that of a chain's VM.
+"""VM classes for simulated blocks, derived from that of a chain.
 
-Precompiles are where they are said to be, transfers of value leave notes that look like logs, and
-what a block asks of a transaction is geth's for simulations.
+Precompiles may be moved, transfers of value can be reported as logs, and transactions are validated
+by geth's rules for simulations.
 """
 
 from __future__ import annotations
@@ -35,37 +35,37 @@ if TYPE_CHECKING:
     Precompile = Callable[[ComputationAPI], Any]
 
 LogEntry = tuple[int, Address, tuple[int, ...], bytes]
-"""Its place among all that the transaction wrote, kept or not; address, topics, data."""
+"""Index among all logs of the transaction (reverted ones included), address, topics, data."""
 
 TRANSFER_ADDRESS = Address(b"\xee" * 20)
-"""Whose logs tell of transfers of value. Source: EIP-7528, the address of ETH."""
+"""Address of the logs that report transfers of value. Source: EIP-7528, the address of ETH."""
 
 TRANSFER_TOPIC = 0xDDF252AD1BE2C89B69C2B068FC378DAA952BA7F163C4A11628F55A4DF523B3EF
-"""`Transfer(address,address,uint256)`, as of ERC-20."""
+"""Topic of ERC-20's `Transfer(address,address,uint256)`."""
 
 WORD_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationRules:
-    """What is special about a simulated block."""
+    """Rules of a simulated block that differ from a real one."""
 
     validates: bool
-    """Whether nonces and fees are asked for, as in a real one."""
+    """Whether nonces and fees are checked, as in a real block."""
 
     has_base_fee: bool
     notes_transfers: bool
     precompiles: Mapping[Address, Precompile]
     warm: frozenset[Address]
-    """What is warm from the start: the fork's precompiles, wherever they are now."""
+    """Addresses that are warm from the start: the fork's precompiles, before they were moved."""
 
     blob_base_fee_wei: int | None
-    """None: what follows from the header."""
+    """None: derived from the header."""
 
 
 def build_simulated_vm(vm_class: type[VM], rules: SimulationRules) -> type[SimulatedVM]:
-    """Return a VM class for one simulated block, of the same fork."""
-    plain_state = vm_class._state_class  # noqa: SLF001 - so does py-evm's `configure`
+    """Build a VM class for one simulated block of the same fork."""
+    plain_state = vm_class._state_class  # noqa: SLF001 - as py-evm's `configure` does
     plain = plain_state.computation_class
     opcodes: dict[int, Any] = dict(plain.opcodes)
     opcodes[SELFDESTRUCT] = _wrap_selfdestruct(opcodes[SELFDESTRUCT])
@@ -97,36 +97,35 @@ def build_simulated_vm(vm_class: type[VM], rules: SimulationRules) -> type[Simul
 
 
 def has_base_fee(vm_class: type[VM]) -> bool:
-    """Whether blocks of a fork have a base fee."""
+    """Return whether blocks of a fork have a base fee."""
     return issubclass(vm_class, LondonVM)
 
 
 class SimulatedVM(VM):
-    """A VM whose block has parents that no database knows."""
+    """A VM for a block whose parents are not in the database."""
 
     parents: Iterable[Hash32] = ()
-    """Hashes of the blocks before, the latest first."""
+    """Hashes of the preceding blocks, the latest first."""
 
     @property
     def previous_hashes(self) -> Iterable[Hash32]:
-        """Hashes of the blocks before, the latest first."""
+        """Hashes of the preceding blocks, the latest first."""
         return self.parents
 
 
 class SimulatedComputation(BaseComputation):
-    """A computation that notes transfers of value beside its logs."""
+    """A computation that records transfers of value as logs."""
 
     rules: ClassVar[SimulationRules]
 
     def __init__(
         self, state: StateAPI, message: MessageAPI, transaction_context: TransactionContextAPI
     ) -> None:
-        """Begin without notes."""
         super().__init__(state, message, transaction_context)
         self._transfers: list[LogEntry] = []
 
     def __enter__(self) -> ComputationAPI:
-        """Begin; what this call brings is its first note."""
+        """Enter the call; record the value that it transfers."""
         message = self.msg
         if message.should_transfer_value and message.value:
             to = message.storage_address if message.is_create else message.code_address
@@ -134,7 +133,7 @@ class SimulatedComputation(BaseComputation):
         return super().__enter__()
 
     def note_transfer(self, sender: Address, to: Address, value_wei: int) -> None:
-        """Note that value changed hands, where that is wanted."""
+        """Record a transfer of value, if the rules require it."""
         if not self.rules.notes_transfers:
             return
         topics = (TRANSFER_TOPIC, int.from_bytes(sender, "big"), int.from_bytes(to, "big"))
@@ -143,7 +142,7 @@ class SimulatedComputation(BaseComputation):
         self._transfers.append((place, TRANSFER_ADDRESS, topics, data))
 
     def collect_logs(self) -> list[LogEntry]:
-        """Return the logs and notes that were not undone, in order."""
+        """Return the logs that were not reverted, with transfers, in order."""
         if self.is_error:
             return []
         below = [
@@ -156,10 +155,10 @@ class SimulatedComputation(BaseComputation):
 
 
 def _wrap_selfdestruct(opcode: Callable[..., None]) -> Callable[..., None]:
-    """Return SELFDESTRUCT with a note of what it transfers."""
+    """Return SELFDESTRUCT, extended to record its transfer."""
 
     def selfdestruct(computation: SimulatedComputation) -> None:
-        items = computation._stack.values  # type: ignore[attr-defined]  # noqa: SLF001 - py-evm has no other way in
+        items = computation._stack.values  # type: ignore[attr-defined]  # noqa: SLF001 - py-evm has no accessor
         address = computation.msg.storage_address
         balance = computation.state.get_balance(address)
         if items and balance:
@@ -182,11 +181,11 @@ class _SimulatedState(BaseState):
         return self._account_db.is_address_warm(address) or address in self.rules.warm
 
     def increment_nonce(self, address: Address) -> None:
-        # geth's counter has 64 bits, and nobody stops it here.
+        # geth's nonce has 64 bits and wraps around here.
         self.set_nonce(address, (self.get_nonce(address) + 1) % (MAX_NONCE + 1))
 
     def get_tip(self, transaction: SignedTransactionAPI) -> int:
-        # A call that offers no fee, where none is asked for, takes nothing from the miner.
+        # A call without a fee, if fees are not checked, pays nothing to the miner.
         if not self.rules.validates and transaction.max_fee_per_gas == 0:
             return 0
         return super().get_tip(transaction)

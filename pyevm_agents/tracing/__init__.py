@@ -1,4 +1,4 @@
-"""Tracers: what happened in a transaction, opcode by opcode or call by call, in geth's spelling.
+"""Tracers of transactions by opcode or by call, compatible with geth's.
 
 tracer = create_tracer({"tracer": "callTracer"})
 vm_class = make_traced_vm(build_vm_class(executor), tracer)
@@ -6,15 +6,15 @@ vm_class = make_traced_vm(build_vm_class(executor), tracer)
 tracer.result()
 
 vm.py               the traced VM class
-dispatch.py         py-evm's execution as the events of geth's tracers
+dispatch.py         dispatcher from py-evm's execution to geth's tracer events
 tracer.py           those events, and the protocol of a tracer
 registry.py         tracers by name; options.py: the options of a request
 *_tracer.py         the tracers, a file each
 frames.py           call frames; touches.py: accounts and slots that an opcode touches
 touched_state.py    the values of those before and after
-gas.py              a gas meter that remembers charges
+gas.py              a gas meter that records charges
 opcodes.py          names of opcodes and their stack heights
-error_messages.py   why a call failed, in geth's words
+error_messages.py   geth's messages for failed calls
 console_log.py      `console.log` of Hardhat and forge
 witness.py          the state that a block reads
 """

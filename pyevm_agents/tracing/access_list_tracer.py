@@ -1,4 +1,4 @@
-"""What `eth_createAccessList` lists: the accounts and slots that a transaction touches."""
+"""Access lists for `eth_createAccessList`: the accounts and slots that a transaction touches."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 class AccessListTracer(NoopTracer):
     """Collects accounts and slots, in the order of their first use.
 
-    Left out, as they are warm anyway, are the sender, who is called or created, precompiles and
-    who signed an authorisation; their slots are not. A list changes gas and so may change what is
-    touched: trace again with the list found until it stays the same.
+    Excludes accounts that are warm anyway, but not their slots: the sender, the callee or created
+    contract, precompiles, and signers of authorizations. A list changes the gas, and so may change
+    what is touched: repeat the trace with the resulting list until it does not change.
     """
 
     watched_opcodes = TOUCHING_OPCODES
 
     def __init__(self, known: Iterable[tuple[Address, Iterable[int]]] = ()) -> None:
-        """Begin with a list that the transaction has already."""
+        """Start with the access list that the transaction already has."""
         self._slots: dict[Address, dict[int, None]] = {}
         self._known = list(known)
         self._excluded_addresses: frozenset[Address] = frozenset()
 
-    def on_tx_start(self, beginning: TransactionStart) -> None:
-        """Decide who is left out."""
-        transaction = beginning.transaction
-        self._excluded_addresses = beginning.precompiles | {
+    def on_tx_start(self, start: TransactionStart) -> None:
+        """Determine the excluded accounts."""
+        transaction = start.transaction
+        self._excluded_addresses = start.precompiles | {
             transaction.sender,
-            beginning.to,
+            start.to,
             *recover_authorities(transaction),
         }
         for address, slots in self._known:
@@ -60,11 +60,11 @@ class AccessListTracer(NoopTracer):
             self._add(account)
 
     def to_access_list(self) -> tuple[tuple[Address, tuple[int, ...]], ...]:
-        """Return the list as a transaction takes it."""
+        """Return the list in the form of a transaction's field."""
         return tuple((address, tuple(slots)) for address, slots in self._slots.items())
 
     def result(self) -> object:
-        """Return the list as JSON-RPC spells it."""
+        """Return the list as JSON-RPC encodes it."""
         return [
             {"address": encode_data(address), "storageKeys": [encode_word(slot) for slot in slots]}
             for address, slots in self.to_access_list()

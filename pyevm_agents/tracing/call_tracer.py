@@ -1,4 +1,4 @@
-"""The tree of a transaction's calls: geth's callTracer, and what other tracers make of the tree."""
+"""The tree of a transaction's calls: geth's callTracer, and the base of other call tracers."""
 
 from __future__ import annotations
 
@@ -19,31 +19,30 @@ CREATIONS = frozenset({"CREATE", "CREATE2"})
 
 @dataclass(slots=True, kw_only=True)
 class CallNode:
-    """A call, the calls it made and the logs it wrote, each with the number of calls before it."""
+    """A call with its inner calls and its logs."""
 
     frame: CallFrame
     calls: list[CallNode] = field(default_factory=list)
     logs: list[tuple[int, int]] = field(default_factory=list)
-    """Index of a log in `CallTree.logs`, and how many calls were made before it."""
+    """Index of a log in `CallTree.logs`, and the number of inner calls before it."""
 
 
 class CallTree(NoopTracer):
-    """Keeps the calls and logs of a transaction."""
+    """Collects the calls and logs of a transaction."""
 
     def __init__(self) -> None:
-        """Begin without any."""
         self.root: CallNode | None = None
         self.logs: list[TracedLog] = []
         self.gas_limit = 0
         self.gas_used = 0
         self._path: list[CallNode] = []
 
-    def on_tx_start(self, beginning: TransactionStart) -> None:
-        """Keep the transaction's gas limit."""
-        self.gas_limit = beginning.transaction.gas
+    def on_tx_start(self, start: TransactionStart) -> None:
+        """Record the transaction's gas limit."""
+        self.gas_limit = start.transaction.gas
 
     def on_enter(self, frame: CallFrame) -> None:
-        """Add a call to the one that is open."""
+        """Add a call to the current one."""
         node = CallNode(frame=frame)
         if self._path:
             self._path[-1].calls.append(node)
@@ -52,24 +51,24 @@ class CallTree(NoopTracer):
         self._path.append(node)
 
     def on_exit(self, frame: CallFrame) -> None:
-        """Close a call."""
+        """Leave the current call."""
         del frame
         self._path.pop()
 
     def on_log(self, entry: TracedLog) -> None:
-        """Add a log to the call that is open."""
+        """Add a log to the current call."""
         node = self._path[-1]
         node.logs.append((len(self.logs), len(node.calls)))
         self.logs.append(entry)
 
     def on_tx_end(self, gas_used: int) -> None:
-        """Keep the transaction's gas."""
+        """Record the transaction's gas used."""
         self.gas_used = gas_used
 
     def walk_nodes(self) -> Iterator[tuple[CallNode, bool]]:
-        """Yield every call before those it made, and whether it or one around it failed.
+        """Yield every call before its inner calls, and whether it or an outer call failed.
 
-        Calls nest deeper than Python's functions should.
+        Iterative, because calls nest deeper than Python's recursion limit.
         """
         open_nodes = [] if self.root is None else [(self.root, False)]
         while open_nodes:
@@ -81,29 +80,28 @@ class CallTree(NoopTracer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallTracerOptions:
-    """What the tree holds."""
+    """Options of geth's callTracer."""
 
     only_top_call: bool = False
     with_log: bool = False
     first_log_index: int = 0
-    """How many logs the block's earlier transactions wrote."""
+    """Number of logs of the block's earlier transactions."""
 
 
 class CallTracer(CallTree):
     """geth's callTracer."""
 
     def __init__(self, options: CallTracerOptions | None = None) -> None:
-        """Show what the options say."""
         super().__init__()
         self._options = options or CallTracerOptions()
 
     def result(self) -> object:
-        """Return the transaction's own call with those inside it."""
+        """Return the transaction's call, with inner calls nested."""
         if self.root is None:
             return {}
         forms = {id(node): self._serialize_call(node) for node, _ in self.walk_nodes()}
         top = forms[id(self.root)]
-        # A transaction's gas is more than that of its call: it pays for its data too.
+        # The transaction's gas includes what it pays for its data.
         top["gas"], top["gasUsed"] = encode_quantity(self.gas_limit), encode_quantity(self.gas_used)
         if self._options.with_log:
             self._add_logs(forms)
@@ -135,7 +133,7 @@ class CallTracer(CallTree):
         return form
 
     def _add_logs(self, forms: dict[int, dict[str, object]]) -> None:
-        """Add the logs that were not undone, with the index that each has in the block."""
+        """Add the logs that were not reverted, with their indices in the block."""
         indices = sorted(
             index for node, failed in self.walk_nodes() if not failed for index, _ in node.logs
         )

@@ -1,10 +1,10 @@
-"""What contracts print with `console.log`: Hardhat's and forge's, which share an address.
+"""Output of `console.log` (Hardhat and forge, which use the same address).
 
-A contract calls the console's address with a text's pieces as calldata, and gets nothing back:
-nobody lives there. So the lines are read off the calls of a computation, reverted ones included.
+A contract calls the console's address with its arguments as calldata. No code is there, so the
+output is read from the calls of a computation, reverted ones included.
 
-Source: the signatures are those of Hardhat's and forge-std's `console.sol`; how pieces become a
-line is `util.format` of Node.js, as both use it, and forge's `%e` and `%x`.
+Source: signatures of Hardhat's and forge-std's `console.sol`; formatting as in Node.js'
+`util.format`, which both use, and forge's `%e` and `%x`.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ CONSOLE_ADDRESS = bytes(9) + b"console.log"
 
 MAX_PIECES = 4
 KINDS = ("string", "bool", "address")
-"""Beside numbers, which older versions call `uint`, newer ones `uint256`."""
+"""Argument types besides numbers, which older versions call `uint`, newer ones `uint256`."""
 
 NUMBERS = ("uint256", "uint")
 
 SPECIFIER = re.compile(r"%(?:(%)|([sdioOxX])|(\d*)e)")
 UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-"""What would steer a terminal: a contract's text is data."""
+"""Control characters that could manipulate a terminal. A contract's text is data."""
 
 
 @functools.cache
 def load_signatures() -> Mapping[bytes, tuple[str, ...]]:
-    """Return the types of each `log` by its selector."""
+    """Return the argument types of each `log` overload by selector."""
     known = [("bytes",), ("int256",), ("int",), ("string", "int256"), ("string", "int")]
     known += [(f"bytes{count}",) for count in range(1, 33)]
     for number in NUMBERS:
@@ -63,11 +63,11 @@ def iter_console_lines(computation: ComputationAPI) -> Iterator[str]:
 
 
 def decode_console_line(calldata: bytes) -> str | None:
-    """Return the line that a call of the console prints; None where it is no `log`."""
+    """Return the line that a call to the console prints; None if it is not a `log` overload."""
     types = load_signatures().get(calldata[:4])
     if types is None:
         return None
-    # Texts are decoded as bytes: they need not be UTF-8.
+    # Strings are decoded as bytes, because they need not be valid UTF-8.
     abi_types = ["bytes" if kind == "string" else _canonicalize_type(kind) for kind in types]
     try:
         values = decode(abi_types, calldata[4:], strict=False)
@@ -89,7 +89,7 @@ def _convert_piece(kind: str, value: Piece) -> Piece:
 
 
 def _format_line(pieces: list[Piece]) -> str:
-    """Put pieces into the first one where that is a text with places for them."""
+    """Format values; the first one is a format string if it is a text."""
     if not pieces or not isinstance(pieces[0], str):
         return " ".join(map(_format_text, pieces))
     rest = iter(pieces[1:])
@@ -133,7 +133,7 @@ def _format_number(piece: Piece, letter: str) -> str:
 
 
 def _format_exponential(piece: Piece, digits: str) -> str:
-    """Write a number with its exponent: its own one, or as many digits as are told."""
+    """Format a number with its own exponent, or with `digits` decimals."""
     number = _parse_number(piece)
     if number is None:
         return "NaN"

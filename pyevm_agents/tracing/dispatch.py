@@ -1,8 +1,7 @@
-"""What happens in one transaction, told to a tracer in geth's order.
+"""Dispatcher: reports the execution of one transaction to a tracer as events, in geth's order.
 
-py-evm tells its computations when they begin and end, and asks their code for one opcode after
-the other. That is all that this listens to, so a traced call is no deeper on Python's stack than
-an untraced one.
+It uses py-evm's hooks at the start and end of computations, and the iteration over their opcodes. A
+traced call therefore needs no more of Python's stack than an untraced one.
 """
 
 from __future__ import annotations
@@ -37,14 +36,13 @@ if TYPE_CHECKING:
     from pyevm_agents.tracing.tracer import Tracer, TransactionStart
 
 OWN_OPCODES = CALLS | CREATES | {SELFDESTRUCT}
-"""Opcodes that this looks at for the sake of frames, whatever the tracer watches."""
+"""Opcodes observed to build call frames, in addition to those that the tracer watches."""
 
 
 class TracerDispatcher:
-    """Tells one tracer of one transaction."""
+    """Reports one transaction to one tracer."""
 
     def __init__(self, tracer: Tracer) -> None:
-        """Listen for `tracer`."""
         self._tracer = tracer
         self._open_calls: list[OpenCall] = []
         self._has_entered = False
@@ -52,14 +50,14 @@ class TracerDispatcher:
 
     # -- the transaction -- #
 
-    def on_tx_start(self, beginning: TransactionStart) -> None:
-        """Take the transaction's start."""
-        self._tracer.on_tx_start(beginning)
+    def on_tx_start(self, start: TransactionStart) -> None:
+        """Report the transaction's start."""
+        self._tracer.on_tx_start(start)
 
     def on_root_call_end(self, computation: BaseComputation) -> None:
-        """Take the end of the transaction's own call, its code kept if it is a creation."""
+        """Report the end of the transaction's own call, after a creation's code was deposited."""
         self.exit_ended_call()
-        if not self._has_entered:  # A creation at an address in use runs nothing.
+        if not self._has_entered:  # A creation at an address in use executes no code.
             frame = build_root_frame(computation.msg)
             frame.gas_used = frame.gas
             frame.error = describe_error(computation.error, None) if computation.is_error else None
@@ -67,13 +65,13 @@ class TracerDispatcher:
             self._tracer.on_exit(frame)
 
     def on_tx_end(self, gas_used: int) -> None:
-        """Take the transaction's end."""
+        """Report the transaction's end."""
         self._tracer.on_tx_end(gas_used)
 
     # -- calls -- #
 
     def on_call_start(self, computation: BaseComputation) -> None:
-        """Take the start of a computation."""
+        """Report the start of a computation."""
         message = computation.msg
         self._has_entered = True
         intrinsic_gas = 0
@@ -92,29 +90,29 @@ class TracerDispatcher:
         self._tracer.on_enter(frame)
 
     def on_halt(self, computation: BaseComputation) -> None:
-        """Take the end of a computation's code, by an opcode that halts or without any."""
+        """Handle the end of a computation's code, by a halting opcode or at the end of the code."""
         if self._get_current_call(computation).step is not None:
             self.after_opcode(computation)
 
     def on_failure(
         self, computation: BaseComputation, error: VMError, op: int | None = None, height: int = 0
     ) -> None:
-        """Take the failure of a computation, before py-evm burns its gas.
+        """Handle the failure of a computation, before py-evm burns its gas.
 
-        Input: what failed; the opcode that did, and how high the stack was before it; None in a
-               precompile.
+        Input: the error; the opcode that failed, or None in a precompile; the stack height before
+            it.
         """
         current = self._get_current_call(computation)
-        # geth looks at the stack before it takes gas, py-evm often after it.
-        stack_words = None if op is None else check_stack_height(op, height)
-        current.frame.error = stack_words or describe_error(error, op)
+        # geth checks the stack before it charges gas, py-evm often after it.
+        stack_error = None if op is None else check_stack_height(op, height)
+        current.frame.error = stack_error or describe_error(error, op)
         step, current.step = current.step, None
         if step is None:
             return
         meter = get_meter(computation)
         step.gas_cost = step.gas - meter.gas_remaining
-        step.error = stack_words
-        if stack_words is not None:
+        step.error = stack_error
+        if stack_error is not None:
             step.gas_cost = constant_gas(computation, step.op)
         elif isinstance(error, OutOfGas):
             step.error = OUT_OF_GAS
@@ -123,13 +121,13 @@ class TracerDispatcher:
             self._tracer.on_opcode_end(step)
 
     def on_call_end(self, computation: BaseComputation) -> None:
-        """Take the end of a computation. A creation is left later: its code is yet to be kept."""
+        """Handle the end of a computation. A creation is left once its code is deposited."""
         self._open_calls[-1].has_ended = True
         if not computation.msg.is_create:
             self.exit_ended_call()
 
     def exit_ended_call(self) -> None:
-        """Leave the call that ended."""
+        """Report the end of the call that has ended, if any."""
         if not self._open_calls or not self._open_calls[-1].has_ended:
             return
         ended = self._open_calls.pop()
@@ -138,7 +136,7 @@ class TracerDispatcher:
         frame.output = bytes(computation.output)
         if computation.is_error:
             if frame.error is None:
-                code = computation._output  # noqa: SLF001 - `output` hides it after an error
+                code = computation._output  # noqa: SLF001 - `output` is empty after an error
                 frame.error = describe_deposit_error(computation.error, code)
         elif self._open_calls:
             self._open_calls[-1].refund_of_children += (
@@ -147,7 +145,7 @@ class TracerDispatcher:
         self._tracer.on_exit(frame)
 
     def on_log(self, computation: BaseComputation, topics: tuple[int, ...], data: bytes) -> None:
-        """Take a log."""
+        """Report a log."""
         message = computation.msg
         self._tracer.on_log(
             TracedLog(
@@ -158,7 +156,7 @@ class TracerDispatcher:
     # -- opcodes -- #
 
     def before_opcode(self, computation: BaseComputation, pc: int, op: int) -> None:
-        """Take an opcode that is about to be executed."""
+        """Handle an opcode before its execution."""
         current = self._open_calls[-1]
         meter = get_meter(computation)
         step = OpcodeStep(
@@ -180,7 +178,7 @@ class TracerDispatcher:
             self._tracer.on_opcode(step)
 
     def after_opcode(self, computation: BaseComputation) -> None:
-        """Take an opcode that was executed."""
+        """Handle an opcode after its execution."""
         current = self._get_current_call(computation)
         step, current.step = current.step, None
         if step is None:
@@ -199,16 +197,16 @@ class TracerDispatcher:
         if step.op in self._tracer.watched_opcodes:
             self._tracer.on_opcode_end(step)
 
-    # -- inside -- #
+    # -- internals -- #
 
     def _get_current_call(self, computation: BaseComputation) -> OpenCall:
-        """Return a computation's own call, once one that it created is left."""
+        """Return the open call of a computation, after leaving a creation that it made."""
         if self._open_calls[-1].computation is not computation:
             self.exit_ended_call()
         return self._open_calls[-1]
 
     def _emit_refused_frame(self, current: OpenCall, step: OpcodeStep) -> None:
-        """Tell of a call or creation that py-evm refused, as a frame: geth enters it first."""
+        """Report a call or creation that py-evm rejected, because geth enters it first."""
         computation = current.computation
         meter = get_meter(computation)
         reason = find_refusal_reason(current, step)

@@ -1,4 +1,4 @@
-"""Why a call failed, in geth's words: clients compare these texts.
+"""Messages for failed calls, verbatim as in geth, because clients compare them.
 
 Source: geth, `core/vm/errors.go`.
 """
@@ -69,25 +69,25 @@ PANICS = {
     0x41: "out of memory",
     0x51: "uninitialized function",
 }
-"""Solidity's panics in geth's words. Source: geth, `accounts/abi/abi.go`."""
+"""Solidity's panics, as described by geth. Source: geth, `accounts/abi/abi.go`."""
 
 
 def describe_error(error: VMError, op: int | None) -> str:
-    """Return geth's words for what ended a call; `op` is the opcode it ended at, if any did."""
+    """Return geth's message for a failed call; `op` is the opcode that failed, or None."""
     if isinstance(error, InvalidInstruction) and op is not None:
         return f"invalid opcode: {get_opcode(op).name}"
     return _ERROR_MESSAGES.get(type(error), PRECOMPILE_FAILED)
 
 
 def describe_deposit_error(error: VMError, code: bytes) -> str:
-    """Return geth's words for why a creation's code was not kept."""
+    """Return geth's message for a creation whose code could not be deposited."""
     if not isinstance(error, OutOfGas):
         return describe_error(error, None)
     return CODE_TOO_LARGE if len(code) > EIP170_CODE_SIZE_LIMIT else NO_GAS_FOR_CODE
 
 
 def decode_revert_reason(output: bytes) -> str | None:
-    """Return what Solidity's `Error` or `Panic` says; None for other revert data."""
+    """Return the message of Solidity's `Error` or `Panic`; None for other revert data."""
     selector, arguments = output[:4], output[4:]
     try:
         if selector == ERROR_SELECTOR:

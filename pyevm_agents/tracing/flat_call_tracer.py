@@ -1,4 +1,4 @@
-"""Calls in a flat list: geth's flatCallTracer, and Parity's `trace_*` methods."""
+"""Calls as a flat list: geth's flatCallTracer, and Parity's `trace_*` methods."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _PARITY_ERRORS = {
     "invalid opcode": "Bad instruction",
     "stack underflow": "Stack underflow",
 }
-"""Beginnings of geth's words. Source: geth, `eth/tracers/native/call_flat.go`."""
+"""Prefixes of geth's messages, and Parity's. Source: geth, `eth/tracers/native/call_flat.go`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionLocation:
-    """Where a mined transaction stands."""
+    """Location of a mined transaction."""
 
     block_hash: bytes
     block_number: int
@@ -48,17 +48,17 @@ class TransactionLocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlatCallOptions:
-    """How calls are listed."""
+    """Options of the flat call tracer."""
 
     convert_parity_errors: bool = False
     include_precompiles: bool = False
     as_parity: bool = False
-    """Show of the transaction's own call its gas alone, without what the transaction pays for its
-    data, and of a call without a result that it is null; geth does neither."""
+    """For the transaction's own call, show its gas without the transaction's intrinsic gas; for a
+    call without a result, show null. geth does neither."""
 
 
 PARITY = FlatCallOptions(convert_parity_errors=True, include_precompiles=True, as_parity=True)
-"""What `trace_transaction` and `trace_block` show; calls of precompiles too, as in anvil."""
+"""Options of `trace_transaction` and `trace_block`, with calls of precompiles, as in anvil."""
 
 
 class FlatCallTracer(CallTree):
@@ -67,19 +67,19 @@ class FlatCallTracer(CallTree):
     def __init__(
         self, options: FlatCallOptions | None = None, place: TransactionLocation | None = None
     ) -> None:
-        """List calls as the options say, of a transaction at `place`, or of one not mined."""
+        """Create a tracer for a transaction at `place`; None if it is not mined."""
         super().__init__()
         self._options = options or FlatCallOptions()
         self._location = place
         self._precompiles: frozenset[bytes] = frozenset()
 
-    def on_tx_start(self, beginning: TransactionStart) -> None:
-        """Keep which accounts are precompiles."""
-        super().on_tx_start(beginning)
-        self._precompiles = beginning.precompiles
+    def on_tx_start(self, start: TransactionStart) -> None:
+        """Record the addresses of precompiles."""
+        super().on_tx_start(start)
+        self._precompiles = start.precompiles
 
     def result(self) -> object:
-        """Return the list, each call before those it made."""
+        """Return the list, each call before its inner calls."""
         if self.root is None:
             return []
         forms: list[object] = []
@@ -134,7 +134,7 @@ class FlatCallTracer(CallTree):
     def _serialize_location(self) -> dict[str, object]:
         place = self._location
         if place is None and self._options.as_parity:
-            return {}  # Replayed or tried, and not asked for by where it is.
+            return {}  # A replayed or simulated transaction, requested without its location.
         return {
             "blockHash": None if place is None else encode_data(place.block_hash),
             "blockNumber": 0 if place is None else place.block_number,
@@ -145,9 +145,9 @@ class FlatCallTracer(CallTree):
     def _convert_error(self, error: str) -> str:
         if not self._options.convert_parity_errors:
             return error
-        for beginning, words in _PARITY_ERRORS.items():
-            if error.startswith(beginning):
-                return words
+        for prefix, message in _PARITY_ERRORS.items():
+            if error.startswith(prefix):
+                return message
         return error
 
 

@@ -1,4 +1,4 @@
-"""Which functions were called, by selector: geth's 4byteTracer."""
+"""Selectors of called functions: geth's 4byteTracer."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ _CALLS = frozenset({"CALL", "CALLCODE", "DELEGATECALL", "STATICCALL"})
 
 
 class FourByteTracer(NoopTracer):
-    """Counts selectors, each with the size of the arguments that followed it."""
+    """Counts selectors, by the size of the arguments that follow."""
 
     def __init__(self) -> None:
-        """Begin without any."""
         self._counts: Counter[str] = Counter()
         self._precompiles: frozenset[bytes] = frozenset()
 
-    def on_tx_start(self, beginning: TransactionStart) -> None:
-        """Keep which accounts are precompiles: their input has no selector."""
-        self._precompiles = beginning.precompiles
+    def on_tx_start(self, start: TransactionStart) -> None:
+        """Record the addresses of precompiles, whose input has no selector."""
+        self._precompiles = start.precompiles
 
     def on_enter(self, frame: CallFrame) -> None:
         """Count a call's selector."""
@@ -36,5 +35,5 @@ class FourByteTracer(NoopTracer):
             self._counts[f"{encode_data(frame.input[:SELECTOR_BYTES])}-{arguments_bytes}"] += 1
 
     def result(self) -> object:
-        """Return how often each was found, by `selector-size`."""
+        """Return the counts by `selector-size`."""
         return dict(self._counts)

@@ -1,4 +1,4 @@
-"""The frames of calls, from py-evm's messages and from the opcodes that ask for them."""
+"""Call frames, built from py-evm's messages and from the opcodes that make calls."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ WORD_BYTES = 32
 
 @dataclass(slots=True)
 class OpenCall:
-    """A call that was entered and not left."""
+    """A call that has been entered but not left."""
 
     computation: BaseComputation
     frame: CallFrame
     refund_before: int
-    """The transaction's refund counter at its start."""
+    """The transaction's refund counter at the start of the call."""
 
     intrinsic_gas: int = 0
-    """What py-evm charges of it that is the transaction's: the words of its initcode."""
+    """Gas for the words of initcode, which py-evm charges to the call, geth to the transaction."""
 
     refund_of_children: int = 0
     step: OpcodeStep | None = None
-    """The opcode that is being executed."""
+    """The current opcode."""
 
     arguments: tuple[int | bytes, ...] = ()
-    """The stack's top seven items before that opcode, the top last."""
+    """The top seven stack items before the current opcode, the top last."""
 
     balance_wei: int = 0
-    """Its balance before a SELFDESTRUCT."""
+    """The account's balance before a SELFDESTRUCT."""
 
     has_entered: bool = False
-    """Whether that opcode entered a call."""
+    """Whether the current opcode has entered a call."""
 
     has_ended: bool = False
 
@@ -61,12 +61,12 @@ class OpenCall:
         return self.refund_before + self.refund_of_children + self.get_own_refund()
 
     def get_own_refund(self) -> int:
-        """Return what its own code added to that counter."""
+        """Return the refund added by the call's own code."""
         return get_meter(self.computation).gas_refunded
 
 
 def build_selfdestruct_frame(current: OpenCall, step: OpcodeStep) -> CallFrame:
-    """Return the frame of a SELFDESTRUCT's transfer: geth tells of it as of a call."""
+    """Build the frame of a SELFDESTRUCT's transfer, which geth reports as a call."""
     return CallFrame(
         kind="SELFDESTRUCT",
         depth=step.depth,
@@ -79,7 +79,7 @@ def build_selfdestruct_frame(current: OpenCall, step: OpcodeStep) -> CallFrame:
 
 
 def build_root_frame(message: MessageAPI) -> CallFrame:
-    """Return the frame of a transaction's own call."""
+    """Build the frame of a transaction's own call."""
     return CallFrame(
         kind="CREATE" if message.is_create else "CALL",
         depth=0,
@@ -92,14 +92,14 @@ def build_root_frame(message: MessageAPI) -> CallFrame:
 
 
 def _initcode_gas(message: MessageAPI) -> int:
-    """Return what a transaction pays for the words of its initcode, before its call begins."""
+    """Return the gas that a transaction pays for the words of its initcode, before its call."""
     if not message.is_create:
         return 0
     return INITCODE_WORD_COST * (ceil32(len(message.code)) // WORD_BYTES)
 
 
 def build_inner_frame(message: MessageAPI, parent: OpenCall) -> CallFrame:
-    """Return the frame of a call that another made: by an opcode, or as a precompile may."""
+    """Build the frame of an inner call, made by an opcode or by a precompile."""
     if parent.step is not None:
         kind = get_opcode(parent.step.op).name
         callee = _get_callee(parent)
@@ -118,12 +118,12 @@ def build_inner_frame(message: MessageAPI, parent: OpenCall) -> CallFrame:
 
 
 def _get_callee(caller: OpenCall) -> Address:
-    """Return whom a call opcode names: py-evm's message tells only where the code came from."""
+    """Return the callee of a call opcode; py-evm's message has only the address of its code."""
     return force_bytes_to_address(to_bytes(caller.arguments[-2]))
 
 
 def build_refused_frame(current: OpenCall, step: OpcodeStep, gas: int) -> CallFrame:
-    """Return the frame of a call or creation that was refused: geth enters it all the same."""
+    """Build the frame of a rejected call or creation, which geth enters nevertheless."""
     arguments = [to_int(value) for value in reversed(current.arguments)]
     if step.op in CREATES:
         value_wei, start, size = arguments[:3]
@@ -147,7 +147,7 @@ def build_refused_frame(current: OpenCall, step: OpcodeStep, gas: int) -> CallFr
 
 
 def find_refusal_reason(current: OpenCall, step: OpcodeStep) -> str:
-    """Return why a call or creation was refused: py-evm looks in this order too."""
+    """Return why a call or creation was rejected, checking in py-evm's order."""
     computation = current.computation
     if computation.msg.depth + 1 > STACK_DEPTH_LIMIT:
         return TOO_DEEP

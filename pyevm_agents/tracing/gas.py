@@ -1,4 +1,4 @@
-"""A gas meter that remembers what an opcode asked of it."""
+"""A gas meter that records the charges of an opcode."""
 
 from __future__ import annotations
 
@@ -17,25 +17,24 @@ if TYPE_CHECKING:
 
 
 class TracedGasMeter(GasMeter):
-    """Counts as py-evm's does."""
+    """py-evm's gas meter, with records of charges."""
 
     gas_remaining: int
     gas_refunded: int
 
     def __init__(self, start_gas: int, refund_strategy: RefundStrategy) -> None:
-        """Begin with all of the gas."""
         super().__init__(start_gas, refund_strategy)
         self.requested_gas = 0
-        """The amount that is asked for and not there; 0 where none is."""
+        """The charge that exceeded the remaining gas; 0 if none did."""
 
         self.last_charge = 0
-        """The amount that was taken last."""
+        """The last charge."""
 
         self.lowest_gas = start_gas
-        """Gas left after the last charge: what a refused call is given back comes later."""
+        """Gas left after the last charge, before a rejected call returns its gas."""
 
     def consume_gas(self, amount: int, reason: str) -> None:
-        """Take gas, as py-evm's meter does."""
+        """Charge gas."""
         self.requested_gas = amount
         super().consume_gas(amount, reason)
         self.requested_gas, self.last_charge = 0, amount
@@ -43,14 +42,14 @@ class TracedGasMeter(GasMeter):
 
 
 def get_meter(computation: BaseComputation) -> TracedGasMeter:
-    """Return a traced computation's meter."""
+    """Return the meter of a traced computation."""
     meter = computation.get_gas_meter()
-    assert isinstance(meter, TracedGasMeter)  # noqa: S101 - a traced computation has no other
+    assert isinstance(meter, TracedGasMeter)  # noqa: S101 - set by the traced computation
     return meter
 
 
 def constant_gas(computation: BaseComputation, op: int) -> int:
-    """Return what an opcode costs whatever its arguments are, as geth divides its price."""
+    """Return an opcode's constant gas, as geth divides its price."""
     if op in CALLS | READS_OF_ACCOUNTS:
         return WARM_STORAGE_READ_COST
     if op in CREATES:

@@ -17,52 +17,52 @@ if TYPE_CHECKING:
 
 
 class MuxTracer:
-    """Tells several tracers of everything, each opcode to those that watch it."""
+    """Forwards events to several tracers; opcodes only to those that watch them."""
 
     def __init__(self, tracers: Mapping[str, Tracer]) -> None:
-        """Tell these tracers, by their names."""
+        """Create a tracer from others by name."""
         self.tracers = dict(tracers)
         self.watched_opcodes = frozenset[int]().union(
             *(tracer.watched_opcodes for tracer in tracers.values())
         )
 
-    def on_tx_start(self, beginning: TransactionStart) -> None:
-        """Pass on the start."""
+    def on_tx_start(self, start: TransactionStart) -> None:
+        """Forward the transaction's start."""
         for tracer in self.tracers.values():
-            tracer.on_tx_start(beginning)
+            tracer.on_tx_start(start)
 
     def on_opcode(self, step: OpcodeStep) -> None:
-        """Pass on an opcode."""
+        """Forward an opcode."""
         for tracer in self.tracers.values():
             if step.op in tracer.watched_opcodes:
                 tracer.on_opcode(step)
 
     def on_opcode_end(self, step: OpcodeStep) -> None:
-        """Pass on an opcode's end."""
+        """Forward an opcode's end."""
         for tracer in self.tracers.values():
             if step.op in tracer.watched_opcodes:
                 tracer.on_opcode_end(step)
 
     def on_enter(self, frame: CallFrame) -> None:
-        """Pass on a call."""
+        """Forward a call's start."""
         for tracer in self.tracers.values():
             tracer.on_enter(frame)
 
     def on_exit(self, frame: CallFrame) -> None:
-        """Pass on a call's end."""
+        """Forward a call's end."""
         for tracer in self.tracers.values():
             tracer.on_exit(frame)
 
     def on_log(self, entry: TracedLog) -> None:
-        """Pass on a log."""
+        """Forward a log."""
         for tracer in self.tracers.values():
             tracer.on_log(entry)
 
     def on_tx_end(self, gas_used: int) -> None:
-        """Pass on the end."""
+        """Forward the transaction's end."""
         for tracer in self.tracers.values():
             tracer.on_tx_end(gas_used)
 
     def result(self) -> object:
-        """Return each one's result by its name."""
+        """Return each tracer's result by its name."""
         return {name: tracer.result() for name, tracer in self.tracers.items()}

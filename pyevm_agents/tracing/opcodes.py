@@ -1,4 +1,4 @@
-"""Opcodes as tracers show them: geth's names, and what each takes from the stack and leaves there.
+"""Opcodes: geth's names, and the numbers of stack items that they pop and push.
 
 Source: the Prague column of the execution specs; the names are those of geth's traces.
 """
@@ -36,7 +36,7 @@ STORAGE_ACCESSES = frozenset({SLOAD, SSTORE})
 
 @dataclass(frozen=True, slots=True)
 class OpcodeInfo:
-    """An opcode's name, and how many items it takes and leaves."""
+    """An opcode's name, and the numbers of stack items that it pops and pushes."""
 
     name: str
     pops: int
@@ -60,7 +60,7 @@ def _build_opcode_table() -> dict[int, OpcodeInfo]:
     return forms
 
 
-# Each line: the first opcode of a run, then name:takes:leaves of it and its successors.
+# Each line: the first opcode of a run, then name:pops:pushes for it and its successors.
 _TABLE = """\
 00 STOP:0:0 ADD:2:1 MUL:2:1 SUB:2:1 DIV:2:1 SDIV:2:1 MOD:2:1 SMOD:2:1
 08 ADDMOD:3:1 MULMOD:3:1 EXP:2:1 SIGNEXTEND:2:1
@@ -82,12 +82,12 @@ OPCODE_TABLE = _build_opcode_table()
 
 
 def get_opcode(op: int) -> OpcodeInfo:
-    """Return an opcode's form; one that means nothing has the name geth gives it."""
+    """Return an opcode's info; an undefined opcode has geth's name for it."""
     return OPCODE_TABLE.get(op) or OpcodeInfo(f"opcode {op:#x} not defined", 0, 0)
 
 
 def check_stack_height(op: int, height: int) -> str | None:
-    """Return geth's words where a stack of this height is too low or too high; None where not."""
+    """Return geth's message if the stack is too low or too high for an opcode; else None."""
     form = get_opcode(op)
     if height < form.pops:
         return f"stack underflow ({height} <=> {form.pops})"

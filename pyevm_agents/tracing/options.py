@@ -1,4 +1,4 @@
-"""A tracer's options, read from the JSON object of a request."""
+"""Options of a tracer, parsed from the JSON object of a request."""
 
 from __future__ import annotations
 
@@ -11,54 +11,56 @@ if TYPE_CHECKING:
 
 
 class TracerOptions:
-    """The fields of an object, each taken once; one that is null or missing is its default."""
+    """The fields of an options object, each taken once. Null or missing means the default."""
 
     def __init__(self, name: str, fields: object) -> None:
-        """Read the options of what `name` names.
+        """Parse the options of the tracer `name`.
 
-        Raises: ConfigError: `fields` is no object.
+        Raises: ConfigError: `fields` is not an object.
         """
         if fields is None:
             fields = {}
         if not isinstance(fields, dict):
-            raise ConfigError(f"{name}: options are an object, not {fields!r}")
+            raise ConfigError(f"{name}: options must be an object, not {fields!r}")
         self._name = name
         self._fields: dict[str, object] = dict(fields)
 
     def take_flag(self, field: str, *, default: bool = False) -> bool:
-        """Take a true or false.
+        """Take a boolean field.
 
-        Raises: ConfigError: it is something else.
+        Raises: ConfigError: it is not a boolean.
         """
         value = self._fields.pop(field, None)
         if value is None:
             return default
         if not isinstance(value, bool):
-            raise ConfigError(f"{self._name}: {field} is true or false, not {value!r}")
+            raise ConfigError(f"{self._name}: {field} must be true or false, not {value!r}")
         return value
 
     def take_count(self, field: str) -> int:
-        """Take a number of 0 or more; 0 where there is none.
+        """Take a non-negative integer field; 0 if it is missing.
 
-        Raises: ConfigError: it is something else.
+        Raises: ConfigError: it is not a non-negative integer.
         """
         value = self._fields.pop(field, None)
         if value is None:
             return 0
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise ConfigError(f"{self._name}: {field} is a number of 0 or more, not {value!r}")
+            raise ConfigError(
+                f"{self._name}: {field} must be a number of at least 0, not {value!r}"
+            )
         return value
 
     def take_rest(self) -> Mapping[str, object]:
-        """Take all fields that are left."""
+        """Take all remaining fields."""
         rest, self._fields = self._fields, {}
         return rest
 
     def require_all_taken(self) -> None:
-        """See that every field was taken.
+        """Check that all fields were taken.
 
-        Raises: ConfigError: one was not, so this knows none of that name.
+        Raises: ConfigError: lists the unknown fields.
         """
         if self._fields:
             unknown = ", ".join(sorted(self._fields))
-            raise ConfigError(f"{self._name}: no option is called {unknown}; leave it out")
+            raise ConfigError(f"{self._name}: unknown option {unknown}; leave it out")

@@ -1,4 +1,4 @@
-"""The state that a transaction needs, or changes: geth's prestateTracer."""
+"""The state that a transaction reads or changes: geth's prestateTracer."""
 
 from __future__ import annotations
 
@@ -16,27 +16,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrestateOptions:
-    """What is shown of accounts."""
+    """Options of geth's prestateTracer."""
 
     diff_mode: bool = False
-    """Show what changed, before and after, in place of all that was touched, before."""
+    """Show the changes (before and after), instead of everything touched (before)."""
 
     code: bool = True
     storage: bool = True
     include_empty: bool = False
-    """Show also accounts that were empty before."""
+    """Include accounts that were empty before."""
 
 
 class PrestateTracer(TouchedStateTracer):
     """geth's prestateTracer."""
 
     def __init__(self, options: PrestateOptions | None = None) -> None:
-        """Show what the options say."""
         self._options = options or PrestateOptions()
         super().__init__(with_storage=self._options.storage, with_after=self._options.diff_mode)
 
     def result(self) -> object:
-        """Return the accounts by address, in diff mode those before and those after."""
+        """Return the accounts by address; in diff mode, those before and those after."""
         if self._options.diff_mode:
             return self._serialize_diff()
         return {
@@ -66,7 +65,7 @@ class PrestateTracer(TouchedStateTracer):
     def _serialize_changes(
         self, before: TouchedAccount, after: TouchedAccount
     ) -> dict[str, object]:
-        """Return what of an account is different now; a slot that was emptied is left out."""
+        """Return the changed fields of an account; cleared slots are omitted, as in geth."""
         changes: dict[str, object] = {}
         if after.balance_wei != before.balance_wei:
             changes["balance"] = encode_quantity(after.balance_wei)

@@ -1,4 +1,4 @@
-"""Tracers by the names that `debug_trace*` requests give them."""
+"""Tracers by their names in `debug_trace*` requests."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 EXECUTION_OPTIONS = frozenset(
     {"timeout", "reexec", "stateOverrides", "blockOverrides", "txIndex", "overrides"}
 )
-"""Fields of a request's options that speak of the execution; who executes reads them."""
+"""Options of a request that concern the execution, which the caller reads."""
 
 
 def create_tracer(
     request: object = None, *, place: TransactionLocation | None = None, first_log_index: int = 0
 ) -> Tracer:
-    """Return the tracer that a `debug_trace*` request asks for.
+    """Create the tracer of a `debug_trace*` request.
 
-    Input:  the request's last argument, `{"tracer": …, "tracerConfig": {…}}` or the options of
-            struct logs; where the transaction stands, if it is mined; how many logs the block's
-            earlier transactions wrote.
-    Raises: ConfigError: no tracer has the name, or its options are none of its own.
+    Input:  the request's last parameter, `{"tracer": …, "tracerConfig": {…}}` or the options of
+            struct logs; the transaction's location, if it is mined; the number of logs of the
+            block's earlier transactions.
+    Raises: ConfigError: the tracer is unknown, or an option is invalid.
     """
     options = TracerOptions("trace options", request)
     fields = {
@@ -47,7 +47,7 @@ def create_tracer(
     settings = fields.pop("tracerConfig", None)
     if name is None or name == "":
         return _create_struct_log_tracer(TracerOptions("struct logs", fields))
-    # Clients send the options of struct logs along with any tracer's name; geth ignores them.
+    # Clients send the options of struct logs with any tracer's name; geth ignores them.
     return _create_named_tracer(name, settings, place, first_log_index)
 
 
@@ -55,7 +55,7 @@ def _create_named_tracer(
     name: object, settings: object, place: TransactionLocation | None, first_log_index: int
 ) -> Tracer:
     if not isinstance(name, str):
-        raise ConfigError(f"tracer is a name, not {name!r}; known are {_list_tracer_names()}")
+        raise ConfigError(f"tracer {name!r}: must be a name, one of {_list_tracer_names()}")
     if name == "muxTracer":
         parts = TracerOptions(name, settings).take_rest()
         return MuxTracer(
@@ -66,7 +66,7 @@ def _create_named_tracer(
         )
     make = TRACERS.get(name)
     if make is None:
-        kind = "tracers in JavaScript are not run here" if "{" in name else "no such tracer"
+        kind = "JavaScript tracers are not supported" if "{" in name else "unknown tracer"
         raise ConfigError(f"tracer {name[:80]!r}: {kind}; known are {_list_tracer_names()}")
     return make(TracerOptions(name, settings), place, first_log_index)
 
@@ -76,7 +76,7 @@ def _list_tracer_names() -> str:
 
 
 def _create_struct_log_tracer(options: TracerOptions) -> Tracer:
-    # Older geth showed memory and return data unless told not to, newer geth where told to.
+    # Older geth showed memory and return data unless disabled, newer geth only if enabled.
     memory, no_memory = options.take_flag("enableMemory"), options.take_flag("disableMemory")
     returned, no_returned = (
         options.take_flag("enableReturnData"),
@@ -89,7 +89,7 @@ def _create_struct_log_tracer(options: TracerOptions) -> Tracer:
         return_data=returned and not no_returned,
         limit=options.take_count("limit"),
     )
-    options.take_flag("debug")  # geth prints on its own console.
+    options.take_flag("debug")  # In geth, prints to its console.
     options.require_all_taken()
     return StructLogTracer(wanted)
 
@@ -156,4 +156,4 @@ TRACERS: dict[str, Callable[[TracerOptions, TransactionLocation | None, int], Tr
     "flatCallTracer": _create_flat_call_tracer,
     "noopTracer": _create_noop_tracer,
 }
-"""How each tracer is made. A muxTracer is made of these, and of others of its kind."""
+"""Factories of tracers. A muxTracer combines them, nested muxTracers included."""

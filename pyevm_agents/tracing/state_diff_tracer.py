@@ -1,4 +1,4 @@
-"""What a transaction changed, in Parity's form: `stateDiff`.
+"""State changes of a transaction in Parity's form: `stateDiff`.
 
     {address: {"balance": "=" or {"+": new} or {"-": old} or {"*": {"from": old, "to": new}},
                "nonce": …, "code": …, "storage": {slot: …}}}
@@ -20,10 +20,10 @@ SAME = "="
 
 
 class StateDiffTracer(TouchedStateTracer):
-    """Shows the accounts that are other than before."""
+    """Shows the accounts that a transaction changed."""
 
     def result(self) -> object:
-        """Return what changed, by address."""
+        """Return the changes by address."""
         return {
             encode_data(address): _diff_account(before, self.after[address])
             for address, before in sorted(self.before.items())
@@ -56,7 +56,7 @@ def _diff_account(before: TouchedAccount, after: TouchedAccount) -> dict[str, ob
 
 
 def _serialize_whole_account(sign: str, account: TouchedAccount) -> dict[str, object]:
-    """Return an account that came to be, or that is no more."""
+    """Return an account that was created or deleted."""
     return {
         "balance": {sign: encode_quantity(account.balance_wei)},
         "nonce": {sign: encode_quantity(account.nonce)},

@@ -1,4 +1,4 @@
-"""Struct logs: every opcode with the state before it. geth's tracer where none is named."""
+"""Struct logs: every opcode with the state before it. geth's default tracer."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ WORD_BYTES = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StructLogOptions:
-    """What each entry holds."""
+    """Options of struct logs: the contents of each entry."""
 
     stack: bool = True
     storage: bool = True
     memory: bool = False
     return_data: bool = False
     limit: int = 0
-    """Most entries that are kept, the first ones; 0 for all."""
+    """Maximum number of entries, from the first; 0 for all."""
 
 
 class StructLogTracer(NoopTracer):
@@ -39,7 +39,6 @@ class StructLogTracer(NoopTracer):
     _state: StateAPI
 
     def __init__(self, options: StructLogOptions | None = None) -> None:
-        """Keep of each opcode what the options say."""
         self._options = options or StructLogOptions()
         self._entries: list[dict[str, object]] = []
         self._pending: list[dict[str, object] | None] = []
@@ -47,17 +46,17 @@ class StructLogTracer(NoopTracer):
         self._root: CallFrame | None = None
         self._gas_used = 0
 
-    def on_tx_start(self, beginning: TransactionStart) -> None:
-        """Keep the state, from which SLOAD's values are read."""
-        self._state = beginning.state
+    def on_tx_start(self, start: TransactionStart) -> None:
+        """Record the state, to read the values of SLOAD."""
+        self._state = start.state
 
     def on_enter(self, frame: CallFrame) -> None:
-        """Keep the transaction's own call."""
+        """Record the transaction's own call."""
         if frame.depth == 0:
             self._root = frame
 
     def on_opcode(self, step: OpcodeStep) -> None:
-        """Add an entry; what it cost is told later, after those of the call that it makes."""
+        """Add an entry. Its cost is added later, after the entries of the call that it makes."""
         limit = self._options.limit
         if limit and len(self._entries) >= limit:
             self._pending.append(None)
@@ -95,7 +94,7 @@ class StructLogTracer(NoopTracer):
             entry["refund"] = step.refund
 
     def on_tx_end(self, gas_used: int) -> None:
-        """Keep the transaction's gas."""
+        """Record the transaction's gas used."""
         self._gas_used = gas_used
 
     def result(self) -> object:
@@ -111,7 +110,7 @@ class StructLogTracer(NoopTracer):
         }
 
     def _add_storage(self, step: OpcodeStep, entry: dict[str, object]) -> None:
-        """Add the slots of the contract that were accessed so far, this one included."""
+        """Add the contract's slots accessed so far, including this one."""
         stack = step.read_stack()
         seen = self._storage.setdefault(step.address, {})
         if step.op == SLOAD and stack:

@@ -1,4 +1,4 @@
-"""The accounts and slots that a transaction touches, as they were before it and are after it."""
+"""The accounts and slots that a transaction touches, with their values before and after it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PLAIN_CALLS = frozenset({"CALL", "STATICCALL"})
 
 @dataclass(slots=True, kw_only=True)
 class TouchedAccount:
-    """An account, with those of its slots that were touched."""
+    """An account, with its touched slots."""
 
     balance_wei: int
     nonce: int
@@ -39,39 +39,39 @@ class TouchedAccount:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the state holds no such account (EIP-161)."""
+        """Whether the account is empty (EIP-161)."""
         return not (self.balance_wei or self.nonce or self.code)
 
 
 class TouchedStateTracer(NoopTracer):
-    """Looks up every account and slot when it is touched first, and again at the end."""
+    """Looks up every account and slot when it is first touched, and again at the end."""
 
     watched_opcodes = TOUCHING_OPCODES | CREATES
 
     _state: StateAPI
 
     def __init__(self, *, with_storage: bool = True, with_after: bool = True) -> None:
-        """Look up slots too, and how all of it ended, or leave that out."""
+        """Create a tracer, with or without slots and final values."""
         self._with_storage = with_storage
         self._with_after = with_after
         self.before: dict[Address, TouchedAccount] = {}
         self.after: dict[Address, TouchedAccount] = {}
         self._just_added: list[tuple[Address, int | None]] = []
 
-    def on_tx_start(self, beginning: TransactionStart) -> None:
-        """Look up whom the transaction itself touches."""
-        self._state = beginning.state
-        transaction = beginning.transaction
+    def on_tx_start(self, start: TransactionStart) -> None:
+        """Look up the accounts that the transaction itself touches."""
+        self._state = start.state
+        transaction = start.transaction
         self._add(transaction.sender)
-        self._add(beginning.to)
-        self._add(beginning.state.coinbase)
+        self._add(start.to)
+        self._add(start.state.coinbase)
         for authority in recover_authorities(transaction):
             self._add(authority)
 
     def on_enter(self, frame: CallFrame) -> None:
-        """Look up whose code the transaction's own call runs: an authorisation may just say so.
+        """Look up the callee of the transaction's own call, whose delegation may be new.
 
-        What a precompile calls no opcode has named either.
+        Also look up callees of precompiles, which no opcode names.
         """
         if frame.depth == 0 or (frame.kind in PLAIN_CALLS and frame.to not in self.before):
             self._add_with_delegate(frame.to)
@@ -93,7 +93,7 @@ class TouchedStateTracer(NoopTracer):
             self._add(created)
 
     def on_opcode_end(self, step: OpcodeStep) -> None:
-        """Forget what an opcode had no gas to touch: no call was made since."""
+        """Drop what an opcode had no gas to touch; it has made no call."""
         if step.error is None:
             return
         for account, slot in self._just_added:
@@ -103,8 +103,8 @@ class TouchedStateTracer(NoopTracer):
                 self.before[account].storage.pop(slot, None)
         self._just_added.clear()
 
-    def on_tx_end(self, gas_used: int) -> None:  # noqa: ARG002 - as all tracers
-        """Look up how all that was touched ended."""
+    def on_tx_end(self, gas_used: int) -> None:  # noqa: ARG002 - as in all tracers
+        """Look up the final values of everything touched."""
         if not self._with_after:
             return
         for address, before in self.before.items():

@@ -1,4 +1,4 @@
-"""Which accounts and slots an opcode or a transaction touches."""
+"""Accounts and slots that an opcode or a transaction touches."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ TOUCHING_OPCODES = CALLS | READS_OF_ACCOUNTS | STORAGE_ACCESSES | {SELFDESTRUCT}
 
 
 def get_touched_slot(step: OpcodeStep) -> int | None:
-    """Return the slot of its own account that an opcode is about to access."""
+    """Return the slot of its own account that an opcode is about to access, or None."""
     values = get_stack(step.computation).values
     return to_int(values[-1]) if step.op in STORAGE_ACCESSES and values else None
 
 
 def get_touched_account(step: OpcodeStep) -> Address | None:
-    """Return the other account that an opcode is about to access."""
+    """Return the other account that an opcode is about to access, or None."""
     if step.op in CALLS:
         position = 2
     elif step.op in READS_OF_ACCOUNTS or step.op == SELFDESTRUCT:
@@ -65,7 +65,7 @@ def get_touched_account(step: OpcodeStep) -> Address | None:
 
 
 def get_created_account(step: OpcodeStep, state: StateAPI) -> Address | None:
-    """Return the account that an opcode is about to create."""
+    """Return the account that an opcode is about to create, or None."""
     values = get_stack(step.computation).values
     if step.op not in CREATES or len(values) < get_opcode(step.op).pops:
         return None
@@ -73,7 +73,7 @@ def get_created_account(step: OpcodeStep, state: StateAPI) -> Address | None:
         return generate_contract_address(step.address, state.get_nonce(step.address))
     start, size, salt = (to_int(values[-position]) for position in (2, 3, 4))
     memory = step.read_memory()[start : start + size]
-    if start + size > MAX_MEMORY_BYTES:  # No gas pays for it.
+    if start + size > MAX_MEMORY_BYTES:  # No gas limit suffices for it.
         return None
     return generate_safe_contract_address(step.address, salt, memory.ljust(size, b"\0"))
 
@@ -83,7 +83,7 @@ MAX_MEMORY_BYTES = 2**24
 
 
 def get_delegate(state: StateAPI, account: Address) -> Address | None:
-    """Return the account whose code this one runs (EIP-7702); None where it does not delegate."""
+    """Return the account whose code this one executes (EIP-7702); None if it does not delegate."""
     code = state.get_code(account)
     if not isinstance(state, PragueState) or not code_is_delegation_designation(code):
         return None
@@ -91,7 +91,7 @@ def get_delegate(state: StateAPI, account: Address) -> Address | None:
 
 
 def recover_authorities(transaction: SignedTransactionAPI) -> Iterator[Address]:
-    """Yield the accounts that signed the authorisations of a transaction, valid or not."""
+    """Yield the signers of a transaction's authorizations, valid or not."""
     if transaction.type_id != SET_CODE_TRANSACTION_TYPE:
         return
     for authorization in transaction.authorization_list:
@@ -104,5 +104,5 @@ def recover_authorities(transaction: SignedTransactionAPI) -> Iterator[Address]:
             )
             signer = signature.recover_public_key_from_msg(message)
         except (BadSignature, ValidationError):
-            continue  # Nobody signed it: it names no account.
+            continue  # An invalid signature, without a signer.
         yield Address(signer.to_canonical_address())

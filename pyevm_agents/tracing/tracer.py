@@ -1,6 +1,6 @@
-"""What a traced transaction tells a tracer, and what a tracer is.
+"""The events of a traced transaction, and the protocol of a tracer.
 
-A transaction begins, calls are entered and left, opcodes are stepped and logs are written in
+A transaction starts, calls are entered and left, opcodes are executed and logs are written in
 between, and it ends. Depths, names and errors are geth's.
 """
 
@@ -23,14 +23,14 @@ NO_OPCODE: frozenset[int] = frozenset()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionStart:
-    """A transaction before anything of it happened: no gas bought, no authorisation applied."""
+    """A transaction before its execution: no gas bought, no authorization applied."""
 
     state: StateAPI
-    """The live state, as it is at each event."""
+    """The live state, current at each event."""
 
     transaction: SignedTransactionAPI
     to: Address
-    """Who is called, or the address of the contract to be created."""
+    """The callee, or the address of the contract to be created."""
 
     is_create: bool
     precompiles: frozenset[Address]
@@ -38,7 +38,7 @@ class TransactionStart:
 
 @dataclass(slots=True, kw_only=True)
 class OpcodeStep:
-    """One opcode; the fields with defaults are filled once it was executed."""
+    """An executed opcode. Fields with defaults are set after its execution."""
 
     pc: int
     op: int
@@ -46,62 +46,61 @@ class OpcodeStep:
     """Gas left before it."""
 
     depth: int
-    """1 in the transaction's own call."""
+    """Call depth: 1 in the transaction's own call."""
 
     computation: BaseComputation
     gas_cost: int = 0
-    """Gas it costs, with what it grants to a call (as geth counts), without what it grants to a
-    creation."""
+    """Its gas cost, including gas granted to a call (as in geth), but not to a creation."""
 
     refund: int = 0
-    """The transaction's refund counter before it; after it for SSTORE, as geth tells it."""
+    """The transaction's refund counter before it, or after it for SSTORE, as in geth."""
 
     error: str | None = None
-    """Out of gas, or a stack too low or high; other failures are told of the call alone."""
+    """Out of gas, or a stack error; other failures are reported only for the call."""
 
     @property
     def address(self) -> Address:
-        """Whose code this acts as."""
+        """Address of the account that executes it."""
         return self.computation.msg.storage_address
 
     def read_stack(self) -> list[int]:
-        """Return the stack as it is now, its top last."""
+        """Return the current stack, its top last."""
         return [to_int(value) for value in get_stack(self.computation).values]
 
     def read_memory(self) -> bytes:
-        """Return the memory as it is now."""
-        memory = self.computation._memory  # noqa: SLF001 - py-evm has no other way in
+        """Return the current memory."""
+        memory = self.computation._memory  # noqa: SLF001 - py-evm has no accessor
         return memory.read_bytes(0, len(memory))
 
 
 @dataclass(slots=True, kw_only=True)
 class CallFrame:
-    """One call or creation, or a self-destruct's transfer; what it came to is filled at its end."""
+    """A call, a creation or a self-destruct's transfer. Fields with defaults are set at its end."""
 
     kind: str
     """CALL, STATICCALL, DELEGATECALL, CALLCODE, CREATE, CREATE2 or SELFDESTRUCT."""
 
     depth: int
-    """0 for the transaction's own."""
+    """0 for the transaction's own call."""
 
     sender: Address
     to: Address
-    """Whose code is asked for, also where that account delegates; what is created; who inherits."""
+    """The callee (even if it delegates), the created contract, or the beneficiary."""
 
     value_wei: int | None
-    """None for a STATICCALL, which can have none."""
+    """None for a STATICCALL, which has no value."""
 
     input: bytes
     gas: int
     gas_used: int = 0
     output: bytes = b""
     error: str | None = None
-    """geth's words."""
+    """geth's error message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedLog:
-    """A log, whether or not what wrote it is undone later."""
+    """A log, even if it is reverted later."""
 
     depth: int
     address: Address
@@ -110,42 +109,42 @@ class TracedLog:
 
 
 class Tracer(Protocol):
-    """Who is told of what happens in one transaction, and makes a JSON object of it."""
+    """Receives the events of one transaction, and returns a JSON-ready result."""
 
     watched_opcodes: frozenset[int]
-    """The opcodes whose steps it is told of."""
+    """The opcodes for which `on_opcode` and `on_opcode_end` are called."""
 
-    def on_tx_start(self, beginning: TransactionStart) -> None:
-        """Take the start of the transaction."""
+    def on_tx_start(self, start: TransactionStart) -> None:
+        """Handle the start of the transaction."""
 
     def on_opcode(self, step: OpcodeStep) -> None:
-        """Take an opcode that is about to be executed."""
+        """Handle an opcode before its execution."""
 
     def on_opcode_end(self, step: OpcodeStep) -> None:
-        """Take an opcode that was executed or failed; the same object as before it."""
+        """Handle an opcode that was executed or failed, with the object passed to `on_opcode`."""
 
     def on_enter(self, frame: CallFrame) -> None:
-        """Take the start of a call, also of one that fails before any code of it runs."""
+        """Handle the start of a call, including calls that fail before any code is executed."""
 
     def on_exit(self, frame: CallFrame) -> None:
-        """Take the end of a call; the same object as at its start."""
+        """Handle the end of a call, with the object passed to `on_enter`."""
 
     def on_log(self, entry: TracedLog) -> None:
-        """Take a log of the call that was entered last and not left."""
+        """Handle a log of the current call."""
 
     def on_tx_end(self, gas_used: int) -> None:
-        """Take the end of the transaction: fees are paid, what was destroyed is gone."""
+        """Handle the end of the transaction, after fees and deletions."""
 
     def result(self) -> object:
-        """Return what this makes of the transaction, as a JSON-ready object."""
+        """Return the result as a JSON-ready object."""
 
 
 class NoopTracer:
-    """A tracer that listens to nothing; others listen to what they override. geth's noopTracer."""
+    """Base of tracers, which ignores all events. geth's noopTracer."""
 
     watched_opcodes: frozenset[int] = NO_OPCODE
 
-    def on_tx_start(self, beginning: TransactionStart) -> None:
+    def on_tx_start(self, start: TransactionStart) -> None:
         """Ignore the start."""
 
     def on_opcode(self, step: OpcodeStep) -> None:
@@ -172,5 +171,5 @@ class NoopTracer:
 
 
 def get_stack(computation: BaseComputation) -> Stack:
-    """Return a computation's stack: py-evm has no public way to it."""
+    """Return a computation's stack, for which py-evm has no accessor."""
     return computation._stack  # type: ignore[return-value]  # noqa: SLF001

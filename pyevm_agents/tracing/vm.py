@@ -1,6 +1,6 @@
-"""Traced VMs: classes derived from an `AgentVM` class, which itself knows nothing of tracing.
+"""Traced VM classes, derived from an `AgentVM` class, which does not depend on tracing.
 
-Nothing of py-evm is patched and no VM but the derived one is slower.
+py-evm is not patched, and no other VM class gets slower.
 """
 
 from __future__ import annotations
@@ -39,22 +39,21 @@ if TYPE_CHECKING:
 
 
 def make_traced_vm(vm_class: type[AgentVM], tracer: Tracer) -> type[AgentVM]:
-    """Return a VM class whose next transaction is told to a tracer.
+    """Return a VM class that reports its next transaction to a tracer.
 
-    A tracer is for one transaction; `make_selectively_traced_vm` makes more of them.
+    A tracer is for one transaction; for several, use `make_selectively_traced_vm`.
     """
     return make_selectively_traced_vm(vm_class, lambda _: tracer)
 
 
 def make_selectively_traced_vm(vm_class: type[AgentVM], choose: TracerChooser) -> type[AgentVM]:
-    """Return a VM class that asks, at the start of each transaction, which tracer is told of it.
+    """Return a VM class that selects a tracer at the start of each transaction.
 
-    Input: a VM class, of which everything else is kept; a function that returns a new tracer, or
-           None for a transaction that is not to be traced. What a block does besides its
-           transactions is never traced.
+    Input: the VM class to derive from; a function that returns a new tracer for a transaction, or
+           None not to trace it. Block processing outside of transactions is never traced.
     """
-    plain_state = vm_class._state_class  # noqa: SLF001 - so does py-evm's `configure`
-    assert issubclass(plain_state, AgentState)  # noqa: S101 - the only one an AgentVM has
+    plain_state = vm_class._state_class  # noqa: SLF001 - as py-evm's `configure` does
+    assert issubclass(plain_state, AgentState)  # noqa: S101 - as in every AgentVM
     tape = _TracingState(choose)
     computation_class = type(
         "TracedComputation", (_TracedMixin, plain_state.computation_class), {"tape": tape}
@@ -73,7 +72,7 @@ def make_selectively_traced_vm(vm_class: type[AgentVM], choose: TracerChooser) -
 
 
 class _TracingState:
-    """Whether something is recorded now."""
+    """The tracer of the current transaction, if any."""
 
     def __init__(self, choose: TracerChooser) -> None:
         self.choose = choose
@@ -129,20 +128,20 @@ class _TracedMixin(AgentComputation):
 
 
 class _TracedCode(AgentCode):
-    """Code that tells which of its opcodes is executed."""
+    """Code that reports the execution of its opcodes."""
 
     def __init__(self, code: bytes, computation: _TracedMixin, recorder: TracerDispatcher) -> None:
         super().__init__(code)
         self._computation = computation
         self._recorder = recorder
         self.op = STOP
-        """The opcode that is being executed."""
+        """The current opcode."""
 
         self.height = 0
-        """How many items the stack had before it."""
+        """Stack height before it."""
 
     def __iter__(self) -> Iterator[int]:
-        """Yield opcodes as py-evm's own stream does; between two of them one was executed."""
+        """Yield opcodes like py-evm's stream; each is executed before the next is requested."""
         code, computation, recorder = self._raw_code_bytes, self._computation, self._recorder
         watched, end = recorder.watched_opcodes, len(code)
         items = get_stack(computation).values
@@ -162,7 +161,7 @@ class _TracedCode(AgentCode):
 class _TracedExecutorMixin(AgentTransactionExecutor):
     tape: ClassVar[_TracingState]
 
-    def __call__(self, *args: Any, **kwargs: Any) -> ComputationAPI:  # noqa: ANN401 - py-evm's own
+    def __call__(self, *args: Any, **kwargs: Any) -> ComputationAPI:  # noqa: ANN401 - py-evm's signature
         try:
             return super().__call__(*args, **kwargs)
         finally:
@@ -180,7 +179,7 @@ class _TracedExecutorMixin(AgentTransactionExecutor):
     ) -> ComputationAPI:
         computation = super().build_computation(message, transaction)
         if self.tape.recorder is not None:
-            assert isinstance(computation, _TracedMixin)  # noqa: S101 - this state makes no other
+            assert isinstance(computation, _TracedMixin)  # noqa: S101 - of this state class
             self.tape.recorder.on_root_call_end(computation)
         return computation
 

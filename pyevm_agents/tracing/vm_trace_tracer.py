@@ -1,14 +1,14 @@
-"""Every opcode and what it did, in Parity's form: `vmTrace`.
+"""Opcodes with their effects in Parity's form: `vmTrace`.
 
-    {"code": …, "ops": [{"pc": 0, "op": "PUSH1", "cost": 3, "sub": null or the same of a call,
-                         "ex": null where it failed, or what is so after it:
-                               {"used": gas left, "push": what it left on the stack,
+    {"code": …, "ops": [{"pc": 0, "op": "PUSH1", "cost": 3, "sub": null or the trace of a call,
+                         "ex": null if it failed, or the effects:
+                               {"used": gas left, "push": the items that it pushed,
                                 "mem": {"off": …, "data": …}, "store": {"key": …, "val": …}}}]}
 
-A precompile has no opcodes, so what one calls is not in here; `trace` has it.
+Calls made by precompiles are not included, because a precompile has no opcodes; `trace` has them.
 
-Source: OpenEthereum, `rpc/src/v1/types/trace.rs` and `evm/src/interpreter/mod.rs`; "op" is of later
-nodes.
+Source: OpenEthereum, `rpc/src/v1/types/trace.rs` and `evm/src/interpreter/mod.rs`; "op" is from
+later nodes.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ if TYPE_CHECKING:
 CALLDATACOPY, CODECOPY, RETURNDATACOPY, MCOPY, RETURN = 0x37, 0x39, 0x3E, 0x5E, 0xF3
 MLOAD, MSTORE, MSTORE8 = 0x51, 0x52, 0x53
 REFUSALS = frozenset({COLLISION, NONCE_OVERFLOW, TOO_DEEP, INSUFFICIENT_BALANCE})
-"""Failures of calls that never began."""
+"""Errors of calls that were rejected before they started."""
 
 WORD_BYTES = 32
 
 MAX_OPS = 250_000
-"""How many opcodes are listed at most: one takes a kilobyte."""
+"""Maximum number of listed opcodes; each takes a kilobyte."""
 
 WRITES = {
     CALLDATACOPY: (0, 2),
@@ -64,38 +64,37 @@ WRITES = {
     DELEGATECALL: (4, 5),
     STATICCALL: (4, 5),
 }
-"""Where on the stack, from its top, the start and the size of what an opcode writes are."""
+"""Stack positions, from the top, of the start and the size of the memory that an opcode writes."""
 
 
 @dataclass(slots=True)
 class _CodeTrace:
-    """Code that is being executed."""
+    """The code of a call that is being executed."""
 
     form: dict[str, object]
     ops: list[dict[str, object]] = field(default_factory=list)
     written_range: tuple[int, int] | None = None
-    """Where the opcode in execution writes."""
+    """Memory range written by the current opcode: start and size."""
 
     stored_slot: tuple[int, int] | None = None
-    """What slot it sets, and to what."""
+    """Slot and value set by the current opcode."""
 
     granted_gas: int = 0
-    """What it gives to a contract's creation: that is part of what it costs."""
+    """Gas granted by the current opcode to a creation, which is part of its cost."""
 
 
 class VmTracer(NoopTracer):
-    """Lists opcodes, those of a call below the opcode that made it."""
+    """Lists opcodes, with those of a call below the opcode that made it."""
 
     watched_opcodes = EVERY_OPCODE
 
     def __init__(self) -> None:
-        """Begin without any."""
         self._root: dict[str, object] | None = None
         self._open: list[_CodeTrace] = []
         self._count = 0
 
     def on_enter(self, frame: CallFrame) -> None:
-        """Hang a call on the opcode that made it."""
+        """Attach a call to the opcode that made it."""
         code = _CodeTrace({"code": "0x"})
         code.form["ops"] = code.ops
         if not self._open:
@@ -107,13 +106,13 @@ class VmTracer(NoopTracer):
         self._open.append(code)
 
     def on_exit(self, frame: CallFrame) -> None:
-        """Close a call; what ended it did nothing itself."""
+        """Leave a call; the opcode at which it failed has no effects."""
         ended = self._open.pop()
         if frame.error in REFUSALS and self._open and self._open[-1].ops:
             self._open[-1].ops[-1]["sub"] = None
         if frame.error in {None, REVERTED} or not ended.ops:
             return
-        if ended.ops[-1]["op"] not in HALTS:  # Else its code was not kept, which comes later.
+        if ended.ops[-1]["op"] not in HALTS:  # Otherwise, depositing its code failed later.
             ended.ops[-1]["ex"] = None
 
     def on_opcode(self, step: OpcodeStep) -> None:
@@ -162,14 +161,14 @@ class VmTracer(NoopTracer):
         }
 
     def result(self) -> object:
-        """Return the transaction's own code.
+        """Return the trace of the transaction's own call.
 
-        Raises: ConfigError: it executes more than can be listed.
+        Raises: ConfigError: the transaction executes more than `MAX_OPS` opcodes.
         """
         if self._count > MAX_OPS:
             raise ConfigError(
-                f"vmTrace of {self._count:,} opcodes, at most {MAX_OPS:,}: ask for trace and "
-                "stateDiff, or debug_traceTransaction with a limit"
+                f"vmTrace of {self._count:,} opcodes: must be at most {MAX_OPS:,}; request trace "
+                "and stateDiff, or debug_traceTransaction with a limit"
             )
         return self._root
 
@@ -178,7 +177,7 @@ HALTS = frozenset({get_opcode(STOP).name, get_opcode(RETURN).name})
 
 
 def _find_written_range(op: int, stack: list[int]) -> tuple[int, int] | None:
-    """Return where an opcode is about to write, from the stack's top on."""
+    """Return the memory range that an opcode is about to write, from the stack."""
     if len(stack) < get_opcode(op).pops:
         return None
     if op in {MLOAD, MSTORE}:

@@ -1,7 +1,7 @@
-"""What a block's execution reads: enough to execute it with nothing else.
+"""Execution witness: everything that a block's execution reads, sufficient to repeat it.
 
-A block is executed again on rows that remember what was read of them. What agents said is no part
-of the state: it is said again as it was, and a witness has none of it.
+The block is executed again on rows that record reads. Generations are not part of the state: they
+are replayed, and the witness does not contain them.
 
 Source: the execution witness of geth (`core/stateless`) and reth.
 """
@@ -35,26 +35,26 @@ WORD_BYTES = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionWitness:
-    """What was read, each list in the order of its hashes, but for headers."""
+    """The data that was read. Lists are sorted by hash, except headers."""
 
     nodes: tuple[bytes, ...]
-    """Of the state's tries and its accounts', as RLP."""
+    """Nodes of the state trie and of storage tries, as RLP."""
 
     codes: tuple[bytes, ...]
     keys: tuple[bytes, ...]
     """The addresses and slots whose hashes are paths in the tries."""
 
     headers: tuple[bytes, ...]
-    """Of the blocks before, as RLP, the parent's last: BLOCKHASH may ask for 256."""
+    """Headers of preceding blocks, as RLP, the parent's last: BLOCKHASH reads up to 256."""
 
 
 def build_execution_witness(chain: Chain, record: BlockRecord) -> ExecutionWitness:
-    """Return what a block of a chain reads.
+    """Build the witness of a block of a chain.
 
-    What was set before it beside the rules (`patch_state`) is in the state that it begins with,
-    and its parent's header does not know of it.
+    State set outside of transactions before the block (`patch_state`) is included, though the
+    parent's state root does not cover it.
 
-    Raises: EngineFault: the host failed.
+    Raises: EngineFault: the model failed.
     """
     block = record.block
     root = record.root_before or chain.state_root_before(block.header)
@@ -73,7 +73,7 @@ def build_execution_witness(chain: Chain, record: BlockRecord) -> ExecutionWitne
 
 
 class _RecordingRows(BaseDB):
-    """Rows to be read, that remember what was."""
+    """Read-only rows that record reads."""
 
     def __init__(self, rows: DatabaseAPI) -> None:
         self._rows = rows
@@ -88,17 +88,17 @@ class _RecordingRows(BaseDB):
         return self._rows.exists(key)
 
     def __setitem__(self, key: bytes, value: bytes) -> None:
-        raise AssertionError(f"row {key.hex()} is written; a witness only reads")
+        raise AssertionError(f"write to row {key.hex()}: witness rows are read-only")
 
     def __delitem__(self, key: bytes) -> None:
-        raise AssertionError(f"row {key.hex()} is removed; a witness only reads")
+        raise AssertionError(f"deletion of row {key.hex()}: witness rows are read-only")
 
 
 def _execute(chain: Chain, block: BlockAPI, root: bytes, rows: DatabaseAPI) -> MetaWitnessAPI:
-    """Execute a block on rows; return which accounts and slots it asked for."""
-    db = AtomicDB(BatchDB(rows))  # What is written stays in front of the rows.
+    """Execute a block on rows; return the accounts and slots that it read."""
+    db = AtomicDB(BatchDB(rows))  # Writes stay in this layer, in front of the rows.
     vm_class = chain.get_replay_vm_class(block.header)
-    state_class = vm_class._state_class.configure(  # noqa: SLF001 - so does py-evm's `configure`
+    state_class = vm_class._state_class.configure(  # noqa: SLF001 - as py-evm's `configure` does
         __name__="WitnessedState", account_db_class=AccountDB
     )
     header = block.header.copy(
@@ -112,7 +112,7 @@ def _execute(chain: Chain, block: BlockAPI, root: bytes, rows: DatabaseAPI) -> M
         chain_context=ChainContext(chain.config.chain_id),
         consensus_context=ConsensusContext(db),
     )
-    assert isinstance(vm, WatchedVM)  # noqa: S101 - as its class
+    assert isinstance(vm, WatchedVM)  # noqa: S101 - of its class
     vm.is_own_block = True
     return vm.import_block(block).meta_witness
 
@@ -120,7 +120,7 @@ def _execute(chain: Chain, block: BlockAPI, root: bytes, rows: DatabaseAPI) -> M
 def _collect_ancestors(
     chain: Chain, header: BlockHeaderAPI, read: dict[bytes, bytes]
 ) -> list[BlockHeaderAPI]:
-    """Return the parent's header, and those before it as far as they were read; oldest first."""
+    """Return the parent's header and earlier ones that were read, oldest first."""
     headers = [chain.header_by_hash(header.parent_hash)]
     while headers[-1].block_number and headers[-1].parent_hash in read:
         headers.append(chain.header_by_hash(headers[-1].parent_hash))
@@ -139,7 +139,7 @@ def _collect_code_hashes(
 
 
 def _collect_keys(witness: MetaWitnessAPI) -> set[bytes]:
-    """Return the addresses and slots that were asked for."""
+    """Return the addresses and slots that were read."""
     slots = {
         slot.to_bytes(WORD_BYTES, "big")
         for address in witness.accounts_queried

@@ -110,5 +110,5 @@ def test_a_creation_costs_what_it_grants_too() -> None:
 
 def test_too_many_opcodes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vm_trace_tracer, "MAX_OPS", 20)
-    with pytest.raises(ConfigError, match=r"vmTrace of \d+ opcodes, at most 20: ask for"):
+    with pytest.raises(ConfigError, match=r"vmTrace of \d+ opcodes: must be at most 20; request"):
         traced("calls of all kinds")
