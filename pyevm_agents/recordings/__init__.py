@@ -1,11 +1,13 @@
-"""Chains in a file: configuration, genesis, blocks, what the models said, and what comes of it.
+"""Chain fixtures: recorded chains with configuration, genesis, blocks, generations and state.
 
     fixture = read_fixture(Path("chain_fixtures/wallet.json"))
-    chain = open_chain(fixture)                      # at its head; says what was recorded
-    chain = open_chain(fixture, {name: model})       # a model answers what was not recorded
+    chain = open_chain(fixture)                      # at its head; replays recorded generations
+    chain = open_chain(fixture, {name: model})       # a model for requests that are not recorded
 
-Close to the BlockchainTests of ethereum/tests. Every item has a digest, so an altered byte is
-found and named; every result is computed again, so a wrong one is found as well.
+The format is close to the BlockchainTests of ethereum/tests. Every item has a digest, so that an
+altered byte is detected and located; every result is computed again on replay.
+
+Source: docs/architecture.md#one-recording-format
 """
 
 from pyevm_agents.recordings.build import mine_again, open_chain, record_chain, record_state

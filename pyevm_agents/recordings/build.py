@@ -1,4 +1,4 @@
-"""From a chain to its fixture, and back to a chain that goes on where the fixture ends."""
+"""Recording of a chain as a fixture, and opening a fixture as a chain at its head."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ TOOL = f"pyevm-agents {__version__}"
 
 
 def record_chain(chain: Chain, *, name: str, comment: str) -> Fixture:
-    """Return the fixture of a chain, from genesis to its head.
+    """Record a chain as a fixture, from genesis to its head.
 
-    Its blocks are executed again on a chain of their own, on its models: what they remember costs
+    The blocks are executed again on a separate chain with the same models; cached generations cost
     nothing. The chain itself is only read.
 
-    Raises: BlockError: a block gives other results the second time: a model is not deterministic.
-            FixtureError: an account was not seen that the state holds. EngineFault: a model failed.
+    Raises: BlockError: a block gives different results the second time: a model is not
+            deterministic. FixtureError: the state contains accounts or slots that no block read.
+            EngineFault: a model failed.
     """
     recorder = _ChainRecorder(chain)
     blocks = tuple(
@@ -63,7 +64,7 @@ def record_chain(chain: Chain, *, name: str, comment: str) -> Fixture:
 
 
 def record_state(chain: Chain) -> dict[Address, GenesisAccount]:
-    """Return all accounts of a chain's head, for the genesis of another.
+    """Return all accounts of a chain's head, for the genesis of another chain.
 
     Raises: as `record_chain`.
     """
@@ -74,13 +75,13 @@ def record_state(chain: Chain) -> dict[Address, GenesisAccount]:
 
 
 def open_chain(fixture: Fixture, models: Mapping[str, LanguageModel] | None = None) -> Chain:
-    """Return a fixture's chain at its head, checked, ready for more blocks.
+    """Open a fixture's chain at its head, after checking it, ready for more blocks.
 
-    Its past comes from the record, without a model. What comes after is answered by `models`, by
-    the configuration's names; without them, what is not recorded is an `EngineFault`.
+    Recorded blocks are replayed without a model. Later requests go to `models`, by the names in the
+    configuration; without them, a request that is not recorded is an `EngineFault`.
 
-    Raises: ConfigError: a model is not the one of genesis, or of another build; leave `models` out
-            to replay. MismatchError: the fixture's blocks do not do what it says.
+    Raises: ConfigError: a model's digest or build differs from genesis; omit `models` to replay.
+            MismatchError: the blocks' results differ from the fixture.
     """
     return Replay(fixture, build_recorded_models(fixture, models)).finish()
 
@@ -88,13 +89,13 @@ def open_chain(fixture: Fixture, models: Mapping[str, LanguageModel] | None = No
 def mine_again(
     fixture: Fixture, config: ChainConfig, models: Mapping[str, LanguageModel] | None = None
 ) -> Chain:
-    """Return a chain of a fixture's genesis accounts and transactions, mined anew.
+    """Mine a fixture's transactions again, on its genesis accounts; return the chain.
 
-    For `record_chain`, where rules, model or engine are others than those of the fixture.
+    For `record_chain`, after a change of rules, model or engine.
 
-    Input:  the rules; a model for each name of theirs, None for what was recorded.
-    Raises: ConfigError: a model does not fit them. FixtureError: a transaction that no block may
-            hold under them. EngineFault: a model failed.
+    Input:  the configuration; a model for each of its names, or None for the recorded generations.
+    Raises: ConfigError: a model does not match the configuration. FixtureError: a transaction is
+            invalid under it. EngineFault: a model failed.
     """
     answering = build_recorded_models(fixture) if models is None else models
     chain = Chain(config, answering, accounts=fixture.pre)
@@ -103,12 +104,12 @@ def mine_again(
         try:
             chain.mine(block.transactions, timestamp_seconds=block.header.timestamp)
         except ValidationError as error:
-            raise FixtureError(f"block {number} can't be mined anew: {error}") from error
+            raise FixtureError(f"block {number} can't be mined again: {error}") from error
     return chain
 
 
 class _ChainRecorder:
-    """Executes a chain's blocks again, and keeps what the state's trie does not tell."""
+    """Executes a chain's blocks again; records generations, and which accounts and slots exist."""
 
     def __init__(self, chain: Chain) -> None:
         self._source = chain
@@ -124,7 +125,7 @@ class _ChainRecorder:
         self.steps: list[RecordedStep] = []
 
     def record_block(self, number: int) -> RecordedBlock:
-        """Execute the next block."""
+        """Execute the next block and record it."""
         transactions: list[RecordedTransaction] = []
 
         def watch(
@@ -151,7 +152,7 @@ class _ChainRecorder:
     def collect_state(self) -> dict[Address, GenesisAccount]:
         """Return all accounts, checked against the state root.
 
-        Raises: FixtureError: the state holds something that no block asked for.
+        Raises: FixtureError: the state contains accounts or slots that no block read.
         """
         seen_accounts = {
             address: self._chain.account(address, sorted(slots))
@@ -163,9 +164,9 @@ class _ChainRecorder:
         root = Chain(ChainConfig(), accounts=accounts).head.state_root
         if root != self._chain.head.state_root:
             raise FixtureError(
-                f"the {len(accounts)} accounts that the blocks asked for have the root "
-                f"0x{root.hex()}, the state's is 0x{self._chain.head.state_root.hex()}: something "
-                "was written that nobody read; this chain can't be recorded"
+                f"the {len(accounts)} accounts that the blocks read have the state root "
+                f"0x{root.hex()}, the chain's is 0x{self._chain.head.state_root.hex()}: accounts "
+                "or slots were written that no block read; this chain can't be recorded"
             )
         return accounts
 

@@ -1,4 +1,4 @@
-"""The chains that come with this package: `chain_fixtures/` of a checkout, or of a wheel."""
+"""The fixtures bundled with this package: `chain_fixtures/` in the checkout or in the wheel."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from pyevm_agents.recordings.fixture import Fixture
 
 FIXTURE_ALIASES = {"wallet_agent": "wallet"}
-"""Names by what a chain is for, to the names of files."""
+"""Alternative names of fixtures."""
 
 
 def list_bundled_fixtures() -> tuple[str, ...]:
-    """Return the names of the chains that there are, in order."""
+    """Return the names of the bundled fixtures, sorted."""
     names = {file.stem.replace("-", "_") for file in _find_folder().glob("*.json")}
     return tuple(
         sorted(names | {other for other, name in FIXTURE_ALIASES.items() if name in names})
@@ -25,9 +25,9 @@ def list_bundled_fixtures() -> tuple[str, ...]:
 
 
 def load_bundled_fixture(name: str) -> Fixture:
-    """Return the chain of a name, or of a file.
+    """Read a fixture by its name, or from a file.
 
-    Raises: ConfigError: there is none of that name; the message lists those there are.
+    Raises: ConfigError: the name is unknown; the message lists the known names.
             FixtureError: the file was altered.
     """
     wanted = FIXTURE_ALIASES.get(name, name).replace("_", "-")
@@ -37,12 +37,12 @@ def load_bundled_fixture(name: str) -> Fixture:
     if Path(name).is_file():
         return read_fixture(Path(name))
     raise ConfigError(
-        f"no chain {name!r}: name one of {', '.join(list_bundled_fixtures())}, or a file that "
-        "`pyevm-agents record` wrote"
+        f"unknown fixture {name!r}: must be one of {', '.join(list_bundled_fixtures())}, or a "
+        "file written by `pyevm-agents record`"
     )
 
 
 def _find_folder() -> Path:
-    """Return the folder of fixtures: inside an installed wheel, or in the checkout."""
+    """Return the folder of fixtures, in an installed wheel or in the checkout."""
     packaged = Path(str(resources.files("pyevm_agents"))) / "chain_fixtures"
     return packaged if packaged.is_dir() else Path(__file__).parents[2] / "chain_fixtures"

@@ -1,9 +1,9 @@
-"""The form of a fixture's file: one spelling of its JSON, and a digest of every item in it.
+"""File format of fixtures: canonical JSON, with a digest for every item.
 
-A file is one object whose only key is the fixture's name. Beside the fixture's sections stand
-`digests`, which mirrors them down to single fields with SHA-256 digests of canonical JSON, and
-`digest`, that of `digests`. The digests are for accidents and for naming what was altered; whoever
-alters an item and all digests with it is found when the chain is executed.
+A file is an object whose only key is the fixture's name. In addition to the fixture's sections it
+has `digests`, which mirrors them down to single fields with SHA-256 digests of canonical JSON, and
+`digest`, the digest of `digests`. Digests detect accidents and locate changes; a change of an item
+together with all its digests is detected when the chain is executed.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 
 DIGEST_DEPTH = 3
-"""Levels below a fixture that have digests of their own: section, item, field."""
+"""Levels below a fixture with their own digests: section, item, field."""
 
 LINE_DEPTH = 4
-"""Levels of a file that stand on lines of their own: name, section, item, field."""
+"""Levels of a file that are written on separate lines: name, section, item, field."""
 
 DIGEST_KEYS = ("digest", "digests")
 
@@ -48,17 +48,19 @@ def serialize(name: str, sections: Mapping[str, Json]) -> str:
 
 
 def parse(data: bytes, version: int) -> tuple[str, dict[str, Json]]:
-    """Return name and sections of a file's bytes, once every digest and every byte is right.
+    """Parse a fixture's file, and check every digest and byte; return its name and sections.
 
-    Raises: FixtureError: no JSON, no fixture, or an item that does not fit its digest; the message
+    Raises: FixtureError: not JSON, not a fixture, or an item does not match its digest; the message
             names the first one. ConfigError: a fixture of another version.
     """
     text, value = _read(data)
     if not isinstance(value, dict) or len(value) != 1:
-        raise FixtureError("no fixture: its JSON must be one object with the fixture's name")
+        raise FixtureError(
+            "not a fixture: must be a JSON object with the fixture's name as only key"
+        )
     ((name, form),) = value.items()
     if not isinstance(form, dict):
-        raise FixtureError(f"no fixture: {name[:80]!r} is no object")
+        raise FixtureError(f"not a fixture: {name[:80]!r} must be an object")
     for key in DIGEST_KEYS:
         if key not in form:
             raise FixtureError(f"altered: {key} is missing")
@@ -66,7 +68,7 @@ def parse(data: bytes, version: int) -> tuple[str, dict[str, Json]]:
     difference = _check_digests(sections, form["digests"], form["digest"])
     _check_version(form, version, difference)
     if difference is not None:
-        raise FixtureError(f"altered: {difference}. Get the file again from where it came")
+        raise FixtureError(f"altered: {difference}. Download the file again")
     expected = _format_json(value) + "\n"
     if text != expected:
         _reject_spelling(text, expected)
@@ -77,22 +79,22 @@ def parse(data: bytes, version: int) -> tuple[str, dict[str, Json]]:
 
 
 def _check_version(form: dict[str, Json], version: int, difference: str | None) -> None:
-    """Refuse a file of another version; what does not fit there (`found`) may be its new layout.
+    """Reject a file of another version. A mismatch may be due to the other version's layout.
 
-    Raises: ConfigError: it is one.
+    Raises: ConfigError: the file has another version.
     """
     info = form.get("_info")
     stated = info.get("version") if isinstance(info, dict) else None
     is_other = isinstance(stated, int) and stated != version
     if is_other and (difference is None or "_info.version" not in difference):
         raise ConfigError(
-            f"a fixture of version {stated}; this program reads version {version}: use the "
+            f"fixture of version {stated}: this program reads version {version}; use the "
             "program that wrote it, or record it again"
         )
 
 
 def iter_differences(computed: Json, stated: Json, path: str = "") -> Iterator[tuple[str, str]]:
-    """Walk two values; yield path and kind of each place where the second is another."""
+    """Compare two values; yield path and kind of each difference."""
     left, right = _split_parts(computed, path), _split_parts(stated, path)
     if left is None or right is None or type(computed) is not type(stated):
         if type(computed) is not type(stated) or computed != stated:
@@ -108,7 +110,7 @@ def iter_differences(computed: Json, stated: Json, path: str = "") -> Iterator[t
 
 
 def _split_parts(value: Json, path: str) -> dict[str, Json] | None:
-    """Return what an object or a list holds, by place."""
+    """Return the items of an object or a list by path; None for other values."""
     if isinstance(value, dict):
         return {f"{path}.{key}" if path else key: item for key, item in value.items()}
     if isinstance(value, list):
@@ -117,7 +119,7 @@ def _split_parts(value: Json, path: str) -> dict[str, Json] | None:
 
 
 def _sort_key(place: str) -> tuple[int, str]:
-    """Sort `[9]` before `[10]`."""
+    """Return a key that sorts `[9]` before `[10]`."""
     return len(place), place
 
 
@@ -130,18 +132,18 @@ def _compute_digests(value: Json, depth: int) -> Json:
 
 
 def _check_digests(sections: dict[str, Json], digests: Json, digest: Json) -> str | None:
-    """Return what does not fit, in words; None where all does."""
+    """Describe the first digest that does not match; None if all match."""
     try:
         computed = _compute_digests(dict(sections), DIGEST_DEPTH)
         is_sealed = compute_digest(digests) == digest
         pair = (digests, computed) if is_sealed else (computed, digests)
         differences = list(iter_differences(*pair))
-    except ValueError as error:  # A number that is none, such as 1e999.
+    except ValueError as error:  # An infinite number, such as 1e999.
         return str(error)
     if not differences:
-        return None if is_sealed else "digest is not that of digests; every item fits its own"
+        return None if is_sealed else "digest does not match digests; every item matches its own"
     place, kind = differences[0]
-    phrase = "does not fit its digest" if kind == "different" else f"is {kind}"
+    phrase = "does not match its digest" if kind == "different" else f"is {kind}"
     if not is_sealed:
         place = f"digests.{place}"
         phrase = "is not the digest of its item" if kind == "different" else phrase
@@ -156,32 +158,31 @@ def _read(data: bytes) -> tuple[str, Json]:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - data.rfind(b"\n", 0, error.start)
         raise FixtureError(
-            f"line {line}, column {column}: byte 0x{data[error.start]:02x} is not ASCII, "
-            "as all of a fixture is"
+            f"line {line}, column {column}: byte 0x{data[error.start]:02x}: must be ASCII"
         ) from error
     return text, read_json(text, "fixture")
 
 
 def read_json(text: str, kind: str) -> Json:
-    """Return the value of JSON, told to be of a kind of file.
+    """Parse JSON; `kind` describes the file in errors.
 
-    Raises: FixtureError: it is none, or too deep.
+    Raises: FixtureError: not JSON, or nested too deep.
     """
     if is_too_deep(text):
-        raise FixtureError(f"no {kind}: its JSON is more than {MAX_DEPTH} levels deep")
+        raise FixtureError(f"not a {kind}: its JSON is more than {MAX_DEPTH} levels deep")
     try:
         value: Json = json.loads(text, parse_constant=_reject_constant)
     except json.JSONDecodeError as error:
         raise FixtureError(
-            f"no {kind}, for it is no JSON: line {error.lineno}, column {error.colno}: {error.msg}"
+            f"not a {kind}: invalid JSON: line {error.lineno}, column {error.colno}: {error.msg}"
         ) from error
-    except ValueError as error:  # An integer of more digits than Python converts.
-        raise FixtureError(f"no JSON that can be read: {error}") from error
+    except ValueError as error:  # An integer with more digits than Python converts.
+        raise FixtureError(f"not a {kind}: {error}") from error
     return value
 
 
 def _reject_constant(name: str) -> Never:
-    raise FixtureError(f"no JSON: it holds the number {name}")
+    raise FixtureError(f"invalid JSON: it contains the number {name}")
 
 
 def _reject_spelling(text: str, expected: str) -> Never:
@@ -192,13 +193,13 @@ def _reject_spelling(text: str, expected: str) -> Never:
     line = text.count("\n", 0, same) + 1
     column = same - text.rfind("\n", 0, same)
     raise FixtureError(
-        f"altered: line {line}, column {column}: the values are right, and spelled in another way "
-        "than fixtures are (white space, order, escapes, a key twice)"
+        f"altered: line {line}, column {column}: the values are right, but not in canonical "
+        "form (white space, order, escapes, duplicate key)"
     )
 
 
 def _format_json(value: Json, depth: int = 0) -> str:
-    """Return JSON whose outer levels stand on lines of their own."""
+    """Format JSON with its outer levels on separate lines."""
     if depth == LINE_DEPTH or not value or not isinstance(value, (dict, list)):
         return encode_canonical(value)
     pad, end = "\n" + " " * (depth + 1), "\n" + " " * depth

@@ -1,7 +1,7 @@
-"""How a fixture is written down and read.
+"""Encoder and decoder of fixtures.
 
-What a file says twice (a header beside its RLP) is derived when it is written; when it is read, it
-must be what would be derived.
+Redundant fields (such as a header in addition to its RLP) are derived when a fixture is written;
+when it is read, they must match what would be derived.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 FORMAT = "pyevm-agents chain fixture"
 VERSION = 1
-"""Raised whenever the meaning or the place of a field changes."""
+"""Version of the format; raise it when a field's meaning or place changes."""
 
 MARKS = (FORMAT.encode(), b'"digests"')
-"""What a fixture's file has at its two ends: one with neither is something else."""
+"""Texts near the start and the end of a fixture's file; a file with neither is not a fixture."""
 
 ADDRESS_BYTES = 20
 
@@ -66,13 +66,13 @@ HEADER_FIELDS = {
     "parentBeaconBlockRoot": "parent_beacon_block_root",
     "requestsHash": "requests_hash",
 }
-"""Names in ethereum/tests' BlockchainTests to py-evm's."""
+"""Field names in ethereum/tests' BlockchainTests, and py-evm's."""
 
 BLOOM_BYTES = 256
 
 
 def write_fixture(fixture: Fixture, path: Path) -> None:
-    """Write a fixture's file, whole or not at all.
+    """Write a fixture's file atomically.
 
     Raises: ConfigError: the file can't be written.
     """
@@ -80,9 +80,10 @@ def write_fixture(fixture: Fixture, path: Path) -> None:
 
 
 def read_fixture(path: Path) -> Fixture:
-    """Read and check a fixture's file; replay it to check what is in it.
+    """Read a fixture's file and check its digests; replay it to check its contents.
 
-    Raises: ConfigError: no such file, no fixture, or one of another version. FixtureError: altered.
+    Raises: ConfigError: the file is missing, not a fixture, or of another version.
+            FixtureError: the file was altered.
     """
     try:
         data = path.read_bytes()
@@ -96,14 +97,14 @@ def read_fixture(path: Path) -> Fixture:
 
 
 def encode(fixture: Fixture) -> bytes:
-    """Return the bytes of a fixture's file."""
+    """Return the contents of a fixture's file."""
     return canonical_json.serialize(fixture.name, build_sections(fixture)).encode()
 
 
 def decode(data: bytes) -> Fixture:
-    """Return the fixture of a file's bytes.
+    """Parse the contents of a fixture's file.
 
-    Raises: FixtureError: no fixture, or altered. ConfigError: of another version.
+    Raises: FixtureError: not a fixture, or altered. ConfigError: of another version.
     """
     name, parts = canonical_json.parse(data, VERSION)
     root = JsonReader(parts, "")
@@ -113,7 +114,9 @@ def decode(data: bytes) -> Fixture:
     difference = next(canonical_json.iter_differences(build_sections(fixture), parts), None)
     if difference is not None:
         place, kind = difference
-        phrase = f"does not fit {_describe_source(place)}" if kind == "different" else f"is {kind}"
+        phrase = (
+            f"does not match {_describe_source(place)}" if kind == "different" else f"is {kind}"
+        )
         raise FixtureError(f"{place} {phrase}")
     return fixture
 
@@ -163,7 +166,7 @@ def _encode_header(block: BlockAPI) -> dict[str, Json]:
     values = block.header.as_dict()
     written: dict[str, Json] = {"hash": _to_hex(block.hash)}
     for name, field in HEADER_FIELDS.items():
-        if field not in values:  # It came with a later fork.
+        if field not in values:  # A field of a later fork.
             continue
         value = values[field]
         if name == "bloom":
@@ -232,7 +235,7 @@ def _read_block(node: JsonReader) -> bytes:
 def _read_transaction(node: JsonReader) -> RecordedTransaction:
     status = node["status"].read_quantity()
     if status not in {0, 1}:
-        raise FixtureError(f"{node.path}.status is {status}: must be 0 or 1")
+        raise FixtureError(f"invalid {node.path}.status {status}: must be 0 or 1")
     return RecordedTransaction(
         hash=node["hash"].read_data(DIGEST_BYTES),
         sender=Address(node["sender"].read_data(ADDRESS_BYTES)),
@@ -266,7 +269,7 @@ def _read_step(node: JsonReader) -> RecordedStep:
 
 
 def _describe_source(place: str) -> str:
-    """Return what a field repeats: whence it is written, and what it is held against."""
+    """Describe what a derived field is compared with."""
     section, _, field = place.partition(".")
     if section.startswith("blocks["):
         return f"{section}.rlp"
@@ -274,9 +277,9 @@ def _describe_source(place: str) -> str:
         "genesisBlockHeader": "genesisRLP",
         "lastblockhash": "the last block's rlp",
         "network": "config.fork",
-        "sealEngine": "'NoProof', the only one there is",
+        "sealEngine": "'NoProof', the only supported one",
     }
-    return derived.get(section, f"how {field or section} is written")
+    return derived.get(section, f"the encoding of {field or section}")
 
 
 def _to_hex(data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""What a fixture says and what is so, compared; a difference has a place, and shows both sides."""
+"""Comparison of a fixture with its replay. Differences have a place and both values."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ SHOWN_CHARACTERS = 200
 """Characters of a value that a difference quotes."""
 
 SHOWN_BEFORE = 40
-"""Characters that stand before the first difference of two texts, where they are quoted."""
+"""Characters quoted before the first difference of two texts."""
 
 
 class MismatchError(FixtureError):
-    """The first place where a chain does not do what its fixture says."""
+    """The first place where a replay differs from its fixture."""
 
     def __init__(
         self, what: str, place: Sequence[int], *, expected: str = "", actual: str = ""
     ) -> None:
-        """Say what differs, and where: a block, or a transaction in it, or a step of that."""
+        """Create an error about a block, a transaction in it, or a step of that."""
         named = zip(("block", "transaction", "step"), place, strict=False)
         detail = f"\n  recorded: {expected}\n  now:      {actual}" if expected or actual else ""
         super().__init__(f"{', '.join(f'{name} {index}' for name, index in named)}: {what}{detail}")
@@ -44,7 +44,7 @@ class MismatchError(FixtureError):
 
 
 def quote_value(value: object) -> str:
-    """Return a value for people, cut where it is long."""
+    """Format a value for an error message, shortened if it is long."""
     if isinstance(value, Generation):
         return (
             f"{quote_value(value.text)} in {len(value.tokens)} tokens {quote_value(value.tokens)}"
@@ -54,12 +54,12 @@ def quote_value(value: object) -> str:
 
 
 def is_unanswered(exchange: Exchange) -> bool:
-    """Return whether a model failed over it."""
+    """Return whether a model failed on a request."""
     return exchange.grammar is not None and exchange.generation is None
 
 
 def check_exchange(step: RecordedStep, exchange: Exchange) -> None:
-    """Compare what a model was asked and said, where it did not fail, with what is recorded.
+    """Compare a request and its generation (unless the model failed) with the recorded step.
 
     Raises: MismatchError: they differ.
     """
@@ -85,10 +85,11 @@ def check_prompt(
 ) -> None:
     """Compare the prompt of a transaction's step with the recorded one.
 
-    A prompt repeats what was said in the steps before it: where the difference lies in their words,
-    theirs is the place.
+    A prompt contains the generations of earlier steps: if the difference is inside one of these,
+        the
+    error names that step.
 
-    Input:  the transaction's recorded steps; which of them is asked for, and with what.
+    Input:  the transaction's recorded steps; the index of the step; its prompt.
     Raises: MismatchError: they differ.
     """
     if index >= len(recorded):
@@ -104,7 +105,7 @@ def check_prompt(
         is_continued = record.startswith(prompt) and now.startswith(prompt)
         if generation is not None and is_continued and at < len(prompt) + len(generation.text):
             place = _locate_step(before)
-            what = f"what it says is not what the prompt of step {step.step} repeats"
+            what = f"the generation differs from its copy in the prompt of step {step.step}"
             break
     start = max(0, at - SHOWN_BEFORE)
     raise MismatchError(
@@ -119,7 +120,7 @@ def check_transaction(
     transaction: SignedTransactionAPI,
     receipt: ReceiptAPI,
 ) -> None:
-    """Compare what came of a block's transaction with what is recorded of all of them.
+    """Compare the result of a block's transaction with the recorded one.
 
     Raises: MismatchError: they differ.
     """
@@ -142,7 +143,7 @@ def check_transaction(
 def summarize_transaction(
     transaction: SignedTransactionAPI, receipt: ReceiptAPI, gas_before: int
 ) -> RecordedTransaction:
-    """Return what came of a transaction, given the gas that those before it in its block used."""
+    """Summarize a transaction's result, given the gas used by earlier ones of its block."""
     return RecordedTransaction(
         hash=bytes(transaction.hash),
         sender=transaction.sender,
@@ -154,7 +155,7 @@ def summarize_transaction(
 def find_account_difference(
     recorded: GenesisAccount | None, now: GenesisAccount | None
 ) -> tuple[str, str, str]:
-    """Return in what two accounts differ first, in words, with both values."""
+    """Describe the first difference of two accounts, with both values."""
     if recorded is None or now is None:
         left, right = (
             "no account" if account is None else "an account" for account in (recorded, now)
@@ -182,7 +183,7 @@ def _join_text(segments: Sequence[Segment]) -> str:
 
 
 def _find_first_difference(left: str, right: str) -> int | None:
-    """Return the index of the first character that differs; None where none does."""
+    """Return the index of the first different character; None if the texts are equal."""
     if left == right:
         return None
     both = zip(left, right, strict=False)

@@ -1,11 +1,11 @@
-"""A recorded run of agents, exported: what `ReplayAgentExecutor.sol` says again in any EVM.
+"""Export of a recorded agent run, which `ReplayAgentExecutor.sol` can replay in any EVM.
 
     steps = extract_replay_steps(call_frame, trace)  # of `debug_` and `agent_traceTransaction`
     render_json(ReplayExport(name="wallet", source="…", steps=steps))
 
-A step is one use of a model: the request as it stood in the calldata, the tools as the model read
-them, and what was said. What was computed stays outside: tokens and grammar are the model's, and no
-other EVM has one. `pyevm_agents.recordings.export_solidity` writes the same as Solidity.
+A step consists of the request from the calldata, the tools' metadata, and the generation. Tokens
+and grammar are not exported, since other EVMs have no model.
+`pyevm_agents.recordings.export_solidity` writes the same steps as Solidity.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ if TYPE_CHECKING:
 
 FORMAT = "pyevm-agents replay"
 VERSION = 1
-"""Raised whenever the meaning or the place of a field changes."""
+"""Version of the format; raise it when a field's meaning or place changes."""
 
 EXECUTOR = "0x" + EXECUTOR_ADDRESS.hex()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayTool:
-    """A tool as a model read it."""
+    """A tool with its metadata."""
 
     address: str
-    """Where it was when it was recorded; a replay finds it by its place and its words."""
+    """Address when it was recorded; a replay identifies it by its index and its metadata."""
 
     name: str
     description: str
@@ -59,27 +59,27 @@ class ReplayTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayStep:
-    """One use of a model: what it was asked, what it said, what that cost."""
+    """One step of an agent: request, generation and gas."""
 
     transaction: str
     number: int
-    """As `agent_traceTransaction` counts the steps of the transaction, from 1."""
+    """Number of the step in its transaction, from 1, as in `agent_traceTransaction`."""
 
     agent: str
     model_id: str
     base_prompt: str
     tools: tuple[ReplayTool, ...]
     agent_reasoning: tuple[str, ...]
-    """Of the steps that the run had taken, without the empty entries that an agent appends."""
+    """Reasoning of the run's earlier steps, without the empty entries that an agent appends."""
 
     tool_results: tuple[str, ...]
     prompt: str
     is_final_answer: bool
     answer: str
-    """Empty where a tool is used."""
+    """Empty if a tool is used."""
 
     tool: int
-    """The used tool's place in `tools`; 0 for a final answer."""
+    """Index of the used tool in `tools`; 0 for a final answer."""
 
     values: tuple[bytes, ...]
     """`abi.encode` of each argument."""
@@ -88,7 +88,7 @@ class ReplayStep:
     """Thought, action and action input; empty for a final answer."""
 
     tokens: Mapping[str, int]
-    """Read cold, read warm, written, forced."""
+    """Token counts: read cold, read warm, written, forced."""
 
     prompt_gas: int
     output_gas: int
@@ -96,33 +96,32 @@ class ReplayStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayExport:
-    """What is exported."""
+    """The contents of an export."""
 
     name: str
     source: str
-    """Where it was recorded, for the reader."""
+    """Origin of the recording, for readers."""
 
     steps: tuple[ReplayStep, ...]
 
     @property
     def inference_gas(self) -> int:
-        """What all prompts and words cost."""
+        """Gas of all prompts and generations."""
         return sum(step.prompt_gas + step.output_gas for step in self.steps)
 
 
 def extract_replay_steps(frame: Frame, trace: Frame) -> tuple[ReplayStep, ...]:
-    """Return the steps that agents took in a transaction, in their order.
+    """Extract the steps that agents took in a transaction, in order.
 
-    Input:  what `debug_traceTransaction` answers with its callTracer, and what
-            `agent_traceTransaction` answers.
-    Raises: AgentsError: the two don't tell of the same steps.
+    Input:  results of `debug_traceTransaction` with callTracer and of `agent_traceTransaction`.
+    Raises: AgentsError: the two results have different numbers of steps.
     """
     calls, rows = list(_iter_executor_calls(frame)), list(_flatten_steps(trace["steps"]))
     if len(calls) != len(rows):
         raise AgentsError(
-            f"Transaction {trace['transactionHash']} has {len(calls)} finished calls of the "
-            f"executor and {len(rows)} steps: what its agents said is not kept, as the chain is of "
-            "an earlier version; run it anew"
+            f"transaction {trace['transactionHash']} has {len(calls)} finished calls of the "
+            f"executor but {len(rows)} recorded steps: the chain is of an old version, which did "
+            "not store generations; run the transaction again"
         )
     return tuple(
         _build_step(trace["transactionHash"], call, step)
@@ -131,10 +130,10 @@ def extract_replay_steps(frame: Frame, trace: Frame) -> tuple[ReplayStep, ...]:
 
 
 def render_json(replay: ReplayExport) -> str:
-    """Return a replay as a file of JSON, in the form of chain fixtures.
+    """Render a replay as JSON, in the format of chain fixtures.
 
-    The fields of a step are those of `RecordedStep` in `ReplayAgentExecutor.sol`, so that ethers
-    and viem take a step as it stands.
+    A step's fields are those of `RecordedStep` in `ReplayAgentExecutor.sol`, so that ethers and
+    viem can pass a step unchanged.
     """
     sections: dict[str, Json] = {
         "_info": {
@@ -151,7 +150,7 @@ def render_json(replay: ReplayExport) -> str:
 
 
 def _iter_executor_calls(frame: Frame) -> Iterator[Frame]:
-    """Yield the calls of the executor that returned, in the order in which they were made."""
+    """Yield the calls of the executor that succeeded, in order."""
     if str(frame.get("to", "")).lower() == EXECUTOR:
         if "error" not in frame:
             yield frame
@@ -197,7 +196,7 @@ def _build_step(transaction: str, call: Frame, step: Frame) -> ReplayStep:
 
 
 def _collect_metadata(call: Frame) -> dict[tuple[str, bytes], bytes]:
-    """Return what the executor read, by tool and selector."""
+    """Return the metadata that the executor read, by tool and selector."""
     return {
         (to_checksum_address(view["to"]), _parse_hex(view["input"])): _parse_hex(view["output"])
         for view in call.get("calls", ())

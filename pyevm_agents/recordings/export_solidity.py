@@ -1,4 +1,4 @@
-"""A recorded run as a Solidity library: a function that loads it, and one for each step."""
+"""Export of a recorded run as a Solidity library: a function that loads it, and one per step."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyevm_agents.recordings.export import ReplayExport, ReplayStep, ReplayTool
 
 CONTRACTS = "@pyevm-agents/contracts"
-"""The folder of our contracts, as their README has it remapped."""
+"""Import path of our contracts, as remapped in their README."""
 
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _LAST_OF_FOUR_DIGITS = 0xFFFF
@@ -57,15 +57,15 @@ _LOAD = """
 
 
 def render_solidity(replay: ReplayExport, *, contracts: str = CONTRACTS) -> str:
-    """Return a replay as a file of Solidity.
+    """Render a replay as Solidity.
 
-    Input:  the replay, whose name becomes the library's; where our contracts are imported from.
+    Input:  the replay, whose name becomes the library's; the import path of our contracts.
     """
     return "".join(_SolidityLibrary(replay, contracts).iter_lines())
 
 
 class _SolidityLibrary:
-    """One library: texts and lists of tools that come again stand in it once."""
+    """A library, in which repeated texts and tool lists are constants."""
 
     def __init__(self, replay: ReplayExport, contracts: str) -> None:
         self._replay = replay
@@ -163,7 +163,7 @@ class _SolidityLibrary:
 
 
 def quote_solidity(text: str) -> str:
-    r"""Return a text as a literal of Solidity: printable characters as they are, others escaped."""
+    r"""Quote a text as a Solidity literal, with special characters escaped."""
     written = "".join(map(_escape_character, text))
     return f'"{written}"' if written.isascii() else f'unicode"{written}"'
 
@@ -186,12 +186,12 @@ def _format_token_counts(tokens: Mapping[str, int]) -> str:
 
 
 def _escape_comment(text: str) -> str:
-    """Return a text that ends no comment and turns no direction of writing."""
+    """Escape a text so that it can't end a comment or change the direction of writing."""
     return escape_line(text).encode("ascii", "backslashreplace").decode()
 
 
 def _render_encoding(param_type: ParamType, value: bytes) -> str:
-    """Return an expression of Solidity that gives a value's ABI encoding."""
+    """Return a Solidity expression for a value's ABI encoding."""
     if param_type >= ParamType.STRING_ARRAY:
         return f'hex"{value.hex()}"'
     (plain,) = decode([param_type.abi_type], value)

@@ -1,4 +1,4 @@
-"""What a fixture holds."""
+"""Data classes of a fixture."""
 
 from __future__ import annotations
 
@@ -21,54 +21,54 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedTransaction:
-    """What came of a transaction."""
+    """The result of a transaction."""
 
     hash: bytes
     sender: Address
     gas_used: int
-    """Of this transaction alone."""
+    """Gas of this transaction alone."""
 
     is_success: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedBlock:
-    """A block, and what came of its transactions."""
+    """A block, and the results of its transactions."""
 
     encoded: bytes
-    """Its RLP."""
+    """RLP of the block."""
 
     transactions: tuple[RecordedTransaction, ...]
 
     @cached_property
     def block(self) -> BlockAPI:
-        """The block of the RLP."""
+        """The decoded block."""
         return decode_block(self.encoded)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedStep:
-    """One use of a model in a block: what it was asked and what it said."""
+    """One step of an agent in a block: its request and generation."""
 
     block: int
     """Number of the block."""
 
     transaction: int
-    """Index in the block, from 0."""
+    """Index of the transaction in the block, from 0."""
 
     step: int
-    """Index among the transaction's steps, from 0: nested agents' are among them."""
+    """Index of the step in the transaction, from 0; includes steps of nested agents."""
 
     exchange: Exchange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixture:
-    """A chain that anyone can check."""
+    """A recorded chain."""
 
     name: str
     comment: str
-    """What it shows, and where its generations come from."""
+    """What the chain shows, and the origin of its generations."""
 
     tool: str
     """Name and version of the program that recorded it."""
@@ -78,16 +78,16 @@ class Fixture:
     """RLP of block 0."""
 
     pre: Mapping[Address, GenesisAccount]
-    """The state of block 0."""
+    """State of block 0."""
 
     blocks: tuple[RecordedBlock, ...]
-    """From block 1 on."""
+    """Blocks from number 1."""
 
     steps: tuple[RecordedStep, ...]
-    """In the order of execution."""
+    """Steps in the order of execution."""
 
     post: Mapping[Address, GenesisAccount]
-    """The state of the last block."""
+    """State of the last block."""
 
     def get_steps(self, block: int, transaction: int) -> tuple[RecordedStep, ...]:
         """Return the steps of one transaction."""

@@ -1,4 +1,4 @@
-"""How what a model was asked and said is written down: in chain fixtures and in cassettes."""
+"""Encoder and decoder of model requests and generations, for chain fixtures and cassettes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def normalize_exchange(exchange: Exchange) -> Exchange:
-    """Return an exchange without what depends on the models' memory.
+    """Remove the fields that depend on the models' caches from an exchange.
 
-    Whether a generation was cut by its model or out of a longer one that was known, its tokens are
-    the same; how many of them were forced, and its closest decision, is known in the first case.
+    Whether the model cut a generation, or it was cut out of a longer cached one, its tokens are the
+    same; but the number of forced tokens and the margin are known only in the first case.
     """
     generation = exchange.generation
     if generation is None or generation.is_complete:
@@ -26,7 +26,7 @@ def normalize_exchange(exchange: Exchange) -> Exchange:
 
 
 def encode_exchange(exchange: Exchange) -> dict[str, Json]:
-    """Write an exchange."""
+    """Encode an exchange as JSON."""
     return {
         "model": exchange.model,
         "prompt": [
@@ -43,9 +43,9 @@ def encode_exchange(exchange: Exchange) -> dict[str, Json]:
 
 
 def read_exchange(node: JsonReader) -> Exchange:
-    """Read an exchange.
+    """Decode an exchange.
 
-    Raises: FixtureError: it is none; the message names the field.
+    Raises: FixtureError: it is malformed; the message names the field.
     """
     grammar, limit, generation = node["grammar"], node["maxTokens"], node["generation"]
     return Exchange(

@@ -1,4 +1,4 @@
-"""Values read from JSON, each with its place, so that a wrong one is named."""
+"""Typed access to parsed JSON; errors name the path of a value."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 JsonT = TypeVar("JsonT", str, int, float, bool, list, dict)  # type: ignore[type-arg]
 
 MAX_INTEGER = 2**32 - 1
-"""Tokens, indices and limits all fit into four bytes."""
+"""Upper limit of tokens, indices and token limits, which fit into four bytes."""
 
 WORD_BITS = 256
-"""Bits of a balance, a slot and what is in it."""
+"""Bits of a balance, a slot and its value."""
 
 NONCE_BITS = 64
 """Bits of an account's nonce. Source: EIP-2681."""
@@ -30,7 +30,7 @@ _QUANTITY = re.compile(r"0x(?:0|[1-9a-f][0-9a-f]*)")
 
 @dataclass(frozen=True, slots=True)
 class JsonReader:
-    """A JSON value and where it stands."""
+    """A JSON value and its path."""
 
     value: Json
     path: str
@@ -43,12 +43,12 @@ class JsonReader:
         return JsonReader(form[key], f"{self.path}.{key}" if self.path else key)
 
     def iter_fields(self) -> Iterator[tuple[str, JsonReader]]:
-        """Walk the fields of an object."""
+        """Iterate over the fields of an object."""
         for key in self._require_type(dict, "an object"):
             yield key, self[key]
 
     def iter_items(self) -> Iterator[JsonReader]:
-        """Walk the items of a list."""
+        """Iterate over the items of a list."""
         for index, item in enumerate(self._require_type(list, "a list")):
             yield JsonReader(item, f"{self.path}[{index}]")
 
@@ -59,37 +59,38 @@ class JsonReader:
             text.encode()
         except UnicodeEncodeError as error:
             raise FixtureError(
-                f"{self.path} holds half of a surrogate pair at character {error.start}: no text"
+                f"{self.path}: invalid text: half of a surrogate pair at character {error.start}"
             ) from error
         return text
 
     def read_boolean(self) -> bool:
-        """Return a truth value."""
+        """Return a boolean."""
         return self._require_type(bool, "true or false")
 
     def read_integer(self) -> int:
-        """Return a whole number from 0 to `MAX_INTEGER`."""
-        number = self._require_type(int, "a whole number")
+        """Return an integer from 0 to `MAX_INTEGER`."""
+        number = self._require_type(int, "an integer")
         if not 0 <= number <= MAX_INTEGER:
-            raise FixtureError(f"{self.path} is {number}: must be from 0 to {MAX_INTEGER}")
+            raise FixtureError(f"invalid {self.path} {number}: must be 0 to {MAX_INTEGER}")
         return number
 
     def read_real(self) -> float:
-        """Return a number with a fraction."""
-        return self._require_type(float, "a number with a point")
+        """Return a floating-point number."""
+        return self._require_type(float, "a number with a decimal point")
 
     def read_data(self, size: int | None = None) -> bytes:
-        """Return bytes written in hexadecimal, of a certain size where one is given."""
+        """Return bytes in hexadecimal, optionally of a fixed size."""
         text = self.read_text()
         if not _HEX.fullmatch(text) or (size is not None and len(text) != 2 + 2 * size):
             bytes_wanted = "bytes" if size is None else f"{size} bytes"
             raise FixtureError(
-                f"{self.path} is {text[:80]!r}: must be {bytes_wanted} as 0x and lower-case digits"
+                f"invalid {self.path} {text[:80]!r}: must be {bytes_wanted} as 0x and "
+                "lower-case digits"
             )
         return bytes.fromhex(text[2:])
 
     def read_quantity(self, *, bits: int = WORD_BITS) -> int:
-        """Return a number of so many bits at most, in hexadecimal without leading zeros."""
+        """Return a number of at most `bits` bits, in hexadecimal without leading zeros."""
         return parse_quantity(self.read_text(), self.path, bits=bits)
 
     def _require_type(self, kind: type[JsonT], described: str) -> JsonT:
@@ -99,13 +100,13 @@ class JsonReader:
 
 
 def parse_quantity(text: str, path: str, *, bits: int = WORD_BITS) -> int:
-    """Return a number of so many bits at most, in hexadecimal without leading zeros."""
+    """Parse a number of at most `bits` bits, in hexadecimal without leading zeros."""
     if not _QUANTITY.fullmatch(text):
         raise FixtureError(
-            f"{path} is {text[:80]!r}: must be a number as 0x and lower-case digits, without "
+            f"invalid {path} {text[:80]!r}: must be a number as 0x and lower-case digits, without "
             "leading zeros"
         )
     number = int(text, 16)
     if number.bit_length() > bits:
-        raise FixtureError(f"{path} is {text[:80]}: must be a number of {bits} bits at most")
+        raise FixtureError(f"invalid {path} {text[:80]}: must have at most {bits} bits")
     return number

@@ -1,7 +1,7 @@
-"""A fixture's blocks executed again, and held against what it says of them.
+"""Replay of a fixture: executes its blocks again, and compares the results.
 
-Every block passes py-evm's own validation; then transactions, steps and the last state are compared
-one by one, so that a difference has a place.
+py-evm validates every block; then transactions, steps and the final state are compared one by one,
+so that a difference has a place.
 """
 
 from __future__ import annotations
@@ -40,30 +40,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayedBlock:
-    """A block that gave what its fixture says."""
+    """A block whose results match the fixture."""
 
     number: int
     transactions: int
     steps: int
-    """How often a model was asked."""
+    """Number of agents' steps."""
 
     gas_used: int
     state_root: bytes
 
 
 class Replay:
-    """A fixture's chain, executed block by block."""
+    """Executes a fixture's chain block by block."""
 
     def __init__(
         self,
         fixture: Fixture,
         models: Mapping[str, LanguageModel] | None = None,
     ) -> None:
-        """Begin at genesis.
+        """Start at genesis.
 
-        Input:  a model for each of the configuration's names; None for what was recorded.
-        Raises: ConfigError: a model does not fit the configuration. MismatchError: genesis is
-                another. FixtureError: a step stands at no place that a replay comes to.
+        Input:  a model for each of the configuration's names; None for the recorded generations.
+        Raises: ConfigError: a model does not match the configuration. MismatchError: genesis
+                differs. FixtureError: a recorded step is out of order or has an invalid place.
         """
         self.fixture = fixture
         self._log: list[Exchange] = []
@@ -77,9 +77,9 @@ class Replay:
         self._check_genesis()
 
     def execute_blocks(self) -> Iterator[ReplayedBlock]:
-        """Execute block after block; each that comes out is as recorded.
+        """Execute the blocks; yield each block that matches.
 
-        Raises: MismatchError: the first place that is not. EngineFault: a model failed.
+        Raises: MismatchError: the first difference. EngineFault: a model failed.
         """
         for number, recorded in enumerate(self.fixture.blocks, start=1):
             steps = self._execute(number, recorded.encoded, recorded.transactions)
@@ -108,7 +108,7 @@ class Replay:
         _check_number(number, encoded)
         self._log.clear()
         done: list[int] = []
-        """Length of the log at the end of each transaction."""
+        """Length of the log after each transaction."""
 
         def watch(
             transaction: SignedTransactionAPI, receipt: ReceiptAPI, computation: ComputationAPI
@@ -131,7 +131,7 @@ class Replay:
             raise self._locate_failure(number, len(done), exchanges, error) from error
         if len(done) != len(recorded):
             raise MismatchError(
-                f"{len(recorded)} transactions are recorded, the block has {len(done)}",
+                f"{len(recorded)} transactions are recorded, but the block has {len(done)}",
                 (number,),
             )
         return len(self._log)
@@ -139,7 +139,7 @@ class Replay:
     def _locate_failure(
         self, block: int, transaction: int, exchanges: Sequence[Exchange], error: Exception
     ) -> MismatchError:
-        """Return where a transaction's model, or the parser of its words, failed; and over what."""
+        """Locate the step at which a model, or the parser of its generation, failed."""
         step = len(exchanges)
         if isinstance(error, RecordError) and error.segments is not None:
             try:
@@ -180,8 +180,8 @@ class Replay:
                     recorded.get(address), now.get(address)
                 )
                 raise MismatchError(
-                    f"genesis: pre: account {to_checksum_address(address)} {phrase} from what the "
-                    "configuration puts there",
+                    f"genesis: pre: account {to_checksum_address(address)} {phrase} from the "
+                    "configuration's",
                     (0,),
                     expected=left,
                     actual=right,
@@ -194,7 +194,7 @@ class Replay:
         for name, value in stated.header.as_dict().items():
             if fields[name] != value:
                 raise MismatchError(
-                    f"genesis: {name} differs: {_REASONS.get(name, 'config')} is not that of "
+                    f"genesis: {name} differs: {_REASONS.get(name, 'config')} does not match "
                     "genesisRLP",
                     (0,),
                     expected=quote_value(value),
@@ -217,7 +217,7 @@ class Replay:
         root = Chain(ChainConfig(), accounts=self.fixture.post).head.state_root
         if root != self.chain.head.state_root:
             raise MismatchError(
-                "postState: accounts or slots are missing, its root differs",
+                "postState: accounts or slots are missing: the state root differs",
                 (number,),
                 expected=quote_value(root),
                 actual=quote_value(self.chain.head.state_root),
@@ -225,34 +225,32 @@ class Replay:
 
 
 _REASONS: Mapping[object, str] = {"state_root": "pre", "extra_data": "config"}
-"""Which section a field of the genesis header comes from, where it is not plain."""
+"""Section of a fixture that a field of the genesis header depends on, if not `config`."""
 
 
 def build_recorded_models(
-    fixture: Fixture, beyond: Mapping[str, LanguageModel] | None = None
+    fixture: Fixture, fallbacks: Mapping[str, LanguageModel] | None = None
 ) -> dict[str, LanguageModel]:
-    """Return models that say what a fixture recorded.
+    """Build models that replay a fixture's generations.
 
-    Input:  who answers what is not recorded, by the configuration's names; None for nobody.
-    Raises: ConfigError: two steps contradict each other, or the configuration lacks a name.
+    Input:  models for requests that are not recorded, by the configuration's names, or None.
+    Raises: ConfigError: two steps contradict each other, or a name is not in the configuration.
     """
-    unknown = set(beyond or {}) - {profile.name for profile in fixture.config.models}
+    unknown = set(fallbacks or {}) - {profile.name for profile in fixture.config.models}
     if unknown:
         names = sorted(profile.name for profile in fixture.config.models)
-        raise ConfigError(
-            f"the chain's models are {names}, but {sorted(unknown)} were given as well"
-        )
+        raise ConfigError(f"unknown models {sorted(unknown)}: the chain's models are {names}")
     return {
         profile.name: RecordedModel(
             (s.exchange for s in fixture.steps if s.exchange.model == profile.name),
-            fallback=(beyond or {}).get(profile.name),
+            fallback=(fallbacks or {}).get(profile.name),
         )
         for profile in fixture.config.models
     }
 
 
 def _check_places(fixture: Fixture) -> None:
-    """Refuse steps that no replay comes to, or that are out of order."""
+    """Check that steps have valid places and are in order."""
     names = {profile.name for profile in fixture.config.models}
     before = (0, 0, 0)
     for index, step in enumerate(fixture.steps):
@@ -263,21 +261,22 @@ def _check_places(fixture: Fixture) -> None:
         )
         if not is_known or not (place == following or (place > before and step.step == 0)):
             raise FixtureError(
-                f"steps[{index}] says block {step.block}, transaction {step.transaction}, step "
-                f"{step.step}: no such place, or not the next one"
+                f"steps[{index}] is at block {step.block}, transaction {step.transaction}, step "
+                f"{step.step}: the place does not exist, or is not the next one"
             )
         if step.exchange.model not in names:
             raise FixtureError(
-                f"steps[{index}].model is {step.exchange.model!r}; the chain has {sorted(names)}"
+                f"invalid steps[{index}].model {step.exchange.model!r}: must be one of "
+                f"{sorted(names)}"
             )
         before = place
 
 
 def _check_number(number: int, encoded: bytes) -> None:
-    """Refuse what is not the next block, before anything is executed of it."""
+    """Check that a block has the next number, before it is executed."""
     try:
         stated = decode_block(encoded).number
     except BlockError as error:
         raise MismatchError(str(error), (number,)) from error
     if stated != number:
-        raise MismatchError(f"its RLP is that of block {stated}", (number,))
+        raise MismatchError(f"its RLP is of block {stated}", (number,))

@@ -87,7 +87,9 @@ def test_a_model_goes_on_where_the_record_ends(small: Fixture) -> None:
 
 
 def test_a_model_under_a_name_that_the_chain_lacks_is_refused(small: Fixture) -> None:
-    with pytest.raises(ConfigError, match=r"models are \['bytes'\], but \['byte'\] were given"):
+    with pytest.raises(
+        ConfigError, match=r"unknown models \['byte'\]: the chain's models are \['bytes'\]"
+    ):
         open_chain(small, {"byte": ByteModel([])})
 
 
@@ -132,7 +134,7 @@ def test_a_fixture_mined_again_under_another_profile_is_another_chain_that_says_
 
 
 def test_what_can_not_be_mined_again_says_why(small: Fixture) -> None:
-    with pytest.raises(FixtureError, match="block 1 can't be mined anew: "):
+    with pytest.raises(FixtureError, match="block 1 can't be mined again: "):
         mine_again(small, replace(small.config, base_fee_wei=10**20))
 
 

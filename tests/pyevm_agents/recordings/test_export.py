@@ -91,7 +91,7 @@ def test_traces_of_two_transactions_are_refused(
 ) -> None:
     other = copy.deepcopy(trace)
     other["steps"].pop()
-    with pytest.raises(AgentsError, match=f"{sent} has 2 finished calls.* and 1 steps"):
+    with pytest.raises(AgentsError, match=f"{sent} has 2 finished calls.* but 1 recorded steps"):
         extract_replay_steps(frame, other)
 
 

@@ -165,22 +165,22 @@ def with_executor(account: GenesisAccount | None) -> Change:
 
 
 WRONG: dict[str, tuple[Change, str]] = {
-    "price": (with_price, r"^block 0: genesis: extra_data differs: config is not that"),
+    "price": (with_price, r"^block 0: genesis: extra_data differs: config does not match"),
     "balance in pre": (
         with_account("pre", balance_wei=2),
-        r"^block 0: genesis: state_root differs: pre is not",
+        r"^block 0: genesis: state_root differs: pre does not match",
     ),
     "storage in pre": (
         with_account("pre", storage={3: 5}),
-        r"^block 0: genesis: state_root differs: pre is not",
+        r"^block 0: genesis: state_root differs: pre does not match",
     ),
     "executor's code": (
         with_executor(GenesisAccount(nonce=1, code=b"\x00")),
-        r"^block 0: genesis: pre: account 0x0{38}19 differs in code from what the conf",
+        r"^block 0: genesis: pre: account 0x0{38}19 differs in code from the conf",
     ),
     "executor's balance": (
         with_executor(GenesisAccount(nonce=1, code=EXECUTOR_CODE, balance_wei=1)),
-        r"^block 0: genesis: state_root differs: pre is not",
+        r"^block 0: genesis: state_root differs: pre does not match",
     ),
     "no executor": (with_executor(None), r"^block 0: genesis: pre: account 0x0{38}19 differs"),
     "balance in post": (
@@ -203,7 +203,7 @@ WRONG: dict[str, tuple[Change, str]] = {
     ),
     "hash": (with_transaction(0, 0, hash=bytes(32)), r"^block 1, transaction 0: hash differs"),
     "sender": (with_transaction(0, 0, sender=STRANGER), r"^block 1, transaction 0: sender differs"),
-    "block less": (without_block, r"^block 2: its RLP is that of block 3"),
+    "block less": (without_block, r"^block 2: its RLP is of block 3"),
     "limit": (
         with_exchange(1, max_tokens=511),
         r"^block 3, transaction 0, step 1: max_tokens differs",
@@ -223,27 +223,30 @@ WRONG: dict[str, tuple[Change, str]] = {
     ),
     "thought": (
         with_generation(0, text=SCRIPT[0].replace(" ", " Now ", 1)),
-        r"^block 3, transaction 0, step 0: what it says is not what the prompt of step 1 repeats",
+        r"^block 3, transaction 0, step 0: the generation differs from its copy in the prompt",
     ),
     "tokens": (with_generation(1, tokens=(1, 2)), r"^block 3, transaction 0: gas_used differs"),
     "no steps": (without_steps, r"^block 3, transaction 0, step 0: the record has no tokens"),
     "wrong step": (
         with_step(0, step=1),
-        r"^steps\[0\] says block 3, transaction 0, step 1: no such place",
+        r"^steps\[0\] is at block 3, transaction 0, step 1: the place does not",
     ),
     "wrong block": (
         with_step(1, block=1),
-        r"^steps\[1\] says block 1, transaction 0, step 1: no such",
+        r"^steps\[1\] is at block 1, transaction 0, step 1: the place does not",
     ),
     "block that is none": (
         with_step(0, block=9),
-        r"^steps\[0\] says block 9, transaction 0, step 0: no such",
+        r"^steps\[0\] is at block 9, transaction 0, step 0: the place does not",
     ),
     "transaction that is none": (
         with_step(0, transaction=3),
-        r"^steps\[0\] says block 3, transaction 3, step 0: no such",
+        r"^steps\[0\] is at block 3, transaction 3, step 0: the place does not",
     ),
-    "model": (with_exchange(0, model="other"), r"^steps\[0\]\.model is 'other'; the chain has"),
+    "model": (
+        with_exchange(0, model="other"),
+        r"^invalid steps\[0\]\.model 'other': must be one of",
+    ),
 }
 
 
