@@ -50,6 +50,10 @@ admits tens of thousands of tokens, lists of words and numbers some dozens."""
 PROBES = (" the", "1", "0", '"', ".", "a")
 """Single tokens, common in free text and numbers, that are tried first as continuations."""
 
+UNMASKED_TOKENS = 3
+"""Tokens that are tried singly before the grammar's whole mask is computed. The mask costs as much
+as about ten of them, and in free text the first one is nearly always admitted."""
+
 
 class ConstrainedText:
     """A grammar matcher with the tokens that it consumed."""
@@ -193,11 +197,6 @@ def build_grammar_error(matcher: llguidance.LLMatcher) -> GrammarError:
     return GrammarError(
         f"llguidance {llguidance.__version__} rejects the grammar: {matcher.get_error()}"
     )
-
-
-UNMASKED_TOKENS = 3
-"""Tokens that are tried singly before the grammar's whole mask is computed. The mask costs as much
-as about ten of them, and in free text the first one is nearly always admitted."""
 
 
 @dataclass(frozen=True, slots=True)

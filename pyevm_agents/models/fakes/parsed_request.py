@@ -38,6 +38,12 @@ _VALUE = re.compile(
 _AFTER_NAME = "\nAction Input: {"
 _TOOL_RULE = re.compile(r"tool\d+")
 
+QUESTION = "Question: "
+TURN = "Thought:"
+"""Precedes the model's own text in each step; also the end of each observation."""
+
+OBSERVATION = "\nObservation: "
+
 INTEGER_TYPES = frozenset(
     (ParamType.INT, ParamType.UINT, ParamType.INT_ARRAY, ParamType.UINT_ARRAY)
 )
@@ -142,13 +148,6 @@ def _parse_type(value: re.Match[str]) -> ParamType:
     if value["list"]:
         return ParamType(_ITEM_TYPES[value["list"]] + _TO_ARRAY)
     return ParamType.ADDRESS_ARRAY
-
-
-QUESTION = "Question: "
-TURN = "Thought:"
-"""Precedes the model's own text in each step; also the end of each observation."""
-
-OBSERVATION = "\nObservation: "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

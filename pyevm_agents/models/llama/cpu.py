@@ -27,6 +27,24 @@ MAX_DEFAULT_THREADS = 4
 
 CPU_DIRECTORY = Path("/sys/devices/system/cpu")
 
+NOT_REPACKED = frozenset({"f32", "f16", "q4_1", "q5_0", "q8_0", "q6_K"})
+"""Types that repacking does not affect on AVX2. `llama-quantize` writes the output matrix of a Q4_0
+file as Q6_K or Q8_0, and with an importance matrix some of its weights as Q4_1."""
+
+
+class WeightKind(NamedTuple):
+    """The properties of weights that determine how llama.cpp multiplies them."""
+
+    type: str
+    """Name by `ggml_type_name`, such as `q4_0`."""
+
+    is_stack: bool = False
+    """Whether it is a stack of matrices (experts), which llama.cpp multiplies by separate code."""
+
+
+FASTER = frozenset({WeightKind("q4_0")})
+"""Kinds repacked on AVX2: faster, with the same bits for every shape."""
+
 
 def resolve_threads(threads: int | None) -> int:
     """Return the given number of threads, or the default.
@@ -59,24 +77,6 @@ def count_physical_cores(directory: Path = CPU_DIRECTORY) -> int:
         except OSError:
             cores.add(f"cpu{cpu}")
     return max(1, len(cores))
-
-
-class WeightKind(NamedTuple):
-    """The properties of weights that determine how llama.cpp multiplies them."""
-
-    type: str
-    """Name by `ggml_type_name`, such as `q4_0`."""
-
-    is_stack: bool = False
-    """Whether it is a stack of matrices (experts), which llama.cpp multiplies by separate code."""
-
-
-FASTER = frozenset({WeightKind("q4_0")})
-"""Kinds repacked on AVX2: faster, with the same bits for every shape."""
-
-NOT_REPACKED = frozenset({"f32", "f16", "q4_1", "q5_0", "q8_0", "q6_K"})
-"""Types that repacking does not affect on AVX2. `llama-quantize` writes the output matrix of a Q4_0
-file as Q6_K or Q8_0, and with an importance matrix some of its weights as Q4_1."""
 
 
 def is_repacked(kinds: Iterable[WeightKind], machine: str) -> bool:

@@ -32,6 +32,16 @@ damaged."""
 COMPRESSION_LEVEL = 3
 """29 µs for a wallet agent's 739 tokens; zlib's default takes 53 µs to save 7 % more."""
 
+EVICTED_SHARE = 32
+"""Fraction (1/n) of the generations evicted together, so that not every write has to evict."""
+
+FIELDS = "prompt, tokens, text, forced_tokens, is_complete, margin, checksum"
+SELECT = f"SELECT {FIELDS} FROM generations WHERE key = ?"  # noqa: S608 - a constant
+INSERT = (
+    f"INSERT INTO generations (key, profile, grammar, written_us, {FIELDS}) "  # noqa: S608 - a constant
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
 
 class DamagedRowError(ValueError):
     """A row that differs from what was written."""
@@ -178,17 +188,6 @@ def _compute_checksum(*parts: bytes | int | None) -> bytes:
             hashed.update(b"b" + len(part).to_bytes(8, "little"))
             hashed.update(part)
     return hashed.digest()
-
-
-EVICTED_SHARE = 32
-"""Fraction (1/n) of the generations evicted together, so that not every write has to evict."""
-
-FIELDS = "prompt, tokens, text, forced_tokens, is_complete, margin, checksum"
-SELECT = f"SELECT {FIELDS} FROM generations WHERE key = ?"  # noqa: S608 - a constant
-INSERT = (
-    f"INSERT INTO generations (key, profile, grammar, written_us, {FIELDS}) "  # noqa: S608 - a constant
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
 
 
 def now_us() -> int:
