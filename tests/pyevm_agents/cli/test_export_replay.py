@@ -110,7 +110,7 @@ def test_a_recorded_chain_takes_the_place_of_a_node(commands: Commands) -> None:
         ((HASH, "--name", "_"), "'_' means something else", 2),
         ((HASH, "--contracts", ""), "--contracts '' is nothing to import from", 2),
         ((HASH, "--contracts", 'a"b'), "is nothing to import from", 2),
-        (("--fixture", "nothing"), "no chain 'nothing': name one of", 2),
+        (("--fixture", "nothing"), "unknown fixture 'nothing': must be one of", 2),
         ((HASH,), HASH, 1),
     ],
 )

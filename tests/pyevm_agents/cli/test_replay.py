@@ -86,7 +86,7 @@ def test_an_altered_file_is_named_and_the_others_are_still_checked(tmp_path: Pat
     file = altered(ROLLBACK, '"chain_id": 31337', '"chain_id": 31338', tmp_path)
     done = replay(file, ROLLBACK)
     assert done.returncode == 1
-    assert "altered: config.chain_id does not fit its digest" in done.stderr
+    assert "altered: config.chain_id does not match its digest" in done.stderr
     assert "Traceback" not in done.stderr
     assert "all as recorded" in done.stdout
 
@@ -97,7 +97,7 @@ def test_an_altered_file_is_named_and_the_others_are_still_checked(tmp_path: Pat
         (None, "can't be read: No such file"),
         ("hello", "line 1, column 1: Expecting value"),
         ("[1, 2", "line 1, column 6: Expecting ',' delimiter"),
-        ("{}", "no fixture: its JSON must be one object"),
+        ("{}", "not a fixture: must be a JSON object"),
         ("[" * 100_000, "more than 64 levels deep"),
     ],
     ids=["missing", "text", "half", "empty", "deep"],

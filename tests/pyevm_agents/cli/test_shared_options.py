@@ -67,4 +67,4 @@ def test_a_missing_adapter_is_an_error_in_words(tmp_path: Path) -> None:
         done = CliRunner().invoke(main, [*arguments, "--adapter", f"{tmp_path / 'it.gguf'}"])
         assert done.exit_code == 2, arguments
         words = "".join(done.output.splitlines())
-        assert f"no adapter file {tmp_path / 'it.gguf'}; check --adapter" in words
+        assert f"adapter file {tmp_path / 'it.gguf'} does not exist; check" in words

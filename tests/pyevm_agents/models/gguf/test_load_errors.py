@@ -93,9 +93,7 @@ def test_a_damaged_table_of_weights(tmp_path: Path, whole: bytes) -> None:
 @pytest.mark.parametrize(
     ("megabytes", "messages"),
     [
-        pytest.param(
-            200, ["can't load the model file", "not enough memory; use"], id="weights"
-        ),
+        pytest.param(200, ["can't load the model file", "not enough memory; use"], id="weights"),
         pytest.param(
             350,
             ["can't create a context of 8192 tokens", "or pass a smaller context_tokens"],
