@@ -1,4 +1,7 @@
-"""Selectors of called functions: geth's 4byteTracer."""
+"""Selectors of called functions: geth's 4byteTracer.
+
+{"0xa9059cbb-64": 2}    # selector and size of the arguments in bytes: number of calls
+"""
 
 from __future__ import annotations
 
