@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +20,12 @@ from pyevm_agents.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from importlib.resources.abc import Traversable
 
     from eth_typing import ABIElement, ABIFunction
 
+
+IMPORT_PREFIX = "@pyevm-agents/contracts/"
+"""What an import of these sources begins with. Source: `name` in `contracts/package.json`."""
 
 MAX_SHOWN_CHARACTERS = 200
 """Characters of an argument, and of all of them, that a message repeats."""
@@ -94,10 +95,18 @@ def list_artifacts() -> tuple[str, ...]:
     return tuple(sorted(file.name.removesuffix(".json") for file in _build_folder().iterdir()))
 
 
-def _build_folder() -> Traversable:
-    """Return the folder of artifacts: inside an installed wheel, or in the checkout."""
-    packaged = resources.files("pyevm_agents") / "build"
-    return packaged if packaged.is_dir() else Path(__file__).parents[1] / "contracts" / "build"
+def find_sources() -> Path:
+    """Return the folder of the Solidity sources: inside an installed wheel, or in the checkout.
+
+    It is an npm package, and has the artifacts in `build/`.
+    """
+    package = Path(__file__).parent
+    packaged = package / "solidity"
+    return packaged if packaged.is_dir() else package.parent / "contracts"
+
+
+def _build_folder() -> Path:
+    return find_sources() / "build"
 
 
 def _encode(what: str, types: Sequence[str], arguments: Sequence[object]) -> bytes:

@@ -293,8 +293,7 @@ MODULE = re.compile(
 )
 NOT_IN_THE_CHECKOUT = (
     "contracts/node_modules",  # installed by npm
-    "pyevm_agents/build",  # in a wheel alone
-    "pyevm_agents/chain_fixtures",
+    "pyevm_agents/chain_fixtures",  # in a wheel alone
     "pyevm_agents/solidity",
 )
 

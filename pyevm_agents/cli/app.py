@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "bench": "bench.command",
+    "contracts": "contracts",
     "demo": "demo",
     "estimate": "agents",
     "export-replay": "export_replay",
