@@ -57,7 +57,8 @@ OF_THIS_MACHINE = frozenset(
 def collect_rpc(vocabulary: Vocabulary) -> Mapping[str, object]:
     """Return everything that a client sends and reads."""
     methods = collect_methods()
-    plain, agents = _plain_answers(), _agent_answers(vocabulary)
+    plain = {**_plain_answers(), **_development_answers()}
+    agents = _agent_answers(vocabulary)
     return {
         "methods": {name: _method(one) for name, one in methods.items()},
         "methods of other nodes": dict(UNSUPPORTED_METHODS),
@@ -482,6 +483,97 @@ def _ask_to_change(asked: _Asked, token: str) -> None:
     asked.keep("anvil_reorg", 1, [])
     asked.keep("anvil_rollback", 1)
     asked.keep("evm_revert", asked.answers["evm_snapshot"])
+
+
+# -- answers of development methods under all their names -- #
+
+
+def _development_answers() -> Mapping[str, Json]:
+    asked = _plain_node()
+    token, _ = _transact(asked)
+    asked.answers.clear()
+    _ask_to_set_accounts(asked, token)
+    _ask_to_set_blocks(asked)
+    _ask_to_set_node(asked)
+    asked.close()
+    return asked.answers
+
+
+def _ask_to_set_accounts(asked: _Asked, token: str) -> None:
+    """Set balances, nonces, code and storage; read each new value."""
+    for value, prefix in enumerate(("evm_setAccount", "hardhat_set"), start=6):
+        asked.keep(f"{prefix}Balance", SECOND, hex(value))
+        asked.keep("eth_getBalance", SECOND, case=f"after {prefix}Balance")
+        asked.keep(f"{prefix}Nonce", SECOND, hex(value))
+        asked.keep("eth_getTransactionCount", SECOND, case=f"after {prefix}Nonce")
+        asked.keep(f"{prefix}Code", SECOND, f"0x{value:02x}")
+        asked.keep("eth_getCode", SECOND, case=f"after {prefix}Code")
+        asked.keep(f"{prefix}StorageAt", SECOND, "0x1", hex(value))
+        asked.keep("eth_getStorageAt", SECOND, "0x1", case=f"after {prefix}StorageAt")
+    asked.keep("tenderly_setBalance", SECOND, "0x8")
+    for method in ("anvil_addBalance", "hardhat_addBalance", "tenderly_addBalance"):
+        asked.keep(method, SECOND, "0x100")
+    asked.keep("eth_getBalance", SECOND, case="after three additions")
+    data = to_hex(load_artifact("DemoToken").encode_call("balanceOf", SECOND))
+    for value, method in enumerate(
+        ("anvil_setERC20Balance", "hardhat_dealERC20", "hardhat_setERC20Balance"), start=21
+    ):
+        asked.keep(method, SECOND, token, hex(value))
+        asked.keep("eth_call", {"to": token, "data": data}, case=f"after {method}")
+
+
+def _ask_to_set_blocks(asked: _Asked) -> None:
+    """Set the clock and the fields of blocks; mine and read them."""
+    seconds = START_SECONDS + 50_000
+    asked.keep("anvil_increaseTime", 10)
+    for step, prefix in enumerate(("anvil", "evm"), start=1):
+        asked.keep(f"{prefix}_setTime", seconds + step * 1_000)
+        asked.keep(f"{prefix}_setBlockTimestampInterval", step)
+        asked.keep(f"{prefix}_setBlockGasLimit", hex(30_000_000 + step))
+        asked.ask("evm_mine")
+        asked.keep("eth_getHeaderByNumber", "latest", case=f"after {prefix}_setTime")
+        asked.keep(f"{prefix}_removeBlockTimestampInterval")
+    for step, prefix in enumerate(("anvil", "hardhat"), start=5):
+        asked.keep(f"{prefix}_setNextBlockTimestamp", seconds + step * 1_000)
+        asked.keep(f"{prefix}_setNextBlockBaseFeePerGas", hex(step))
+        asked.keep(f"{prefix}_setCoinbase", f"0x{step:040x}")
+        method = "hardhat_setPrevRandao" if prefix == "hardhat" else "anvil_setNextBlockPrevRandao"
+        asked.keep(method, f"0x{step:064x}")
+        asked.keep(*(("anvil_mine_detailed",) if prefix == "anvil" else ("hardhat_mine", "0x1")))
+        asked.keep("eth_getHeaderByNumber", "latest", case=f"after {prefix}_setCoinbase")
+    for prefix in ("anvil", "evm"):
+        asked.keep(f"{prefix}_setIntervalMining", 0)
+    is_automatic = True
+    asked.ask("evm_setAutomine", is_automatic)
+
+
+def _ask_to_set_node(asked: _Asked) -> None:
+    """Impersonate, drop transactions, take snapshots, dump, load and reset."""
+    is_on = True
+    ether = {"from": COUNTER, "to": FIRST, "value": "0x1", "gas": hex(21_000)}
+    asked.ask("anvil_setBalance", COUNTER, hex(10**18))
+    asked.keep("hardhat_impersonateAccount", COUNTER)
+    asked.keep("eth_accounts", case="after hardhat_impersonateAccount")
+    asked.keep("hardhat_stopImpersonatingAccount", COUNTER)
+    for prefix in ("anvil", "hardhat"):
+        asked.keep(f"{prefix}_autoImpersonateAccount", is_on)
+        asked.keep("eth_sendTransaction", ether, case=f"after {prefix}_autoImpersonateAccount")
+        asked.ask(f"{prefix}_autoImpersonateAccount", not is_on)
+        asked.keep(f"{prefix}_setLoggingEnabled", not is_on)
+    asked.keep("eth_sendUnsignedTransaction", ether)
+    asked.ask("evm_setAutomine", not is_on)
+    sent = asked.ask("eth_sendTransaction", {"from": FIRST, "to": SECOND, "gas": hex(50_000)})
+    asked.keep("hardhat_dropTransaction", sent)
+    asked.keep("hardhat_dropAllTransactions")
+    asked.keep("txpool_status", case="after hardhat_dropAllTransactions")
+    asked.keep("anvil_revert", asked.keep("anvil_snapshot"))
+    for prefix in ("anvil", "hardhat"):
+        dump = asked.ask(f"{prefix}_dumpState")
+        asked.answers[f"{prefix}_dumpState"] = {"prefix": str(dump)[:6]}  # zlib's version decides.
+        asked.keep(f"{prefix}_reset")
+        asked.keep("eth_getBalance", COUNTER, case=f"after {prefix}_reset")
+        asked.keep(f"{prefix}_loadState", dump)
+        asked.keep("eth_getBalance", COUNTER, case=f"after {prefix}_loadState")
 
 
 # -- answers of a node with agents -- #
