@@ -74,6 +74,9 @@ class Inference:
     segments: tuple[Segment, ...] = ()
     """The prompt, with handles in place of addresses."""
 
+    handles: tuple[tuple[str, str], ...] = ()
+    """(handle, checksummed address) of each address in the prompt."""
+
 
 class ExecutorObserver(Protocol):
     """Callbacks of the executor: at most one of each per call, in the order below.
@@ -197,7 +200,7 @@ class Executor:
 
         # OUTPUT
         result = parse(generation.text, tools, book)
-        inference = _summarize(profile, prompt, segments, generation, result)
+        inference = _summarize(profile, prompt, generation_request, generation, result)
         self._observer.on_result(computation, inference)
         return encode_result(result)
 
@@ -296,7 +299,7 @@ def _output_gas(profile: ModelProfile, generation: Generation) -> int:
 def _summarize(
     profile: ModelProfile,
     prompt: PromptCharged,
-    segments: tuple[Segment, ...],
+    request: GenerationRequest,
     generation: Generation,
     result: ToolUse | FinalAnswer,
 ) -> Inference:
@@ -311,5 +314,6 @@ def _summarize(
         text=generation.text,
         result=result,
         margin=generation.margin,
-        segments=segments,
+        segments=request.segments,
+        handles=request.handles,
     )

@@ -79,15 +79,23 @@ def load_artifact(name: str) -> Artifact:
 
     Raises: ConfigError: there is no such contract; the message lists those there are.
     """
-    file = _build_folder() / f"{name}.json"
-    if not file.is_file():
-        raise ConfigError(f"no contract {name!r}; there are {', '.join(list_artifacts())}")
-    form = json.loads(file.read_text())
+    form = load_artifact_form(name)
     return Artifact(
         name=name,
         abi=tuple(form["abi"]),
         bytecode=bytes.fromhex(form["bytecode"].removeprefix("0x")),
     )
+
+
+def load_artifact_form(name: str) -> Any:  # noqa: ANN401 - JSON
+    """Return the JSON value of a bundled contract's artifact.
+
+    Raises: ConfigError: unknown contract; the message lists the known ones.
+    """
+    file = _build_folder() / f"{name}.json"
+    if not file.is_file():
+        raise ConfigError(f"no contract {name!r}; there are {', '.join(list_artifacts())}")
+    return json.loads(file.read_text())
 
 
 def list_artifacts() -> tuple[str, ...]:

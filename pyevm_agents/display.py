@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from precompiles.escaping import escape_line
+from precompiles.escaping import ADDRESS, escape_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 MAX_SHOWN_CHARACTERS = 1_000
 """Of one text. The trace of a transaction has them all."""
@@ -24,3 +28,22 @@ def sanitize(text: str, max_characters: int = MAX_SHOWN_CHARACTERS) -> str:
 def pluralize(count: int, thing: str) -> str:
     """Return a number of things in words."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
+
+
+def shorten_address(address: str) -> str:
+    """Return the first and the last digits of an address, such as `0x5FbD…0aa3`."""
+    return f"{address[:6]}…{address[-4:]}"
+
+
+def name_addresses(text: str, names: Mapping[str, str]) -> str:
+    """Return a text with `Name (0x5FbD…0aa3)` in place of each address that has a name.
+
+    Input: the text; names by checksummed address.
+    """
+
+    def add_name(match: re.Match[str]) -> str:
+        name = lowered.get(match[0].lower())
+        return match[0] if name is None else f"{name} ({shorten_address(match[0])})"
+
+    lowered = {address.lower(): name for address, name in names.items()}
+    return ADDRESS.sub(add_name, text) if lowered else text

@@ -25,7 +25,7 @@ from eth_utils import ValidationError
 
 from precompiles.abi import ToolUse
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.agents.revert_reasons import explain_failure
+from pyevm_agents.agents.revert_reasons import BUNDLED, explain_failure
 from pyevm_agents.agents.trace import decode_tool_result, extract_decision
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from precompiles.executor import Inference, PromptCharged
     from precompiles.language_model import Generation, GenerationRequest
+    from pyevm_agents.agents.known_contracts import KnownContracts
     from pyevm_agents.agents.trace import StepDecision
 
     EventListener = Callable[["Event"], None]
@@ -170,8 +171,12 @@ class _Run:
 class AgentEventBus:
     """Tells who listens of agents' steps. All of it may be used in any thread."""
 
-    def __init__(self) -> None:
-        """Begin with nobody who listens."""
+    def __init__(self, known: KnownContracts = BUNDLED) -> None:
+        """Start without listeners.
+
+        Input: the contracts whose errors are known.
+        """
+        self._known = known
         self._lock = threading.Lock()
         self._listeners: tuple[EventListener, ...] = ()
         self._numbers = itertools.count(1)
@@ -292,7 +297,7 @@ class AgentEventBus:
                 ToolReturned(
                     location=agent.location,
                     observation=decode_tool_result(call),
-                    failure=explain_failure(call) if call.is_error else None,
+                    failure=explain_failure(call, self._known) if call.is_error else None,
                 )
             )
 
@@ -301,7 +306,7 @@ class AgentEventBus:
         run = self._run
         if run is None or run.last is None:
             return
-        failure = explain_failure(computation) if computation.is_error else None
+        failure = explain_failure(computation, self._known) if computation.is_error else None
         self._emit(RunEnded(location=run.last, failure=failure))
         run.last, run.agents = None, []
 
@@ -313,7 +318,7 @@ class AgentEventBus:
 
     def _on_step_failure(self, run: _Run, agent: _Agent, call: ComputationAPI) -> None:
         agent.is_thinking = False
-        self._emit(StepFailed(location=agent.location, reason=explain_failure(call)))
+        self._emit(StepFailed(location=agent.location, reason=explain_failure(call, self._known)))
         # `agent_traceTransaction` doesn't count it: the next one has its number.
         run.last = replace(agent.location, step=agent.location.step - 1)
 

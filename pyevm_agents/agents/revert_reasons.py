@@ -6,27 +6,27 @@ Agents wrap the reason of a failing tool in their own, so reasons nest; they are
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from eth.exceptions import OutOfGas
 from eth_abi import decode
-from eth_abi.exceptions import DecodingError
-from eth_utils import function_signature_to_4byte_selector, to_checksum_address
-from eth_utils.abi import get_abi_input_names, get_abi_input_types
+from eth_abi.exceptions import ABITypeError, DecodingError, ParseError
+from eth_utils import to_checksum_address
 
 from precompiles.abi import DESCRIPTION_SELECTOR, INPUT_DESCRIPTION_SELECTOR, NAME_SELECTOR
 from precompiles.errors import error_selector
 from precompiles.executor import Executor
 from precompiles.spec import EXECUTOR_ADDRESS
-from pyevm_agents.contracts import list_artifacts, load_artifact
+from pyevm_agents.agents.known_contracts import KnownContracts
+from pyevm_agents.artifacts import ErrorDefinition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator, Mapping, Sequence
 
     from eth.abc import ComputationAPI
-    from eth_typing import ABIElement, ABIError, Address
+    from eth.exceptions import VMError
+    from eth_typing import Address
 
 PANICS = {
     0x00: "a check of the compiler",
@@ -44,10 +44,22 @@ PANICS = {
 
 NO_REASON = "no reason given"
 
-SOLIDITY_ERRORS = {"Error": ("string",), "Panic": ("uint256",)}
+SOLIDITY_ERRORS: Mapping[bytes, ErrorDefinition] = {
+    bytes.fromhex("08c379a0"): ErrorDefinition(
+        name="Error", types=("string",), argument_names=("",)
+    ),
+    bytes.fromhex("4e487b71"): ErrorDefinition(
+        name="Panic", types=("uint256",), argument_names=("",)
+    ),
+}
+"""Errors of the language itself, by selector."""
 
-ErrorSignature: TypeAlias = "tuple[str, tuple[str, ...], tuple[str, ...]]"
-"""An error: its name, and its arguments' names and types."""
+MAX_DECODED_BYTES = (1 << 20, 16 << 10, 2 << 10)
+"""The most revert data that is decoded: without arrays, with arrays, with arrays in arrays. Items
+may share their bytes, so the decoded size grows with a power of this number."""
+
+BUNDLED = KnownContracts()
+"""The bundled contracts alone."""
 
 METADATA_FUNCTIONS = {
     NAME_SELECTOR: "name()",
@@ -56,43 +68,63 @@ METADATA_FUNCTIONS = {
 }
 """The functions of a tool that the executor reads."""
 
-_registered_errors: dict[bytes, ErrorSignature] = {}
 
+def decode_revert(
+    data: bytes, known: KnownContracts = BUNDLED, *, codes: Sequence[bytes] = ()
+) -> str:
+    """Return revert data as text, such as `ToolCallFailed(tool=0x…, reason=Undone(…))`.
 
-def decode_revert(data: bytes) -> str:
-    """Return what revert data says, such as `ToolCallFailed(tool=0x…, reason=Undone(…))`.
+    Unknown data are returned in hexadecimal, empty data as `no reason given`.
 
-    Data of no known error comes back as hexadecimal, none at all as `no reason given`.
+    Input: the revert data; the contracts whose errors are known; the runtime codes of the contracts
+           that reverted with these data: of two errors with one selector, theirs is returned.
     """
     if not data:
         return NO_REASON
     selector = bytes(data[:4])
-    known = _load_known_errors().get(selector) or _registered_errors.get(selector)
-    if known is None:
-        return "0x" + data.hex()
-    name, names, types = known
+    texts = (
+        _decode_error(error, data, known, codes) for error in _list_errors(selector, known, codes)
+    )
+    return " or ".join(filter(None, texts)) or "0x" + data.hex()
+
+
+def _list_errors(
+    selector: bytes, known: KnownContracts, codes: Sequence[bytes]
+) -> Sequence[ErrorDefinition]:
+    if selector in SOLIDITY_ERRORS:
+        return [SOLIDITY_ERRORS[selector]]
+    candidates = [error for _, error in known.find_errors(selector)]
+    if len(candidates) > 1:
+        for contract in filter(None, map(known.find_name, codes)):
+            own = known.find_own_error(selector, contract)
+            if own is not None:
+                return [own]
+    return candidates
+
+
+def _decode_error(
+    error: ErrorDefinition, data: bytes, known: KnownContracts, codes: Sequence[bytes]
+) -> str | None:
+    """Return an error with its arguments; None if the data are not an encoding of them."""
+    arrays = max((text.count("[") for text in error.types), default=0)
+    if len(data) > MAX_DECODED_BYTES[min(arrays, 2)]:
+        return None
     try:
-        values = decode(types, data[4:])
-    except (DecodingError, UnicodeDecodeError, OverflowError):
-        return "0x" + data.hex()
-    if name == "Panic":
+        values = decode(error.types, data[4:])
+    except (DecodingError, ABITypeError, ParseError, UnicodeDecodeError, OverflowError):
+        return None
+    if error is SOLIDITY_ERRORS.get(bytes(data[:4])) and error.name == "Panic":
         return f"Panic({_format_panic(values[0])})"
     arguments = (
-        f"{label}={_show(abi_type, value)}" if label else _show(abi_type, value)
-        for label, abi_type, value in zip(names, types, values, strict=True)
+        f"{label}={_format_value(abi_type, value, known, codes)}"
+        if label
+        else _format_value(abi_type, value, known, codes)
+        for label, abi_type, value in zip(error.argument_names, error.types, values, strict=True)
     )
-    text = f"{name}({', '.join(arguments)})"
-    if name == "ToolMetadataFailed":
+    text = f"{error.name}({', '.join(arguments)})"
+    if error.name == "ToolMetadataFailed":
         text += ": is this address a tool (IERCAgentTool)?"
     return text
-
-
-def explain_failure(computation: ComputationAPI) -> str:
-    """Return the reason why a call failed."""
-    error = computation.error
-    if error.burns_gas:
-        return str(error)
-    return explain_revert(bytes(computation.output), read_revert_context(computation))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,28 +134,93 @@ class RevertContext:
     starved: str | None = None
     """The nested call that ran out of gas, and may have caused the revert."""
 
+    starved_code: bytes = b""
+    """The runtime code of that call."""
+
     models: tuple[str, ...] = ()
     """Names and aliases of the chain's models."""
+
+    codes: tuple[bytes, ...] = ()
+    """Runtime codes of the calls that failed with these data or with a part of them, the innermost
+    first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A failed call: everything that an explanation needs, without the computation."""
+
+    halt: str | None = None
+    """The exceptional halt, such as out of gas; None for a revert."""
+
+    data: bytes = b""
+    """Revert data."""
+
+    context: RevertContext = field(default_factory=RevertContext)
+
+    def explain(self, known: KnownContracts = BUNDLED, codes: Sequence[bytes] = ()) -> str:
+        """Return the reason as text.
+
+        Input: the contracts whose errors are known; runtime codes of the contracts that may have
+               reverted, where the context has none.
+        """
+        if self.halt is not None:
+            return self.halt
+        context = self.context if self.context.codes else replace(self.context, codes=tuple(codes))
+        return explain_revert(self.data, context, known)
+
+    def without_codes(self) -> Failure:
+        """Return the failure without runtime codes, which are large, for storage."""
+        return replace(self, context=replace(self.context, starved_code=b"", codes=()))
+
+
+def read_failure(computation: ComputationAPI) -> Failure | None:
+    """Return a call's failure; None if it succeeded. Cheap: no ABI is loaded."""
+    if not computation.is_error:
+        return None
+    if computation.error.burns_gas:
+        return Failure(halt=str(computation.error))
+    return Failure(data=bytes(computation.output), context=read_revert_context(computation))
+
+
+def explain_failure(computation: ComputationAPI, known: KnownContracts = BUNDLED) -> str:
+    """Return the reason why a failed call failed."""
+    failure = read_failure(computation)
+    return NO_REASON if failure is None else failure.explain(known)
 
 
 def read_revert_context(computation: ComputationAPI) -> RevertContext:
     """Return the context of a reverted call. Cheap: no ABI is loaded."""
     executor = computation.precompiles.get(EXECUTOR_ADDRESS)
+    starved = _find_starved_computation(computation)
     return RevertContext(
-        starved=find_starved_call(computation),
+        starved=None if starved is None else _describe_starved_call(starved),
+        starved_code=b"" if starved is None else bytes(starved.msg.code),
         models=executor.model_names if isinstance(executor, Executor) else (),
+        codes=tuple(_iter_reverted_codes(computation))[::-1],
     )
 
 
-def explain_revert(data: bytes, context: RevertContext) -> str:
+def _iter_reverted_codes(computation: ComputationAPI) -> Iterator[bytes]:
+    """Yield the codes of a failed call, and of each last call whose output it passed on."""
+    output = bytes(computation.output)
+    while computation.is_error and bytes(computation.output) in output:
+        yield bytes(computation.msg.code)
+        if not computation.children:
+            return
+        computation = computation.children[-1]
+
+
+def explain_revert(data: bytes, context: RevertContext, known: KnownContracts = BUNDLED) -> str:
     """Return revert data as text, with the parts of the context that explain it.
 
     A contract whose own call ran out of gas reverts with that call's output, which is empty. So the
     starved call is named if the revert data, or the reason nested in them, are empty.
     """
-    parts = [decode_revert(data)]
+    parts = [decode_revert(data, known, codes=context.codes)]
     if context.starved and NO_REASON in parts[0]:
-        parts.append(context.starved)
+        name = known.find_name(context.starved_code)
+        starved = context.starved.removeprefix(CALL_OF)
+        parts.append(f"{CALL_OF}{starved if name is None else f'{name} at {starved}'}")
     if context.models and error_selector("UnknownModel") in data:
         parts.append("this chain's models: " + ", ".join(map(repr, context.models)))
     return "; ".join(parts)
@@ -134,23 +231,34 @@ def find_starved_call(computation: ComputationAPI) -> str | None:
 
     Output: None if no call ran out of gas, or if a call between reverted for a reason of its own.
     """
+    starved = _find_starved_computation(computation)
+    return None if starved is None else _describe_starved_call(starved)
+
+
+def _find_starved_computation(computation: ComputationAPI) -> ComputationAPI | None:
     while computation.children:
         output = bytes(computation.output)
         computation = computation.children[-1]
         if not computation.is_error or bytes(computation.output) not in output:
             return None
         if isinstance(computation.error, OutOfGas):
-            callee, gas = _format_callee(computation.msg.code_address), computation.msg.gas
-            needed = _format_needed_gas(computation.error, gas)
-            return f"a call of {callee} ran out of gas: it had {gas:,}{needed}"
+            return computation
     return None
 
+
+def _describe_starved_call(computation: ComputationAPI) -> str:
+    callee, gas = _format_callee(computation.msg.code_address), computation.msg.gas
+    needed = _format_needed_gas(computation.error, gas)
+    return f"{CALL_OF}{callee} ran out of gas: it had {gas:,}{needed}"
+
+
+CALL_OF = "a call of "
 
 CHARGE = re.compile(r"Needed (\d+) - Remaining (\d+) - Reason: (.*)", re.DOTALL)
 """Source: py-evm, `eth.vm.gas_meter.GasMeter.consume_gas`."""
 
 
-def _format_needed_gas(error: OutOfGas, gas: int) -> str:
+def _format_needed_gas(error: VMError, gas: int) -> str:
     """Return the least gas that the call needed for its last charge; a later one may need more."""
     text = str(error)
     charge = CHARGE.search(text)
@@ -160,53 +268,25 @@ def _format_needed_gas(error: OutOfGas, gas: int) -> str:
     return f" and needed at least {gas - int(remaining) + int(needed):,} ({reason})"
 
 
-def register_errors(abi: Iterable[ABIElement]) -> None:
-    """Let `decode_revert` know a contract's errors from now on, in all of this process."""
-    for element in abi:
-        if element["type"] == "error":
-            selector, error = _parse_error(element)
-            _registered_errors[selector] = error
-
-
 def _format_callee(address: Address) -> str:
     text = to_checksum_address(address)
     return f"the executor at {text}" if address == EXECUTOR_ADDRESS else text
-
-
-@cache
-def _load_known_errors() -> dict[bytes, ErrorSignature]:
-    known: dict[bytes, ErrorSignature] = {
-        _compute_selector(name, types): (name, ("",), types)
-        for name, types in SOLIDITY_ERRORS.items()
-    }
-    for contract in list_artifacts():
-        for element in load_artifact(contract).abi:
-            if element["type"] == "error":
-                selector, error = _parse_error(element)
-                known[selector] = error
-    return known
-
-
-def _parse_error(element: ABIError) -> tuple[bytes, ErrorSignature]:
-    types = tuple(get_abi_input_types(element))
-    names = tuple(name or "" for name in get_abi_input_names(element))
-    return _compute_selector(element["name"], types), (element["name"], names, types)
-
-
-@cache
-def _compute_selector(name: str, types: tuple[str, ...]) -> bytes:
-    return function_signature_to_4byte_selector(f"{name}({','.join(types)})")
 
 
 def _format_panic(code: int) -> str:
     return f"0x{code:02x}: {PANICS[code]}" if code in PANICS else f"0x{code:02x}"
 
 
-def _show(abi_type: str, value: object) -> str:
+def _format_value(
+    abi_type: str, value: object, known: KnownContracts, codes: Sequence[bytes]
+) -> str:
     if abi_type == "address":
         return to_checksum_address(str(value))
-    if abi_type == "bytes4" and value in METADATA_FUNCTIONS:
-        return METADATA_FUNCTIONS[value]
+    if abi_type == "bytes4" and isinstance(value, bytes):
+        # Tools alone have the metadata functions' names.
+        return METADATA_FUNCTIONS.get(value) or known.find_function(value) or "0x" + value.hex()
     if isinstance(value, bytes):
-        return decode_revert(value) if abi_type == "bytes" else "0x" + value.hex()
+        return (
+            decode_revert(value, known, codes=codes) if abi_type == "bytes" else "0x" + value.hex()
+        )
     return repr(value) if isinstance(value, str) else str(value)

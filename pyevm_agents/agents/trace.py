@@ -14,7 +14,7 @@ from eth_abi.exceptions import DecodingError
 
 from precompiles.abi import FinalAnswer, ToolUse
 from precompiles.react import extract_thought
-from pyevm_agents.agents.revert_reasons import explain_failure
+from pyevm_agents.agents.revert_reasons import BUNDLED, Failure, read_failure
 from pyevm_agents.vm import AgentComputation
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from precompiles.executor import Inference
     from precompiles.language_model import LanguageModel, Margin, Segment
+    from pyevm_agents.agents.known_contracts import KnownContracts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +53,16 @@ class AgentStep:
 
     inference: Inference
 
+    tool_revert: Failure | None = None
+    """The failure of the tool's call; None if it succeeded, and for a final answer."""
+
     evm_gas: int | None = None
     """What the executor's call and that of the tool used, without the price of words: neither this
     step's nor those of agents nested in it. The agent's own code is not in it. None where only the
     step's words are known."""
+
+    tool: Address | None = None
+    """The address of the tool; None for a final answer."""
 
     tool_failure: str | None = None
     """The reason why the tool reverted or halted; None if it returned."""
@@ -102,16 +109,28 @@ class TracedStep:
     prompt: str
     """The prompt, with handles in place of addresses."""
 
+    handles: tuple[tuple[str, str], ...] = ()
+    """(handle, checksummed address) of each address in the prompt."""
+
     decision: StepDecision
+    tool: Address | None = None
+    """The address of the tool; None for a final answer."""
+
     observation: str | None
     """The tool's answer; None if it reverted, and for a final answer."""
+
+    tool_failure: Failure | None = None
+    """The failure of the tool's call; None if it succeeded, and for a final answer."""
 
     usage: InferenceUsage
     margin: Margin | None
     """The step's closest decision; None if the model made none, or does not report it."""
 
     seconds: float | None
-    """Duration of the generation; None if it is unknown."""
+    """Duration of the inference; None if it is unknown."""
+
+    is_cached: bool = False
+    """Whether the generation was cached: the inference had been done before."""
 
 
 class HasMargin(Protocol):
@@ -126,8 +145,8 @@ class HasMargin(Protocol):
 class AgentTrace:
     """The steps, tokens and gas of a transaction's agents."""
 
-    failure: str | None
-    """The reason why the transaction failed; None if it succeeded."""
+    failure: Failure | None
+    """The failure of the transaction; None if it succeeded."""
 
     gas_used: int
     """Gas of the whole transaction, as in its receipt."""
@@ -177,12 +196,16 @@ def find_closest_step(steps: Sequence[HasMargin]) -> int | None:
     return min(gaps)[1] if gaps else None
 
 
-def extract_agent_steps(computation: ComputationAPI) -> tuple[AgentStep, ...]:
+def extract_agent_steps(
+    computation: ComputationAPI, known: KnownContracts = BUNDLED
+) -> tuple[AgentStep, ...]:
     """Return the steps of all agents in a transaction, in order.
 
     A nested agent's steps stand after the step of the outer agent that used it.
+
+    Input: the transaction's computation; the contracts whose errors are known.
     """
-    return tuple(_iter_steps(computation, 0))
+    return tuple(_iter_steps(computation, 0, known))
 
 
 def extract_inferences(computation: ComputationAPI) -> tuple[Inference, ...]:
@@ -205,7 +228,7 @@ def trace_agents(
            duration of each generation.
     """
     return AgentTrace(
-        failure=explain_failure(computation) if computation.is_error else None,
+        failure=_store_failure(read_failure(computation)),
         gas_used=gas_used,
         usage=sum_usage(extract_inferences(computation)),
         steps=tuple(_trace_step(step, models) for step in extract_agent_steps(computation)),
@@ -240,28 +263,37 @@ def _trace_step(step: AgentStep, models: Mapping[str, LanguageModel]) -> TracedS
         depth=step.depth,
         model=inference.model,
         prompt="".join(segment.text for segment in inference.segments),
+        handles=inference.handles,
         decision=StepDecision(
             thought=step.thought,
             action=step.action,
             action_input=step.action_input,
             answer=step.answer,
         ),
+        tool=step.tool,
         observation=step.observation,
+        tool_failure=_store_failure(step.tool_revert),
         usage=sum_usage([inference]),
         margin=step.margin,
         seconds=get_generation_seconds(inference, models),
     )
 
 
-def _iter_steps(computation: ComputationAPI, depth: int) -> Iterator[AgentStep]:
+def _store_failure(failure: Failure | None) -> Failure | None:
+    return None if failure is None else failure.without_codes()
+
+
+def _iter_steps(
+    computation: ComputationAPI, depth: int, known: KnownContracts
+) -> Iterator[AgentStep]:
     children = computation.children
     is_agent = any(_get_inference(child) for child in children)
     for index, child in enumerate(children):
         inference = _get_inference(child)
         if inference is None:
-            yield from _iter_steps(child, depth + is_agent)
+            yield from _iter_steps(child, depth + is_agent, known)
             continue
-        yield _build_step(computation, depth, inference, children[index:])
+        yield _build_step(computation, depth, inference, children[index:], known)
 
 
 def _build_step(
@@ -269,10 +301,13 @@ def _build_step(
     depth: int,
     inference: Inference,
     calls: Sequence[ComputationAPI],
+    known: KnownContracts,
 ) -> AgentStep:
     """Put a step together from the executor's call and the agent's later ones."""
     decision, result = extract_decision(inference), inference.result
-    used = _find_tool_call(result, calls[1:]) if isinstance(result, ToolUse) else None
+    tool = result.tool if isinstance(result, ToolUse) else None
+    used = None if tool is None else _find_tool_call(tool, calls[1:])
+    failure = None if used is None else read_failure(used)
     return AgentStep(
         agent=computation.msg.storage_address,
         depth=depth,
@@ -283,13 +318,15 @@ def _build_step(
         answer=decision.answer,
         inference=inference,
         evm_gas=_evm_gas(calls[0]) + (0 if used is None else _evm_gas(used)),
-        tool_failure=explain_failure(used) if used is not None and used.is_error else None,
+        tool=tool,
+        tool_failure=None if failure is None else failure.explain(known),
+        tool_revert=failure,
     )
 
 
-def _find_tool_call(result: ToolUse, later: Sequence[ComputationAPI]) -> ComputationAPI | None:
+def _find_tool_call(tool: Address, later: Sequence[ComputationAPI]) -> ComputationAPI | None:
     """Return the first call of the tool after the step."""
-    return next((call for call in later if call.msg.to == result.tool), None)
+    return next((call for call in later if call.msg.to == tool), None)
 
 
 def _evm_gas(call: ComputationAPI) -> int:

@@ -20,6 +20,7 @@ from eth.rlp.sedes import chain_gaps
 from eth_typing import BlockNumber
 
 from pyevm_agents.agents.events import AgentEventBus
+from pyevm_agents.agents.known_contracts import KnownContracts
 from pyevm_agents.agents.trace import extract_inferences, trace_agents
 from pyevm_agents.chain.block_rlp import decode_block, require_same
 from pyevm_agents.chain.bootstrap import build_executor, setup_genesis
@@ -90,7 +91,10 @@ class Chain(ChainSimulator):
         """
         self.models: Mapping[str, LanguageModel] = dict(models or {})
         self.genesis_accounts = add_executor(config, accounts or {})
-        self.agent_events = AgentEventBus()
+        self.known_contracts = KnownContracts()
+        """The contracts, errors and functions that texts for people name."""
+
+        self.agent_events = AgentEventBus(self.known_contracts)
         """Tells of agents' steps as they happen."""
 
         executor = build_executor(config, self.models, self.agent_events)

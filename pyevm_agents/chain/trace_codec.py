@@ -1,9 +1,11 @@
 """Database rows of agent traces: a version byte, then RLP.
 
-    trace = [failure?, gas_used, usage, [step, ...]]
-    usage = [cold, warm, output and forced tokens, prompt gas, output gas]
-    step  = [agent, depth, model, continues_prompt, prompt, thought, action?, action_input?,
-             answer?, observation?, usage, [gap, token_index, chosen, other]?, seconds?]
+    trace   = [failure?, gas_used, usage, [step, ...]]
+    usage   = [cold, warm, output and forced tokens, prompt gas, output gas]
+    step    = [agent, depth, model, continues_prompt, prompt, thought, action?, action_input?,
+               answer?, observation?, usage, [gap, token_index, chosen, other]?, seconds?,
+               [[handle, address], ...], tool?, failure?, is_cached]
+    failure = [halt?, revert data, starved call?, [model, ...]]
 
 `x?` is a list of at most one item. Texts are UTF-8, floats are IEEE 754 in 8 bytes. The prompt of
 an agent's step usually begins with the whole prompt of the step before it at the same depth: then
@@ -20,13 +22,14 @@ from rlp.exceptions import DecodingError, DeserializationError
 from rlp.sedes import Binary, CountableList, List, big_endian_int, boolean
 
 from precompiles.language_model import Margin
+from pyevm_agents.agents.revert_reasons import Failure, RevertContext
 from pyevm_agents.agents.trace import AgentTrace, InferenceUsage, StepDecision, TracedStep
 from pyevm_agents.errors import EngineFault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-VERSION = b"\x01"
+VERSION = b"\x02"
 """First byte of a row. It changes with the encoding; rows of other versions are not read."""
 
 
@@ -82,6 +85,7 @@ def _make_optional(sedes: object) -> CountableList:
 
 
 _USAGE = List([_Integer] * 6)
+_FAILURE = List([_make_optional(_Text), Binary(), _make_optional(_Text), CountableList(_Text)])
 _MARGIN = List([_Float, _Integer, _Text, _Text])
 _STEP = List(
     [
@@ -95,15 +99,19 @@ _STEP = List(
         _USAGE,
         _make_optional(_MARGIN),
         _make_optional(_Float),
+        CountableList(List([_Text, _Text])),
+        _make_optional(Binary.fixed_length(20)),
+        _make_optional(_FAILURE),
+        boolean,
     ]
 )
-_TRACE = List([_make_optional(_Text), _Integer, _USAGE, CountableList(_STEP)])
+_TRACE = List([_make_optional(_FAILURE), _Integer, _USAGE, CountableList(_STEP)])
 
 
 def encode_trace(trace: AgentTrace) -> bytes:
     """Return the row of a trace."""
     usage = _list_usage_fields(trace.usage)
-    fields = (_as_list(trace.failure), trace.gas_used, usage, [*_step_fields(trace.steps)])
+    fields = (_failure_fields(trace.failure), trace.gas_used, usage, [*_step_fields(trace.steps)])
     return VERSION + bytes(rlp.encode(fields, sedes=_TRACE))
 
 
@@ -119,7 +127,7 @@ def decode_trace(row: bytes) -> AgentTrace | None:
     except (DecodingError, DeserializationError) as error:
         raise _damaged_row_error(str(error)) from error
     trace = AgentTrace(
-        failure=_from_list(failure),
+        failure=_read_failure(*failure[0]) if failure else None,
         gas_used=gas_used,
         usage=_read_usage(*usage),
         steps=tuple(_read_steps(steps)),
@@ -181,6 +189,10 @@ def _step_fields(steps: Sequence[TracedStep]) -> Iterator[list[Any]]:
             if margin is None
             else [[margin.gap, margin.token_index, margin.chosen, margin.other]],
             _as_list(step.seconds),
+            [list(pair) for pair in step.handles],
+            _as_list(step.tool),
+            _failure_fields(step.tool_failure),
+            step.is_cached,
         ]
 
 
@@ -188,7 +200,8 @@ def _read_steps(steps: Sequence[Sequence[Any]]) -> Iterator[TracedStep]:
     prompts: dict[int, str] = {}
     for fields in steps:
         agent, depth, model, continues_prompt, prompt, thought = fields[:6]
-        action, action_input, answer, observation, usage, margin, seconds = fields[6:]
+        action, action_input, answer, observation, usage, margin, seconds = fields[6:13]
+        handles, tool, failure, is_cached = fields[13:]
         prompts[depth] = prompts.get(depth, "") + prompt if continues_prompt else prompt
         yield TracedStep(
             agent=agent,
@@ -201,11 +214,29 @@ def _read_steps(steps: Sequence[Sequence[Any]]) -> Iterator[TracedStep]:
                 action_input=_from_list(action_input),
                 answer=_from_list(answer),
             ),
+            handles=tuple((handle, address) for handle, address in handles),
+            tool=_from_list(tool),
+            tool_failure=_read_failure(*failure[0]) if failure else None,
             observation=_from_list(observation),
             usage=_read_usage(*usage),
             margin=_read_margin(*margin[0]) if margin else None,
             seconds=_from_list(seconds),
+            is_cached=is_cached,
         )
+
+
+def _failure_fields(failure: Failure | None) -> list[list[Any]]:
+    if failure is None:
+        return []
+    context = failure.context
+    return [[_as_list(failure.halt), failure.data, _as_list(context.starved), [*context.models]]]
+
+
+def _read_failure(
+    halt: Sequence[str], data: bytes, starved: Sequence[str], models: Sequence[str]
+) -> Failure:
+    context = RevertContext(starved=_from_list(starved), models=tuple(models))
+    return Failure(halt=_from_list(halt), data=data, context=context)
 
 
 def _read_margin(gap: float, token_index: int, chosen: str, other: str) -> Margin:

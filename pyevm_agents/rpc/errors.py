@@ -18,6 +18,7 @@ from pyevm_agents.node.errors import ExecutionFailedError, OutOfGasError
 if TYPE_CHECKING:
     from eth.exceptions import VMError
 
+    from pyevm_agents.agents.known_contracts import KnownContracts
     from pyevm_agents.agents.revert_reasons import RevertContext
     from pyevm_agents.node.errors import RequestError
 
@@ -68,31 +69,34 @@ class WouldBlockError(Exception):
     """A method would block in a thread that may not. It has no effect, and is called again."""
 
 
-def convert_request_error(error: RequestError) -> RpcError:
+def convert_request_error(error: RequestError, known: KnownContracts) -> RpcError:
     """Return the JSON-RPC error of a rejected request, or of one whose execution failed."""
     if isinstance(error, ExecutionFailedError) and not isinstance(error, OutOfGasError):
-        return execution_error(error.error, error.output, error.context)
+        return execution_error(error.error, error.output, error.context, known)
     return RpcError(SERVER_ERROR, str(error))
 
 
-def execution_error(error: VMError, output: bytes, context: RevertContext) -> RpcError:
+def execution_error(
+    error: VMError, output: bytes, context: RevertContext, known: KnownContracts
+) -> RpcError:
     """Return the JSON-RPC error of a failed call.
 
-    Input: the error; the call's output, which is the revert data of a revert; its context.
+    Input: the error; the call's output, which is the revert data of a revert; its context; the
+           contracts whose errors are known.
     """
     if not isinstance(error, Revert):
         return RpcError(
             SERVER_ERROR, f"execution failed: {type(error).__name__}: {error_text(error)}"
         )
     data = "0x" + output.hex()
-    return RpcError(EXECUTION_REVERTED, revert_message(output, context), data)
+    return RpcError(EXECUTION_REVERTED, revert_message(output, context, known), data)
 
 
-def revert_message(output: bytes, context: RevertContext) -> str:
+def revert_message(output: bytes, context: RevertContext, known: KnownContracts) -> str:
     """Return geth's message of a revert, with the reason if it is known."""
     if not output and context.starved is None:
         return "execution reverted"
-    return f"execution reverted: {revert_reason(output, context)}"
+    return f"execution reverted: {revert_reason(output, context, known)}"
 
 
 def error_text(error: Exception) -> str:
@@ -101,9 +105,10 @@ def error_text(error: Exception) -> str:
     return texts[0] if texts else str(error)
 
 
-def revert_reason(output: bytes, context: RevertContext) -> str:
+def revert_reason(output: bytes, context: RevertContext, known: KnownContracts) -> str:
     """Return revert data as text: the text of a `require` alone, other errors by name."""
-    text = decode_revert(output)
-    if output[:4] == ERROR_STRING and text.startswith("Error("):
-        return str(literal_eval(text.removeprefix("Error(").removesuffix(")")))
-    return explain_revert(output, context)
+    if output[:4] == ERROR_STRING:
+        text = decode_revert(output)
+        if text.startswith("Error("):
+            return str(literal_eval(text.removeprefix("Error(").removesuffix(")")))
+    return explain_revert(output, context, known)

@@ -60,20 +60,21 @@ class NodeService:
         Raises: RpcError: every error except a bug. WouldBlockError: it would block, and `may_wait`
                 is false.
         """
-        known = self._methods.get(method)
-        if known is None:
+        entry = self._methods.get(method)
+        if entry is None:
             reason = self._unsupported_reasons.get(method)
             message = f"the method {method} does not exist/is not available"
             raise RpcError(METHOD_NOT_FOUND, f"{message}: {reason}" if reason else message)
-        arguments = known.parse_arguments(params)
+        arguments = entry.parse_arguments(params)
         self._faults.invalidate(method)
         self._faults.raise_if_recent(method, params)
         try:
-            return known.handler(self._rpc.for_session(session, may_wait=may_wait), *arguments)
+            return entry.handler(self._rpc.for_session(session, may_wait=may_wait), *arguments)
         except PoolError as error:
             raise RpcError(SERVER_ERROR, str(error)) from error
         except RequestError as error:
-            raise convert_request_error(error) from error
+            known = self._rpc.node.chain.known_contracts
+            raise convert_request_error(error, known) from error
         except BlockNotFoundError as error:
             raise RpcError(SERVER_ERROR, str(error)) from error
         except ConfigError as error:

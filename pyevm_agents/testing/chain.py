@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from eth.exceptions import VMError
 from eth_utils import ValidationError, to_canonical_address, to_checksum_address
 
-from pyevm_agents.agents.revert_reasons import register_errors
 from pyevm_agents.agents.trace import extract_agent_steps
+from pyevm_agents.artifacts import describe_contract
 from pyevm_agents.chain import Call
 from pyevm_agents.chain.calls import BlockOverride
 from pyevm_agents.errors import ConfigError, EngineFault
@@ -221,8 +221,7 @@ class AgentChain:
             )
         artifact = self.artifacts.find(contract)
         creation = artifact.build_creation_data(arguments, named, libraries or {})
-        if artifact.file is not None:  # The errors of this package's contracts are registered.
-            register_errors(artifact.abi)
+        self.chain.known_contracts.add(describe_contract(artifact.name, artifact.abi))
         w3 = self.w3
         transaction = build_creation(
             creation,
@@ -233,7 +232,9 @@ class AgentChain:
         sent = self.request("eth_sendTransaction", transaction)
         if not self.has(sent):
             self.mine()
-        address = read_deployed_address(artifact.name, self.computation(sent))
+        address = read_deployed_address(
+            artifact.name, self.computation(sent), self.chain.known_contracts
+        )
         self._names[to_canonical_address(address)] = artifact.name
         return w3.eth.contract(address=address, abi=artifact.abi)
 
@@ -428,7 +429,7 @@ class AgentChain:
         Input:  the transaction's hash or receipt.
         Raises: ConfigError: no block of this chain has it.
         """
-        return extract_agent_steps(self.computation(transaction_hash))
+        return extract_agent_steps(self.computation(transaction_hash), self.chain.known_contracts)
 
     def find_mined_run(self, transaction_hash: bytes) -> MinedRun | None:
         """Return the agent run of a transaction; None if no block of this chain has it."""
@@ -438,7 +439,7 @@ class AgentChain:
         (record, index), (block_hash, computation) = location, self._mined[transaction_hash]
         before = record.receipts[index - 1].gas_used if index else 0
         gas_used = record.receipts[index].gas_used - before
-        run = build_run(computation, transaction_hash, gas_used, self)
+        run = build_run(computation, transaction_hash, gas_used, self, self.chain.known_contracts)
         return MinedRun(run=run, block_hash=block_hash)
 
     def describe_needed_gas(self, transaction_hash: bytes) -> str | None:

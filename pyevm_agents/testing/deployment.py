@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from eth.abc import ComputationAPI
     from eth_typing import ChecksumAddress
 
+    from pyevm_agents.agents.known_contracts import KnownContracts
     from pyevm_agents.testing.inputs import AddressLike
 
 
@@ -37,20 +38,22 @@ def build_creation(
     }
 
 
-def read_deployed_address(name: str, computation: ComputationAPI) -> ChecksumAddress:
+def read_deployed_address(
+    name: str, computation: ComputationAPI, known: KnownContracts
+) -> ChecksumAddress:
     """Return the address of a contract that a transaction has created.
 
     Input:  the contract's name, for the error; the transaction's computation.
     Raises: DeploymentError: its constructor failed.
     """
     if computation.is_error:
-        raise DeploymentError(f"{name} was not deployed: {_explain_failure(computation)}")
+        raise DeploymentError(f"{name} was not deployed: {_explain_failure(computation, known)}")
     return to_checksum_address(computation.msg.storage_address)
 
 
-def _explain_failure(computation: ComputationAPI) -> str:
+def _explain_failure(computation: ComputationAPI, known: KnownContracts) -> str:
     """Return why a constructor failed."""
     error = computation.error
     if not isinstance(error, Revert):
         return f"{type(error).__name__}: {error}"
-    return f"its constructor reverted: {decode_revert(bytes(computation.output))}"
+    return f"its constructor reverted: {decode_revert(bytes(computation.output), known)}"

@@ -19,7 +19,7 @@ from weakref import WeakSet
 from eth.exceptions import OutOfGas
 
 from pyevm_agents.agents.events import RunEnded, RunFaulted, StepDecided, ToolReturned
-from pyevm_agents.agents.revert_reasons import explain_failure, find_starved_call
+from pyevm_agents.agents.revert_reasons import BUNDLED, explain_failure, find_starved_call
 from pyevm_agents.agents.trace import AgentStep, extract_agent_steps
 from pyevm_agents.display import pluralize
 from pyevm_agents.errors import ConfigError
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
     from pyevm_agents.agents.events import Event, Purpose
+    from pyevm_agents.agents.known_contracts import KnownContracts
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.node import Node
     from pyevm_agents.testing.gas_snapshot import AgentCost
@@ -123,14 +124,15 @@ def build_run(
     transaction_hash: bytes,
     gas_used: int,
     source: RunSource | None = None,
+    known: KnownContracts = BUNDLED,
 ) -> AgentRun:
     """Return the run of a mined transaction."""
     is_error = computation.is_error
     return AgentRun(
-        steps=extract_agent_steps(computation),
+        steps=extract_agent_steps(computation, known),
         transaction_hash=transaction_hash,
         gas_used=gas_used,
-        failure=explain_failure(computation) if is_error else None,
+        failure=explain_failure(computation, known) if is_error else None,
         is_out_of_gas=is_error and is_out_of_gas(computation),
         source=source,
     )
@@ -252,7 +254,13 @@ def record_runs(node: Node, into: RunLog = log, *, source: RunSource | None = No
             block.block.transactions, block.receipts, block.computations, strict=True
         ):
             gas_used = receipt.gas_used - before
-            run = build_run(computation, bytes(transaction.hash), gas_used, source)
+            run = build_run(
+                computation,
+                bytes(transaction.hash),
+                gas_used,
+                source,
+                node.chain.known_contracts,
+            )
             before = receipt.gas_used
             if run.steps or run.failure is not None:
                 into.add(run)

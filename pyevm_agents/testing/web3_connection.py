@@ -132,7 +132,12 @@ def _undo_failure(chain: RevertibleChain, number: int, response: RPCResponse) ->
         chain.forget_snapshot(number)
         return
     context = read_revert_context(computation)
-    error = execution_error(computation.error, bytes(computation.output), context)
+    error = execution_error(
+        computation.error,
+        bytes(computation.output),
+        context,
+        chain.node.chain.known_contracts,
+    )
     chain.revert(number)
     rpc_error: Any = {"code": error.code, "message": error.message}
     if error.data is not None:

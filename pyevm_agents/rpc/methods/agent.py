@@ -18,7 +18,7 @@ from pyevm_agents.models.llama.model import GgufModel
 from pyevm_agents.node.gas_limits import estimate_gas
 from pyevm_agents.node.listeners import find_warning
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.agent_serializers import serialize_trace
+from pyevm_agents.rpc.agent_serializers import TraceContext, serialize_trace
 from pyevm_agents.rpc.block_views import resolve_next_view
 from pyevm_agents.rpc.errors import INVALID_PARAMS, SERVER_ERROR, RpcError, execution_error
 from pyevm_agents.rpc.method_table import MethodTable, optional
@@ -93,7 +93,9 @@ def trace_transaction(rpc: RequestContext, transaction_hash: bytes) -> Json:
     trace = rpc.node.chain.find_agent_trace(transaction_hash)
     if trace is None:
         raise RpcError(SERVER_ERROR, f"transaction 0x{transaction_hash.hex()} not found: not mined")
-    return serialize_trace(transaction_hash, trace)
+    chain = rpc.node.chain
+    context = TraceContext(known=chain.known_contracts, get_code=chain.code)
+    return serialize_trace(transaction_hash, trace, context)
 
 
 @METHODS.method("agent_estimate", parse_transaction_request, optional(parse_block_id))
@@ -105,7 +107,12 @@ def estimate(rpc: RequestContext, transaction: TransactionRequest, block: BlockI
     result = at.chain.call(call, header=at.header)
     rpc.node.listeners.on_warning(find_warning(result.computation))
     if result.error is not None:
-        raise execution_error(result.error, result.output, read_revert_context(result.computation))
+        raise execution_error(
+            result.error,
+            result.output,
+            read_revert_context(result.computation),
+            rpc.node.chain.known_contracts,
+        )
     inferences = extract_inferences(result.computation)
     usage = sum_usage(inferences)
     return {

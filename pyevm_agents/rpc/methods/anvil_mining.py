@@ -28,6 +28,7 @@ from pyevm_agents.rpc.params import (
 if TYPE_CHECKING:
     from eth_typing import Address
 
+    from pyevm_agents.agents.known_contracts import KnownContracts
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
@@ -48,7 +49,10 @@ def mine(rpc: RequestContext, options: object) -> str:
 @METHODS.method("evm_mine_detailed", "anvil_mine_detailed", optional(accept_any))
 def mine_detailed(rpc: RequestContext, options: object) -> list[Json]:
     """Mine blocks as `evm_mine` does; return them, with the output of each transaction."""
-    return [_serialize_detailed_block(mined) for mined in _mine_with_options(rpc, options)]
+    return [
+        _serialize_detailed_block(mined, rpc.node.chain.known_contracts)
+        for mined in _mine_with_options(rpc, options)
+    ]
 
 
 def _mine_with_options(rpc: RequestContext, options: object) -> list[MinedBlock]:
@@ -64,7 +68,7 @@ def _mine_with_options(rpc: RequestContext, options: object) -> list[MinedBlock]
     return rpc.node.submit_change(mine_all).result()
 
 
-def _serialize_detailed_block(mined: MinedBlock) -> Json:
+def _serialize_detailed_block(mined: MinedBlock, known: KnownContracts) -> Json:
     record = BlockRecord(block=mined.block, receipts=mined.receipts)
     form = serializers.serialize_block(record, is_full=True)
     transactions = form["transactions"]
@@ -73,7 +77,9 @@ def _serialize_detailed_block(mined: MinedBlock) -> Json:
         output = bytes(computation.output)
         transaction["output"] = serializers.encode_data(output)
         if isinstance(computation.error if computation.is_error else None, Revert):
-            transaction["revertReason"] = revert_reason(output, read_revert_context(computation))
+            transaction["revertReason"] = revert_reason(
+                output, read_revert_context(computation), known
+            )
     return form
 
 

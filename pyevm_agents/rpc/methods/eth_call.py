@@ -72,7 +72,12 @@ def call(
     rpc.node.listeners.on_console_log(result.computation)
     rpc.node.listeners.on_warning(find_warning(result.computation))
     if result.error is not None:
-        raise execution_error(result.error, result.output, read_revert_context(result.computation))
+        raise execution_error(
+            result.error,
+            result.output,
+            read_revert_context(result.computation),
+            rpc.node.chain.known_contracts,
+        )
     return serializers.encode_data(result.output)
 
 

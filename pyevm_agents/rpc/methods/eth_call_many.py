@@ -124,7 +124,10 @@ def _try_call(
     if result.error is not None:
         return {
             "error": execution_error(
-                result.error, result.output, read_revert_context(result.computation)
+                result.error,
+                result.output,
+                read_revert_context(result.computation),
+                rpc.node.chain.known_contracts,
             ).message
         }
     return {"value": serializers.encode_data(result.output)}

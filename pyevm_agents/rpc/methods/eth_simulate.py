@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from eth.exceptions import VMError
     from eth_typing import Address
 
+    from pyevm_agents.agents.known_contracts import KnownContracts
     from pyevm_agents.node.transaction_defaults import TransactionRequest
     from pyevm_agents.rpc.context import RequestContext
     from pyevm_agents.rpc.serializers import Json
@@ -165,14 +166,18 @@ def simulate(rpc: RequestContext, options: Any, block: BlockId) -> list[Json]:  
     )
     try:
         return [
-            _serialize_block(result, is_full=options["returnFullTransactions"])
+            _serialize_block(
+                result,
+                rpc.node.chain.known_contracts,
+                is_full=options["returnFullTransactions"],
+            )
             for result in simulation.run(options["blocks"])
         ]
     except SimulationError as error:
         raise RpcError(error.code, error.message) from error
 
 
-def _serialize_block(result: SimulatedBlock, *, is_full: bool) -> Json:
+def _serialize_block(result: SimulatedBlock, known: KnownContracts, *, is_full: bool) -> Json:
     form = serializers.serialize_block(
         BlockRecord(block=result.block, receipts=result.receipts), is_full=is_full
     )
@@ -192,7 +197,7 @@ def _serialize_block(result: SimulatedBlock, *, is_full: bool) -> Json:
             }
         )
         if computation.is_error:
-            calls[-1]["error"] = _serialize_error(computation)
+            calls[-1]["error"] = _serialize_error(computation, known)
         gas_before = receipt.gas_used
         # The index of the next log counts reverted logs as well.
         logs_before += computation.transaction_context.get_next_log_counter()
@@ -219,11 +224,11 @@ def _serialize_logs(result: SimulatedBlock, index: int, before: int) -> list[Jso
     ]
 
 
-def _serialize_error(computation: SimulatedComputation) -> Json:
+def _serialize_error(computation: SimulatedComputation, known: KnownContracts) -> Json:
     error: VMError = computation.error
     if isinstance(error, Revert):
         output = bytes(computation.output)
-        message = revert_message(output, read_revert_context(computation))
+        message = revert_message(output, read_revert_context(computation), known)
         return {"code": SERVER_ERROR, "message": message, "data": serializers.encode_data(output)}
     op = None
     if isinstance(error, InvalidInstruction):

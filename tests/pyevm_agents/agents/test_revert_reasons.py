@@ -12,7 +12,9 @@ from eth_utils import keccak, to_checksum_address
 
 from precompiles.executor import Executor
 from precompiles.spec import EXECUTOR_ADDRESS as EXECUTOR
-from pyevm_agents.agents.revert_reasons import decode_revert, explain_failure, register_errors
+from pyevm_agents.agents.known_contracts import KnownContracts
+from pyevm_agents.agents.revert_reasons import decode_revert, explain_failure
+from pyevm_agents.artifacts import describe_contract
 from tests.byte_model import PROFILE, ByteModel
 
 if TYPE_CHECKING:
@@ -74,13 +76,18 @@ def test_explains_what_it_was_told_of() -> None:
         {"name": "wanted", "type": "uint256"},
         {"name": "", "type": "bool"},
     ]
-    register_errors(
-        [
-            {"type": "event", "name": "TooMuchOfThis", "inputs": []},
-            {"type": "error", "name": "TooMuchOfThis", "inputs": inputs},
-        ]
+    known = KnownContracts()
+    known.add(
+        describe_contract(
+            "Shop",
+            [
+                {"type": "event", "name": "TooMuchOfThis", "inputs": []},
+                {"type": "error", "name": "TooMuchOfThis", "inputs": inputs},
+            ],
+        )
     )
-    told = decode_revert(error("ToolCallFailed(address,bytes)", b"\xbb" * 20, data))
+    told = decode_revert(error("ToolCallFailed(address,bytes)", b"\xbb" * 20, data), known)
+    assert decode_revert(data) == "0x" + data.hex(), "another chain's registry is not shared"
     assert told.endswith("reason=TooMuchOfThis(wanted=51, True))")
 
 
@@ -90,6 +97,7 @@ class Message:
 
     code_address: bytes = b"\xaa" * 20
     gas: int = 1_234
+    code: bytes = b""
 
 
 @dataclass(frozen=True, kw_only=True)

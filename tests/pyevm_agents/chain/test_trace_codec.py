@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from precompiles.language_model import Margin
+from pyevm_agents.agents.revert_reasons import Failure, RevertContext
 from pyevm_agents.agents.trace import (
     AgentTrace,
     InferenceUsage,
@@ -42,6 +43,18 @@ usages = st.builds(
     prompt_gas=numbers,
     output_gas=numbers,
 )
+failures = st.builds(
+    Failure,
+    halt=st.none() | texts,
+    data=st.binary(max_size=40),
+    context=st.builds(
+        RevertContext,
+        starved=st.none() | texts,
+        starved_code=st.just(b""),
+        models=st.lists(texts, max_size=2).map(tuple),
+        codes=st.just(()),
+    ),
+)
 steps = st.builds(
     TracedStep,
     agent=st.binary(min_size=20, max_size=20).map(Address),
@@ -60,10 +73,14 @@ steps = st.builds(
     margin=st.none()
     | st.builds(Margin, gap=floats, token_index=numbers, chosen=texts, other=texts),
     seconds=st.none() | floats,
+    handles=st.lists(st.tuples(texts, texts), max_size=3).map(tuple),
+    tool=st.none() | st.binary(min_size=20, max_size=20).map(Address),
+    tool_failure=st.none() | failures,
+    is_cached=st.booleans(),
 )
 traces = st.builds(
     AgentTrace,
-    failure=st.none() | texts,
+    failure=st.none() | failures,
     gas_used=numbers,
     usage=usages,
     steps=st.lists(steps, max_size=5).map(tuple),
@@ -120,13 +137,14 @@ def test_a_damaged_row_is_refused_or_is_the_row_of_another_trace(
         assert encode_trace(found) == bytes(row)
 
 
-def test_the_encoding_of_version_1_stays_as_it_is() -> None:
+def test_the_encoding_of_version_2_stays_as_it_is() -> None:
     row = encode_trace(trace(step("ab"), step("abc")))
     usage = [b"\x01", b"", b"\x02", b"\x01", b"\x01\x2c", b"\x07\xd0"]
     rest = [b"", [], [], [b"Ten."], [], usage, [], [bytes.fromhex("3fe0000000000000")]]
+    rest += [[], [], [], b""]
     first = [b"\x11" * 20, b"", b"m", b"\x01", b"ab", *rest]
     second = [b"\x11" * 20, b"", b"m", b"\x01", b"c", *rest]
-    assert row == b"\x01" + rlp.encode([[], b"\x52\x08", usage, [first, second]])
+    assert row == b"\x02" + rlp.encode([[], b"\x52\x08", usage, [first, second]])
 
 
 def test_a_prompt_that_is_not_continued_as_far_as_it_could_be_is_refused() -> None:
@@ -146,12 +164,12 @@ def test_prompts_are_written_once_whatever_other_agents_do_between_them() -> Non
 
 
 def test_a_list_in_the_place_of_a_number_is_damage() -> None:
-    row = bytes.fromhex("01d4c161840cfd2e83cb6180c1c0845301ab018005c0")
+    row = bytes.fromhex("02d3c0840cfd2e83cb6180c1c0845301ab018005c0")
     with pytest.raises(EngineFault, match="agent trace is damaged"):
         decode_trace(row)
 
 
-@pytest.mark.parametrize("row", [b"", b"\x02\xc0", b'{"steps": []}'])
+@pytest.mark.parametrize("row", [b"", b"\x01\xc0", b'{"steps": []}'])
 def test_a_row_of_another_version_is_none(row: bytes) -> None:
     assert decode_trace(row) is None
 

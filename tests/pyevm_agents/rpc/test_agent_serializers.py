@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 from eth_typing import Address
 
+from precompiles.errors import error_selector
 from precompiles.language_model import Margin
+from pyevm_agents.agents.revert_reasons import Failure
 from pyevm_agents.agents.trace import AgentTrace, InferenceUsage, StepDecision, TracedStep
 from pyevm_agents.chain.database import trace_key
 from pyevm_agents.recordings import Replay, read_fixture
-from pyevm_agents.rpc.agent_serializers import serialize_trace
+from pyevm_agents.rpc.agent_serializers import TraceContext, serialize_trace
 from tests.pyevm_agents.rpc.methods.test_agent import Bench, bench
 
 if TYPE_CHECKING:
@@ -44,7 +46,10 @@ def step(depth: int, words: StepDecision, gap: float | None = None) -> TracedSte
         model="m",
         prompt="P",
         decision=words,
-        observation=None if words.action is None else "seen",
+        handles=(("VAULT", f"0x{'11' * 20}"), ("addr1", f"0x{'44' * 20}")),
+        tool=None if words.action is None else Address(b"\x33" * 20),
+        tool_failure=None if words.action is None else Failure(halt="out of gas"),
+        observation=None,
         usage=usage(1),
         margin=None if gap is None else Margin(gap=gap, token_index=7, chosen="a", other="b"),
         seconds=None if gap is None else 0.123456,
@@ -55,33 +60,49 @@ COST = (
     '"tokens": {"cold": 1, "warm": 2, "output": 3, "forced": 4}, '
     '"gas": {"prompt": 500, "output": 600}, '
 )
-PLACE = '"agent": "0x1111111111111111111111111111111111111111", "model": "m", "prompt": "P", '
+TOOL = "0x" + "33" * 20
+NO_TOOL = '"tool": null, "observation": null, "reason": null, '
+PLACE = (
+    '"agent": "0x1111111111111111111111111111111111111111", "model": "m", "prompt": "P", '
+    f'"handles": {{"VAULT": "0x{"11" * 20}", "addr1": "0x{"44" * 20}"}}, '
+)
 
 
 def test_a_trace_is_written_as_a_tree() -> None:
     use = StepDecision(thought="I", action="Tool", action_input="{}")
     answer = StepDecision(thought="I", answer="é")
     steps = (step(0, use, 0.5), step(1, answer, 0.25), step(0, answer))
-    trace = AgentTrace(failure="Undone()", gas_used=10_000, usage=usage(3), steps=steps)
-    margin = '"margin": {{"gap": {}, "token": 7, "chosen": "a", "other": "b"}}, "seconds": 0.1235'
+    trace = AgentTrace(
+        failure=Failure(data=error_selector("ExecutorUnavailable")),
+        gas_used=10_000,
+        usage=usage(3),
+        steps=steps,
+    )
+    margin = (
+        '"margin": {{"gap": {}, "token": 7, "chosen": "a", "other": "b"}}, "seconds": 0.1235, '
+        '"isCached": false'
+    )
     nested = (
         f'{{"number": 2, "depth": 1, {PLACE}"thought": "I", "action": null, "input": null, '
-        f'"observation": null, "answer": "\\u00e9", {COST}{margin.format(0.25)}, "steps": []}}'
+        f'{NO_TOOL}"answer": "\\u00e9", {COST}{margin.format(0.25)}, "steps": []}}'
     )
     first = (
         f'{{"number": 1, "depth": 0, {PLACE}"thought": "I", "action": "Tool", "input": "{{}}", '
-        f'"observation": "seen", "answer": null, {COST}{margin.format(0.5)}, "steps": [{nested}]}}'
+        f'"tool": "{TOOL}", "observation": null, "reason": "out of gas", "answer": null, {COST}'
+        f'{margin.format(0.5)}, "steps": [{nested}]}}'
     )
     last = (
         f'{{"number": 3, "depth": 0, {PLACE}"thought": "I", "action": null, "input": null, '
-        f'"observation": null, "answer": "\\u00e9", {COST}"margin": null, "seconds": null, '
-        '"steps": []}'
+        f'{NO_TOOL}"answer": "\\u00e9", {COST}"margin": null, "seconds": null, '
+        '"isCached": false, "steps": []}'
     )
-    assert json.dumps(serialize_trace(b"\x22" * 32, trace)) == (
-        f'{{"transactionHash": "0x{"22" * 32}", "isSuccess": false, "reason": "Undone()", '
+    context = TraceContext(get_code=lambda address: address[:1])
+    assert json.dumps(serialize_trace(b"\x22" * 32, trace, context)) == (
+        f'{{"transactionHash": "0x{"22" * 32}", "isSuccess": false, '
+        '"reason": "ExecutorUnavailable()", '
         '"gas": {"used": 10000, "evm": 6700, "prompt": 1500, "output": 1800}, '
         '"tokens": {"cold": 3, "warm": 6, "output": 9, "forced": 12}, "closest": 2, '
-        f'"steps": [{first}, {last}]}}'
+        f'"names": {{"0x{"11" * 20}": "VAULT"}}, "steps": [{first}, {last}]}}'
     )
 
 
