@@ -1,4 +1,4 @@
-"""Nodes that answer, closed at the end."""
+"""Fixtures of nodes, closed after the test."""
 
 from __future__ import annotations
 

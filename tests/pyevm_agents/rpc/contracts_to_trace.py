@@ -31,10 +31,10 @@ CODES = {
     ),
     REVERTING_ADDRESS: asm("0x05 PUSH0 MSTORE 0x20 PUSH0 REVERT"),
 }
-"""One counts its calls, one calls that and creates a contract, one reverts with a 5."""
+"""A counter of its calls, a caller of it that also creates a contract, and a revert with 5."""
 
 
 def send(served: Served, to: str | None, **told: str) -> str:
-    """Send something; return the transaction's hash."""
+    """Send a transaction; return its hash."""
     form = {"from": SENDER, "gas": hex(300_000), **({} if to is None else {"to": to}), **told}
     return str(served.ask("eth_sendTransaction", form))

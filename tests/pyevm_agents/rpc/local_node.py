@@ -1,4 +1,4 @@
-"""A node with three funded accounts, to be asked by method name."""
+"""A node with three funded accounts, called by method name."""
 
 from __future__ import annotations
 
@@ -31,35 +31,35 @@ START_SECONDS = 1_800_000_000
 
 
 class LocalNode:
-    """A node, its service and whoever asks it."""
+    """A node, its service and a client's session."""
 
     def __init__(self, node: Node, service: NodeService) -> None:
         self.node = node
         self._service = service
         self._session = Session("test")
 
-    def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - what a method answers
+    def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - a method's result
         return self._service.call(method, list(params), self._session)
 
     def ask_at_once(self, method: str, *params: object) -> Any:  # noqa: ANN401 - see above
-        """Ask where nothing may be waited for, as a server's loop does."""
+        """Call a method that may not block, as on the server's event loop."""
         return self._service.call(method, list(params), self._session, may_wait=False)
 
     def number(self, method: str, *params: object) -> int:
         return int(self.ask(method, *params), 16)
 
     def block(self, number: str) -> Any:  # noqa: ANN401 - JSON
-        """Return a block with the hashes of its transactions; None where there is none."""
+        """Return a block with the hashes of its transactions; None if it is unknown."""
         is_full = False
         return self.ask("eth_getBlockByNumber", number, is_full)
 
     def mine_by_hand(self) -> None:
-        """Let transactions wait until somebody asks for a block."""
+        """Switch automine off."""
         is_automatic = False
         self.ask("evm_setAutomine", is_automatic)
 
     def deploy(self, name: str) -> str:
-        """Deploy a contract of ours; return its address."""
+        """Deploy one of the package's contracts; return its address."""
         made = self.ask(
             "eth_sendTransaction",
             {
@@ -71,7 +71,7 @@ class LocalNode:
         return str(self.ask("eth_getTransactionReceipt", made)["contractAddress"])
 
     def send(self, **told: object) -> str:
-        """Send a wei from the first account to the second, or what is told."""
+        """Send a wei from the first account to the second, with other fields if given."""
         form = {"from": FIRST, "to": SECOND, "value": "0x1", "gas": hex(21_000)} | told
         return str(self.ask("eth_sendTransaction", form))
 

@@ -1,4 +1,4 @@
-"""A node as clients see it: JSON in, JSON out."""
+"""A node with its dispatcher: JSON in, JSON out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ START = ChainConfig().genesis_timestamp_seconds
 
 
 class RefusedError(Exception):
-    """An answer that is an error."""
+    """An error response."""
 
     def __init__(self, error: Mapping[str, Any]) -> None:
         super().__init__(f"{error['code']}: {error['message']}")
@@ -35,7 +35,7 @@ class RefusedError(Exception):
 
 @dataclass
 class Served:
-    """A node that answers."""
+    """A node and its dispatcher."""
 
     codes: Mapping[Address, bytes] = field(default_factory=dict)
     is_automatic: bool = True

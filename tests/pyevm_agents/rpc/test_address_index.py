@@ -1,4 +1,4 @@
-"""What is remembered of who takes part in a block's transactions."""
+"""The index of accounts by block and transaction."""
 
 from __future__ import annotations
 

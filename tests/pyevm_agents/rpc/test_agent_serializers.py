@@ -1,4 +1,4 @@
-"""Agent traces as JSON: the same whether they are read from the chain's rows or recomputed."""
+"""Agent traces as JSON: equal from the chain's rows and recomputed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls in sequence, held against the same transactions in blocks."""
+"""Call sequences, compared with the same transactions in blocks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SHORT_LIVED = asm("0x07 0x01 SSTORE 0x" + "99" * 20 + " SELFDESTRUCT")
 CODE_OF = {
     **CODES,
     WRITER: asm("0x20 CALLDATALOAD PUSH0 CALLDATALOAD SSTORE"),
-    # Creates at one address again and again what is gone at the transaction's end.
+    # Creates at one address, repeatedly, a contract that is destroyed in the same transaction.
     FACTORY: asm(creating(SHORT_LIVED, value_wei=1, salt=5) + " POP " + calling("CALL", NOBODY)),
 }
 

@@ -1,4 +1,4 @@
-"""JSON as bytes: exact, bounded, and never the end of the process."""
+"""JSON codec: exact, bounded, and never a crash of the process."""
 
 from __future__ import annotations
 
@@ -148,8 +148,8 @@ def test_what_is_not_json_ready_is_refused(value: object) -> None:
 
 
 def test_nesting_does_not_end_the_process() -> None:
-    # In a thread with the least stack that Python's own default may give (macOS: 512 KiB), under
-    # py-evm's limit of recursion.
+    # A thread with the smallest default stack of Python (macOS: 512 KiB), under
+    # py-evm's recursion limit.
     program = """
 import sys, threading
 from pyevm_agents.rpc.codec import decode

@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 around a service: every message has its answer, whatever the service does."""
+"""JSON-RPC 2.0 dispatcher: every message has a response, even if the service fails."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def notification(method: str, *params: object) -> dict[str, object]:
 
 
 class Peer:
-    """A dispatcher with its service, spoken to in one thread."""
+    """A dispatcher with its service, in one thread."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.service = EchoService()

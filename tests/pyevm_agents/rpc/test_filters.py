@@ -1,4 +1,4 @@
-"""Filters, subscriptions and logs: what is mined, and what is undone."""
+"""Filters, subscriptions and logs of mined and reverted blocks."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_what_can_not_be_subscribed_to(served: Served) -> None:
 
 @pytest.fixture
 def clocked(served: Served) -> tuple[EventSystem, list[float]]:
-    """Filters that a test's own clock lets go."""
+    """Filters that expire by a test's clock."""
     now = [0.0]
     return EventSystem(served.node, now=lambda: now[0]), now
 
@@ -208,7 +208,7 @@ def test_what_filters_keep_is_bounded_together(
     assert len(events.poll_changes(first)) == 5
     for _ in range(5):
         served.ask("evm_mine")
-    # Together 15: the one that was not polled for longest goes.
+    # Together 15: the least recently polled one is removed.
     assert len(events.poll_changes(first)) == 5
     with pytest.raises(RpcError, match=f"filter not found: {second}"):
         events.poll_changes(second)

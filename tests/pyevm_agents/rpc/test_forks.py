@@ -1,4 +1,4 @@
-"""A node of an earlier fork: what Prague brought is not there yet, all else is."""
+"""A node of an earlier fork, without the features of Prague."""
 
 from __future__ import annotations
 

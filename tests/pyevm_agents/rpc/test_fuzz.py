@@ -1,4 +1,4 @@
-"""Whatever any method is asked, no answer is a bug."""
+"""Random requests of all methods never hit a bug."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TRACERS: list[object] = [
 
 
 class Fuzz:
-    """Makes requests of pieces that fit, and of others."""
+    """Generator of valid and invalid requests."""
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)  # noqa: S311 - the same each time
@@ -57,7 +57,7 @@ class Fuzz:
         self.codes: Counter[object] = Counter()
 
     def begin(self) -> None:
-        """Start a node anew."""
+        """Start a new node."""
         by_hand = self.chance.random() < 0.5
         self.it = ThinkingNode(mining=MiningMode(is_automatic=not by_hand))
         self._dispatcher = Dispatcher(self.it.service)
@@ -213,7 +213,7 @@ class Fuzz:
         read: dict[str, Any] = json.loads(answer or b"{}")
         error = read.get("error", {})
         self.codes[error.get("code")] += 1
-        # geth tells with this code, too, that a simulated transaction is none: "err: …".
+        # geth also has this code for an invalid simulated transaction: "err: …".
         if error.get("code") == INTERNAL_ERROR and not error["message"].startswith("err: "):
             self.bugs[f"{request['method']}: {error['message']}: {request['params']}"] += 1
         if isinstance(read.get("result"), str) and len(read["result"]) == 66:

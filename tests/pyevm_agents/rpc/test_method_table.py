@@ -1,4 +1,4 @@
-"""The table of methods: parameters by place and by name."""
+"""The method table: parameters by position and by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TABLE = MethodTable()
     "test_one", "test_alias", parse_quantity, optional(parse_text, "nothing"), optional(parse_text)
 )
 def one(rpc: object, first_number: int, some_text: str, last: str | None) -> object:
-    """Return what came.
+    """Return the arguments.
 
     This line is not part of the description.
     """
@@ -29,7 +29,7 @@ METHOD = TABLE.methods["test_one"]
 def test_a_method_has_names_and_a_description() -> None:
     assert TABLE.methods["test_alias"].handler is METHOD.handler
     assert METHOD.names == ("firstNumber", "someText", "last")
-    assert METHOD.description == "Return what came."
+    assert METHOD.description == "Return the arguments."
     assert not METHOD.is_quick
 
 

@@ -1,4 +1,4 @@
-"""JSON to typed values: what is read, and that every other value is -32602 with its name."""
+"""Parameter parsers: valid values, and -32602 with the parameter's name for all others."""
 
 from __future__ import annotations
 

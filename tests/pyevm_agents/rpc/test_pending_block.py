@@ -1,4 +1,4 @@
-"""The state at "pending": what waits counted in, whatever is asked of it."""
+"""The state of "pending": it includes the pool for every method."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 ACCOUNTS = [to_hex(one) for one in (*ADDRESSES, NOBODY, COUNTER_ADDRESS, CALLER_ADDRESS)]
 OUTPUT = {"from": SENDER, "to": COUNTER, "gas": hex(100_000)}
-"""Counts, and returns to what."""
+"""Increments a counter and returns it."""
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def word(number: int) -> str:
 
 
 def seen(served: Served, block: str) -> dict[str, Any]:
-    """Return what is read, called and estimated of a block."""
+    """Return the results of reads, calls and estimates on a block."""
     told: dict[str, Any] = {
         "call": served.ask("eth_call", OUTPUT, block),
         "estimate": served.ask("eth_estimateGas", {"from": SENDER, "to": COUNTER}, block),
@@ -96,7 +96,7 @@ SENT = st.lists(
     ),
     max_size=6,
 )
-"""Sender, recipient, value, tip, and whether somebody looks at what waits behind it."""
+"""Sender, recipient, value, tip, and whether the pending state is read afterwards."""
 
 
 @settings(max_examples=25)
@@ -136,7 +136,7 @@ def test_numbers_and_hashes_are_those_of_the_pending_block(serve: Serve) -> None
 
 
 def test_an_estimate_counts_in_what_waits_unless_it_is_mined_at_once(served: Served) -> None:
-    """The first that counts fills an empty slot, which costs 17,100 gas more than later ones."""
+    """The first increment fills an empty slot, which costs 17,100 gas more than later ones."""
     asked = {"from": SENDER, "to": COUNTER}
     first = served.ask("eth_estimateGas", asked)
     send(served, COUNTER)
@@ -198,7 +198,7 @@ def test_going_back_and_mining_leave_nothing_behind(served: Served) -> None:
 
 @pytest.fixture
 def executed(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """Return the hashes of what drafts execute, as they do."""
+    """Return the hashes of the transactions that drafts execute, as they execute them."""
     executed: list[bytes] = []
     add = DraftBlock.add
 
@@ -221,7 +221,7 @@ def test_no_transaction_is_executed_twice_where_others_follow_on(
         block = served.ask("eth_getBlockByNumber", "pending", False)  # noqa: FBT003 - JSON-RPC has places
         assert len(block["transactions"]) == count
     assert len(executed) == len({*executed}) == 5
-    # Who offers more comes first: then all are executed anew.
+    # A higher tip comes first: all transactions are executed again.
     send(served, COUNTER, **{"from": to_hex(ADDRESSES[2])}, maxPriorityFeePerGas=hex(9 * GWEI))
     assert served.ask("eth_call", OUTPUT, "pending") == word(7)
     assert len(executed) == 11
@@ -312,7 +312,7 @@ KNOWS_ITS_PARENT = asm(
     + HISTORY[2:]
     + " GAS STATICCALL POP PUSH0 MLOAD 0x2c JUMPI PUSH0 PUSH0 REVERT JUMPDEST 0x20 PUSH0 RETURN"
 )
-"""Returns what EIP-2935's contract says of the block before, and reverts where that is nothing."""
+"""Returns the parent's hash of EIP-2935's contract, and reverts if it is empty."""
 
 
 @pytest.mark.parametrize("is_automatic", [True, False])
@@ -377,7 +377,7 @@ def test_what_an_invalid_one_would_have_used_is_there_for_others(served: Served)
         return len(form["transactions"]), int(counted, 16)
 
     assert seen_counts("pending") == (2, 1)
-    # Money that comes before it makes it valid: it is tried again.
+    # A transfer before it makes it valid: it is executed again.
     send(served, rich, **{"from": to_hex(ADDRESSES[2])}, value=hex(50 * 10**18), **dear(10))
     assert seen_counts("pending") == (3, 0)
     served.ask("evm_mine")
@@ -471,7 +471,7 @@ def test_an_undone_block_is_traced_on_what_it_began_with(serve: Serve, undo: str
 
 
 def test_a_block_that_is_made_again_is_traced_on_what_it_began_with_now(serve: Serve) -> None:
-    """Its transaction overwrites what was set before it, so both have one hash."""
+    """The transaction overwrites the earlier value, so both states have one hash."""
     codes = {NOBODY: asm("0x07 PUSH0 SLOAD PUSH0 MSTORE PUSH0 SSTORE 0x20 PUSH0 RETURN")}
     served = serve(codes=codes)
     hashes = []
@@ -479,7 +479,7 @@ def test_a_block_that_is_made_again_is_traced_on_what_it_began_with_now(serve: S
         kept = served.ask("evm_snapshot")
         if begins_with is not None:
             served.ask("anvil_setStorageAt", to_hex(NOBODY), word(0), word(begins_with))
-        else:  # Gas is another where the slot was empty.
+        else:  # The gas differs if the slot was empty.
             served.ask("anvil_setStorageAt", to_hex(NOBODY), word(0), word(0x20))
         sent = send(served, to_hex(NOBODY))
         hashes.append(served.ask("eth_getTransactionReceipt", sent)["blockHash"])
@@ -520,7 +520,7 @@ OPENED = asm(
     "CALLDATASIZE 0x0c JUMPI PUSH0 SLOAD 0x11 JUMPI PUSH0 PUSH0 REVERT "
     "JUMPDEST 0x01 PUSH0 SSTORE JUMPDEST STOP"
 )
-"""Reverts until somebody has called it with data."""
+"""Reverts until it is called with data."""
 
 
 def test_what_takes_anothers_place_is_tried_behind_those_before_it(serve: Serve) -> None:

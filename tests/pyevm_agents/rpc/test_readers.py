@@ -1,4 +1,4 @@
-"""Readers of what is traced: any JSON is read, or refused with its place in words."""
+"""Parsers of trace parameters: any JSON is parsed, or rejected with its position."""
 
 from __future__ import annotations
 

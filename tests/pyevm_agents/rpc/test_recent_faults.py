@@ -1,4 +1,4 @@
-"""What the host failed on is not tried again at once, however often a client asks."""
+"""Recent faults: a failed request is not executed again on a client's immediate retry."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CALL = ("eth_call", [{"to": "0x19"}, "latest"])
 
 
 class Clock:
-    """A time that passes when a test says so."""
+    """A clock that a test advances."""
 
     seconds = 100.0
 

@@ -1,4 +1,4 @@
-"""Mined transactions once more."""
+"""Replays of mined transactions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LOGGER, UNDOER = bytes.fromhex("a3" * 20), bytes.fromhex("a4" * 20)
 LOG = "PUSH0 PUSH0 LOG0"
 LOGS = {
     LOGGER: asm(f"{LOG} {LOG}"),
-    # Calls who logs, logs itself, and reverts.
+    # Calls the logger, logs, and reverts.
     UNDOER: asm(calling("CALL", LOGGER) + f" POP {LOG} PUSH0 PUSH0 REVERT"),
 }
 

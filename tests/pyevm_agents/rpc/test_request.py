@@ -1,4 +1,4 @@
-"""One request of JSON-RPC 2.0, and what is none."""
+"""JSON-RPC 2.0 requests, valid and invalid."""
 
 from __future__ import annotations
 

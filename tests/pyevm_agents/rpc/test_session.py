@@ -1,4 +1,4 @@
-"""A session ends once, and everybody who asked is told."""
+"""A session closes once and calls every callback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""web3.py over a node in this process. Its own tests are in `tests/conformance/web3`."""
+"""web3.py with a node in this process. web3.py's own tests are in `tests/conformance/web3`."""
 
 from __future__ import annotations
 

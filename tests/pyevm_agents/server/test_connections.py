@@ -1,4 +1,4 @@
-"""How many connections there are, and the end of those that nobody reads."""
+"""The limit of connections, and the end of stalled ones."""
 
 from __future__ import annotations
 

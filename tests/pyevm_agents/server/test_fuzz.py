@@ -1,4 +1,4 @@
-"""Whatever is sent, the server goes on, and nothing of it is a bug."""
+"""Random input never stops the server or hits a bug."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.serving import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Everybody may ask, so that more is done with what they ask.
+# All hosts and origins are allowed, so that more requests are executed.
 OPTIONS = ServerOptions(
     port=0,
     allowed_hosts=frozenset({"*"}),
@@ -38,7 +38,7 @@ HANDSHAKE = (
     b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
 )
-# Pieces of what is sent, good and bad.
+# Valid and invalid parts of requests.
 JSON = [
     *b'{"jsonrpc":"2.0","id":^1^,"method":^"echo"^"slow_echo"^"refuse"^"nothing"'.split(b"^"),
     *b',"params":^[^]^{^}^null^true^-^"^:^"jsonrpc":"1.0"^\\u0000^[[[[[[^"id":{}^1e5^1e999'.split(
@@ -87,7 +87,7 @@ def mixed(pieces: list[bytes]) -> st.SearchStrategy[bytes]:
 
 
 def random_mix(source: random.Random, pieces: list[bytes]) -> bytes:
-    """Return pieces in any order, sometimes with a byte changed, lost or added."""
+    """Return parts in any order, sometimes with a byte changed, removed or added."""
     sent = bytearray(b"".join(source.choices(pieces, k=source.choice([1, 1, 2, 3, 6, 12]))))
     for _ in range(source.choice([0, 0, 1, 3])):
         place = source.randrange(len(sent) + 1)
@@ -97,7 +97,7 @@ def random_mix(source: random.Random, pieces: list[bytes]) -> bytes:
 
 @dataclass(slots=True, kw_only=True)
 class Target:
-    """A server in a thread of its own, and what it logged as its own failure."""
+    """A server in a thread of its own, and its logged failures."""
 
     port: int
     logged: list[str] = field(default_factory=list)
@@ -108,12 +108,12 @@ class Target:
         return connection
 
     def send_all(self, sent: bytes) -> bytes:
-        """Send bytes on a connection of their own; return what comes until its end."""
+        """Send bytes on a new connection; return the response."""
         received = b""
         with self.connect() as connection:
             try:
                 connection.sendall(sent)
-                # The end of what is sent ends the connection: time to answer before that.
+                # Half-closing ends the connection: leave time for a response before.
                 connection.settimeout(0.005)
                 with suppress(TimeoutError):
                     received += connection.recv(2**16)
@@ -126,14 +126,14 @@ class Target:
         return received
 
     def check(self) -> None:
-        """The server answers, and has nothing to complain of."""
+        """Require a response, and no logged failures."""
         with self.connect() as connection:
             assert post(connection, message("echo", 1))["result"] == [1]
         assert self.logged == []
 
 
 def post(connection: socket.socket, body: bytes) -> dict[str, object]:
-    """Ask on a connection that is kept; a batch's answer is its first one, none is an empty one."""
+    """Send a message on a kept connection; return the first response of a batch, empty if none."""
     connection.sendall(
         b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
     )

@@ -1,4 +1,4 @@
-"""HTTP: who is answered, what is read, and what is said to a browser."""
+"""HTTP requests: access, bodies and CORS."""
 
 from __future__ import annotations
 
@@ -277,7 +277,7 @@ def test_answers_do_not_wait_for_a_computation() -> None:
                 seconds.append(loop.time() - began)
         assert await burning == "burnt"
         assert await waiting == "waited"
-        # Other programs may take the processor away from one or the other.
+        # Other processes may preempt one of the two.
         assert sorted(seconds)[len(seconds) * 9 // 10] < 0.1
 
     serve(talk)

@@ -1,4 +1,4 @@
-"""Who is answered."""
+"""Access checks by `Host` and `Origin`."""
 
 from __future__ import annotations
 

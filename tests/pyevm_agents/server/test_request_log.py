@@ -1,4 +1,4 @@
-"""Each request is told, in order, and nobody waits for who is told."""
+"""The listener gets each request, in order, and blocks no request."""
 
 from __future__ import annotations
 

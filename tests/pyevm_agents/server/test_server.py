@@ -1,4 +1,4 @@
-"""The server starts, says where, and stops, whatever its clients do meanwhile."""
+"""The server starts, reports its URL, and stops whatever its clients do."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUICK_END = ServerOptions(port=0, stop_seconds=0.3)
 
 
 async def ends(talk: Callable[[Served], Awaitable[None]], options: ServerOptions) -> float:
-    """Return how many seconds a server takes to stop after a test has talked to it."""
+    """Return the seconds that a server takes to stop after a client's requests."""
     loop = asyncio.get_running_loop()
     service = EchoService()
     served = None
@@ -157,7 +157,7 @@ def test_clients_that_do_nothing_do_not_hold_it() -> None:
             b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1",
         ):
             await (await served.connect()).send(sent)
-        # Two that do not read: a long answer, and a WebSocket.
+        # Two stalled clients: of a long response, and of a WebSocket.
         for head in (b"%b%d\r\n\r\n%b" % (POST, len(BIG), BIG), HANDSHAKE):
             connection = await served.connect()
             connection.stop_reading()

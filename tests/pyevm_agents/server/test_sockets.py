@@ -1,4 +1,4 @@
-"""Listening at a host's addresses, and why it can't be done."""
+"""Listening on a host's addresses, and its errors."""
 
 from __future__ import annotations
 

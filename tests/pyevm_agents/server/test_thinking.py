@@ -1,4 +1,4 @@
-"""A server whose agent thinks: reading and sending go on, and what changes waits its turn."""
+"""A server during an agent run: reads and sends continue, and changes wait."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 READ_SECONDS = 0.1
-"""How long a read may take while an agent thinks; the quickest of a few, as machines are loaded."""
+"""Limit of a read during an agent run, for the quickest of a few, as machines are loaded."""
 
 TRIES = 20
 
 
 class Client:
-    """Asks a server."""
+    """A client of a server."""
 
     def __init__(self, server: Server, session: aiohttp.ClientSession, it: ThinkingNode) -> None:
         self.server, self.session, self.it = server, session, it
@@ -42,7 +42,7 @@ class Client:
         return answer["result"]
 
     async def think(self) -> str:
-        """Have the agent think; return its transaction's hash."""
+        """Start an agent run; return the transaction's hash."""
         self.it.model.pause()
         sent = await self.ask("eth_sendTransaction", self.it.run)
         await until(self.it.model.thinks.is_set)
@@ -65,7 +65,7 @@ async def serving(*, mining: MiningMode | None = None) -> AsyncIterator[Client]:
 
 
 def reads(client: Client, transaction: str) -> list[tuple[str, *tuple[object, ...]]]:
-    """Return what reads while an agent thinks, the newest state and what waits included."""
+    """Return the reads during an agent run, of the latest state and of the pool."""
     it = client.it
     full, plain = True, {"from": it.second, "to": it.third, "value": "0x1"}
     return [
@@ -212,7 +212,7 @@ BLOCKS = 10
 
 
 async def subscribed(client: Client) -> aiohttp.ClientWebSocketResponse:
-    """Connect a client that is told of everything."""
+    """Connect a client that subscribes to all events."""
     socket = await websocket(client.session, client.server.port)
     for kind in ("newHeads", "logs", "newPendingTransactions"):
         body = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": [kind]}
@@ -222,7 +222,7 @@ async def subscribed(client: Client) -> aiohttp.ClientWebSocketResponse:
 
 
 async def heads(socket: aiohttp.ClientWebSocketResponse) -> list[int]:
-    """Return the numbers of the blocks that a client is told of."""
+    """Return the block numbers of a client's notifications."""
     numbers: list[int] = []
     while len(numbers) < BLOCKS:
         told = json.loads(await socket.receive_str())["params"]["result"]

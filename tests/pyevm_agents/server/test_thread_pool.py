@@ -1,4 +1,4 @@
-"""Threads are shared among methods, deep enough, and never lost."""
+"""The thread pool: fairness among methods, stack size, and no lost threads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Held:
-    """A call that is at work until it is let go."""
+    """A call that runs until it is released."""
 
     def __init__(self, answer: bytes = b"") -> None:
         self.began = threading.Event()
@@ -77,8 +77,8 @@ def test_a_method_leaves_as_many_threads_as_it_takes() -> None:
             }
 
         await until(lambda: sum(at_work().values()) >= 8)
-        await asyncio.sleep(0.1)  # Time for more of them to begin, which none may.
-        # One method gets half of them, the next one half of what is left.
+        await asyncio.sleep(0.1)  # Time for more of them to start, which would be wrong.
+        # One method gets half of the threads, the next one half of the rest.
         assert at_work() == {"a": 4, "b": 2, "c": 1, "d": 1, "e": 0}
         for calls in held.values():
             for call in calls:
@@ -99,7 +99,7 @@ def test_a_flood_of_long_calls_leaves_room_for_short_ones() -> None:
         for method in ("eth_getBalance", "eth_getCode", "eth_getLogs"):
             began = loop.time()
             assert await pool.submit(method, lambda: b"x") == b"x"
-            # Behind those that are held it would be 20 seconds.
+            # Behind the held calls it would be 20 seconds.
             assert loop.time() - began < 5
         for call in held:
             call.goes_on.set()
@@ -181,7 +181,7 @@ def test_a_system_without_threads_is_said(monkeypatch: pytest.MonkeyPatch) -> No
             with pytest.raises(RpcError, match="can't start new thread"):
                 await pool.submit("a", lambda: b"x")
         assert await pool.submit("a", lambda: b"x") == b"x"
-        # Those that there are do the rest.
+        # The existing threads run the rest.
         held = Held()
         first = pool.submit("a", held)
         with monkeypatch.context() as patch:
@@ -230,7 +230,7 @@ def test_stacks_hold_the_deepest_calls_of_the_evm(call: Call) -> None:
 
 def test_endless_recursion_is_an_exception() -> None:
     def through_c(_: int) -> bytes:
-        # Each level is several functions of C: of all that were tried, this takes the most stack.
+        # Each level is several C functions: of all tried, this uses the most stack.
         return b"".join(sorted([b"", b"x"], key=lambda _: through_c(0)))
 
     async def run() -> None:

@@ -1,4 +1,4 @@
-"""WebSocket: many requests at once, notifications, and readers that do not read."""
+"""WebSocket connections: concurrent requests, notifications and stalled clients."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def serve_websocket(talk: Talk, options: ServerOptions | None = None) -> None:
-    """Run a server for as long as a test talks to it over a WebSocket."""
+    """Run a server during a test's WebSocket session."""
 
     async def connect(served: Served) -> None:
         async with (
@@ -45,7 +45,7 @@ async def receive(socket: ClientWebSocketResponse) -> Any:  # noqa: ANN401
 
 
 def frame(payload: bytes, *, first: int = 0x81, length: bytes | None = None) -> bytes:
-    """Return a client's frame; its mask leaves the payload as it is."""
+    """Return a client's frame with a zero mask, which leaves the payload unchanged."""
     size = len(payload)
     if length is None:
         length = bytes([0x80 | size]) if size < 126 else b"\xfe" + struct.pack("!H", size)
@@ -53,7 +53,7 @@ def frame(payload: bytes, *, first: int = 0x81, length: bytes | None = None) -> 
 
 
 async def handshake(served: Served, **headers: str) -> Connection:
-    """Return a connection that asked to be a WebSocket."""
+    """Return a connection after its WebSocket handshake request."""
     connection = await served.connect()
     key = base64.b64encode(bytes(16)).decode()
     asked = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Version": "13"}
@@ -110,7 +110,7 @@ def test_notifications_come_after_the_answer_to_their_subscription() -> None:
             await socket.send_bytes(message("subscribe"))
             assert (await receive(socket))["result"] == "subscribed"
             assert await receive(socket) == {"first": True}
-            # Work, but a batch: its notifications wait for it.
+            # A batch in a thread: its notifications wait for it.
             batch = b"[%b,%b]" % (message("subscribe"), message("wait", 0.02))
             await socket.send_bytes(batch)
             assert [answer["result"] for answer in await receive(socket)] == [
@@ -167,7 +167,7 @@ def test_subscriptions_end_with_the_connection(ending: str) -> None:
 
 
 def cut(socket: ClientWebSocketResponse) -> None:
-    """Cut a connection without a word."""
+    """Abort a connection without a closing handshake."""
     assert socket._response.connection is not None  # noqa: SLF001
     transport = socket._response.connection.transport  # noqa: SLF001
     assert transport is not None
@@ -235,11 +235,11 @@ def test_other_pages_are_refused() -> None:
     "sent",
     [
         frame(b"x", first=0xC1),  # A reserved bit.
-        frame(b"x", first=0x83),  # An operation that does not exist.
+        frame(b"x", first=0x83),  # An unknown opcode.
         frame(b"x" * 200, first=0x89),  # A ping that is too long.
         frame(b"x", first=0x09),  # Half a ping.
-        frame(b"x", first=0x80),  # The end of what did not begin.
-        frame(b"", length=b"\xff" + b"\xff" * 8),  # All the bytes that there are.
+        frame(b"x", first=0x80),  # A continuation without a start.
+        frame(b"", length=b"\xff" + b"\xff" * 8),  # The greatest length.
         frame(b"\x00", first=0x88),  # Half a reason to close.
         frame(b"\x00\x00", first=0x88),  # No reason to close.
         b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -313,9 +313,9 @@ def test_a_slow_reader_is_disconnected_and_nobody_else_notices() -> None:
             assert len((await receive(socket))["text"]) == 100_000
             assert await served.ask("echo", 1) == [1]
             slowest = max(slowest, loop.time() - began)
-        # Whoever waited for the slow one would do so for the 30 seconds that it may stall.
+        # Waiting for the stalled client would take its 30 seconds.
         assert slowest < 5
-        # What the system's own buffers take comes on top of the queue.
+        # The system's buffers are in addition to the queue.
         assert 10 < sent < 200
         assert not served.service.ended[0].is_open
         assert served.service.ended[0] is not served.service.sessions[1]

@@ -1,4 +1,4 @@
-"""`agent_*` about a wallet's agent whose model says what a script tells it to."""
+"""`agent_*` methods on a wallet agent with a scripted model."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ DEPOSIT, DONE = use("DeployTool", "Deposit first.", asset="USDC", amount=10), an
 
 
 class Bench:
-    """A wallet's agent on a node."""
+    """A node with a wallet agent."""
 
     def __init__(self, vocabulary: Vocabulary, schedule: ScheduleFile = DEFAULT) -> None:
         facts = vocabulary.profile_facts
@@ -71,7 +71,7 @@ class Bench:
         self.service: NodeService = build_node_service(self.node, send_seconds=60)
         self.session = Session("test")
 
-    def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - whatever it answers
+    def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
         return self.service.call(method, list(params), self.session)
 
     def instruction(self, text: str = "Deposit 10 USDC") -> dict[str, str]:
@@ -92,7 +92,7 @@ def bench(vocabulary: Vocabulary) -> Iterator[Bench]:
 
 @pytest.fixture(params=[DEFAULT, OTHER], ids=["default", "other"])
 def priced(vocabulary: Vocabulary, request: pytest.FixtureRequest) -> Iterator[Bench]:
-    """The same under each of two schedules."""
+    """Equal under two gas schedules."""
     it = Bench(vocabulary, request.param)
     yield it
     it.node.close()
@@ -208,7 +208,7 @@ def test_a_script_answers_until_it_is_cleared(bench: Bench) -> None:
 
 
 def told_of(bench: Bench, sent: str) -> list[Any]:
-    """Return all that a node finds out about a transaction by executing it again."""
+    """Return all results that need a replay of a transaction."""
     traced = {"tracer": "callTracer", "tracerConfig": {"withLog": True}}
     block = bench.ask("eth_getTransactionByHash", sent)["blockNumber"]
     logs = bench.ask("debug_traceTransaction", sent)
@@ -225,7 +225,7 @@ def told_of(bench: Bench, sent: str) -> list[Any]:
 def test_what_was_mined_is_traced_as_it_was_whatever_answers_now(
     bench: Bench, missing: int
 ) -> None:
-    """And a script is for what is to come: what was mined takes none of its steps."""
+    """Replays of mined transactions use no steps of a script."""
     bench.ask("agent_setScript", [{"answer": "First. " * 20}])
     gas = int(bench.ask("eth_estimateGas", bench.instruction("Hi")), 16) - missing
     sent = bench.ask("eth_sendTransaction", bench.instruction("Hi") | {"gas": hex(gas)})
@@ -244,7 +244,7 @@ def test_what_was_mined_is_traced_as_it_was_whatever_answers_now(
 
 @pytest.mark.parametrize("amount", [10, "10", "0xa", "0x0A"], ids=repr)
 def test_a_number_may_be_written_as_a_text(bench: Bench, amount: object) -> None:
-    """JavaScript's JSON has 53 bits for a number, and viem writes a BigInt as a text."""
+    """JavaScript's JSON numbers have 53 bits, and viem encodes a BigInt as a string."""
     deposit = {"tool": "DeployTool", "arguments": {"asset": "USDC", "amount": amount}}
     bench.ask("agent_setScript", [deposit, {"answer": "10"}])
     sent = bench.ask("eth_sendTransaction", bench.instruction())
@@ -279,7 +279,7 @@ def test_a_trace_says_that_a_transaction_failed_and_why(bench: Bench) -> None:
 
 
 def test_a_script_says_each_step_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Estimating, sending and tracing ask for it again and again."""
+    """Estimates, sends and traces request it repeatedly."""
     said: list[str] = []
     plain = ScriptedModel.generate
 

@@ -1,4 +1,4 @@
-"""`agent_subscribe` on a node whose model says what a script tells it to."""
+"""`agent_subscribe` on a node with a scripted model."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DONE = " I now know the final answer\nFinal Answer: Done."
 
 
 class Bench:
-    """A wallet's agent on a node, and what its subscribers are told."""
+    """A node with a wallet agent, and the notifications of its subscribers."""
 
     def __init__(self) -> None:
         self.say: Callable[[GenerationRequest], str] = self._script
@@ -64,7 +64,7 @@ class Bench:
             return DONE
         return DEPOSIT.replace("USDC", f'"{handle}"')
 
-    def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - whatever it answers
+    def ask(self, method: str, *params: object) -> Any:  # noqa: ANN401 - JSON
         return self.service.call(method, list(params), self.session)
 
     def instruction(self) -> dict[str, str]:
@@ -196,7 +196,7 @@ def test_progress_keeps_a_rhythm_and_the_first_word_is_told_at_once() -> None:
     def progress(done: int, *, is_writing: bool) -> StepProgressed:
         return StepProgressed(location=place, is_writing=is_writing, done=done, total=9, text="")
 
-    rhythm = Throttle(1e9)  # Longer than any machine is up: its clock may begin at 0.
+    rhythm = Throttle(1e9)  # Longer than any uptime: the monotonic clock may start at 0.
     assert rhythm.is_due(progress(1, is_writing=False))
     assert not rhythm.is_due(progress(2, is_writing=False))
     assert rhythm.is_due(progress(1, is_writing=True))
@@ -206,7 +206,7 @@ def test_progress_keeps_a_rhythm_and_the_first_word_is_told_at_once() -> None:
 def test_a_reader_that_does_not_read_holds_up_nobody(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Over real sockets: one reads, one never does, and an agent writes 20 MB of progress."""
+    """Over real sockets: one client reads, one never does, and an agent sends 20 MB of progress."""
     monkeypatch.setattr(agent_subscriptions, "PROGRESS_SECONDS", 0.0)
     service = build_node_service(bench.node, send_seconds=60)
     seconds: list[float] = []

@@ -1,4 +1,4 @@
-"""Dropping, going back, reorganising, dumping and loading."""
+"""Dropped transactions, reverts, reorgs, dumps and loads."""
 
 from __future__ import annotations
 

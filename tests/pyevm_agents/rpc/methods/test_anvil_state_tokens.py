@@ -1,4 +1,4 @@
-"""Ether, tokens and allowances out of nothing."""
+"""Balances of ether and tokens, and allowances, set by development methods."""
 
 from __future__ import annotations
 
@@ -65,5 +65,5 @@ def test_an_allowance_is_set(local: LocalNode, token: str) -> None:
 def test_what_is_no_token_has_no_slot(local: LocalNode) -> None:
     with pytest.raises(RpcError, match="Unable to set ERC20 balance, no slot found"):
         local.ask("anvil_dealERC20", SECOND, STRANGER, "0x1")
-    local.send()  # Nothing of what was tried is left.
+    local.send()  # The simulated calls leave no changes.
     assert local.number("eth_blockNumber") == 1

@@ -1,4 +1,4 @@
-"""debug_* that read what the chain keeps."""
+"""debug_* methods that read the chain's database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""debug_storageRangeAt, held against eth_getStorageAt."""
+"""debug_storageRangeAt, compared with eth_getStorageAt."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WRITER_ADDRESS = Address(b"\xa1" * 20)
 WRITER = to_hex(WRITER_ADDRESS)
 CODES = {WRITER_ADDRESS: asm("0x20 CALLDATALOAD PUSH0 CALLDATALOAD SSTORE")}
 FAR = 2**200
-"""A slot whose hash nobody tries to guess."""
+"""A slot whose hash is not precomputed."""
 
 
 def word(number: int) -> str:

@@ -1,4 +1,4 @@
-"""debug_traceBlock, of blocks that the chain has and of others."""
+"""debug_traceBlock on known and unknown blocks."""
 
 from __future__ import annotations
 

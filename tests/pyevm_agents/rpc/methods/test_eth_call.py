@@ -1,4 +1,4 @@
-"""`eth_call` in a block as one likes: BLOCKHASH, BASEFEE and the others as geth shows them."""
+"""`eth_call` with block overrides: BLOCKHASH, BASEFEE and the others as in geth."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def run(node: LocalNode, code: str, block: dict[str, str], **fields: str) -> int
         (GASLIMIT, {"gasLimit": "0x1000000"}, 0x1000000),
         (BLOBBASEFEE, {"blobBaseFee": "0x77"}, 0x77),
         (BASEFEE, {"baseFeePerGas": "0x77"}, 0x77),
-        (BASEFEE, {}, 0),  # a call that pays nothing sees none
+        (BASEFEE, {}, 0),  # without a gas price
         (NUMBER, {}, 3),
         (NUMBER, {"number": None}, 3),
     ],
@@ -82,7 +82,7 @@ def test_a_call_has_the_blobs_that_it_names(node: LocalNode) -> None:
 
 
 def test_an_estimate_goes_by_it_too(node: LocalNode) -> None:
-    # NUMBER, 5, EQ, JUMPI to where it stops; else it fails.
+    # NUMBER, 5, EQ, JUMPI to STOP; otherwise INVALID.
     code = {ADDRESS: {"code": "0x43600514600857fe5b00"}}
     form = {"from": FIRST, "to": ADDRESS}
     assert node.number("eth_estimateGas", form, "latest", code, {"number": "0x5"}) > 21_000

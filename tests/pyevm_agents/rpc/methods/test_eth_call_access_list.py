@@ -1,4 +1,4 @@
-"""eth_createAccessList: with the list that it returns, nothing else is touched."""
+"""eth_createAccessList: the list is complete."""
 
 from __future__ import annotations
 

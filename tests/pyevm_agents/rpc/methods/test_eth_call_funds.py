@@ -1,4 +1,4 @@
-"""Calls at a price: who can't pay is told so in geth's words."""
+"""Calls with a gas price: geth's error if the sender cannot pay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`eth_config`, in EIP-7910's form."""
+"""`eth_config` in the format of EIP-7910."""
 
 from __future__ import annotations
 

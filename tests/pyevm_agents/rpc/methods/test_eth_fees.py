@@ -1,4 +1,4 @@
-"""`eth_feeHistory` of blocks that hold nothing, not even gas."""
+"""`eth_feeHistory` of blocks without transactions and without gas."""
 
 from __future__ import annotations
 

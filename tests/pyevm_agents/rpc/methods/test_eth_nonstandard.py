@@ -1,4 +1,4 @@
-"""Methods beside the specification's."""
+"""Methods in addition to execution-apis."""
 
 from __future__ import annotations
 

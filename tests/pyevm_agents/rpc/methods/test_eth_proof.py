@@ -1,4 +1,4 @@
-"""Proofs hold against the state root, and against no other."""
+"""Proofs are valid for the state root, and for no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is sent without a gas limit."""
+"""Sends without a gas limit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def served(serve: Serve) -> Served:
 
 @pytest.mark.parametrize("name", FAILING)
 def test_what_fails_whatever_its_gas_is_mined_as_in_anvil(served: Served, name: str) -> None:
-    """With a block's gas. Its hash is told, so that a test can look at the receipt."""
+    """It gets the block gas limit and returns its hash, as in anvil."""
     wanted = {"from": to_hex(ADDRESSES[0]), "to": to_hex(ADDRESS_OF[name])}
     with pytest.raises(RefusedError):
         served.ask("eth_estimateGas", wanted)

@@ -1,4 +1,4 @@
-"""A send without a gas limit is answered in time, however long its agent thinks."""
+"""A send without a gas limit returns in time, however long its agent runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work that is waited for only so long."""
+"""Functions with a timeout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signatures of the node's accounts; those expected are anvil 1.7.1's for the same requests."""
+"""Signatures of the node's accounts; expected values are from anvil 1.7.1."""
 
 from __future__ import annotations
 

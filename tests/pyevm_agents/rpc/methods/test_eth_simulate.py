@@ -1,4 +1,4 @@
-"""eth_simulateV1 beyond execution-apis' suite: nothing is kept, and what is asked wrongly."""
+"""eth_simulateV1 beyond execution-apis' suite: no persistent changes, and invalid requests."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_state_goes_on_from_call_to_call_and_block_to_block_and_nothing_is_kept(
 def test_a_simulated_block_is_the_one_that_is_mined_with_the_same_circumstances(
     serve: Serve,
 ) -> None:
-    """Roots of state and receipts, gas and bloom; a signature makes the transactions others."""
+    """State root, receipts root, gas and bloom are equal; transactions differ by the signature."""
     served = serve(codes={NOBODY: COUNTER})
     call = COUNT | {
         "gas": "0x186a0",

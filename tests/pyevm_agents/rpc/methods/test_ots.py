@@ -1,4 +1,4 @@
-"""Otterscan's methods, held against those of eth_ and trace_."""
+"""Otterscan's methods, compared with eth_ and trace_ methods."""
 
 from __future__ import annotations
 

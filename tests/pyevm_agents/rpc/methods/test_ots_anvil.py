@@ -1,4 +1,4 @@
-"""Otterscan's methods about a transaction, on every scenario, against anvil's recorded answers.
+"""Otterscan's methods for transactions, compared with anvil's recorded responses.
 
 anvil tells of the transaction's own transfer as of an internal one, and of what was undone; and it
 leaves creations and destructions out of the calls. Otterscan's documentation says otherwise.
@@ -34,7 +34,7 @@ SHOWN_BY_ANVIL = {"CALL", "STATICCALL", "DELEGATECALL", "CALLCODE"}
 
 
 def ours(scenario: Scenario) -> dict[str, Any]:
-    """Return what we tell of a scenario's transaction."""
+    """Return the node's responses on a scenario's transaction."""
     chain = scenario.chain()
     node = Node(chain, now=lambda: chain.head.timestamp + 1.0)
     service, session = build_node_service(node, send_seconds=60), Session("test")
@@ -47,14 +47,14 @@ def ours(scenario: Scenario) -> dict[str, Any]:
 
 
 def moves(trace: dict[str, Any]) -> bool:
-    """Whether anvil shows a call in Parity's form as an operation."""
+    """Return whether anvil lists a call in Parity's format as an operation."""
     if trace["type"] == "call":
         return (trace["action"]["callType"], trace["action"]["value"] != "0x0") == ("call", True)
     return True
 
 
 def undone(trace: dict[str, Any], traces: list[dict[str, Any]]) -> bool:
-    """Whether a call failed, or one around it."""
+    """Return whether a call or one of its callers failed."""
     path = trace["traceAddress"]
     return any(
         "error" in one and path[: len(one["traceAddress"])] == one["traceAddress"] for one in traces

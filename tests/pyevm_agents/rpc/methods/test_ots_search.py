@@ -1,4 +1,4 @@
-"""The search for an account's transactions: its pages, its limits and what it remembers."""
+"""The search for an account's transactions: pages, limits and cache."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_pages_go_back_to_the_first_block(served: Served) -> None:
         found += places(pages[-1])
         block = found[-1][0]
     assert found == ALL
-    assert [len(page["txs"]) for page in pages] == [3, 2, 2, 1]  # A block's stay together.
+    assert [len(page["txs"]) for page in pages] == [3, 2, 2, 1]  # A page has all of a block.
     assert [page["firstPage"] for page in pages] == [True, False, False, False]
 
 
@@ -100,7 +100,7 @@ def test_a_search_that_is_too_long_ends_and_goes_on_where_it_was(
     with pytest.raises(RefusedError, match="in blocks 7 to 4; continue the search from block 4"):
         served.ask(BEFORE, STRANGER, 8, 25)
     assert served.ask(BEFORE, STRANGER, 4, 25)["lastPage"] is True
-    assert served.ask(BEFORE, STRANGER, 0, 25)["lastPage"] is True  # All are remembered now.
+    assert served.ask(BEFORE, STRANGER, 0, 25)["lastPage"] is True  # All blocks are indexed now.
 
 
 def test_a_search_looks_at_so_many_blocks_and_no_more(

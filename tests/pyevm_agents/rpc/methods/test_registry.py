@@ -1,4 +1,4 @@
-"""The table of all methods."""
+"""The registry of methods."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ ots_searchTransactionsAfter ots_searchTransactionsBefore ots_traceTransaction pe
 tenderly_addBalance tenderly_setBalance trace_block trace_filter trace_replayBlockTransactions
 trace_transaction txpool_content txpool_inspect txpool_status web3_clientVersion web3_sha3
 """
-"""Of anvil 1.7.1: each name was asked for with no parameters, and was not unknown."""
+"""Methods of anvil 1.7.1: a call without parameters does not return method not found."""
 
 ANVIL_MAINS = """
 anvil_addCapability anvil_enableTraces anvil_getBlobByTransactionHash
@@ -100,7 +100,7 @@ eth_getHeaderByHash eth_getHeaderByNumber eth_sendBundle eth_sendRawTransactionC
 trace_call trace_callMany trace_get trace_rawTransaction trace_replayTransaction
 txpool_contentFrom wallet_getCapabilities wallet_sendTransaction
 """
-"""Of anvil's main branch in August 2026, and of older releases."""
+"""Methods of anvil's main branch in August 2026, and of older releases."""
 
 HARDHATS = """
 debug_traceCall debug_traceTransaction eth_accounts eth_blobBaseFee eth_blockNumber eth_call
@@ -120,7 +120,7 @@ hardhat_setCoinbase hardhat_setLoggingEnabled hardhat_setMinGasPrice
 hardhat_setNextBlockBaseFeePerGas hardhat_setNonce hardhat_setPrevRandao hardhat_setStorageAt
 hardhat_stopImpersonatingAccount net_version web3_clientVersion web3_sha3
 """
-"""Of Hardhat 3.18."""
+"""Methods of Hardhat 3.18."""
 
 GANACHES = """
 bzz_hive bzz_info debug_storageRangeAt debug_traceTransaction eth_accounts eth_blockNumber
@@ -142,7 +142,7 @@ personal_importRawKey personal_listAccounts personal_lockAccount personal_newAcc
 personal_sendTransaction personal_signTransaction personal_unlockAccount rpc_modules shh_version
 txpool_content web3_clientVersion web3_sha3
 """
-"""Of ganache 7.9.2."""
+"""Methods of ganache 7.9.2."""
 
 
 @pytest.mark.parametrize("names", [ANVILS, ANVIL_MAINS, HARDHATS, GANACHES])

@@ -1,4 +1,4 @@
-"""Traces, witnesses and searches of a transaction in which an agent acts."""
+"""Traces, witnesses and searches of an agent's transaction."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ALL = ["trace", "stateDiff", "vmTrace"]
 
 @pytest.fixture(scope="module")
 def asked(vocabulary: Vocabulary) -> Iterator[tuple[Ask, dict[str, str]]]:
-    """Return a node with a wallet's agent, and a transaction that instructs it."""
+    """Return a node with a wallet agent, and a transaction that runs it."""
     facts = vocabulary.profile_facts
     profile = build_model_profile(facts)
     config = ChainConfig(models=(profile,), profile_fingerprint=facts.fingerprint)
@@ -69,13 +69,13 @@ def test_what_is_tried_is_what_is_mined(asked: tuple[Ask, dict[str, str]]) -> No
     receivers = [call["action"].get("to") for call in mined["trace"]]
     assert EXECUTOR in receivers
 
-    # What the executor calls is in it, and what that changed.
+    # It has the executor's calls and their changes.
     inside = mined["trace"][receivers.index(EXECUTOR)]
     assert inside["subtraces"] > 0
     differences = {one: it for one, it in mined["stateDiff"].items() if it["storage"]}
     assert differences == {one: it for one, it in tried["stateDiff"].items() if it["storage"]}
 
-    # An explorer finds the transaction by whom the agent called.
+    # An explorer finds the transaction by the agent's callees.
     called_inside = next(
         call["action"]["to"]
         for call in mined["trace"]

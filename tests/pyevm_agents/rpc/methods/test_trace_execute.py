@@ -1,4 +1,4 @@
-"""trace_* that execute. The forms of what they tell are tested in tests/pyevm_agents/tracing."""
+"""trace_* methods that execute. tests/pyevm_agents/tracing tests the formats of the traces."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def served(serve: Serve) -> Served:
 
 
 def counted(told: dict[str, Any]) -> object:
-    """Return how the counter's slot changed."""
+    """Return the change of the counter's slot."""
     return told["stateDiff"][COUNTER]["storage"][ZERO]["*"]
 
 
@@ -81,7 +81,7 @@ def test_calls_follow_on_each_other(served: Served) -> None:
 
 
 def test_calls_in_a_row_end_as_the_same_transactions_in_blocks(served: Served) -> None:
-    """What each changed is what the chain's own execution says, fees and nonces left out."""
+    """State differences equal those of the chain's execution, except fees and nonces."""
     forms: list[dict[str, str]] = [
         {"from": SENDER, "to": CALLER, "value": "0x5"},
         {"from": SENDER, "to": COUNTER, "value": "0x2"},
@@ -116,7 +116,7 @@ def test_a_signed_transaction_is_tried_and_not_sent(served: Served) -> None:
     signed = served.ask("eth_signTransaction", COUNT | {"gas": hex(100_000)})["raw"]
     told = served.ask("trace_rawTransaction", signed, ALL)
     assert counted(told) == {"from": ZERO, "to": ONE}
-    assert told["stateDiff"][SENDER]["balance"] == "="  # It is not asked to pay.
+    assert told["stateDiff"][SENDER]["balance"] == "="  # The sender pays no fee.
     assert served.ask("eth_blockNumber") == "0x0"
     sent = served.ask("eth_sendRawTransaction", signed)
     mined = served.ask("trace_replayTransaction", sent, ALL)

@@ -1,4 +1,4 @@
-"""trace_* of what was mined."""
+"""trace_* methods for mined transactions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def served(serve: Serve) -> Served:
-    """Return a node with a call of calls, a failure, a creation and a transfer, a block each."""
+    """Return a node with nested calls, a failure, a creation and a transfer, one block each."""
     served = serve(codes=CODES)
     send(served, CALLER, value="0x5")
     send(served, REVERTING)

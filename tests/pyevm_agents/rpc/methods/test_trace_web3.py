@@ -1,4 +1,4 @@
-"""web3.py's tracing module over a node in this process."""
+"""web3.py's tracing module with a node in this process."""
 
 from __future__ import annotations
 
