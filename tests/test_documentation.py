@@ -35,7 +35,7 @@ def test_what_the_page_says_of_failures_is_so(pytester: pytest.Pytester) -> None
     pytester.makepyfile(test_clerk=page.replace("with_args(amount=5)", "with_args(amount=6)"))
     run = pytester.runpytest_inprocess()
     run.assert_outcomes(failed=1)
-    run.stdout.fnmatch_lines(["E*> 1 0x*", "E*Action       CounterTool", "E*Gas  *"])
+    run.stdout.fnmatch_lines(["E*> 1 SimpleAgent 0x*", "E*Action       CounterTool", "E*Gas  *"])
     pytester.makepyfile(test_clerk=page.replace('use("CounterTool"', 'use("Counter"'))
     run = pytester.runpytest_inprocess()
     run.assert_outcomes(failed=1)

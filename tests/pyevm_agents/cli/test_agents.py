@@ -193,11 +193,11 @@ def test_a_script_answers_from_set_to_clear(commands: Commands, tmp_path: Path) 
     assert commands.said("script", "clear") == "The model answers again.\n"
     file = tmp_path / "steps.json"
     for content, words, message in (
-        ("[" * 100_000, (), "is no JSON"),
-        ("{", (), "is no JSON"),
+        ("[" * 100_000, (), "invalid JSON"),
+        ("{", (), "invalid JSON"),
         ("{}", (), "holds no list of steps"),
         ("[5]", (), "want an object"),
-        ("[]", ("--model", "other"), "no model other"),
+        ("[]", ("--model", "other"), "unknown model other"),
     ):
         file.write_text(content)
         refused = commands.run("script", "set", str(file), *words)

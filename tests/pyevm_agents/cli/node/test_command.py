@@ -195,9 +195,9 @@ def test_a_folder_has_one_node_and_one_configuration(tmp_path: Path) -> None:
         (["--schedule", "{empty}/none"], "/none: the file can't be read: No such file"),
         (["--schedule", "output=0"], "output_token_gas is 0; choose from 1"),
         (["--quiet", "--json-logs"], "--quiet and --json-logs exclude"),
-        (["--host", "1.2.3.4"], "does not have that address"),
-        (["--fork-url", "https://x"], "No option --fork-url: this node can't fork a remote"),
-        (["-f", "https://x"], "No option -f: this node can't fork a remote"),
+        (["--host", "1.2.3.4"], "not an address of this machine"),
+        (["--fork-url", "https://x"], "No option --fork-url: forking a remote"),
+        (["-f", "https://x"], "No option -f: forking a remote"),
         (["--prune-history"], "No option --prune-history: history is kept on the disk"),
         (["--chainid", "5"], "Did you mean"),
         (["--derivation-path", "x"], "is no path such as m/44'/60'/0'/0"),
@@ -250,8 +250,8 @@ def test_what_is_dumped_at_the_end_is_loaded_at_the_start(tmp_path: Path) -> Non
     [
         (b"{", "is no JSON"),
         (b"[]", "not a state dump: must be a JSON object"),
-        (b'{"format": "geth"}', "its format is 'geth'"),
-        (b'{"block": {"number": 5}, "accounts": {}}', "block.number is 5"),
+        (b'{"format": "geth"}', "state dump format 'geth'"),
+        (b'{"block": {"number": 5}, "accounts": {}}', "block.number 5"),
         (b"\x1f\x8bxx", "cut off or damaged"),
     ],
 )
