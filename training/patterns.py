@@ -29,10 +29,10 @@ STRING, ADDRESS, BOOL, INT, UINT, ADDRESS_ARRAY, STRING_ARRAY, UINT_ARRAY = (
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """Slot that fills the parameter."""
+    """A parameter of a tool."""
 
     slot: str
-    """What fills it."""
+    """Slot that fills the parameter."""
 
     param_type: ParamType
     names: tuple[str, ...]

@@ -42,7 +42,7 @@ def record_chain(chain: Chain, *, name: str, comment: str) -> Fixture:
 
     Raises: BlockError: a block gives different results the second time: a model is not
             deterministic. FixtureError: the state contains accounts or slots that no block read.
-            EngineFault: a model failed.
+            EngineFault: the engine failed.
     """
     recorder = _ChainRecorder(chain)
     blocks = tuple(
@@ -95,7 +95,7 @@ def mine_again(
 
     Input:  the configuration; a model for each of its names, or None for the recorded generations.
     Raises: ConfigError: a model does not match the configuration. FixtureError: a transaction is
-            invalid under it. EngineFault: a model failed.
+            invalid under it. EngineFault: the engine failed.
     """
     answering = build_recorded_models(fixture) if models is None else models
     chain = Chain(config, answering, accounts=fixture.pre)

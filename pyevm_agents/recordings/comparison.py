@@ -86,8 +86,7 @@ def check_prompt(
     """Compare the prompt of a transaction's step with the recorded one.
 
     A prompt contains the generations of earlier steps: if the difference is inside one of these,
-        the
-    error names that step.
+    the error names that step.
 
     Input:  the transaction's recorded steps; the index of the step; its prompt.
     Raises: MismatchError: they differ.

@@ -79,7 +79,7 @@ class Replay:
     def execute_blocks(self) -> Iterator[ReplayedBlock]:
         """Execute the blocks; yield each block that matches.
 
-        Raises: MismatchError: the first difference. EngineFault: a model failed.
+        Raises: MismatchError: the first difference. EngineFault: the engine failed.
         """
         for number, recorded in enumerate(self.fixture.blocks, start=1):
             steps = self._execute(number, recorded.encoded, recorded.transactions)

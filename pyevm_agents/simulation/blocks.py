@@ -104,7 +104,7 @@ class Simulation:
     def run(self, blocks: Sequence[SimulatedBlockRequest]) -> Iterator[SimulatedBlock]:
         """Execute blocks and yield them, with empty blocks for omitted numbers.
 
-        Raises: SimulationError: a block or a call is invalid. EngineFault: the model failed.
+        Raises: SimulationError: a block or a call is invalid. EngineFault: the engine failed.
         """
         for request in [*self._fill_gaps(blocks)]:
             yield self._make_block(request)

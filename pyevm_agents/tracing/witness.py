@@ -54,7 +54,7 @@ def build_execution_witness(chain: Chain, record: BlockRecord) -> ExecutionWitne
     State set outside of transactions before the block (`patch_state`) is included, though the
     parent's state root does not cover it.
 
-    Raises: EngineFault: the model failed.
+    Raises: EngineFault: the engine failed.
     """
     block = record.block
     root = record.root_before or chain.state_root_before(block.header)

@@ -86,8 +86,7 @@ def tokenize_data(source: VocabularySource, cutter: SpecialTokenSplitter, text: 
 
     A character that only a user-defined token spells becomes that token, since it can't be split
     further. A byte that is not in the vocabulary is left out, as in llama.cpp: in the default
-        model,
-    some control characters and the first byte of planes 4 to 11, which have no characters.
+    model, some control characters and the first byte of planes 4 to 11, which have no characters.
 
     Raises:
         EngineFault: the vocabulary turns a single character into a control token.

@@ -105,8 +105,7 @@ class ScriptedModel(Closeable):
             script: a list of steps, or a function that returns one.
             vocabulary: the model whose tokens are counted and whose facts go into the chain
                 configuration: a GGUF file, None for the default model's (with its adapter, if one
-                    is
-                installed), or an open `Vocabulary` or `LlamaModel`, which the caller closes.
+                is installed), or an open `Vocabulary` or `LlamaModel`, which the caller closes.
             context_tokens: context length; None for the model's own.
 
         Raises:

@@ -26,8 +26,7 @@ class SwappableModel:
     """A language model that another one can replace for a while. Implements `LanguageModel`.
 
     The consensus rules see no difference: the replacement must have the same vocabulary, and
-        genesis
-    names the original model.
+    genesis names the original model.
     """
 
     def __init__(self, model: LanguageModel) -> None:

@@ -295,8 +295,7 @@ class Engine:
         """Send a request and read its reply.
 
         An exchange that fails also stops the child: its remaining replies could not be told apart
-            from
-        those to the next request.
+        from those to the next request.
         """
         self._require_open()  # Another thread may have closed the model during loading.
         child = self._child

@@ -32,8 +32,7 @@ class GgufModel(Closeable):
     """A GGUF file in a child process: base of models with and without weights.
 
     Files are loaded lazily: the vocabulary for tokens, the weights for the first generation, and
-        both
-    for `profile_facts`, unless these are cached in a folder.
+    both for `profile_facts`, unless these are cached in a folder.
     """
 
     def __init__(  # noqa: PLR0913 - separate settings
@@ -199,9 +198,8 @@ class LlamaModel(GgufModel):
                 to 8,192.
             prefix_cache_bytes: memory for the states of evaluated prompts, in addition to the
                 context itself: 23 KB a token for the default model; 0 for none. Affects time only,
-                    but a public
-                chain needs `spec.WARM_PREFIXES` full contexts, so that prompts that are warm by the
-                gas rules are in memory.
+                but a public chain needs `spec.WARM_PREFIXES` full contexts, so that prompts that
+                are warm by the gas rules are in memory.
             kept_facts: folder that caches the file's facts between processes, so that a chain can
                 start before its model is loaded; None for no cache.
             progress: callback for loading, prompt evaluation and output. An `Exception` that it

@@ -90,8 +90,7 @@ class PrefixCache:
         Call it before a state is copied, so that memory stays within the limit. Of the outputs
         after
         one prompt, only one is cached: otherwise they would evict other prompts, which are warm by
-            the
-        gas rules, at the price of a few tokens each.
+        the gas rules, at the price of a few tokens each.
 
         Output:
             False, without dropping any, if the state exceeds the limit.

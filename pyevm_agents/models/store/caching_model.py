@@ -62,8 +62,7 @@ class CachingModel:
 
     The cache key is a hash of the model's digest, its fingerprint, the prompt's tokens and the
     grammar. The token limit is not part of it: a lower limit truncates a cached generation, a
-        higher
-    one resumes it.
+    higher one resumes it.
 
     Source: docs/architecture.md#generations-are-pure
     """
