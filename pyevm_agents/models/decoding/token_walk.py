@@ -16,6 +16,8 @@ The rule, which is part of consensus, for the tokens T so far:
    the text after it is compared on its own: the break stays, and no further one follows from it.
 
 The order in which these conditions are evaluated does not change the result.
+
+Source: docs/architecture.md#constrained-output
 """
 
 from __future__ import annotations

@@ -7,6 +7,8 @@
 
 The steps pass the prompt's grammar and are counted in tokens of a real vocabulary, so a real model
 could generate the same texts at the same gas.
+
+Source: docs/architecture.md#models-without-weights
 """
 
 from __future__ import annotations

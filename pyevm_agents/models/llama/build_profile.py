@@ -2,6 +2,8 @@
 
 The pinned profile is one instruction set, without code whose result depends on how a prompt is
 split into batches. llama.cpp describes its build in one line, `llama_print_system_info()`.
+
+Source: docs/architecture.md#bit-for-bit
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 llama.cpp aborts the process when an assertion fails, so it runs in a process of its own. A failure
 of that process is an `EngineFault`; the next request starts a new child, which must report the same
 identity.
+
+Source: docs/architecture.md#four-failures
 """
 
 from __future__ import annotations
