@@ -17,7 +17,7 @@ CPU = torch.device("cpu")
 def masked(
     queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, lengths: list[int]
 ) -> torch.Tensor:
-    """The same by one mask over all, in the plainest way."""
+    """Compute the same with a mask over the whole sequence, in the simplest way."""
     owner = torch.tensor([-1] * SYSTEM + [n for n, c in enumerate(lengths) for _ in range(c)])
     seen = (owner.unsqueeze(1) == owner) | (owner == -1)
     seen &= torch.ones_like(seen).tril()

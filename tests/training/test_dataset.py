@@ -1,4 +1,4 @@
-"""Tasks as tokens: what is to be learned is what the model is to say, and nothing else."""
+"""Tokenized tasks: exactly the generated tokens are learned."""
 
 from __future__ import annotations
 

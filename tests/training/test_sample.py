@@ -1,4 +1,4 @@
-"""Made-up tasks: all of them are runs that the rules admit, and what is held out stays out."""
+"""Synthetic tasks: all runs follow the rules, and held-out wordings are not in training."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def _as_before() -> Iterator[None]:
-    """What a run sets for its process is the test's alone."""
+    """Restore the process-wide settings of a run after the test."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in handlers.items():

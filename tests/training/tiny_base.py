@@ -1,4 +1,4 @@
-"""A llama with random numbers, small enough to train within a test, and data for it."""
+"""A llama with random weights, small enough to train within a test, and data for it."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def tiny_base(folder: Path) -> BaseWeights:
 
 
 def busy_adapter(weights: BaseWeights, *, layers: tuple[int, ...] = (1, 2)) -> Adapter:
-    """Return an adapter that does change what its base says."""
+    """Return an adapter that changes its base's output."""
     adapter = new_adapter(weights, LoraShape(rank=4, alpha=8.0, layers=layers), 1, CPU)
     generator = torch.Generator().manual_seed(5)
     pairs = {
@@ -97,7 +97,7 @@ def busy_adapter(weights: BaseWeights, *, layers: tuple[int, ...] = (1, 2)) -> A
 
 
 def write_data(path: Path, *, groups: int = 6, seed: int = 1) -> Path:
-    """Write groups whose requests are to be repeated: something that can be learned."""
+    """Write groups whose requests repeat a text, which can be learned."""
     numbers = np.random.default_rng(seed)
 
     def tokens(count: int) -> list[int]:

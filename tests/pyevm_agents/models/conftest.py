@@ -1,4 +1,4 @@
-"""The vocabulary in the tests' own process, and a prompt with its grammar."""
+"""Fixtures: a vocabulary in the test process, and requests with grammars."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SYSTEM = (
 
 
 class MakeRequest(Protocol):
-    """Makes a request from a question."""
+    """Builds a request from a question."""
 
     def __call__(
         self, question: str = ..., *, max_tokens: int = ..., grammar: str = ...
@@ -42,7 +42,7 @@ class MakeRequest(Protocol):
 
 @pytest.fixture(scope="session")
 def guide() -> GuidedDecoder:
-    """The default model's vocabulary in this process, for tests that supply the logits."""
+    """The default model's vocabulary in this process, for tests that supply logits."""
     from pyevm_agents.models.llama.bindings import Llama  # noqa: PLC0415 - loads llama.cpp, as few tests do
 
     loaded = Llama(str(find_default_model()), vocabulary_only=True)
@@ -51,7 +51,7 @@ def guide() -> GuidedDecoder:
 
 @pytest.fixture(scope="session")
 def make_request(vocabulary: Vocabulary) -> MakeRequest:
-    """Make requests over the default model's chat template."""
+    """Build requests with the default model's chat template."""
     facts = vocabulary.profile_facts
 
     def make(

@@ -1,4 +1,4 @@
-"""Logits without a model: noise that is a function of the tokens, and grammars to try it on."""
+"""Logits without a model: noise that is a function of the tokens, and grammars for it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Noise:
-    """An evaluator; says nonsense, mostly of the tokens that it likes."""
+    """An evaluator that generates noise, preferring certain tokens."""
 
     vocabulary_tokens: int
     seed: str
@@ -49,11 +49,11 @@ def _noise(vocabulary_tokens: int, seed: str) -> NDArray[np.float32]:
 
 @dataclass(frozen=True)
 class Saying:
-    """An evaluator that wants to say given tokens after a prompt of one token."""
+    """An evaluator that prefers given tokens after a prompt of one token."""
 
     vocabulary_tokens: int
     wanted: Sequence[Sequence[int]]
-    """For each position the tokens, the most wanted first."""
+    """For each position the tokens, the most preferred first."""
 
     def evaluate(
         self,
@@ -105,7 +105,7 @@ GRAMMARS = {
 
 
 def tastes(llama: Llama) -> dict[str, list[int]]:
-    """Return tokens to like, by what is in them."""
+    """Return the tokens to prefer, by their text."""
     pieces = [llama.piece(token) for token in range(llama.vocabulary_tokens)]
     ends = llama.end_tokens()
 

@@ -1,4 +1,4 @@
-"""A message comes out of a pipe as it went in, however it was cut on the way."""
+"""Round trip of messages over a pipe, for all splits of the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every model behind the port promises, asked of each of them."""
+"""The contract of the `LanguageModel` port, for every implementation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SPECIALS = (
     "<jupyter_start>",
 )
 UNSPELLABLE = "\x04\x06\x13\x14\x16\x1d"
-"""Characters that the default model's vocabulary lacks, beside those of planes 4 to 11."""
+"""Characters missing in the default model's vocabulary, besides those of planes 4 to 11."""
 
 Model = LlamaModel | ScriptedModel
 
@@ -36,7 +36,7 @@ Model = LlamaModel | ScriptedModel
 def model(
     request: pytest.FixtureRequest, llama: LlamaModel, vocabulary: Vocabulary
 ) -> Iterator[Model]:
-    """Each implementation of the port in turn."""
+    """Each implementation of the port."""
     if request.param == "llama":
         yield llama
     else:

@@ -1,4 +1,4 @@
-"""What a lower limit leaves of a generation, and when two agree."""
+"""Truncation and comparison of generations."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def run_call(prompt: str) -> bytes:
 def make_chain(
     schedule: GasSchedule = DEFAULT_SCHEDULE, *, fork: str = DEFAULT_FORK
 ) -> tuple[Chain, Address, Address]:
-    """Deploy a counter and its agent; in one block, run it twice and once without enough gas."""
+    """Deploy a counter and its agent; in one block, run it twice and once with too little gas."""
     config = ChainConfig(models=(PROFILE,), schedule=schedule, fork=fork)
     model = CachingModel(ByteModel(SCRIPT), digest=PROFILE.digest, fingerprint="")
     accounts = {

@@ -1,4 +1,4 @@
-"""From a chain to its fixture and back: accounts, steps, and a chain that goes on."""
+"""Recording of chains, and opening of fixtures."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_what_can_not_be_mined_again_says_why(small: Fixture) -> None:
 
 
 def test_what_is_recorded_of_a_cut_generation_is_the_same_whoever_cut_it() -> None:
-    """Out of a longer one that is known, nobody can tell which tokens were forced."""
+    """For a generation cut out of a longer one, the forced tokens are not known."""
     margin = Margin(gap=0.5, token_index=0, chosen="a", other="b")
 
     class Forcing(ByteModel):

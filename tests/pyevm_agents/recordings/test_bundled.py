@@ -1,4 +1,4 @@
-"""The chains that come with the package are found by name."""
+"""The bundled fixtures are found by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form of a fixture's file: one spelling, a digest of every item, what does not fit named."""
+"""The file format of fixtures: canonical form, digests, location of changes."""
 
 from __future__ import annotations
 

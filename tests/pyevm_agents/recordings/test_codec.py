@@ -1,4 +1,4 @@
-"""Fixtures as bytes: round trips, fields that must fit each other, files that can't be read."""
+"""Encoding of fixtures: round trips, redundant fields, unreadable files."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_every_altered_byte_of_a_chain_is_found(small: Fixture, data: st.DataObj
 
 
 def resealed(fixture: Fixture, path: list[str | int], value: object) -> bytes:
-    """Return a fixture's bytes with one value altered, and digests that fit it."""
+    """Return a fixture's bytes with one altered value and matching digests."""
     form: Any = json.loads(json.dumps(build_sections(fixture)))
     place = form
     for key in path[:-1]:

@@ -1,4 +1,4 @@
-"""What an exported replay holds, read off a node's traces, and its form as JSON."""
+"""Contents of an exported replay, from a node's traces, and its JSON form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A replay as Solidity: its literals here; that it compiles and works, in `test_bridge_forge`."""
+"""Solidity literals of an exported replay; `test_bridge_forge` compiles and runs it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def written(*steps: ReplayStep) -> str:
 
 
 def solidity_text(literal: str) -> str:
-    """Read a literal as the compiler does."""
+    """Parse a literal as the compiler does."""
     match = LITERAL.fullmatch(literal)
     assert match is not None, literal
     prefix, body = match.groups()

@@ -1,4 +1,4 @@
-"""What a model was asked and said, written and read."""
+"""Encoding of requests and generations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A fixture executed again: whatever in it is wrong is found, and the first place is named."""
+"""Replay of fixtures: every error is found, and the first place is named."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_every_block_is_as_recorded(small: Fixture) -> None:
 
 
 def test_a_chain_of_an_earlier_fork_is_replayed(tmp_path: Path) -> None:
-    """It has other blocks, and contracts whose calldata costs less."""
+    """A fork with other blocks, and cheaper calldata."""
     chain, _, _ = make_chain(fork="cancun")
     write_fixture(record_chain(chain, name="cancun", comment="Earlier."), tmp_path / "cancun.json")
     read = read_fixture(tmp_path / "cancun.json")

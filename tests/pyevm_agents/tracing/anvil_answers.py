@@ -1,7 +1,7 @@
-"""What anvil 1.7.1 made of the scenarios, and where geth, whom we follow, differs from it.
+"""Results of anvil 1.7.1 for the scenarios, and its differences from geth.
 
-`scripts/record_anvil.py` writes the file. Where the two differ we do as geth does, and
-`comparable` takes away what anvil tells otherwise.
+`scripts/record_anvil.py` writes the file. Where the two differ, we follow geth, and `comparable`
+removes the fields that differ in anvil.
 
 Source: geth's `eth/tracers` and `core/vm`, read in November 2026.
 """
@@ -39,7 +39,7 @@ UNLIKE = {
     ("delegation set and used", "stateDiff"): "anvil does not show the code that was set",
     ("write protection of a slot", "prestate"): "anvil does not show a slot that was not written",
 }
-"""Answers that are not compared: each is looked at in a test of its tracer."""
+"""Results that are not compared; each is checked in its tracer's tests."""
 
 ERRORS = {
     "CallNotAllowedInsideStatic": "write protection",
@@ -58,7 +58,7 @@ ERRORS = {
     "contract creation code storage out of gas": "out of gas",
     "out of gas: out of memory": "out of gas",
 }
-"""anvil's words, and those of geth that say more than anvil's, in geth's that say as much."""
+"""Messages of anvil and geth that differ, mapped to common ones."""
 
 IN_PARITYS_WORDS = {
     "Insufficient balance for transfer": "insufficient balance for transfer",
@@ -68,15 +68,15 @@ IN_PARITYS_WORDS = {
     "stack limit reached": "Out of stack",
     "stack underflow": "Stack underflow",
 }
-"""Errors that anvil leaves in its own words, or in other letters, in those geth has for Parity."""
+"""Errors in anvil's wording or capitalisation, where geth has Parity's."""
 
 STEP_ERRORS = frozenset({"out of gas", "stack limit reached", "stack underflow"})
-"""What geth says in a step; of other failures it tells in the call alone."""
+"""Errors that geth reports in a step; others only in the call."""
 
 
 @cache
 def answers() -> dict[str, dict[str, Any]]:
-    """Return anvil's answers by scenario and request."""
+    """Return anvil's results by scenario and request."""
     loaded: dict[str, dict[str, Any]] = json.loads(gzip.decompress(ANSWERS.read_bytes()))
     return loaded
 
@@ -88,7 +88,7 @@ def write(found: dict[str, dict[str, Any]]) -> str:
 
 
 def shortened(request: str, result: Any) -> Any:  # noqa: ANN401 - JSON
-    """Return a result as the file keeps it: calls in a list, and not thousands of steps."""
+    """Return a result in the file's form: calls as a list, and no long step lists."""
     if request == "structLogs" and len(steps := result["structLogs"]) > MOST_STEPS:
         half = MOST_STEPS // 2
         return {**result, "structLogs": [*steps[:half], len(steps), *steps[-half:]]}
@@ -96,7 +96,7 @@ def shortened(request: str, result: Any) -> Any:  # noqa: ANN401 - JSON
 
 
 def flattened(call: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a tree of calls as a list, each before those inside it, which are counted."""
+    """Return a tree of calls as a list, each before its inner calls, with their number."""
     flat, waiting = [], [call]
     while waiting:
         call = waiting.pop()
@@ -107,7 +107,7 @@ def flattened(call: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def comparable(request: str, result: Any) -> Any:  # noqa: ANN401 - JSON
-    """Return of a result, ours or anvil's, what both tell."""
+    """Return the fields of a result that both ours and anvil's have."""
     return _COMPARABLE[request](result)
 
 

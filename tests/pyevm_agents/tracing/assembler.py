@@ -1,4 +1,4 @@
-"""EVM code from words, for contracts of a few opcodes."""
+"""EVM assembler for contracts of a few opcodes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _OPS = {form.name: op for op, form in OPCODE_TABLE.items()}
 
 
 def asm(text: str) -> bytes:
-    """Return code: opcodes by name, `0x…` as a push of just these bytes, `raw:…` as it is."""
+    """Assemble code: opcodes by name, `0x…` as a push of exactly these bytes, `raw:…` unchanged."""
     code = b""
     for token in text.split():
         if token.startswith("0x"):
@@ -22,7 +22,7 @@ def asm(text: str) -> bytes:
 
 
 def returning(value: bytes) -> str:
-    """Return code that copies `value` to memory and returns it: the initcode of a contract."""
+    """Return initcode that copies `value` to memory and returns it."""
     return _with_memory(value) + f" 0x{len(value):04x} PUSH0 RETURN"
 
 

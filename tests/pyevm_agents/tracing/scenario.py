@@ -1,4 +1,4 @@
-"""A transaction to trace, on a chain of its own, and how it is traced."""
+"""A transaction to trace, on a separate chain."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 BLOCK_GAS_LIMIT = 2**40
-"""Enough for 1,024 calls, each of which gets 63/64 of what is left."""
+"""Gas for 1,024 nested calls, each of which gets 63/64 of the rest."""
 
 GAS_PRICE_WEI = 3_000_000_000
 OWNER_WEI = 10**24
@@ -32,7 +32,7 @@ CONTRACT = Address(b"\xc0" * 20)
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """Accounts of genesis, and what a transaction does to them."""
+    """Genesis accounts and a transaction."""
 
     name: str
     accounts: Mapping[Address, GenesisAccount] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Scenario:
         return bytes(Account.sign_transaction(fields, OWNER_KEY.to_bytes()).raw_transaction)
 
     def as_call(self) -> dict[str, object]:
-        """Return the transaction as JSON-RPC's calls spell it; the fields of `more` are not in."""
+        """Return the transaction as a JSON-RPC call, without the fields of `more`."""
         call: dict[str, object] = {
             "from": "0x" + OWNER.hex(),
             "gas": hex(self.gas),
@@ -75,7 +75,7 @@ class Scenario:
         return Chain(config, accounts=self.all_accounts())
 
     def trace(self, tracer: Tracer) -> object:
-        """Execute it and return what a tracer makes of it."""
+        """Execute the transaction and return a tracer's result."""
         vm = next_vm(self.chain())
         traced = with_class(vm, make_traced_vm(type(vm), tracer))
         traced.apply_transaction(traced.get_header(), self.transaction(traced))
@@ -86,7 +86,7 @@ class Scenario:
 
 
 def next_vm(chain: Chain) -> AgentVM:
-    """Return a VM for the block that comes next."""
+    """Return a VM for the next block."""
     vm = chain._chain.get_vm(chain.build_next_header())  # noqa: SLF001 - tests alone need one
     assert isinstance(vm, AgentVM)
     return vm

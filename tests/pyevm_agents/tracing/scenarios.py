@@ -1,6 +1,6 @@
-"""Transactions that try everything a tracer tells, run here and in anvil.
+"""Transactions that cover all events of tracers, executed here and in anvil.
 
-Each is the first of a chain of its own, with the accounts that it needs.
+Each is the first of a separate chain, with the accounts that it needs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _pair(name: str, caller: str, callee: str, **fields: object) -> Scenario:
 
 
 def _inside(name: str, callee: str, gas: str = "GAS") -> Scenario:
-    """Return a scenario in which what fails is a call, and the transaction goes on."""
+    """Return a scenario in which a call fails and the transaction continues."""
     return _pair(name, calling("CALL", CALLEE, gas=gas) + " POP STOP", callee)
 
 

@@ -1,4 +1,4 @@
-"""What `eth_createAccessList` lists, against anvil's recorded answers."""
+"""`eth_createAccessList`, compared with anvil's recorded results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every scenario, traced by every tracer, against anvil's recorded answers."""
+"""Every scenario with every tracer, compared with anvil's recorded results."""
 
 from __future__ import annotations
 
@@ -71,5 +71,5 @@ def _place(trace: Any) -> TransactionLocation:  # noqa: ANN401 - JSON
 
 
 def _plain(result: object) -> Any:  # noqa: ANN401 - JSON
-    """Return a result as a client reads it: JSON knows all that it is made of."""
+    """Return a result after a round trip through JSON."""
     return json.loads(json.dumps(result))

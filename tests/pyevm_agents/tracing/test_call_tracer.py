@@ -1,4 +1,4 @@
-"""geth's callTracer: what anvil tells otherwise, and the options."""
+"""geth's callTracer: differences from anvil, and options."""
 
 from __future__ import annotations
 

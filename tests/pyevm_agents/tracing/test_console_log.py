@@ -25,7 +25,7 @@ ABI_NAMES = {"uint": "uint256", "int": "int256"}
 
 
 def logged(types: str, *values: object) -> bytes:
-    """Return the calldata of a call of `log`."""
+    """Return the calldata of a call to `log`."""
     named = [ABI_NAMES.get(one, one) for one in types.split(",")] if types else []
     return keccak(text=f"log({types})")[:4] + encode(named, values)
 

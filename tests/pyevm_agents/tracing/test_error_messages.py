@@ -1,4 +1,4 @@
-"""geth's words for failures, and the reasons of reverts."""
+"""geth's error messages and revert reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""geth's flatCallTracer, and how Parity's form differs from it."""
+"""geth's flatCallTracer, and its differences from Parity's form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of opcodes and what they take, against py-evm's own tables."""
+"""Opcode names and stack effects, compared with py-evm's tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.pyevm_agents.tracing.assembler import asm
 from tests.pyevm_agents.tracing.scenario import CONTRACT, Scenario
 
 PY_EVMS_NAMES = {"SHA3": "KECCAK256", "PREVRANDAO": "DIFFICULTY"}
-"""geth calls 0x44 DIFFICULTY to this day."""
+"""geth still calls 0x44 DIFFICULTY."""
 
 
 def test_names_every_opcode_of_prague() -> None:
@@ -39,7 +39,7 @@ def test_says_what_a_stack_lacks_or_has_too_many_of() -> None:
 
 
 class Heights(NoopTracer):
-    """Keeps how high the stack is after the opcode under test."""
+    """Records the stack height after the opcode under test."""
 
     watched_opcodes = frozenset(range(256))
 
@@ -52,7 +52,7 @@ class Heights(NoopTracer):
 
 
 STOPPING = frozenset({0x00, 0x56, 0x57, 0xF3, 0xFD, 0xFE, 0xFF})
-"""After these no step follows where the stack could be looked at; JUMPs are tried elsewhere."""
+"""Opcodes after which the stack can't be inspected; JUMPs are tested elsewhere."""
 
 
 @pytest.mark.parametrize("op", sorted(OPCODE_TABLE.keys() - STOPPING))

@@ -1,4 +1,4 @@
-"""geth's prestateTracer: what anvil tells otherwise, and the options."""
+"""geth's prestateTracer: differences from anvil, and options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Code that makes no sense: tracing changes nothing, and what it tells adds up."""
+"""Random code: tracing does not affect execution, and gas figures are consistent."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MAKERS = st.sampled_from(sorted(CALLS | CREATES | {0x54, 0x55, 0xFD, 0xF3, 0xFF}
 
 @st.composite
 def _with_arguments(draw: st.DrawFn) -> bytes:
-    """Draw an opcode with all that it takes: small numbers, but an address where a call has it."""
+    """Draw an opcode with its arguments: small numbers, and an address for calls."""
     op = draw(MAKERS)
     takes = OPCODE_TABLE[op].pops
     numbers = [_push(bytes([draw(st.integers(0, 70))])) for _ in range(takes)]
@@ -62,7 +62,7 @@ CODE = st.lists(PUSHES | OPCODES | _with_arguments(), max_size=25).map(b"".join)
 
 
 class Sums(NoopTracer):
-    """Sees that every call's gas is what its opcodes cost and what its own calls used."""
+    """Checks that every call's gas is the sum of its opcodes' costs and its inner calls' gas."""
 
     watched_opcodes = frozenset(range(256))
 

@@ -1,4 +1,4 @@
-"""Parity's stateDiff, beside what test_anvil compares."""
+"""Parity's stateDiff, in addition to `test_anvil`."""
 
 from __future__ import annotations
 

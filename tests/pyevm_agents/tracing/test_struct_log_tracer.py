@@ -1,4 +1,4 @@
-"""Struct logs: what anvil tells otherwise than geth, and the options."""
+"""Struct logs: differences between anvil and geth, and options."""
 
 from __future__ import annotations
 

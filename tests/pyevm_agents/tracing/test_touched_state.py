@@ -1,4 +1,4 @@
-"""What a transaction touches, before and after."""
+"""Touched accounts and slots, before and after."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The traced VM: it does what the plain one does, and tells of it."""
+"""The traced VM executes like the plain one, and reports events."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:SELFDESTRUCT")
 
 
 class Diary(NoopTracer):
-    """Writes down every event in a word or two."""
+    """Records every event in a few words."""
 
     watched_opcodes = frozenset(range(256))
 
@@ -183,7 +183,7 @@ class Heights(NoopTracer):
 
 
 def test_a_traced_call_is_no_deeper_on_pythons_stack() -> None:
-    """py-evm sets Python's limit for its own calls: a tracer has none to spare."""
+    """py-evm sets Python's recursion limit for its own calls: a tracer must not need more."""
     heights = Heights()
 
     accounts = {
@@ -232,7 +232,7 @@ def test_what_ends_an_execution_from_outside_leaves_nothing_recording() -> None:
 
 
 def test_an_agents_run_is_a_tree_of_calls(bench: MakeBench) -> None:
-    """The executor is called as any contract is; inside it, it reads what the tools are."""
+    """The executor is called like any contract, and calls the tools' metadata functions."""
     wallet = Wallet(bench([use("DeployTool", asset="USDC", amount=10), answer("Deposited.")]))
     chain = wallet.bench.chain
     vm = next_vm(chain)
@@ -259,7 +259,7 @@ def test_an_agents_run_is_a_tree_of_calls(bench: MakeBench) -> None:
 
 
 def test_works_for_a_call_without_a_signature() -> None:
-    """`debug_traceCall` runs as `Chain.call` does."""
+    """`debug_traceCall` executes like `Chain.call`."""
     chain = BY_NAME["storage"].chain()
     vm = next_vm(chain)
     diary = Diary()

@@ -1,4 +1,4 @@
-"""Parity's vmTrace: held against geth's struct logs, which are held against anvil's."""
+"""Parity's vmTrace, compared with geth's struct logs, which are compared with anvil's."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ LEAVES = {form.name: form.pushes for form in map(get_opcode, range(256))}
 
 
 def traced(name: str) -> tuple[Any, list[dict[str, Any]]]:
-    """Return a scenario's vmTrace and its struct logs, of one execution."""
+    """Return a scenario's vmTrace and struct logs of one execution."""
     tracers = {"vm": VmTracer(), "logs": StructLogTracer(StructLogOptions())}
     told: Any = BY_NAME[name].trace(MuxTracer(tracers))
     return told["vm"], told["logs"]["structLogs"]
 
 
 def flat(code: dict[str, Any] | None, depth: int = 1) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield all opcodes in the order of their execution, without Python's recursion."""
+    """Yield all opcodes in execution order, without recursion."""
     waiting = [] if code is None else [(depth, iter(code["ops"]))]
     while waiting:
         depth, ops = waiting[-1]

@@ -1,4 +1,4 @@
-"""Execution witnesses: a block is executed again with nothing but its witness."""
+"""Execution witnesses: a block can be executed from its witness alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last words alone decide as the whole text does."""
+"""Comparing only the last words gives the same result as comparing the whole text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WORDS = [
 
 @pytest.fixture(scope="module")
 def whole(guide: GuidedDecoder) -> CanonicalTokenizer:
-    """The same, of a vocabulary of which it is not known that words can be read singly."""
+    """A canonical tokenizer that does not assume that words can be tokenized separately."""
     text = CanonicalTokenizer(guide.vocabulary, guide.cutter)
     text._can_split = False  # noqa: SLF001 - what a file with another `tokenizer.ggml.pre` gets
     return text

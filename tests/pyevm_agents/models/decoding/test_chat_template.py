@@ -1,4 +1,4 @@
-"""Chat templates of every make are cut at the same places."""
+"""Splitting of many kinds of chat templates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A choice among nothing; choices among something are in `test_token_walk.py`."""
+"""A choice without candidates; other choices are in `test_token_walk.py`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyevm_agents.models.decoding.token_walk import TokenRanking
 
 
 class Nowhere:
-    """A walk that nothing goes on."""
+    """A text without any continuation."""
 
     def __init__(self) -> None:
         self.tokens: list[int] = []

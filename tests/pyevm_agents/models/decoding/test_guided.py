@@ -1,4 +1,4 @@
-"""A script's steps under grammars that are compiled once."""
+"""Scripted texts under cached grammars."""
 
 from __future__ import annotations
 

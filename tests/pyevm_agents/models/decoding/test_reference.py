@@ -1,4 +1,4 @@
-"""The real model says what the reference says, and its words come back as the same tokens."""
+"""The real model's generations equal the reference implementation's, in canonical tokens."""
 
 from __future__ import annotations
 

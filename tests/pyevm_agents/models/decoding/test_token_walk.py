@@ -1,4 +1,4 @@
-"""What is said is canonical, and is what the reference says; over noise in place of a model."""
+"""Generations are canonical and equal the reference implementation's, with noise as a model."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def canonical(guide: GuidedDecoder, text: str) -> list[int]:
 
 
 def said(guide: GuidedDecoder, output: GuidedOutput) -> list[int]:
-    """The output's tokens without the end."""
+    """The output's tokens without end tokens."""
     return [token for token in output.tokens if token not in guide.vocabulary.end_tokens()]
 
 
 def saying(guide: GuidedDecoder, *pieces: str | tuple[str, ...]) -> Saying:
-    """An evaluator that wants to say pieces, each of them one token."""
+    """An evaluator that prefers given pieces, each of them a token."""
     wanted = []
     for piece in pieces:
         texts = (piece,) if isinstance(piece, str) else piece
@@ -111,7 +111,7 @@ def test_a_space_before_a_name_is_a_dead_end(guide: GuidedDecoder) -> None:
 def test_what_can_only_be_spelled_in_other_tokens_is_said_all_the_same(
     guide: GuidedDecoder,
 ) -> None:
-    """The grammar names tokens one by one, where one token stands for both."""
+    """The grammar lists two tokens one by one, although one token spells both."""
     first, second = (guide.canonical.pieces.index(text) for text in (b" t", b"he"))
     assert len(canonical(guide, " the")) == 1
     output = guide.generate(
@@ -150,7 +150,7 @@ def test_any_text_can_be_said_and_ends(guide: GuidedDecoder, text: str) -> None:
 
 
 def test_a_line_may_end_in_a_space(guide: GuidedDecoder) -> None:
-    """By itself a space with a line break is one token; before a letter it is two."""
+    """A space with a line break is a single token, but two tokens before a letter."""
     assert len(canonical(guide, " \n")) == 1
     wants = saying(guide, " a", " ", "\n", "Final")
     output = guide.generate(wants, PROMPT, r'start: " a" /[^\n]*/ "\n" ("Final" | "Action")', 30)

@@ -1,4 +1,4 @@
-"""The order of tokens, which of them are asked for singly, and numbers that are none."""
+"""Ranking of tokens, single checks before the mask, and logits that are not finite."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def logits(**values: float) -> np.ndarray:
 
 
 def order(scores: np.ndarray, *allowed: int) -> list[int]:
-    """The allowed tokens in the order in which they are gone through."""
+    """Return the allowed tokens in ranking order."""
     found = TokenRanking(SIZE, ENDS).iter_candidates(scores, lambda: bits(*allowed))
     return [each.token for each in found if each.is_allowed or each.token in allowed]
 

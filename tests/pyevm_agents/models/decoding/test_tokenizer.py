@@ -1,4 +1,4 @@
-"""Cutting and checking, on invented vocabularies of the unkind sort."""
+"""Splitting and tokenizing of data with hostile synthetic vocabularies."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Invented:
-    """Takes the longest entry each time, control tokens included, as SentencePiece may."""
+    """Takes the longest entry each time, including control tokens, as SentencePiece may."""
 
     entries: tuple[tuple[str, str], ...]
 
@@ -94,7 +94,7 @@ def test_data_holds_no_special_token_even_without_a_cutter(text: str) -> None:
 
 
 class Counting(Invented):
-    """Counts what it is asked."""
+    """Counts the calls."""
 
     asked: ClassVar[Counter[str]] = Counter()
 

@@ -1,4 +1,4 @@
-"""What an adversary is asked, and what becomes of what somebody decides for it."""
+"""Requests to an adversarial model, and the generations for its chosen steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grammars of steps, read back: what was written into them comes out again."""
+"""Round trip of grammars: building and parsing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAMES = st.one_of(
     st.text(min_size=1, max_size=16),
     st.sampled_from(['"', '": ', '", "x": ', " | ", "UINT", '"[]"', "}", "\\", ": ", "tool1", "é"]),
 ).filter(lambda name: escape_line(name) == name and name.strip(" \t") == name)
-"""Names that `precompiles.tool_metadata` lets pass, and that look like the grammar's own signs."""
+"""Names that `precompiles.tool_metadata` accepts and that resemble the grammar's syntax."""
 
 HANDLES = st.lists(
     st.from_regex(r"[0-9A-Za-z](?:[0-9A-Za-z_.\-]{0,5}[0-9A-Za-z])?", fullmatch=True),

@@ -1,4 +1,4 @@
-"""Prompts, taken apart: what `precompiles.react` put together comes out again."""
+"""Round trip of prompts: building with `precompiles.react` and parsing."""
 
 from __future__ import annotations
 

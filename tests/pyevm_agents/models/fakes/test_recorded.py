@@ -1,4 +1,4 @@
-"""Models that record and models that say what was recorded: nothing else, and nothing more."""
+"""Recording and replay of generations."""
 
 from __future__ import annotations
 

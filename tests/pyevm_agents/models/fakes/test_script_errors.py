@@ -1,4 +1,4 @@
-"""Why a step can't be said: a reason for each that the grammar refuses, and for no other."""
+"""Explanations of rejected steps: one exactly for each step that the grammar rejects."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ RIGHT: dict[ParamType, st.SearchStrategy[Any]] = {
 
 
 def values(param_type: ParamType) -> st.SearchStrategy[Any]:
-    """Return values of which many are right for a parameter."""
+    """Generate values, many of them valid for a parameter."""
     if param_type < ParamType.STRING_ARRAY:
         return st.one_of(RIGHT[param_type], ITEMS, st.lists(ITEMS, max_size=1))
     item = RIGHT[ParamType(param_type - ParamType.STRING_ARRAY)]

@@ -1,4 +1,4 @@
-"""Steps of a script: what they are made of, how they are said, and how they are shown."""
+"""Steps of scripts: creation, rendering and display."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ ONCE = st.one_of(
 
 @dataclass(frozen=True)
 class Contract:
-    """As web3.py's: it has an address."""
+    """An object with an address, like a web3.py contract."""
 
     address: object
 

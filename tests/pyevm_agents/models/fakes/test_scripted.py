@@ -1,4 +1,4 @@
-"""Scripts say what a real model could have said, and nothing else."""
+"""Scripted models generate exactly what a real model could."""
 
 from __future__ import annotations
 

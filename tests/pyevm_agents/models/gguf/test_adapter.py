@@ -1,4 +1,4 @@
-"""What is no LoRA adapter, and what llama.cpp would abort over, is refused before it is loaded."""
+"""Files that are not LoRA adapters, or would abort llama.cpp, are rejected before loading."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_the_digest_is_that_of_both_digests() -> None:
 
 
 def damaged(seed: int) -> bytes:
-    """Return an adapter with a few bytes of its front changed."""
+    """Return an adapter with a few altered bytes in its header."""
     chance = random.Random(seed)  # noqa: S311 - a seed, so that a failure comes again
     content = bytearray(adapter_bytes(pair() | pair("blk.29.attn_q.weight")))
     for _ in range(chance.randint(1, 3)):

@@ -1,4 +1,4 @@
-"""A model with an adapter is another model, and as bit-exact as without."""
+"""An adapter changes a model's identity and generations, not its determinism."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tests.pyevm_agents.models.conftest import MakeRequest
 
 BOUND = 2 * (744 + 60 * 23_056)
-"""Bytes that two states of 60 tokens take: few enough that some are let go."""
+"""Size of two states of 60 tokens: small enough to evict some."""
 
 
 @pytest.fixture(scope="module")
@@ -41,21 +41,21 @@ def adapter(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def adapted(adapter: Path) -> Iterator[LlamaModel]:
-    """The default model with that adapter, which sets little aside."""
+    """The default model with that adapter and a small prefix cache."""
     with LlamaModel(adapter=adapter, threads=2, prefix_cache_bytes=BOUND) as model:
         yield model
 
 
 @pytest.fixture(scope="module")
 def alone(adapter: Path) -> Iterator[LlamaModel]:
-    """The same in a process of its own, which sets nothing aside."""
+    """The default model with that adapter, in a separate process without prefix cache."""
     with LlamaModel(adapter=str(adapter), threads=1, prefix_cache_bytes=0) as model:
         yield model
 
 
 @pytest.fixture(scope="module")
 def bare() -> Iterator[LlamaModel]:
-    """The default model as it is."""
+    """The default model without adapter."""
     with LlamaModel(adapter=NO_ADAPTER, threads=1) as model:
         yield model
 

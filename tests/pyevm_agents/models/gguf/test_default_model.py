@@ -1,4 +1,4 @@
-"""The adapter that the package carries: its size, its name, and that a wheel has it."""
+"""The bundled adapter: its size, its name, and its presence in the wheel."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pyevm_agents.models.gguf.adapter import read_adapter
 from pyevm_agents.models.gguf.files import find_default_adapter
 
 MAX_ADAPTER_BYTES = 12 * 1024 * 1024
-"""What a wheel may grow by for it. Source: issue 4."""
+"""Maximum size that it may add to a wheel."""
 
 
 def test_the_adapter_is_small_and_for_the_base() -> None:

@@ -1,4 +1,4 @@
-"""Files that are no model are told apart before an engine starts."""
+"""Files that are not models are rejected before an engine starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The front of a GGUF file is read as it is written, or refused where it is not whole."""
+"""Reading of GGUF headers, and rejection of truncated ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each way in which a file does not load says which file, how large it is, and what to do."""
+"""Every load error names the file, its size and the next step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pyevm_agents.models.gguf.load_errors import REASONS, UNKNOWN_REASON, explai
 
 ROOT = Path(__file__).parents[4]
 METADATA_END = 1_786_000
-"""A byte behind the default model's metadata and tensor table, which end at 1,785,700."""
+"""An offset after the default model's metadata and tensor table, which end at 1,785,700."""
 
 
 @pytest.fixture(scope="module")

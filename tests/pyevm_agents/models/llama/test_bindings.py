@@ -1,4 +1,4 @@
-"""Bit for bit: the same logits in every shape a prompt can be computed in."""
+"""Bit-for-bit equal logits for every batch shape."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OTHER = [40, 50, 60]
 
 @pytest.fixture(scope="module")
 def two_threads() -> Iterator[LlamaModel]:
-    """The default model on two threads, in a process of its own."""
+    """The default model with two threads, in a separate process."""
     with LlamaModel(threads=2) as model:
         yield model
 
@@ -40,7 +40,7 @@ def logits(model: LlamaModel, tokens: list[int], *, batch_tokens: int = 512) -> 
 
 
 def fresh(model: LlamaModel, tokens: list[int], *, batch_tokens: int = 512) -> str:
-    """Evaluate without a kept prefix: another prompt comes between."""
+    """Evaluate without a reused prefix, by evaluating another prompt in between."""
     logits(model, OTHER)
     return logits(model, tokens, batch_tokens=batch_tokens)
 

@@ -1,4 +1,4 @@
-"""Builds that compute other bits are told from the pinned one."""
+"""Builds that compute other bits are rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prefixes kept and restored: less work, and the bits of a fresh context always."""
+"""Reused and restored prefixes save evaluation and give the same bits as a fresh context."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ ROOT = Path(__file__).parents[4]
 
 STATE_HEAD_BYTES = 744
 TOKEN_BYTES = 23_052 + 4
-"""Of the default model: what llama.cpp saves for a token, and the token itself."""
+"""Bytes per token of the default model: its state in llama.cpp, and the token itself."""
 
 
 def words(seed: int, count: int) -> list[int]:
-    """Return tokens of which another seed gives others from the first one on."""
+    """Return tokens that differ between seeds from the first one on."""
     chance = random.Random(seed)  # noqa: S311 - a seed, so that a failure comes again
     return [1000 + seed, *(chance.randrange(1000, 40_000) for _ in range(count - 1))]
 
 
 def logits(model: LlamaModel, tokens: list[int]) -> tuple[str, StatsMessage]:
-    """Return the logits' digest, and what it took to compute them."""
+    """Return the logits' digest, and the evaluation counts."""
     reply = model.engine.ask(EngineRequest(operation="logits", tokens=tokens))
     return reply["logits"], reply["work"]
 
@@ -49,14 +49,14 @@ def evaluated(model: LlamaModel, tokens: list[int]) -> int:
 
 @pytest.fixture(scope="module")
 def roomy() -> Iterator[LlamaModel]:
-    """A model with the default bound."""
+    """A model with the default prefix cache."""
     with LlamaModel(threads=2, context_tokens=1024) as model:
         yield model
 
 
 @pytest.fixture(scope="module")
 def tight() -> Iterator[LlamaModel]:
-    """A model whose bound is two states of 40 tokens, exactly."""
+    """A model whose prefix cache fits exactly two states of 40 tokens."""
     bound = 2 * (STATE_HEAD_BYTES + 40 * TOKEN_BYTES)
     with LlamaModel(threads=1, context_tokens=1024, prefix_cache_bytes=bound) as model:
         yield model
@@ -72,7 +72,7 @@ def tighter() -> Iterator[LlamaModel]:
 
 @pytest.fixture(scope="module")
 def keepless() -> Iterator[LlamaModel]:
-    """A model that sets nothing aside."""
+    """A model without prefix cache."""
     with LlamaModel(threads=1, context_tokens=1024, prefix_cache_bytes=0) as model:
         yield model
 
@@ -85,7 +85,7 @@ def _afresh(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(scope="module")
 def prompts(keepless: LlamaModel) -> dict[tuple[int, ...], str]:
-    """Prompts that share beginnings of all lengths, and their logits in a fresh context."""
+    """Prompts that share prefixes of all lengths, and their logits in a fresh context."""
     chance = random.Random(5)  # noqa: S311 - as above
     made: list[list[int]] = []
     for base in range(2):
@@ -285,9 +285,10 @@ context.forget()
 
 
 def run_in_process(code: str) -> None:
-    """Run a script in a process of its own, as an engine's is: this one never loads llama_cpp.
+    """Run a script in a separate process with the engine's environment.
 
-    Without the engine's variables its two threads would spin, seconds a token beside other loads.
+    This process never loads llama_cpp. Without the engine's variables, two threads would spin, for
+    seconds a token next to other loads.
     """
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", PRELUDE + textwrap.dedent(code)],

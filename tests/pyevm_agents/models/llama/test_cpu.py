@@ -1,4 +1,4 @@
-"""The number of threads is sensible, or refused."""
+"""The default number of threads, and rejection of invalid ones."""
 
 from __future__ import annotations
 

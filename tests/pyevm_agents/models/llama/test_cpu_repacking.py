@@ -1,4 +1,4 @@
-"""Weights are laid out anew where that is faster and invariant, and nowhere else."""
+"""Weights are repacked only where that is faster and invariant."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def kinds_of(path: Path) -> set[WeightKind]:
 
 
 def gguf(*shape: int, parts: int | None = None) -> bytes:
-    """Return a file of one Q4_0 tensor, with the metadata of a part where there are parts."""
+    """Return a file of one Q4_0 tensor, with the metadata of a split model if it has parts."""
     key = b"split.count"
     entry = struct.pack("<Q", len(key)) + key + struct.pack("<IH", 2, parts or 0)
     head = HEADER.pack(b"GGUF", 3, 1, parts is not None) + entry * (parts is not None)

@@ -1,4 +1,4 @@
-"""The engine's process dies, hangs on to nothing, and comes back."""
+"""Failure, restart and stop of the engine's process."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def pid_of(model: Vocabulary | LlamaModel) -> int:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process is there, and no corpse that its parent has yet to collect."""
+    """Return whether a process exists and is not a zombie."""
     done = subprocess.run(
         ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
     )
@@ -61,7 +61,7 @@ def wait_for_end(pid: int, seconds: float = 5.0) -> None:
 
 
 def kill_and_wait(pid: int, killer: signal.Signals) -> None:
-    """Kill a child of ours and wait for all of its threads; its owner collects it."""
+    """Kill a child process and wait for all of its threads; its owner reaps it."""
     os.kill(pid, killer)
     os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
 
@@ -79,7 +79,7 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
 
 
 class Reporting:
-    """A model whose progress reports go to whoever listens at the moment."""
+    """A model that forwards progress reports to a replaceable callback."""
 
     def __init__(self) -> None:
         self.listen: Callable[[Progress], None] = lambda _: None
@@ -91,7 +91,7 @@ class Reporting:
 
 @pytest.fixture(scope="module")
 def reporting() -> Iterator[Reporting]:
-    """One model for all tests of reports."""
+    """One model for all tests of progress reports."""
     made = Reporting()
     with made.model:
         yield made

@@ -1,4 +1,4 @@
-"""Facts are kept between processes, and never believed against the model itself."""
+"""Cached facts are used between processes, and compared with the loaded model."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_a_vocabulary_keeps_facts_as_well(tmp_path: Path, vocabulary: Vocabulary
 
 
 def altered(folder: Path, identity: EngineIdentity) -> None:
-    """Keep something else for the default model, whole and for this engine."""
+    """Store other facts for the default model, intact and for this engine."""
     adapter = find_default_adapter()
     key = FactsKey(
         stamp=FileStamp.from_path(find_default_model()),

@@ -1,4 +1,4 @@
-"""The facts that a chain's rules take from a file, and the fingerprint of the bits."""
+"""The facts of a file for the chain configuration, and the fingerprint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public class: what it says of its file, and what it refuses."""
+"""The public model classes: facts of a file, and rejected options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The prefixes set aside, against a plain model of what they are to be."""
+"""The prefix cache, compared with a simple model of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pyevm_agents.models.llama.prefix_cache import (
 
 TOKENS = st.lists(st.integers(0, 2), max_size=8)
 BOUND = 100
-"""Bytes; a token of these tests takes 4 and its state as many as the test says."""
+"""Limit in bytes. A token takes 4 bytes, its state as many as the test defines."""
 
 
 def state(size_bytes: int, mark: int = 0) -> np.typing.NDArray[np.uint8]:

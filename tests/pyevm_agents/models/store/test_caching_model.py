@@ -1,4 +1,4 @@
-"""A generation is computed once, a limit only cuts it, and a higher one continues it."""
+"""A generation is computed once, truncated by a lower limit, and resumed by a higher one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ REQUEST = GenerationRequest(
 
 
 class Counting:
-    """Says seven tokens, three of them forced, and counts how often it was asked."""
+    """Generates seven tokens, three of them forced, and counts its calls."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -50,7 +50,7 @@ class Counting:
 
 
 class Continuing(Counting):
-    """Can go on where a limit cut it, and spells tokens."""
+    """Can resume a cut generation, and detokenizes."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The file is made where it is missing, and refused where it is something else."""
+"""The database file is created if missing, and rejected if it is something else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is packed comes back; a flipped bit anywhere is seen."""
+"""Round trip of rows; any flipped bit is detected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures and samples of a store; a row that answers another question than its key says."""
+"""Statistics and samples of a store; rows whose inputs do not match their key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is stored is found again, by any thread, fork or process, whatever was killed meanwhile."""
+"""Stored generations are found by all threads, forks and processes, after any failure."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def key(number: int) -> bytes:
 
 
 def bulky(number: int, text_bytes: int = 10_000) -> Generation:
-    """Return a generation whose text is long."""
+    """Return a generation with a long text."""
     return replace(generation(number), text=f"{number:08}" * (text_bytes // 8))
 
 

@@ -1,4 +1,4 @@
-"""Writers killed at any moment leave a file that is whole, and rows that are true."""
+"""Writers killed at any moment leave an intact file with correct rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[4]
 
 
 def kill_writers(path: Path, times: int, max_bytes: int) -> None:
-    """Have four processes write, and kill one after the other."""
+    """Run four writing processes, and kill them one after the other."""
     chance = random.Random(7)  # noqa: S311 - moments to kill at
 
     def start() -> subprocess.Popen[str]:

@@ -1,4 +1,4 @@
-"""A store against a plain dict: put, get, limits, eviction, clearing, opening again."""
+"""A store compared with a dict: put, get, limits, eviction, clearing, reopening."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """A store does what a dict does, but that the least recently used may have gone."""
+    """A store behaves like a dict, except that least recently used entries may be evicted."""
 
     numbers = st.integers(0, 30)
 
