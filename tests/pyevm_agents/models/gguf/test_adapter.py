@@ -133,7 +133,7 @@ def test_an_adapter_cut_short(tmp_path: Path, size_bytes: int) -> None:
 def test_a_missing_adapter_and_a_folder(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"adapter file .*absent.gguf does not exist; check --ad"):
         LlamaModel(adapter=tmp_path / "absent.gguf")
-    with pytest.raises(ConfigError, match=r"The adapter .* is a directory"):
+    with pytest.raises(ConfigError, match=r"adapter .* is a directory"):
         LlamaModel(adapter=str(tmp_path))
     with pytest.raises(ConfigError, match="not a file name: ''; pass a path, or omit it"):
         LlamaModel(adapter="")

@@ -63,7 +63,7 @@ def test_the_default_models_vocabulary() -> None:
 def test_an_array_that_is_none_or_not_there_is_refused() -> None:
     with pytest.raises(ValueError, match="missing metadata entry 'absent'"):
         read_arrays(find_default_model(), ["tokenizer.ggml.merges", "absent"])
-    with pytest.raises(ValueError, match=r"the entry 'general\.name' is no array"):
+    with pytest.raises(ValueError, match=r"metadata entry 'general\.name' is not an array"):
         read_arrays(find_default_model(), ["general.name"])
 
 

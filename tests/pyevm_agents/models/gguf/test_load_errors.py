@@ -124,7 +124,7 @@ def test_too_little_memory(megabytes: int, messages: list[str]) -> None:
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
     )
     size_bytes = find_default_model().stat().st_size
-    for message in [*messages, f"({size_bytes:,} bytes)", "llama.cpp said:"]:
+    for message in [*messages, f"({size_bytes:,} bytes)", "llama.cpp's output:"]:
         assert message in done.stdout
 
 
