@@ -44,8 +44,8 @@ class Diary(NoopTracer):
         self.lines: list[str] = []
         self.open_steps: list[OpcodeStep] = []
 
-    def on_tx_start(self, beginning: TransactionStart) -> None:
-        self.lines.append(f"begin {beginning.is_create}")
+    def on_tx_start(self, start: TransactionStart) -> None:
+        self.lines.append(f"begin {start.is_create}")
 
     def on_opcode(self, step: OpcodeStep) -> None:
         self.open_steps.append(step)
