@@ -299,6 +299,6 @@ def test_a_model_that_breaks_its_grammar_is_a_fault_of_the_host(
     """No block holds such a run, as none holds one whose host lost power."""
     before = agent_chain.chain.head.block_number
     model.unchecked(" I am free!\nAction: Anything\nAction Input: whatever")
-    with pytest.raises(Web3RPCError, match="what its grammar excludes"):
+    with pytest.raises(Web3RPCError, match="violates its grammar"):
         agent_chain.ask(clerk, "Add one")
     assert agent_chain.chain.head.block_number == before

@@ -115,7 +115,7 @@ def test_the_same_request_gives_the_same_words(model: Model, make_request: MakeR
 
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_of_nothing_is_refused(model: Model, make_request: MakeRequest, limit: int) -> None:
-    with pytest.raises(ConfigError, match=f"max_tokens is {limit}"):
+    with pytest.raises(ConfigError, match=f"invalid max_tokens {limit}"):
         model.generate(make_request(max_tokens=limit))
 
 

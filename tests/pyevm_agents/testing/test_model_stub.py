@@ -243,7 +243,7 @@ class TestFailures:
     ) -> None:
         agent_chain.model.script(ADD, unchecked(" Hm.\nAction: Sing\nAction Input: {}"))
         root = agent_chain.chain.state().state_root
-        with pytest.raises(Web3RPCError, match="its grammar excludes: not one of the") as raised:
+        with pytest.raises(Web3RPCError, match="violates its grammar: not one of the") as raised:
             agent_chain.ask(agent, "Sing")
         assert raised.value.rpc_response is not None
         assert raised.value.rpc_response["error"]["code"] == -32002

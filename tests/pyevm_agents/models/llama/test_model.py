@@ -64,6 +64,6 @@ def test_a_prompt_must_have_tokens_and_leave_room(
         llama.generate(replace(make_request(), prompt_tokens=()))
     with pytest.raises(
         ConfigError,
-        match="8000 prompt tokens and up to 193 more do not fit in the model's context of 8192",
+        match="8000 prompt tokens and up to 193 more exceed the model's context of 8192",
     ):
         llama.generate(replace(make_request(max_tokens=193), prompt_tokens=(5,) * 8000))
