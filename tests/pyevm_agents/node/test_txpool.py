@@ -142,7 +142,7 @@ def test_a_full_pool_takes_replacements_only(monkeypatch: pytest.MonkeyPatch) ->
     pool = TxPool()
     pool.add(transaction(0))
     pool.add(transaction(1))
-    with pytest.raises(PoolError, match="txpool is full: 2 transactions wait"):
+    with pytest.raises(PoolError, match="txpool is full: 2 transactions; mine some"):
         pool.add(transaction(2))
     pool.add(transaction(1, max_fee_wei=6 * GWEI, max_priority_fee_wei=2 * GWEI))
     pool.clear()
