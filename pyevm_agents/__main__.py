@@ -1,6 +1,6 @@
-"""`pyevm-agents` and `python -m pyevm_agents`: the command line, which may be ended at once.
+"""Entry point of `pyevm-agents` and `python -m pyevm_agents`.
 
-The command line takes most of a second to import, and people press Ctrl-C before that.
+It handles Ctrl-C while the command line is imported, which takes most of a second.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STDERR = 2
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C ends it with one line, whatever it is doing."""
+    """Run the command line. Ctrl-C ends it with the line `Stopped.` and status 130."""
     try:
         _import_command_line()()
     except (KeyboardInterrupt, RuntimeError) as error:
@@ -31,27 +31,27 @@ def main() -> None:
 
 
 def _import_command_line() -> Callable[[], None]:
-    """Import the command line; Ctrl-C ends the process meanwhile.
+    """Import the command line; Ctrl-C ends the process directly.
 
-    No exception does: in what is called when an object is gone, Python lets go of any.
+    An exception would not do: Python ignores exceptions in finalizers and weakref callbacks.
     """
-    is_heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if is_heard:
+    is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if is_default:
         signal.signal(signal.SIGINT, _stop)
     from pyevm_agents.cli.app import main as command_line  # noqa: PLC0415 - inside of `main`'s `try`
 
-    if is_heard:
+    if is_default:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     return command_line
 
 
 def _stop(*_: object) -> NoReturn:
-    """End the process at once: nothing is begun that would have to end.
+    """End the process immediately; nothing has started that needs cleaning up.
 
-    `sys.exit` would become a death by SIGINT where the interrupt came up through `exec` of a text,
-    as dataclasses use it (CPython).
+    After an interrupt within `exec`, which dataclasses use, CPython turns `sys.exit` into a death
+    by SIGINT.
     """
-    with suppress(OSError):  # Nobody may be there to read it.
+    with suppress(OSError):  # Standard error may be closed.
         os.write(STDERR, b"Stopped.\n")
     os._exit(STOPPED_STATUS)
 

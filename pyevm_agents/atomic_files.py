@@ -1,4 +1,4 @@
-"""Files written whole or not at all, in places checked before the work."""
+"""Atomic writes of files, and checks of output paths before the work."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyevm_agents.errors import AgentsError, ConfigError
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file; what was there before stays where that fails.
+    """Write a file atomically; on failure the old content stays.
 
     Raises: ConfigError: the file can't be written.
     """
@@ -22,20 +22,20 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def is_stream(path: Path) -> bool:
-    """Return whether there is something that nothing may take the place of: /dev/null, a pipe."""
+    """Whether a path is a device or a pipe, such as /dev/null, which must not be replaced."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
 def replace_atomically(path: Path, data: bytes) -> None:
-    """Write a file atomically; a link leads to it, a device or a pipe is written to.
+    """Write a file atomically. Links are followed; devices and pipes are written to directly.
 
-    Raises: OSError: it can't be written.
+    Raises: OSError: the file can't be written.
     """
     if is_stream(path):
         path.write_bytes(data)
         return
     path = Path(os.path.realpath(path))
-    # Workers of pytest-xdist may write the same file at once.
+    # Workers of pytest-xdist may write the same file concurrently.
     draft = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with draft.open("wb") as file:
@@ -49,9 +49,9 @@ def replace_atomically(path: Path, data: bytes) -> None:
 
 
 def require_file_path(path: Path) -> None:
-    """Refuse a place where no file can be written.
+    """Reject a path at which no file can be written.
 
-    Raises: ConfigError.
+    Raises: ConfigError: it is a folder, or not writable.
     """
     if path.is_dir():
         raise ConfigError(f"{path} is a folder; name a file in it")
@@ -62,9 +62,9 @@ def require_file_path(path: Path) -> None:
 
 
 def require_folder_path(path: Path) -> None:
-    """Refuse a place where no folder is and none can be made.
+    """Reject a path at which no folder exists or can be created.
 
-    Raises: ConfigError.
+    Raises: ConfigError: it is a file, or not writable.
     """
     if path.exists() and not path.is_dir():
         raise ConfigError(f"{path} is a file; name a folder")
@@ -72,9 +72,9 @@ def require_folder_path(path: Path) -> None:
 
 
 def write_output_file(path: Path, content: str | bytes) -> None:
-    """Write a file in the place of what is there.
+    """Write an output file atomically.
 
-    Raises: AgentsError: it can't be written. What was there is there still.
+    Raises: AgentsError: it can't be written. The old content is unchanged.
     """
     data = content.encode() if isinstance(content, str) else content
     try:

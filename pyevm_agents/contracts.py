@@ -1,6 +1,6 @@
-"""Compiled contracts: their ABI and bytecode, and calls of them as bytes.
+"""Compiled contracts of this package: ABI, bytecode, and encoding of calls.
 
-The artifacts are those of `contracts/build/`, compiled once with solc; running needs no compiler.
+The artifacts are in `contracts/build/`, so no compiler is needed at run time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ IMPORT_PREFIX = "@pyevm-agents/contracts/"
 """What an import of these sources begins with. Source: `name` in `contracts/package.json`."""
 
 MAX_SHOWN_CHARACTERS = 200
-"""Characters of an argument, and of all of them, that a message repeats."""
+"""Upper bound of an argument in an error message, and of all arguments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,25 +41,25 @@ class Artifact:
     """Creation code, without constructor arguments."""
 
     def encode_creation(self, *arguments: object) -> bytes:
-        """Return the data of the transaction that deploys the contract.
+        """Return the initcode of the contract with constructor arguments.
 
-        Raises: ConfigError: the number or the types of arguments are not the constructor's.
+        Raises: ConfigError: wrong number or types of arguments.
         """
         constructor = next((e for e in self.abi if e["type"] == "constructor"), None)
         types = get_abi_input_types(constructor) if constructor else []
         return self.bytecode + _encode(f"{self.name} constructor", types, arguments)
 
     def encode_call(self, function: str, *arguments: object) -> bytes:
-        """Return the calldata of a function, given by its name.
+        """Return the calldata of a function by name.
 
-        Raises: ConfigError: there is no such function, or it takes other arguments.
+        Raises: ConfigError: unknown function, or wrong number or types of arguments.
         """
         abi = self._find_function(function, len(arguments))
         types = get_abi_input_types(abi)
         return function_abi_to_4byte_selector(abi) + _encode(function, types, arguments)
 
     def decode_result(self, function: str, output: bytes) -> Any:  # noqa: ANN401 - what Solidity returns
-        """Return what a function returned: its value, or a tuple where it has several."""
+        """Decode a function's return data: a value, or a tuple of several."""
         abi = next(e for e in self.abi if e["type"] == "function" and e["name"] == function)
         values = decode(get_abi_output_types(abi), output)
         return values[0] if len(values) == 1 else values
@@ -75,9 +75,9 @@ class Artifact:
 
 @cache
 def load_artifact(name: str) -> Artifact:
-    """Return a compiled contract of ours by its name, such as `WalletAgent`.
+    """Return a compiled contract by name, such as `WalletAgent`.
 
-    Raises: ConfigError: there is no such contract; the message lists those there are.
+    Raises: ConfigError: unknown contract; the message lists the names.
     """
     form = load_artifact_form(name)
     return Artifact(
@@ -99,7 +99,7 @@ def load_artifact_form(name: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def list_artifacts() -> tuple[str, ...]:
-    """Return the names of all compiled contracts of ours, in order."""
+    """Return the names of all compiled contracts, sorted."""
     return tuple(sorted(file.name.removesuffix(".json") for file in _build_folder().iterdir()))
 
 
@@ -134,5 +134,5 @@ def _format_arguments(arguments: Sequence[object]) -> str:
 
 
 def _truncate(text: str) -> str:
-    """Return a text that fits into a message."""
+    """Return a text truncated for an error message."""
     return text if len(text) <= MAX_SHOWN_CHARACTERS else f"{text[:MAX_SHOWN_CHARACTERS]}…"

@@ -1,4 +1,4 @@
-"""Texts of strangers as people may see them: contracts and models write what they like."""
+"""Display of untrusted text: contracts and models may write anything."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_SHOWN_CHARACTERS = 1_000
-"""Of one text. The trace of a transaction has them all."""
+"""Upper bound of one displayed text. A transaction's trace has the whole text."""
 
 STEERING = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-"""Characters that have no width or turn the direction of writing: a text could hide another."""
+"""Characters without width, or that change the direction of text: they could hide text."""
 
 
 def sanitize(text: str, max_characters: int = MAX_SHOWN_CHARACTERS) -> str:
-    """Return a stranger's text on one line, without what steers a terminal, and not too long."""
+    """Return untrusted text on one line, without terminal control characters, truncated."""
     text = STEERING.sub("", escape_line(text))
     if len(text) > max_characters:
         return f"{text[:max_characters].rstrip()} … ({len(text):,} characters)"
@@ -26,7 +26,7 @@ def sanitize(text: str, max_characters: int = MAX_SHOWN_CHARACTERS) -> str:
 
 
 def pluralize(count: int, thing: str) -> str:
-    """Return a number of things in words."""
+    """Return a count with its noun, such as `1 step` or `2 steps`."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
 
 

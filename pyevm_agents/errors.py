@@ -1,19 +1,21 @@
-"""The root of this package's exceptions, and those of chains, files and engines.
+"""The exceptions of this package.
 
     AgentsError
-    ├── ConfigError          what was asked for can't be: an option, a file, a build (a ValueError)
-    ├── BlockError           a block is none, or its transactions give other results than it says
-    ├── FixtureError         a fixture was altered, or a chain does not do what its fixture says
-    └── EngineFault          the host failed while it worked; no block ever holds it
-        ├── GrammarError     a grammar does not compile, or llguidance gave it up
-        ├── ScriptError      a script ended, or says what the grammar does not admit
-        └── RecordError      a recorded model was asked what nobody recorded
+    ├── ConfigError          invalid option, file or engine build (also a ValueError)
+    ├── BlockError           not a block, or its results differ from its header
+    ├── FixtureError         an altered recording, or a chain that differs from it
+    └── EngineFault          a fault of the host; no block contains it
+        ├── GrammarError     a grammar does not compile, or exceeds llguidance's limits
+        ├── ScriptError      a script is used up, or its text is outside the grammar
+        └── RecordError      a recorded model has no generation for a prompt
 
-Errors of one layer are with it, under this root: `node/errors.py`, `rpc/errors.py`,
-`testing/deployment.py`.
+Errors of one layer derive from this root and are defined there: `node/errors.py`,
+`rpc/errors.py`, `testing/deployment.py`.
 
-None of them is an `eth.exceptions.VMError`: they leave py-evm uncaught (architecture, decision 10).
-Each message says what happened, the value, and what to do next.
+None is an `eth.exceptions.VMError`: they leave py-evm uncaught. Each message gives the thing, its
+value, the constraint, and the next step.
+
+Source: docs/architecture.md#four-failures.
 """
 
 from __future__ import annotations
@@ -25,37 +27,37 @@ if TYPE_CHECKING:
 
 
 class AgentsError(Exception):
-    """Root of the tree: catch it to catch everything this package raises on purpose."""
+    """Base class of all exceptions that this package raises on purpose."""
 
 
 class ConfigError(AgentsError, ValueError):
-    """What was asked for can't be done as asked; the message says what can."""
+    """An invalid option, argument or file; the message gives the constraint."""
 
 
 class BlockError(AgentsError):
-    """A block that is none, or whose transactions give other results than its header says."""
+    """Not a block, or its transactions give other results than its header states."""
 
 
 class FixtureError(AgentsError):
-    """A fixture that was altered, or whose blocks do not do what it says."""
+    """A recording was altered, or its blocks give other results than it states."""
 
 
-class EngineFault(AgentsError):  # noqa: N818 - architecture, decision 10: faults are no errors
-    """The host failed while it worked: a model died or computed nonsense, or a disk is full."""
+class EngineFault(AgentsError):  # noqa: N818 - a fault, one of four kinds of failure
+    """The host failed: an engine died, computed non-finite logits, or a disk is full."""
 
 
 class GrammarError(EngineFault):
-    """A grammar that llguidance does not compile, or can't follow within its limits."""
+    """A grammar does not compile, or exceeds llguidance's limits."""
 
 
 class ScriptError(EngineFault):
-    """A script that is used up, or whose text the grammar of the prompt does not admit."""
+    """A script is used up, or its text is outside the grammar of the prompt."""
 
 
 class RecordError(EngineFault):
-    """A recorded model was asked for what its record does not hold."""
+    """A recorded model has no generation for a prompt."""
 
     def __init__(self, message: str, segments: tuple[Segment, ...] | None = None) -> None:
-        """Say what was asked for; `segments` is the prompt, where that itself is unknown."""
+        """Input: a message; the prompt's segments if the prompt is not recorded."""
         super().__init__(message)
         self.segments = segments

@@ -1,10 +1,10 @@
-"""One chain, in three steps that each know the one before.
+"""One chain, in three layers of classes.
 
-* reader.py: blocks, receipts and states as they are
-* simulator.py: calls, estimates and replays of past transactions, without changing anything
-* chain.py: what changes it: genesis, mining, imports, rollbacks
+* reader.py: blocks, receipts and states
+* simulator.py: calls, gas estimates and replays of past transactions, without changes
+* chain.py: genesis, mining, imports, rollbacks
 
-draft_block.py is the chain behind a block that is built and thrown away.
+draft_block.py builds blocks that are never added, such as the pending block.
 """
 
 from pyevm_agents.chain.bootstrap import read_chain_config

@@ -1,7 +1,7 @@
-"""Blob transactions as they are sent: with the blobs, which no block holds.
+"""Blob sidecars: blobs, commitments and proofs that are sent with a blob transaction.
 
-The blobs are held against the hashes that the transaction names and the proofs that come with
-them, and then dropped: nobody asks a development node for them.
+They are verified against the transaction's versioned hashes, then dropped: blocks do not hold them,
+and a development node has no use for them.
 
 Source: EIP-4844, "Networking"; EIP-7594, "Networking" (with a version, and proofs by cell).
 """
@@ -19,16 +19,16 @@ PARTS, PARTS_WITH_VERSION = 4, 5
 
 
 def strip_blobs(raw: bytes) -> bytes:
-    """Return a transaction as blocks hold it; all but blob transactions with blobs as they are.
+    """Verify and remove the blob sidecar of a raw transaction; return others unchanged.
 
-    Raises: ConfigError: the blobs are not those that the transaction names, or not proved.
+    Raises: ConfigError: blobs do not match the versioned hashes, or a proof is invalid.
     """
     if raw[:1] != bytes([BLOB_TYPE]):
         return raw
     try:
         parts = rlp.decode(raw[1:])
     except rlp.exceptions.RLPException:
-        return raw  # Whoever decodes it says what is wrong.
+        return raw  # Decoding it will raise the error.
     if not isinstance(parts, list) or len(parts) not in {PARTS, PARTS_WITH_VERSION}:
         return raw
     body, *_, blobs, commitments, proofs = parts
@@ -46,11 +46,12 @@ def _require_matching_hashes(named: object, blobs: list[bytes], commitments: lis
     hashes = [kzg_to_versioned_hash(commitment) for commitment in commitments]
     if named != hashes or len(blobs) != len(hashes):
         raise ConfigError(
-            f"blob transaction with {len(blobs)} blobs and {len(hashes)} commitments: they are not "
-            "those that its blobVersionedHashes name"
+            f"blob transaction with {len(blobs)} blobs and {len(hashes)} commitments: they do not "
+            "match its blobVersionedHashes"
         )
     if any(len(blob) != BLOB_BYTES for blob in blobs):
-        raise ConfigError(f"a blob has {BLOB_BYTES} bytes: {sorted({len(b) for b in blobs})}")
+        sizes = sorted({len(blob) for blob in blobs})
+        raise ConfigError(f"blobs of {sizes} bytes: each must have {BLOB_BYTES}")
 
 
 def _require_valid_proofs(
@@ -59,7 +60,7 @@ def _require_valid_proofs(
     if len(proofs) != a_blob * len(blobs):
         raise ConfigError(
             f"blob transaction with {len(proofs)} proofs for {len(blobs)} blobs: "
-            f"{a_blob * len(blobs)} expected"
+            f"must have {a_blob * len(blobs)}"
         )
     if not has_valid_proofs(blobs, commitments, proofs):
-        raise ConfigError("blob transaction whose proofs do not hold for its blobs")
+        raise ConfigError("blob transaction with invalid proofs of its blobs")

@@ -1,4 +1,4 @@
-"""Blocks from elsewhere: read from RLP, and held against what their execution gave."""
+"""Blocks as RLP: decoding, and comparison with the results of their execution."""
 
 from __future__ import annotations
 
@@ -15,25 +15,27 @@ if TYPE_CHECKING:
 
 
 def decode_block(encoded: bytes, block_class: type[BlockAPI] | None = None) -> BlockAPI:
-    """Return the block that RLP holds.
+    """Decode a block.
 
-    Input:  the RLP; the class of its fork's blocks, where None of the fork whose headers have as
-            many fields.
-    Raises: BlockError: it holds none, or in another encoding than RLP has for it.
+    Input:
+        encoded: RLP of the block.
+        block_class: of the block's fork; by default the fork whose headers have as many fields.
+
+    Raises: BlockError: not a block, or not in canonical RLP.
     """
     try:
         block: BlockAPI = rlp.decode(encoded, block_class or _find_block_class(encoded))
     except (rlp.exceptions.RLPException, ValidationError, ValueError, TypeError) as error:
-        raise BlockError(f"{len(encoded)} bytes that are no block's RLP: {error}") from error
+        raise BlockError(f"{len(encoded)} bytes: not the RLP of a block: {error}") from error
     if rlp.encode(block) != encoded:
-        raise BlockError("a block in another encoding than its RLP")
+        raise BlockError("block in non-canonical RLP")
     return block
 
 
 def _find_block_class(encoded: bytes) -> type[BlockAPI]:
-    """Return the class of a block; the latest fork's where it looks like none.
+    """Return the block class of the fork with as many header fields; the latest if none has.
 
-    Raises: DecodingError: it is no RLP.
+    Raises: DecodingError: not RLP.
     """
     parts = rlp.decode(encoded, strict=False)
     count = len(parts[0]) if parts else 0
@@ -46,19 +48,19 @@ def _find_block_class(encoded: bytes) -> type[BlockAPI]:
 
 
 def require_same(stated: BlockAPI, computed: BlockAPI) -> None:
-    """Refuse a block whose execution gave other results than it states.
+    """Reject a block whose execution gave other results than its header states.
 
-    Raises: BlockError: names the first field of the header that differs.
+    Raises: BlockError: names the first header field that differs.
     """
     fields = computed.header.as_dict()
     for name, value in stated.header.as_dict().items():
         if fields[name] != value:
             raise BlockError(
                 f"block {stated.number}: {name} is {_format_value(fields[name])}, "
-                f"its header says {_format_value(value)}"
+                f"its header has {_format_value(value)}"
             )
     if stated != computed:
-        raise BlockError(f"block {stated.number}: its body is not what its header says")
+        raise BlockError(f"block {stated.number}: its body does not match its header")
 
 
 def _format_value(value: object) -> str:

@@ -1,4 +1,4 @@
-"""How a chain begins, or goes on from the rows that it is kept in."""
+"""Chain set-up: writing genesis, or verifying the chain in a database; the executor's models."""
 
 from __future__ import annotations
 
@@ -37,10 +37,16 @@ def setup_genesis(
     header: Mapping[str, HeaderParams],
     accounts: Mapping[Address, GenesisAccount],
 ) -> None:
-    """Write genesis where the rows are empty.
+    """Write genesis into an empty database; otherwise verify that it is the same chain.
 
-    Input:  the rows; the rules; the fields of block 0's header, and its accounts.
-    Raises: ConfigError: the rows hold a chain of another configuration or genesis.
+    Input:
+        db: the chain's database.
+        chain_class: py-evm's chain class for the config.
+        config: the chain config.
+        header: fields of block 0's header.
+        accounts: genesis accounts.
+
+    Raises: ConfigError: the database holds a chain of another config or genesis.
     """
     if db.exists(CONFIG_KEY):
         _require_config(db, config)
@@ -52,9 +58,9 @@ def setup_genesis(
 
 
 def read_chain_config(rows: Rows) -> ChainConfig | None:
-    """Return the configuration of the chain that rows hold; None where they hold none.
+    """Return the config of the chain in a database; None if it is empty.
 
-    Raises: ConfigError: it is one of another version.
+    Raises: ConfigError: the config is of another version.
     """
     row = rows.get(CONFIG_KEY)
     return None if row is None else ChainConfig.from_json(row.decode())
@@ -63,15 +69,19 @@ def read_chain_config(rows: Rows) -> ChainConfig | None:
 def build_executor(
     config: ChainConfig, models: Mapping[str, LanguageModel], agent_events: AgentEventBus
 ) -> Executor | None:
-    """Return the executor of a chain's models; None where it has none.
+    """Return the executor of a chain; None if it has no models.
 
-    Input:  the rules, a language model for each model name of theirs, what tells of its calls.
+    Input:
+        config: the chain config.
+        models: a language model for each model name of the config.
+        agent_events: announces the executor's calls.
+
     Raises: ConfigError: a configured model has no language model, or one is left over.
     """
     wanted = {profile.name for profile in config.models}
     if wanted != set(models):
         raise ConfigError(
-            f"the chain's models are {sorted(wanted)}, but {sorted(models)} were given to answer"
+            f"language models {sorted(models)}: must be those of the chain config, {sorted(wanted)}"
         )
     if not config.models:
         return None
@@ -87,9 +97,9 @@ def _require_config(db: Database, config: ChainConfig) -> None:
     stated = db[CONFIG_KEY].decode()
     if stated != config.to_json():
         raise ConfigError(
-            "the chain that is kept there has another configuration: "
-            f"{_describe_difference(stated, config.to_json())}; start it with what it was made "
-            "with, or keep a new chain elsewhere"
+            "the chain stored there has another configuration: "
+            f"{_describe_difference(stated, config.to_json())}; start it with the options that it "
+            "was created with, or store a new chain elsewhere"
         )
 
 
@@ -105,15 +115,15 @@ def _require_genesis(
     stored_hash = chain_class(AtomicDB(db)).get_canonical_block_hash(BlockNumber(0))
     if wanted != stored_hash:
         raise ConfigError(
-            f"the chain that is kept there begins with block 0x{stored_hash.hex()}, and these "
-            f"accounts with 0x{wanted.hex()}; start it with the accounts it was made with "
-            "(a node's are those of --fixture, --genesis, --accounts, --balance and --mnemonic), "
-            "or keep a new chain elsewhere"
+            f"the chain stored there has genesis block 0x{stored_hash.hex()}, and these accounts "
+            f"give 0x{wanted.hex()}; start it with the accounts that it was created with (a node's "
+            "follow from --fixture, --genesis, --accounts, --balance and --mnemonic), or store a "
+            "new chain elsewhere"
         )
 
 
 def _describe_difference(stated: str, own: str) -> str:
-    """Name the first entry in which two configurations differ; of models, what differs in them."""
+    """Describe the first entry that differs between two configs."""
     doc, other = json.loads(stated), json.loads(own)
     name = _find_differing_key(doc, other)
     if name != "models":
@@ -132,5 +142,5 @@ def _find_differing_key(doc: Mapping[str, object], other: Mapping[str, object]) 
 
 
 def _describe_models(models: Sequence[Mapping[str, str]]) -> str:
-    """Return which models there are."""
+    """Return the models' names and shortened digests."""
     return ", ".join(f"{model['name']} {model['digest'][:18]}…" for model in models) or "none"

@@ -1,4 +1,4 @@
-"""Messages to execute without a signature: what they are, and how a state takes them."""
+"""Calls: messages that are executed without a signature, and overrides of state and block."""
 
 from __future__ import annotations
 
@@ -40,49 +40,49 @@ class Call:
     data: bytes = b""
     value_wei: int = 0
     gas: int | None = None
-    """Gas limit; the block's where None."""
+    """Gas limit; None for the block's."""
 
     gas_price_wei: int = 0
-    """What GASPRICE gives; nothing is paid."""
+    """The value of GASPRICE; nothing is paid."""
 
     access_list: tuple[tuple[Address, tuple[int, ...]], ...] = ()
     """Addresses and slots that are warm from the start (EIP-2930)."""
 
     authorizations: tuple[Authorization, ...] = ()
-    """Who lets whose code be theirs (EIP-7702)."""
+    """Delegations of accounts to code (EIP-7702)."""
 
     blob_hashes: tuple[bytes, ...] = ()
-    """What BLOBHASH gives (EIP-4844)."""
+    """The values of BLOBHASH (EIP-4844)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallResult:
-    """What a call returned."""
+    """The result of a call."""
 
     output: bytes
     gas_used: int
-    """What a transaction of it would have used: intrinsic gas in, refunds out."""
+    """Gas of the call as a transaction: with intrinsic gas, less refunds."""
     error: VMError | None
     computation: ComputationAPI
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountOverride:
-    """What an account is said to be for one call. None: as it is."""
+    """Override of an account for one call. None: unchanged."""
 
     balance_wei: int | None = None
     nonce: int | None = None
     code: bytes | None = None
     storage: Mapping[int, int] | None = None
-    """All of its storage: other slots are empty."""
+    """The whole storage: other slots are empty."""
 
     storage_diff: Mapping[int, int] = field(default_factory=dict)
-    """Some of its slots."""
+    """Single slots; others are unchanged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockOverride:
-    """What the block of one call is said to be. None: as it is."""
+    """Override of the block for one call. None: unchanged."""
 
     number: int | None = None
     timestamp_seconds: int | None = None
@@ -90,12 +90,12 @@ class BlockOverride:
     coinbase: Address | None = None
     prev_randao: bytes | None = None
     base_fee_wei: int | None = None
-    """What BASEFEE gives a call that offers a price; one that offers none sees 0, as in geth."""
+    """The value of BASEFEE in a call with a gas price; without one it is 0, as in geth."""
 
     blob_base_fee_wei: int | None = None
 
     def apply_to(self, header: BlockHeaderAPI) -> BlockHeaderAPI:
-        """Return a header with what is told of it: the same one where nothing is."""
+        """Return a header with the overrides applied; the same object if there are none."""
         fields: dict[str, object] = {
             "block_number": self.number,
             "timestamp": self.timestamp_seconds,
@@ -109,7 +109,7 @@ class BlockOverride:
 
 
 def apply_overrides(state: StateAPI, accounts: Mapping[Address, AccountOverride]) -> None:
-    """Make accounts what they are said to be."""
+    """Apply account overrides to a state."""
     for address, override in accounts.items():
         if override.balance_wei is not None:
             state.set_balance(address, override.balance_wei)
@@ -147,7 +147,7 @@ class CallTransaction(SpoofTransaction):
 def as_spoofed_transaction(
     call: Call, builder: type[TransactionBuilderAPI], *, nonce: int, gas: int
 ) -> SignedTransactionAPI:
-    """Return a call as a transaction of its sender, without a signature and at no price."""
+    """Return a call as an unsigned transaction of its sender, for `costless_execute`."""
     unsigned: UnsignedTransactionAPI = builder.create_unsigned_transaction(
         nonce=nonce,
         gas_price=call.gas_price_wei,

@@ -1,10 +1,10 @@
 """One chain: genesis, mine, import, call, estimate, snapshot, revert.
 
-A fault of the host (`pyevm_agents.errors.EngineFault`) leaves it as it was: blocks and calls work
-on a VM of their own, and what a block writes reaches the rows when it is complete. Reading is safe
-in any thread; writing is for one at a time.
+A fault of the host (`pyevm_agents.errors.EngineFault`) leaves the chain unchanged: blocks and calls
+have their own VMs, and a block's writes reach the database when it is complete. Reads are
+thread-safe; only one thread may write.
 
-Source: architecture, decisions 3 and 10.
+Source: docs/architecture.md#model-is-an-argument, #four-failures.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ if TYPE_CHECKING:
 
 
 class Chain(ChainSimulator):
-    """A chain under one `ChainConfig`, with the executor precompile where it has models."""
+    """A chain under one `ChainConfig`, with the executor precompile if it has models."""
 
-    def __init__(  # noqa: PLR0913 - each is told by its name
+    def __init__(  # noqa: PLR0913 - keyword arguments
         self,
         config: ChainConfig,
         models: Mapping[str, LanguageModel] | None = None,
@@ -79,23 +79,27 @@ class Chain(ChainSimulator):
         foreign: ForeignRules | None = None,
         are_own_rows: bool = False,
     ) -> None:
-        """Begin at genesis, or where the rows stand.
+        """Start at genesis, or open the chain in `rows`.
 
-        Input:  the rules, a language model for each model name of theirs, genesis accounts; where
-                the chain is kept, in memory where None; the rules of a chain that others made,
-                which has no models; whether the rows are a copy of those of a chain that this
-                process began with the same rules and accounts: they are not held against genesis,
-                which would have to be made anew.
+        Input:
+            config: the chain config.
+            models: a language model for each model name of the config.
+            accounts: genesis accounts.
+            rows: the database; in memory by default.
+            foreign: the rules of a chain made elsewhere, which has no models.
+            are_own_rows: the rows are a copy of a chain that this process created with the same
+                config and accounts, so genesis is not computed again to verify them.
+
         Raises: ConfigError: a configured model has no language model, or one is left over; the
-                rows hold a chain of another configuration or genesis.
+                rows hold a chain of another config or genesis.
         """
         self.models: Mapping[str, LanguageModel] = dict(models or {})
         self.genesis_accounts = add_executor(config, accounts or {})
         self.known_contracts = KnownContracts()
-        """The contracts, errors and functions that texts for people name."""
+        """Names of contracts, errors and functions, for display."""
 
         self.agent_events = AgentEventBus(self.known_contracts)
-        """Tells of agents' steps as they happen."""
+        """The bus that announces agent steps while they are executed."""
 
         executor = build_executor(config, self.models, self.agent_events)
         if foreign is None:
@@ -122,10 +126,13 @@ class Chain(ChainSimulator):
     ) -> MinedBlock:
         """Mine a block of these transactions.
 
-        Input:  signed transactions, or such that are vouched for, in order; the block's time, one
-                second after its parent's where None; what else it is told to be.
-        Raises: ValidationError: a transaction that no block may hold. EngineFault: the host
-                failed. The chain is as before in both cases.
+        Input:
+            transactions: signed, or with a known sender, in order.
+            timestamp_seconds: Unix seconds; by default one second after the parent's.
+            settings: overrides of header fields; replaces `timestamp_seconds`.
+
+        Raises: ValidationError: a transaction is invalid. EngineFault: the host failed. The chain
+                is unchanged in both cases.
         """
         header = self.build_next_header(
             settings or BlockSettings(timestamp_seconds=timestamp_seconds)
@@ -142,10 +149,13 @@ class Chain(ChainSimulator):
         *,
         watch: OnTransaction | None = None,
     ) -> DraftChain:
-        """Make a block as `mine` does, and keep nothing. Any thread may, also while one is mined.
+        """Build a block as `mine` does, without adding it. Thread-safe, also during mining.
 
-        Input:  the transactions; a header of `build_next_header`; a callback for each transaction
-                that ends.
+        Input:
+            transactions: as for `mine`.
+            header: from `build_next_header`.
+            watch: called after each transaction.
+
         Raises: see `mine`.
         """
         chain_class, db = self._chain_class, self._db.create_scratch()
@@ -157,9 +167,9 @@ class Chain(ChainSimulator):
         return DraftChain(self.config, chain_class, db, draft)
 
     def begin_draft(self, header: BlockHeaderAPI) -> DraftBlock:
-        """Begin a block that asks no models, and is never made; in any thread.
+        """Start a draft block that runs no inference. Thread-safe.
 
-        Input: a header of `build_next_header`.
+        Input: header: from `build_next_header`.
         """
         db = self._db.create_scratch()
         silent = self._silent_chain_class(AtomicDB(db))
@@ -168,12 +178,12 @@ class Chain(ChainSimulator):
     def build_unexecuted_block(
         self, transactions: Sequence[SignedTransactionAPI], header: BlockHeaderAPI
     ) -> BlockAPI:
-        """Return a block of these transactions that nobody has executed."""
+        """Return a block of these transactions without executing them."""
         return get_watched_vm(self._chain, header).get_block().copy(transactions=transactions)
 
     @cached_property
     def _silent_chain_class(self) -> type[AgentMiningChain]:
-        """The chain's class with models that are not to be asked."""
+        """The chain's class with models that raise `ModelNeededError`."""
         if not self.models:
             return self._chain_class
         return self._build_chain_class(
@@ -181,18 +191,18 @@ class Chain(ChainSimulator):
         )
 
     def get_replay_vm_class(self, header: BlockHeaderAPI) -> type[WatchedVM]:
-        """Return the class of a VM that executes a block again, and says what was said in it."""
+        """Return the class of a VM that replays a block with its stored generations."""
         row = self._get_row(generations_key(header.hash))
-        if row is None:  # No model was asked, or an earlier version kept the chain.
+        if row is None:  # The block has no inference, or an earlier version stored the chain.
             return self._get_vm_class(header)
         entries = decode_generations(row)
         replay_models = {name: ReplayModel(model, entries) for name, model in self.models.items()}
         return find_vm_class(self._build_chain_class(replay_models), header.block_number)
 
     def find_agent_trace(self, transaction_hash: bytes) -> AgentTrace | None:
-        """Return the trace of a transaction's agents, as stored or else by replaying it.
+        """Return the trace of a transaction's agents: the stored one, or by replay.
 
-        Output: None if no block holds the transaction.
+        Output: None if the transaction is in no block.
         Raises: EngineFault: the host failed, or the stored row is damaged.
         """
         stored = self.stored_trace(transaction_hash)
@@ -207,7 +217,7 @@ class Chain(ChainSimulator):
         return trace_agents(computation, receipt.gas_used - gas_before, self.models)
 
     def _build_chain_class(self, models: Mapping[str, LanguageModel]) -> type[AgentMiningChain]:
-        """Return the chain's class with other models, of whose steps nobody is told."""
+        """Return the chain's class with other models, whose steps are not announced."""
         executor = build_executor(self.config, models, AgentEventBus())
         return build_chain_class(executor, self.config.chain_id, fork=self.fork)
 
@@ -221,13 +231,15 @@ class Chain(ChainSimulator):
         return self._execute(vm, vm.get_block().copy(transactions=transactions), watch)
 
     def import_block(self, encoded: bytes, *, watch: OnTransaction | None = None) -> MinedBlock:
-        """Execute a block that was mined before, and add it if it is what its header says.
+        """Execute a block that was mined before, and add it if the results match its header.
 
-        Input:  the block as RLP, the next one of this chain; who is told of each transaction as it
-                ends.
-        Raises: BlockError: no block, or its transactions give other results than its header says.
-                ValidationError: a header or transaction that no such block may hold. EngineFault:
-                the host failed. The chain is as before in all cases.
+        Input:
+            encoded: RLP of the next block of this chain.
+            watch: called after each transaction.
+
+        Raises: BlockError: not a block, or its results differ from its header. ValidationError: an
+                invalid header or transaction. EngineFault: the host failed. The chain is unchanged
+                in all cases.
         """
         header = self._chain.create_header_from_parent(self._head)
         block = decode_block(encoded, self._get_vm_class(header).get_block_class())
@@ -238,9 +250,9 @@ class Chain(ChainSimulator):
         return mined
 
     def patch_state(self, change: Callable[[StateAPI], None]) -> None:
-        """Change accounts as no transaction could: the latest block's state from now on.
+        """Change accounts of the head's state directly, as `anvil_setBalance` does.
 
-        The block's header keeps the root that it was mined with.
+        The head's header keeps the state root that it was mined with.
         """
         with self._discard_on_error():
             state = self.state()
@@ -251,9 +263,9 @@ class Chain(ChainSimulator):
         self._set_head(self._head)
 
     def load_accounts(self, accounts: object) -> None:
-        """Put accounts of a dump into the latest state, each as a whole.
+        """Replace accounts of the head's state by those of a dump.
 
-        Raises: ConfigError: they are not as a dump has them.
+        Raises: ConfigError: `accounts` is not in the format of a dump.
         """
         with self._discard_on_error():
             root = load_accounts(self._db, self.state_root(self._head), accounts)
@@ -261,30 +273,28 @@ class Chain(ChainSimulator):
             self._db.commit()
         self._set_head(self._head)
 
-    # -- going back -- #
+    # -- snapshots and rollbacks -- #
 
     def snapshot(self) -> int:
-        """Keep the chain as it is now; return a number for `revert`."""
+        """Take a snapshot; return its number for `revert`."""
         return self._db.snapshot()
 
     def forget_snapshot(self, snapshot: int) -> None:
-        """Keep a snapshot no longer; later ones stay."""
+        """Delete a snapshot; later ones stay."""
         self._db.forget_snapshot(snapshot)
 
     def revert(self, snapshot: int) -> None:
-        """Go back to a snapshot; it and all later ones are used up.
+        """Revert to a snapshot, and delete it and all later ones.
 
-        Raises: ConfigError: there is no such snapshot.
+        Raises: ConfigError: unknown snapshot.
         """
         self._db.revert(snapshot)
         self._set_head(self._chain.get_canonical_head())
 
     def rollback(self, number: int) -> None:
-        """Go back to a block: those after it are no longer on the chain.
+        """Remove all blocks after a block, and changes by `patch_state` since it was mined.
 
-        What was set after it was mined (`patch_state`) is undone too.
-
-        Raises: HeaderNotFound: there is no such block.
+        Raises: HeaderNotFound: the chain has no such block.
         """
         target = self.header(number)
         with self._discard_on_error():
@@ -312,8 +322,8 @@ class Chain(ChainSimulator):
     ) -> MinedBlock:
         """Execute the transactions of a block; what its header says of their results is not read.
 
-        Mining and importing are this one function: a block's own work, such as the contract that
-        keeps parents' hashes, is then done in both.
+        Mining and importing share this function, so that both execute a block's system calls, such
+        as EIP-2935's.
         """
         done: list[tuple[ReceiptAPI, ComputationAPI]] = []
 
@@ -326,7 +336,7 @@ class Chain(ChainSimulator):
 
         vm.on_transaction = collect
         result = vm.import_block(block)
-        # py-evm has copied the transactions over and over, and lost who sent them.
+        # py-evm's copies of the transactions have lost the known senders.
         final_block: Any = result.block
         fields = final_block.as_dict() | {"transactions": block.transactions}
         return MinedBlock(
@@ -348,7 +358,7 @@ class Chain(ChainSimulator):
         if self._db.exists(HEAD_STATE_KEY):
             self._db[before] = self._db[HEAD_STATE_KEY]
             del self._db[HEAD_STATE_KEY]
-        elif self._db.exists(before):  # The same block was undone, that began otherwise.
+        elif self._db.exists(before):  # The same block was removed, with another state before it.
             del self._db[before]
         self._db.commit()
         self._records[block.hash] = BlockRecord(block=block, receipts=mined.receipts)
@@ -357,8 +367,7 @@ class Chain(ChainSimulator):
     def _persist_inferences(self, mined: MinedBlock) -> None:
         """Write the generations of a block, and the agent traces of its transactions.
 
-        A trace is stored because it cannot be recomputed in full: how long a generation took is
-        not known later.
+        A trace is stored because a replay does not know how long each generation took.
         """
         row = encode_generations(mined.computations)
         if row is None:

@@ -1,4 +1,4 @@
-"""Blocks as they would be, made in any thread while another is being mined, and never kept."""
+"""Draft blocks: executed like blocks, in any thread, but never added to the chain."""
 
 from __future__ import annotations
 
@@ -20,28 +20,27 @@ if TYPE_CHECKING:
 
 
 class ModelNeededError(Exception):
-    """What a block would hold depends on what a model says, and a draft asks none.
+    """A draft reached a transaction that needs inference.
 
-    No `VMError`: it leaves py-evm uncaught.
+    Not a `VMError`: it leaves py-evm uncaught.
     """
 
 
 class UnavailableModel:
-    """A language model that is not to be asked."""
+    """A language model whose every call raises `ModelNeededError`."""
 
     def __init__(self, model: LanguageModel) -> None:
-        """Stand for a model."""
         self.model = model
 
     def tokenize(self, segments: tuple[Segment, ...]) -> NoReturn:
-        """Say nothing: a model that is thinking may be slow to answer even this.
+        """Raise: a model that runs inference may be slow even to tokenize.
 
         Raises: ModelNeededError: always.
         """
         raise ModelNeededError(f"{len(segments)} segments of a prompt")
 
     def generate(self, request: GenerationRequest) -> NoReturn:
-        """Say nothing.
+        """Raise.
 
         Raises: ModelNeededError: always.
         """
@@ -49,9 +48,9 @@ class UnavailableModel:
 
 
 class DraftChain(ChainSimulator):
-    """A chain as it would be, were a draft its latest block: to be read, and to try things on.
+    """A chain with a draft as its head, for reads and simulations.
 
-    Whatever is mined, or undone, behind its back changes nothing of it.
+    Blocks that are mined or removed later do not change it.
     """
 
     def __init__(
@@ -61,9 +60,13 @@ class DraftChain(ChainSimulator):
         db: Database,
         draft: BlockRecord,
     ) -> None:
-        """Begin behind a draft.
+        """Open the chain after a draft.
 
-        Input: the rules; rows that nobody else has, with the state behind the draft; the draft.
+        Input:
+            config: the chain config.
+            chain_class: py-evm's chain class.
+            db: a database of its own, with the state after the draft.
+            draft: the block.
         """
         super().__init__(config, chain_class, db)
         header = draft.block.header
@@ -75,32 +78,35 @@ class DraftChain(ChainSimulator):
 
 
 class DraftBlock:
-    """A block in the making, transaction after transaction, that is never made."""
+    """A draft block that grows by one transaction at a time."""
 
     def __init__(
         self, silent: AgentMiningChain, trials: ChainSimulator, db: Database, header: BlockHeaderAPI
     ) -> None:
-        """Begin one.
+        """Start an empty draft.
 
-        Input: a chain whose models are not asked; what tries things, whose models are; the rows of
-               both, which nobody else has; the header that the block begins with.
+        Input:
+            silent: a chain whose models raise `ModelNeededError`.
+            trials: a simulator on the same database, with the real models.
+            db: the database of both, of its own.
+            header: of the block before its first transaction.
         """
         self._chain = silent
         self._db = db
         self.simulator = trials
         self.first_header = header
-        """The header that it began with."""
+        """The header before the first transaction."""
 
         vm = get_watched_vm(silent, header)
         vm.block_preprocessing(vm.get_block())
         self.header = self._save_state(vm, header)
-        """The header as it is by now: the state's root, and the gas that was used."""
+        """The current header, with state root and gas used so far."""
 
     def add(self, transaction: SignedTransactionAPI) -> None:
         """Execute the next transaction.
 
-        Raises: ValidationError: the block can't hold it here. ModelNeededError: a model would have
-                to be asked. The draft is as before in both cases.
+        Raises: ValidationError: it is invalid after the others. ModelNeededError: it needs
+                inference. The draft is unchanged in both cases.
         """
         vm = get_watched_vm(self._chain, self.header)
         receipt, _ = vm.apply_transaction(self.header, transaction)
@@ -108,9 +114,9 @@ class DraftBlock:
         self.header = self._save_state(vm, vm.increment_blob_gas_used(header, transaction))
 
     def _save_state(self, vm: WatchedVM, header: BlockHeaderAPI) -> BlockHeaderAPI:
-        """Keep what a VM has changed; return a header with its root.
+        """Persist a VM's state; return a header with its root.
 
-        It is kept, so that nobody takes it for that of a block that has yet to begin.
+        The header is stored, so that it is not taken for that of a block without transactions.
         """
         vm.state.persist()
         changed = header.copy(state_root=vm.state.state_root)
@@ -119,7 +125,7 @@ class DraftBlock:
 
 
 def get_watched_vm(chain: AgentMiningChain, header: BlockHeaderAPI) -> WatchedVM:
-    """Return a VM of its own for a header."""
+    """Return a new VM for a header."""
     vm = chain.get_vm(header)
     assert isinstance(vm, WatchedVM)  # noqa: S101 - the only ones an `AgentMiningChain` has
     return vm

@@ -1,11 +1,10 @@
-"""The least gas that a transaction succeeds with.
+"""Gas estimation: the least gas limit with which a transaction succeeds.
 
-A first run with all the gas there is tells what each of its calls used, and so what it needs to go
-the same way: what it uses, what a SSTORE asks to be left (EIP-2200), and what its calls need, of
-which each gets at most 63 of 64 parts of what its caller has (EIP-150). Where the run did not see
-how much gas it had (it called nobody, and executed no GAS), that is the least: with one less the
-same path ends out of gas. Else two more runs tell whether it is, with that and with one less, and
-where it is not, further runs: upwards until it succeeds, then between.
+A first run with the maximum shows what each call used, and so what the same path requires: the gas
+used, the gas that SSTORE requires to be left (EIP-2200), and the gas of nested calls, each of which
+gets at most 63/64 of its caller's (EIP-150). If the run could not observe its gas (no nested calls,
+no GAS instruction), that is the least limit. Otherwise two more runs verify it, with this limit and
+with one less. If that fails, a gallop upwards and a bisection follow.
 """
 
 from __future__ import annotations
@@ -27,27 +26,27 @@ if TYPE_CHECKING:
     from eth.exceptions import VMError
 
 SEEING_INSTRUCTIONS = frozenset((GAS, SSTORE))
-"""With which code sees what gas it has left, where the computation takes no note of it."""
+"""Instructions that observe the remaining gas, for computations that do not record their use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GasTrial:
-    """How a transaction ended with a gas limit."""
+    """The outcome of a transaction with a gas limit."""
 
     error: VMError | None
-    """Why it failed; None where it succeeded."""
+    """None if it succeeded."""
 
     needed_gas: int
-    """What it needs to go the way that it went; refunds come later, and help nothing."""
+    """Gas that the same path requires. Refunds come after execution and do not reduce it."""
 
     is_gas_independent: bool
-    """Whether nothing that it did hung on how much gas it had beyond that."""
+    """Whether the path could not depend on the gas beyond `needed_gas`."""
 
     @classmethod
     def from_computation(
         cls, transaction: SignedTransactionAPI, computation: ComputationAPI
     ) -> GasTrial:
-        """Read off a computation how it ended."""
+        """Return the outcome of an executed transaction."""
         if isinstance(computation, AgentComputation):
             sees_gas = computation.executed_gas_opcode
             needed = _total_gas_required(computation)
@@ -64,15 +63,15 @@ class GasTrial:
 
 
 def _total_gas_required(computation: AgentComputation) -> int:
-    """Return the gas that a call needs for itself and all that it calls to go as they went."""
+    """Return the gas that a call and its nested calls require for the same path."""
     needed: dict[int, int] = {}
-    for call in reversed([*iter_computations(computation)]):  # Whoever was called comes first.
+    for call in reversed([*iter_computations(computation)]):  # Callees before callers.
         needed[id(call)] = _gas_required(call, needed)
     return needed[id(computation)]
 
 
 def _gas_required(call: AgentComputation, needed: Mapping[int, int]) -> int:
-    """Return the gas that a call needs, given what those that it called need."""
+    """Return the gas that a call requires, given that of its nested calls."""
     if call.is_error and call.error.burns_gas:
         return 0  # It fails with less as well.
     gas = call.msg.gas
@@ -80,7 +79,7 @@ def _gas_required(call: AgentComputation, needed: Mapping[int, int]) -> int:
     if call.least_gas_at_store is not None:
         least = max(least, gas - call.least_gas_at_store + STORE_LEAVES_GAS)
     for child in () if call.is_error else call.children:
-        assert isinstance(child, AgentComputation)  # noqa: S101 - as whoever called it
+        assert isinstance(child, AgentComputation)  # noqa: S101 - of its caller's class
         message = child.msg
         is_paid_for = message.value and message.should_transfer_value and not message.is_create
         stipend = GAS_CALLSTIPEND if is_paid_for else 0
@@ -90,15 +89,18 @@ def _gas_required(call: AgentComputation, needed: Mapping[int, int]) -> int:
 
 
 def _before_eip150(wanted: int) -> int:
-    """Return the least gas of which 63 of 64 parts are so much (EIP-150)."""
+    """Return the least gas of which 63/64 are `wanted` (EIP-150)."""
     return wanted + (wanted - 1) // 63 if wanted > 0 else 0
 
 
 def find_least_gas(attempt: Callable[[int], GasTrial], least: int, most: int) -> int:
-    """Return a gas limit with which a transaction succeeds, and with one less it does not.
+    """Return a gas limit with which a transaction succeeds, while with one less it fails.
 
-    Input:  what tries a limit; the least and the most that there may be.
-    Raises: VMError: it fails with the most.
+    Input:
+        attempt: executes the transaction with a limit.
+        least, most: bounds of the limit.
+
+    Raises: VMError: it fails with `most`.
     """
     first = attempt(most)
     if first.error is not None:
@@ -114,7 +116,7 @@ def find_least_gas(attempt: Callable[[int], GasTrial], least: int, most: int) ->
 
 
 def _gallop(attempt: Callable[[int], GasTrial], short: int, most: int) -> tuple[int, int]:
-    """Return a limit that is too low and one that is not, in growing steps from a low one."""
+    """Return a limit that is too low and one that is enough, in growing steps from `short`."""
     step = max(short // 64, 1)
     while short + step < most:
         if attempt(short + step).error is None:
@@ -124,7 +126,7 @@ def _gallop(attempt: Callable[[int], GasTrial], short: int, most: int) -> tuple[
 
 
 def _bisect(attempt: Callable[[int], GasTrial], short: int, enough: int) -> int:
-    """Return the least that is enough, given a limit that is too low and one that is not."""
+    """Return the least limit that is enough, between one too low and one that is enough."""
     while enough - short > 1:
         middle = (short + enough) // 2
         if attempt(middle).error is None:

@@ -1,6 +1,6 @@
-"""Block 0 of a chain: its accounts, and the executor's place among them.
+"""Genesis: the header and accounts of block 0, with the executor's account.
 
-Source: architecture, decisions 2 and 3.
+Source: docs/architecture.md#executor-address, #model-is-an-argument.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenesisAccount:
-    """What genesis gives an account."""
+    """An account in genesis."""
 
     balance_wei: int = 0
     nonce: int = 0
     code: bytes = b""
     storage: Mapping[int, int] = field(default_factory=dict)
-    """Slot to value; a slot that is 0 is none."""
+    """Slot to value; a value of 0 is the same as no entry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignRules:
-    """The rules of a chain that others made, so that its blocks can be imported."""
+    """The rules of a chain made elsewhere, for importing its blocks."""
 
     forks: tuple[tuple[int, type[FrontierVM]], ...]
-    """Which of py-evm's VMs makes blocks from which number on; the first from 0."""
+    """(first block number, py-evm's VM class); the first entry is at 0."""
 
     genesis_header: Mapping[str, HeaderParams]
     """The fields of block 0's header."""
@@ -48,7 +48,7 @@ class ForeignRules:
 def add_executor(
     config: ChainConfig, accounts: Mapping[Address, GenesisAccount]
 ) -> Mapping[Address, GenesisAccount]:
-    """Return genesis' accounts: those given, and the executor's code where there are models."""
+    """Return the accounts with the executor's code added if the chain has models."""
     if not config.models:
         return dict(accounts)
     account = accounts.get(EXECUTOR_ADDRESS, GenesisAccount())  # It may have a balance.
@@ -56,7 +56,7 @@ def add_executor(
 
 
 def build_genesis_header(config: ChainConfig) -> dict[str, HeaderParams]:
-    """Return the fields of block 0's header; the configuration's digest is its `extraData`."""
+    """Return the fields of block 0's header; `extraData` is the config's digest."""
     return {
         "difficulty": 0,
         "extra_data": config.digest if config.models else b"",
@@ -70,7 +70,7 @@ def build_genesis_header(config: ChainConfig) -> dict[str, HeaderParams]:
 
 
 def build_genesis_state(accounts: Mapping[Address, GenesisAccount]) -> AccountState:
-    """Return accounts as py-evm takes them."""
+    """Return accounts in py-evm's form."""
     return {
         address: AccountDetails(
             balance=account.balance_wei,

@@ -1,6 +1,6 @@
-"""What models said in a block: kept with it, so that it comes to the same whatever answers by then.
+"""The generations of a block, stored with it, so that a replay gives the same results.
 
-A script that is set from outside, or another run of the same question, would say something else.
+A script that was set later, or another model, would generate other text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def encode_generations(computations: Sequence[ComputationAPI]) -> bytes | None:
-    """Return what models said in transactions, in order, as a row; None where none was asked."""
+    """Return the generations of transactions, in order, as a row; None if there are none."""
     entries = [
         {"prompt": prompt, "said": _serialize_generation(generation)}
         for computation in computations
@@ -32,12 +32,14 @@ def encode_generations(computations: Sequence[ComputationAPI]) -> bytes | None:
 
 
 class ReplayModel:
-    """A language model that says again what was said. Implements `LanguageModel`."""
+    """A language model that repeats stored generations in order. Implements `LanguageModel`."""
 
     def __init__(self, model: LanguageModel, entries: Iterator[Any]) -> None:
-        """Say it in its order.
+        """Create a replay.
 
-        Input: the model itself, for its tokens; the entries of a row, which models share.
+        Input:
+            model: the model itself, for its tokenizer.
+            entries: of a row; shared by all models of the chain.
         """
         self._model = model
         self._entries = entries
@@ -47,15 +49,15 @@ class ReplayModel:
         return self._model.tokenize(segments)
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """Return what was said next.
+        """Return the next stored generation.
 
-        Raises: EngineFault: to another prompt, or nothing.
+        Raises: EngineFault: the next one is of another prompt, or there is none.
         """
         entry = next(self._entries, None)
         if entry is None or entry["prompt"] != hash_prompt(request):
             raise EngineFault(
-                "what the models said in this block is kept for other prompts than it has now; the "
-                "rows of the chain are damaged, or of another version: keep a new chain"
+                "the stored generations of this block are of other prompts: the chain's database "
+                "is damaged, or of another version; store a new chain"
             )
         form = entry["said"]
         margin = None if form["margin"] is None else Margin(**form["margin"])
@@ -63,18 +65,18 @@ class ReplayModel:
 
 
 def decode_generations(row: bytes) -> Iterator[Any]:
-    """Return the entries of a row."""
+    """Return an iterator over the entries of a row."""
     return iter(json.loads(row))
 
 
 def _serialize_generation(generation: Generation) -> dict[str, object]:
-    """Write a generation; `dataclasses.asdict` would copy each token."""
+    """Return a generation as a dictionary; `dataclasses.asdict` would copy each token."""
     form = {field.name: getattr(generation, field.name) for field in fields(generation)}
     return form | {"margin": None if generation.margin is None else asdict(generation.margin)}
 
 
 def _iter_generations(computation: ComputationAPI) -> Iterator[tuple[str, Generation]]:
-    """Yield the prompts' digests and what was said, in order: a call of the executor calls none."""
+    """Yield prompt digests and generations in the order of execution."""
     left = [computation]
     while left:
         call = left.pop()

@@ -1,7 +1,7 @@
-"""A chain's rows in a folder: LMDB, which a kill at any moment leaves whole.
+"""A chain's database in a folder: LMDB, which stays consistent after a kill.
 
-Writes reach the operating system at once and the disk when it sees fit: what was acknowledged
-survives the end of the process, not that of the machine within some seconds.
+Writes reach the operating system immediately and the disk later. Acknowledged writes survive the
+process; a crash of the machine may lose the last seconds.
 """
 
 from __future__ import annotations
@@ -19,32 +19,31 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_BYTES = 1 << 38
-"""256 GiB of address space, of which only what is written takes room on the disk."""
+"""256 GiB of address space. Only written data takes disk space."""
 
 LOCK = "in-use"
 
 
 class LmdbRows:
-    """Rows in a folder that one process has at a time."""
+    """An LMDB database in a folder, open in one process at a time."""
 
     def __init__(self, folder: Path) -> None:
-        """Open a folder, or make it.
+        """Open or create a folder.
 
-        Raises:
-            ConfigError: another process has it, or it can't be written.
+        Raises: ConfigError: another process has it open, or it can't be written.
         """
         self._folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            raise ConfigError(f"the folder {folder} can't be used: {error.strerror}") from error
+            raise ConfigError(f"folder {folder} can't be used: {error.strerror}") from error
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             os.close(self._lock)
             raise ConfigError(
-                f"another process has the chain in {folder}; stop it, or name another folder"
+                f"another process has the chain in {folder} open; stop it, or name another folder"
             ) from error
         try:
             self._environment = lmdb.open(
@@ -53,21 +52,20 @@ class LmdbRows:
         except lmdb.Error as error:
             os.close(self._lock)
             raise ConfigError(
-                f"the folder {folder} holds no chain that can be read: {error}; name another"
+                f"folder {folder}: not a readable chain: {error}; name another"
             ) from error
         self._is_open = True
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the value of a key; None where it has none."""
+        """Return the value of a key; None if it is missing."""
         with self._environment.begin() as transaction:
             value: bytes | None = transaction.get(key)
             return value
 
     def write(self, changes: Mapping[bytes, bytes | None]) -> None:
-        """Set values, or remove those that are None: all of them, or none.
+        """Set values atomically; None deletes a key.
 
-        Raises:
-            EngineFault: the disk is full, or the file at its limit. Nothing is written.
+        Raises: EngineFault: the disk is full, or the file is at its limit. Nothing is written.
         """
         try:
             with self._environment.begin(write=True) as transaction:
@@ -78,12 +76,12 @@ class LmdbRows:
                         transaction.put(key, value)
         except lmdb.Error as error:
             raise EngineFault(
-                f"the chain in {self._folder} can't be written ({error}), so nothing was changed; "
-                "make room there, then try again"
+                f"the chain in {self._folder} can't be written ({error}); nothing was changed; "
+                "free disk space, then try again"
             ) from error
 
     def close(self) -> None:
-        """Write what the operating system still holds, and let go of the folder."""
+        """Sync to disk and release the folder."""
         if self._is_open:
             self._is_open = False
             self._environment.sync(True)  # noqa: FBT003 - before lmdb 3 it has no name

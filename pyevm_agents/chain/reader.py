@@ -1,4 +1,4 @@
-"""What a chain is: its blocks, receipts and states. Nothing here changes it."""
+"""Reads of a chain: blocks, receipts and states."""
 
 from __future__ import annotations
 
@@ -45,16 +45,15 @@ if TYPE_CHECKING:
 
 
 RECORDS = 256
-"""How many blocks are kept decoded. A client asks for the newest ones again and again."""
+"""Size of the LRU of decoded blocks. Clients request the newest ones repeatedly."""
 
 
 class ChainReader:
-    """Reads a chain, in any thread."""
+    """Reads a chain. Thread-safe."""
 
     def __init__(
         self, config: ChainConfig, chain_class: type[AgentMiningChain], db: Database
     ) -> None:
-        """Read a chain that has begun."""
         self.config = config
         self._chain_class = chain_class
         self._db = db
@@ -63,13 +62,13 @@ class ChainReader:
         self._set_head(self._chain.get_canonical_head())
 
     def _set_head(self, header: BlockHeaderAPI) -> None:
-        """Take a block for the latest one, with what is written to have been set after it."""
+        """Set the head, with the state root that was patched after it, if any."""
         root = self._get_row(HEAD_STATE_KEY) or header.state_root
-        # One assignment: a reader sees both as they were, or as they are.
+        # One assignment: other threads read both values together.
         self._tip = (header, bytes(root))
 
     def _get_row(self, key: bytes) -> bytes | None:
-        """Return a row, looked at once: another thread may be writing."""
+        """Return a row in a single read: another thread may be writing."""
         try:
             return self._db[key]
         except KeyError:
@@ -80,7 +79,7 @@ class ChainReader:
         return self._tip[0]
 
     def close(self) -> None:
-        """Close the rows; again does nothing."""
+        """Close the database. Idempotent."""
         self._db.close()
 
     @property
@@ -95,21 +94,21 @@ class ChainReader:
 
     @property
     def fork(self) -> Fork:
-        """The rules of its blocks, and of the next: of a chain that others made, the latest."""
+        """The fork of the config; of a chain made elsewhere, its latest fork."""
         return FORKS[self.config.fork]
 
     @property
     def transaction_builder(self) -> type[TransactionBuilderAPI]:
-        """What makes and reads transactions of the latest block's fork."""
+        """py-evm's transaction builder of the head's fork."""
         builder: type[TransactionBuilderAPI] = self._get_vm_class(
             self._head
         ).get_transaction_builder()
         return builder
 
     def header(self, number: int) -> BlockHeaderAPI:
-        """Return the header of the block of that number.
+        """Return the header of a block by number.
 
-        Raises: HeaderNotFound: there is none.
+        Raises: HeaderNotFound: the chain has no such block.
         """
         head = self._head
         if number == head.block_number:
@@ -119,9 +118,9 @@ class ChainReader:
         return self._chain.get_canonical_block_header_by_number(BlockNumber(number))
 
     def header_by_hash(self, block_hash: bytes) -> BlockHeaderAPI:
-        """Return the header of the block of that hash, on the chain now or once.
+        """Return the header of a block by hash, also of a removed block.
 
-        Raises: HeaderNotFound: there is none.
+        Raises: HeaderNotFound: unknown hash.
         """
         record = self._records.get(block_hash)
         if record is not None:
@@ -129,8 +128,8 @@ class ChainReader:
         try:
             return self._chain.get_block_header_by_hash(Hash32(block_hash))
         except (rlp.exceptions.RLPException, ValidationError, ValueError, TypeError) as error:
-            # A hash of something else that is kept: code, or a node of a trie.
-            raise HeaderNotFound(f"0x{block_hash.hex()} is no block's hash") from error
+            # The hash of another row: code, or a trie node.
+            raise HeaderNotFound(f"0x{block_hash.hex()}: not a block hash") from error
 
     def is_canonical(self, header: BlockHeaderAPI) -> bool:
         """Whether a block is on the chain now."""
@@ -140,9 +139,9 @@ class ChainReader:
             return False
 
     def block(self, number: int) -> BlockAPI:
-        """Return the block of that number.
+        """Return a block by number.
 
-        Raises: HeaderNotFound: there is none.
+        Raises: HeaderNotFound: the chain has no such block.
         """
         return self.block_with_receipts(self.header(number)).block
 
@@ -160,7 +159,7 @@ class ChainReader:
         return record
 
     def find_transaction(self, transaction_hash: bytes) -> tuple[BlockRecord, int] | None:
-        """Return the block that holds a transaction, and its place there; None if none does."""
+        """Return a transaction's block and its index there; None if it is not mined."""
         try:
             number, index = self._chain.get_canonical_transaction_index(Hash32(transaction_hash))
             return self.block_with_receipts(self.header(number)), index
@@ -170,7 +169,7 @@ class ChainReader:
     def receipt(self, transaction_hash: bytes) -> ReceiptAPI:
         """Return the receipt of a mined transaction.
 
-        Raises: TransactionNotFound: no block has it.
+        Raises: TransactionNotFound: it is in no block.
         """
         match = self.find_transaction(transaction_hash)
         if match is None:
@@ -181,12 +180,12 @@ class ChainReader:
     # -- states -- #
 
     def state(self, header: BlockHeaderAPI | None = None) -> StateAPI:
-        """Return the state after a block, the latest where None, to be read and not kept.
+        """Return the state after a block, by default the head, for reads.
 
-        Its context is that block's: NUMBER gives its number. Of a block that is not made, what it
-        does before its transactions is done.
+        NUMBER and the like are the block's own. For a block that is not mined, its system calls
+        are executed.
         """
-        head, root = self._tip  # Once: another thread may be making blocks.
+        head, root = self._tip  # Read once: another thread may be mining.
         if header is None:
             return self._build_state(head, root)
         state = self._build_state(header, self.state_root(header))
@@ -199,10 +198,10 @@ class ChainReader:
             state.lock_changes()
 
     def state_root(self, header: BlockHeaderAPI) -> bytes:
-        """Return the root of the state after a block, what was set after it included.
+        """Return the state root after a block, with accounts that were set after it.
 
-        It is the same before and after the next block is made, so whoever read which block is the
-        latest one reads its state, whatever is mined meanwhile.
+        It stays the same when the next block is mined, so a thread that has read the head reads
+        the head's state.
         """
         head, root = self._tip
         if header.hash == head.hash:
@@ -210,7 +209,7 @@ class ChainReader:
         return self._find_patched_root(header) or bytes(header.state_root)
 
     def _find_patched_root(self, header: BlockHeaderAPI) -> bytes | None:
-        """Return the root that the next block on the chain began with, where one was set."""
+        """Return the patched state root before the next block; None if there is none."""
         rows, number = self._chain.chaindb, header.block_number
         try:
             if rows.get_canonical_block_hash(number) != header.hash:
@@ -221,32 +220,32 @@ class ChainReader:
         return self._get_row(patched_root_key(child))
 
     def state_root_before(self, header: BlockHeaderAPI) -> bytes:
-        """Return the root of the state that a block begins with, on the chain or not."""
+        """Return the state root before a block, also of a removed or draft block."""
         root = self._get_row(patched_root_key(header.hash))
         if root is not None:
             return root
         parent = self.header_by_hash(header.parent_hash)
-        # One that was never made begins with what was set meanwhile, too.
+        # A draft block starts with accounts that were set since.
         return bytes(parent.state_root) if self._is_stored(header) else self.state_root(parent)
 
     def _is_stored(self, header: BlockHeaderAPI) -> bool:
-        """Whether a header is that of a block on the chain, now or once."""
+        """Whether a header belongs to a block that was mined, also if it was removed since."""
         return header is self._head or self._db.exists(header.hash)
 
     def balance(self, address: Address) -> int:
-        """Return an account's balance at the latest block, in wei."""
+        """Return an account's balance at the head, in wei."""
         return self.state().get_balance(address)
 
     def nonce(self, address: Address) -> int:
-        """Return how many transactions an account has sent."""
+        """Return an account's nonce at the head."""
         return self.state().get_nonce(address)
 
     def code(self, address: Address) -> bytes:
-        """Return an account's code at the latest block."""
+        """Return an account's code at the head."""
         return self.state().get_code(address)
 
     def account(self, address: Address, slots: Iterable[int] = ()) -> GenesisAccount | None:
-        """Return an account at the latest block with those of its slots; None if it is none."""
+        """Return an account at the head with these storage slots; None if it does not exist."""
         state = self.state()
         if not state.account_exists(address):
             return None
@@ -259,20 +258,20 @@ class ChainReader:
         )
 
     def dump_accounts(self) -> dict[str, dict[str, object]]:
-        """Return all accounts of the latest state, by the hashes of their addresses."""
+        """Return all accounts at the head, by the hashes of their addresses."""
         return dump_accounts(self._db, self.state_root(self._head))
 
     @property
     def rows(self) -> DatabaseAPI:
-        """What is kept, trie nodes and all, to be read and not written."""
+        """The chain's database with its trie nodes, for reads."""
         return self._db
 
-    # -- beside the rules -- #
+    # -- traces -- #
 
     def stored_trace(self, transaction_hash: bytes) -> AgentTrace | None:
         """Return the agent trace that was stored with a transaction.
 
-        Output: None if no model answered in it, or an earlier version mined it.
+        Output: None if it has no inference, or an earlier version mined it.
         Raises: EngineFault: the row is damaged.
         """
         row = self._get_row(trace_key(transaction_hash))
@@ -281,7 +280,7 @@ class ChainReader:
     # -- the rules of a block -- #
 
     def get_vm_class_at(self, number: int) -> type[WatchedVM]:
-        """Return the class of the VM that makes the block of a number."""
+        """Return the VM class of a block number."""
         return find_vm_class(self._chain_class, number)
 
     def _get_vm_class(self, header: BlockHeaderAPI) -> type[WatchedVM]:
@@ -295,9 +294,9 @@ class ChainReader:
         *,
         number: int | None = None,
     ) -> StateAPI:
-        """Return a state for a block that begins with a root.
+        """Return a state on a root, in the context of a header.
 
-        Input: `number` is the block's own, where the header says another: BLOCKHASH goes by it.
+        Input: number: the block's real number, for BLOCKHASH, if the header overrides it.
         """
         vm_class = self._get_vm_class(header)
         if trace is not None:
@@ -321,9 +320,9 @@ class ChainReader:
 
 
 def find_vm_class(chain_class: type[AgentMiningChain], number: int) -> type[WatchedVM]:
-    """Return the class of the VM that makes a chain's block of a number."""
+    """Return a chain's VM class for a block number."""
     forks = chain_class.vm_configuration
-    if len(forks) == 1:  # A chain of ours; py-evm's search costs more than what comes of it.
+    if len(forks) == 1:  # Only imported chains have several; py-evm's search is slow.
         vm_class = forks[0][1]
     else:
         vm_class = chain_class.get_vm_class_for_block_number(BlockNumber(number))
@@ -332,13 +331,13 @@ def find_vm_class(chain_class: type[AgentMiningChain], number: int) -> type[Watc
 
 
 def require_traceable_vm(vm_class: type[WatchedVM], header: BlockHeaderAPI) -> type[AgentVM]:
-    """Return a class of VMs as one that can be traced.
+    """Return a VM class as one that supports tracers.
 
     Raises: ConfigError: it is of an older fork.
     """
     if not issubclass(vm_class, AgentVM):
         raise ConfigError(
-            f"block {header.block_number} is of the fork {vm_class.fork}; only blocks of the "
-            f"forks {' and '.join(FORKS)} can be traced"
+            f"block {header.block_number} of fork {vm_class.fork}: only blocks of the forks "
+            f"{' and '.join(FORKS)} can be traced"
         )
     return vm_class

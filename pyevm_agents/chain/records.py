@@ -1,4 +1,4 @@
-"""Blocks as a chain gives them and as it is told to make them."""
+"""Block records: mined blocks, stored blocks with receipts, and settings of a block to mine."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class MinedBlock:
     receipts: tuple[ReceiptAPI, ...]
     computations: tuple[ComputationAPI, ...]
     witness: MetaWitnessAPI
-    """Which accounts and slots it asked for: the state's trie holds nothing but their hashes."""
+    """The accounts and slots that the block read, in the clear; the state trie has only hashes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,19 +28,19 @@ class BlockRecord:
     block: BlockAPI
     receipts: tuple[ReceiptAPI, ...]
     root_before: bytes | None = None
-    """Root of the state that it begins with, of one that was never made; None: the chain knows."""
+    """State root before a draft block; None for blocks of the chain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockSettings:
-    """What a block to be mined is told to be. None: what follows from its parent."""
+    """Header fields of a block to be mined. None: derived from its parent."""
 
     timestamp_seconds: int | None = None
-    """A second after its parent's where None."""
+    """Unix seconds; None for one second after the parent's."""
 
     coinbase: Address | None = None
     gas_limit: int | None = None
-    """The configuration's where None."""
+    """None for the chain config's."""
 
     base_fee_wei: int | None = None
     prev_randao: bytes | None = None

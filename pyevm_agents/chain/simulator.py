@@ -1,4 +1,4 @@
-"""What would be: the next block's header, calls, estimates, and past transactions once more."""
+"""Simulation without changes: next header, calls, gas estimates, replays of past transactions."""
 
 from __future__ import annotations
 
@@ -45,23 +45,23 @@ if TYPE_CHECKING:
 
 
 CHEAP_CALL_GAS = 10_000
-"""Gas of code for a call that is to be short. Of the instructions that call nobody, the slowest for
-their price take some milliseconds for that."""
+"""Execution gas of `call_if_cheap`. The slowest instructions for their gas, apart from calls, take
+some milliseconds for it."""
 
 CHEAP_CALL_DATA_BYTES = 4_096
-"""Calldata of such a call."""
+"""Upper bound of the calldata of `call_if_cheap`."""
 
 MAX_GAS_OF_A_BYTE = STANDARD_TOKEN_COST * TOTAL_COST_FLOOR_PER_TOKEN
-"""The most that a byte of calldata costs (EIP-7623)."""
+"""Upper bound of the gas per byte of calldata (EIP-7623)."""
 
 SELECTOR_BYTES = 4
 MAX_SLOW_CALLS = 1_024
-"""How many functions are remembered whose calls were not short."""
+"""Size of the LRU of functions whose last call was not cheap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FreeHeader:
-    """A header whose copy asks for no fee."""
+    """A header and its copy with a base fee of 0."""
 
     source: BlockHeaderAPI
     base_root: bytes
@@ -69,23 +69,29 @@ class _FreeHeader:
 
 
 class ChainSimulator(ChainReader):
-    """Executes what no block will hold, and keeps nothing; in any thread, but for what says so."""
+    """Simulates calls and transactions without changing state.
+
+    Thread-safe unless a method states otherwise.
+    """
 
     _last_free_header: _FreeHeader | None = None
 
     @cached_property
     def _slow_calls(self) -> LRU[tuple[Address | None, bytes], None]:
-        """Functions whose calls were not short of late."""
+        """LRU of (address, selector) pairs whose last call was not cheap."""
         return LRU(MAX_SLOW_CALLS)
 
     def build_next_header(
         self, settings: BlockSettings | None = None, *, parent: BlockHeaderAPI | None = None
     ) -> BlockHeaderAPI:
-        """Return the header that the next block begins with.
+        """Return the header of the next block before its first transaction.
 
-        Input:  what it is told to be; the latest block as the caller saw it, so that the header
-                fits to it whatever is mined meanwhile.
-        Raises: ConfigError: its time is not after its parent's.
+        Input:
+            settings: overrides of header fields.
+            parent: by default the head. A caller that read the head passes it here, in case
+                another thread mines in between.
+
+        Raises: ConfigError: the timestamp is not after the parent's.
         """
         spec = settings or BlockSettings()
         parent = self._head if parent is None else parent
@@ -111,7 +117,10 @@ class ChainSimulator(ChainReader):
     def build_unsigned_transaction(
         self, call: Call, *, gas_price_wei: int | None = None
     ) -> UnsignedTransactionAPI:
-        """Return a call as the sender's next legacy transaction, to be signed."""
+        """Return a call as the sender's next legacy transaction, unsigned.
+
+        Input: gas_price_wei: by default twice the next base fee.
+        """
         price_wei = gas_price_wei
         if price_wei is None:
             price_wei = 2 * int(self.build_next_header().base_fee_per_gas or 0)
@@ -133,11 +142,15 @@ class ChainSimulator(ChainReader):
         block: BlockOverride | None = None,
         trace: VMClassWrapper | None = None,
     ) -> CallResult:
-        """Execute a message as a transaction would, and keep nothing.
+        """Execute a message as a transaction, without changing state.
 
-        Input:  the header of the block that it is in: of one of the chain for the state after it,
-                of `build_next_header` where None; what accounts and that block are said to be then;
-                what makes a VM class that tells a tracer.
+        Input:
+            header: of the block to execute in; a block of the chain means the state after it. By
+                default that of `build_next_header`.
+            overrides: accounts for this call.
+            block: header fields for this call.
+            trace: wraps a VM class with a tracer.
+
         Raises: ValidationError: intrinsic gas, balance. EngineFault: the host failed.
         """
         state = self._build_call_state(call, header, overrides, block, trace)
@@ -145,11 +158,11 @@ class ChainSimulator(ChainReader):
         return self._execute_call(state, self._spoof(state, call, gas))
 
     def call_if_cheap(self, call: Call, *, header: BlockHeaderAPI) -> CallResult | None:
-        """Execute a message as `call` does, if that takes some milliseconds at most; else None.
+        """Execute a message as `call` does if it takes at most some milliseconds; otherwise None.
 
-        It gets little gas, and may call nobody. Where it ends by itself, and did not look at what
-        gas it had, it ends so with any gas: what is returned is what `call` would. Which contracts
-        have answered no before is remembered, so that they are not tried in vain.
+        It gets little gas, and nested calls are not allowed. If it ends without running out of gas
+        and without reading GAS, it would end the same with any gas. Functions whose last call was
+        not cheap are not tried again.
 
         Raises: ValidationError: see `call`.
         """
@@ -171,7 +184,7 @@ class ChainSimulator(ChainReader):
         except NestedCallError:
             result = None
         if result is None or _is_gas_dependent(result):
-            if transaction.gas == gas:  # Else it was the caller who gave it so little.
+            if transaction.gas == gas:  # Otherwise the caller's own limit was lower.
                 self._slow_calls[key] = None
             return None
         return result
@@ -191,11 +204,15 @@ class ChainSimulator(ChainReader):
         index: int,
         trace: VMClassWrapper | None = None,
     ) -> tuple[ReceiptAPI, ComputationAPI]:
-        """Execute a transaction of a block again, behind those before it, and keep nothing.
+        """Execute a transaction of a block again, after those before it, without changing state.
 
-        Models say what they said in the block, whatever answers now.
+        Models repeat the block's stored generations.
 
-        Input:  the block, and the transaction's place; what makes a VM class that tells a tracer.
+        Input:
+            record: the block.
+            index: of the transaction in the block.
+            trace: wraps a VM class with a tracer.
+
         Raises: EngineFault: the host failed.
         """
         block = record.block
@@ -218,7 +235,7 @@ class ChainSimulator(ChainReader):
         return vm.apply_transaction(header, block.transactions[index])
 
     def get_replay_vm_class(self, header: BlockHeaderAPI) -> type[WatchedVM]:
-        """Return the class of a VM that executes a block again."""
+        """Return the class of a VM that replays a block."""
         return self._get_vm_class(header)
 
     def estimate_gas(
@@ -229,12 +246,12 @@ class ChainSimulator(ChainReader):
         overrides: Mapping[Address, AccountOverride] | None = None,
         block: BlockOverride | None = None,
     ) -> int:
-        """Return a gas limit with which a message succeeds, and with one less it does not.
+        """Return a gas limit with which a message succeeds, while with one less it fails.
 
-        Generations are functions of their prompt, so the estimate is exact for agents too.
+        Generations are pure functions, so the estimate is exact for agents, too.
 
-        Input:  as for `call`; its gas is the most that may be needed.
-        Raises: VMError: it fails with all of that gas. ValidationError: see `call`. EngineFault:
+        Input:  as for `call`; the gas of the call is the upper bound.
+        Raises: VMError: it fails with the upper bound. ValidationError: see `call`. EngineFault:
                 the host failed.
         """
         state = self._build_call_state(call, header, overrides, block)
@@ -256,9 +273,9 @@ class ChainSimulator(ChainReader):
         return find_least_gas(attempt, least, most)
 
     def find_call_slots(self, call: Call, account: Address) -> frozenset[int]:
-        """Return the slots of an account that a call asks for.
+        """Return the storage slots of an account that a call reads.
 
-        Only the thread that writes may call this.
+        Only the writing thread may call this.
         """
         try:
             witness = self.call(call).computation.state.persist()
@@ -274,9 +291,10 @@ class ChainSimulator(ChainReader):
         block: BlockOverride | None,
         trace: VMClassWrapper | None = None,
     ) -> StateAPI:
-        """Return the state to try a call in, whose block asks for no fee.
+        """Return the state for a call, in a block with a base fee of 0.
 
-        A call sees the base fee in BASEFEE where it offers a price, as in geth, or was told one.
+        BASEFEE returns the block's base fee if the call has a gas price, as in geth, or if it is
+        overridden.
         """
         meant = self.build_next_header() if header is None else header
         root, number = self.state_root(meant), meant.block_number
@@ -294,8 +312,8 @@ class ChainSimulator(ChainReader):
         return state
 
     def _make_free_header(self, header: BlockHeaderAPI, root: bytes) -> BlockHeaderAPI:
-        """Return a header on a state, at no fee: once for all calls behind one block."""
-        last = self._last_free_header  # Another thread may put another one there.
+        """Return a copy of a header with a state root and no base fee; cached for one header."""
+        last = self._last_free_header  # Read once: another thread may replace it.
         if last is not None and last.source is header and last.base_root == root:
             return last.free_header
         fields: dict[str, object] = {"state_root": root}
@@ -317,12 +335,12 @@ class ChainSimulator(ChainReader):
 
 
 def _is_gas_dependent(result: CallResult) -> bool:
-    """Whether a call that called nobody may end otherwise with more gas."""
+    """Whether a call without nested calls may end differently with more gas."""
     computation = result.computation
     assert isinstance(computation, AgentComputation)  # noqa: S101 - the only one an AgentState has
     return computation.executed_gas_opcode or (result.error is not None and result.error.burns_gas)
 
 
 def _get_base_fee(header: BlockHeaderAPI) -> int | None:
-    """Return the base fee of a block, in wei; None where its fork has none."""
+    """Return the base fee of a block, in wei; None before London."""
     return getattr(header, "base_fee_per_gas", None)

@@ -34,7 +34,7 @@ VERSION = b"\x02"
 
 
 class _Text:
-    """Sedes of a text. A script may hold half of a surrogate pair."""
+    """Sedes of a text. A script may contain half of a surrogate pair."""
 
     @staticmethod
     def serialize(text: str) -> bytes:
@@ -51,7 +51,7 @@ class _Text:
 
 
 class _Integer:
-    """Sedes of a whole number. Unlike `big_endian_int`, it refuses a list."""
+    """Sedes of a whole number. Unlike `big_endian_int`, it rejects a list."""
 
     @staticmethod
     def serialize(number: int) -> bytes:

@@ -1,8 +1,7 @@
-"""Transactions of all types: reading, building, signing, and senders that are known beforehand.
+"""Transactions of all types: building, signing, impersonation and known senders.
 
-Recovering a sender from a signature costs more than a plain transfer's execution. A transaction
-that this process signed was not altered since, and one that it sends for an impersonated account
-has a signature without meaning: their senders are noted instead.
+Recovering a sender from a signature takes longer than executing a plain transfer. The senders of
+transactions that this process signed, or sends for an impersonated account, are set instead.
 
 Source: EIP-2718 and EIP-2930 (type 1), EIP-1559 (2), EIP-4844 (3), EIP-7702 (4).
 """
@@ -27,10 +26,10 @@ if TYPE_CHECKING:
 LEGACY_TYPE, ACCESS_LIST_TYPE, DYNAMIC_FEE_TYPE, BLOB_TYPE, SET_CODE_TYPE = range(5)
 
 Builder = Any
-"""A class of py-evm that makes transactions of a fork; its type tells too little."""
+"""py-evm's transaction builder of a fork; its abstract type lacks most methods."""
 
 BLOB_GAS = 2**17
-"""Gas of a blob. Source: EIP-4844."""
+"""Blob gas per blob. Source: EIP-4844."""
 
 AccessList = tuple[tuple[Address, tuple[int, ...]], ...]
 
@@ -38,13 +37,13 @@ FIRST_V = 35
 """`v` of a legacy transaction for chain 0. Source: EIP-155."""
 
 NO_SIGNATURE_S = 1
-"""The `s` of a transaction that nobody signed; its `r` is the sender's address, so that two
-senders' transactions have two hashes."""
+"""The `s` of an impersonated transaction. Its `r` is the sender's address, so that the hashes of
+two senders differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionFields:
-    """What a transaction says, whatever its type. Fees are in wei a gas."""
+    """The fields of a transaction of any type. Fees are in wei per gas."""
 
     kind: int
     nonce: int
@@ -56,7 +55,7 @@ class TransactionFields:
     """For types 0 and 1."""
 
     max_fee_wei: int = 0
-    """From type 2 on, as the next."""
+    """For types 2 to 4, like `max_priority_fee_wei`."""
 
     max_priority_fee_wei: int = 0
     access_list: AccessList = ()
@@ -72,10 +71,15 @@ def sign(
     chain_id: int,
     builder: Builder = PragueTransactionBuilder,
 ) -> SignedTransactionAPI:
-    """Make a transaction and sign it; its sender need not be recovered.
+    """Build and sign a transaction, with its sender set.
 
-    Input:  what it says; by whom, and for which chain; what makes transactions of the chain's fork.
-    Raises: ConfigError: that fork has no such type.
+    Input:
+        fields: of the transaction.
+        key: of the sender.
+        chain_id: for replay protection.
+        builder: of the chain's fork.
+
+    Raises: ConfigError: the fork has no such transaction type.
     """
     if fields.kind == LEGACY_TYPE:
         unsigned = builder.create_unsigned_transaction(**_build_legacy_fields(fields))
@@ -94,7 +98,7 @@ def build_impersonated(
     chain_id: int,
     builder: Builder = PragueTransactionBuilder,
 ) -> SignedTransactionAPI:
-    """Make a transaction in the name of an account whose key nobody has; else as `sign`."""
+    """Build a transaction of an account without its key. Input and errors as for `sign`."""
     r, s = int.from_bytes(sender, "big") or 1, NO_SIGNATURE_S
     if fields.kind == LEGACY_TYPE:
         v = FIRST_V + 2 * chain_id
@@ -110,7 +114,7 @@ def build_unsigned(
     chain_id: int,
     builder: Builder = PragueTransactionBuilder,
 ) -> SignedTransactionAPI:
-    """Make a transaction with a signature of zeros, to be shown and not sent; else as `sign`."""
+    """Build a transaction with a zero signature, for display. Input and errors as for `sign`."""
     if fields.kind == LEGACY_TYPE:
         tx = builder.new_transaction(**_build_legacy_fields(fields), v=0, r=0, s=0)
     else:
@@ -121,8 +125,8 @@ def build_unsigned(
 def _build_typed(  # noqa: PLR0913, PLR0917 - parts of a signature
     builder: Builder, kind: int, named: dict[str, Any], y_parity: int, r: int, s: int
 ) -> SignedTransactionAPI:
-    # py-evm wraps what it makes in the class of the fork that brought the type, which no block of
-    # a later one can hold.
+    # py-evm wraps it in the class of the fork that introduced the type, which blocks of later
+    # forks cannot contain.
     make = getattr(builder, f"new_{_find_maker(kind, builder)}")
     inner = make(**named, y_parity=y_parity, r=r, s=s)._inner  # noqa: SLF001 - see above
     transaction: SignedTransactionAPI = builder.typed_transaction(kind, inner)
@@ -135,18 +139,18 @@ _MAKERS = {
     BLOB_TYPE: "blob_transaction",
     SET_CODE_TYPE: "set_code_transaction",
 }
-"""py-evm's names of what makes each type."""
+"""py-evm's builder methods by transaction type."""
 
 
 def _find_maker(kind: int, builder: Builder) -> str:
-    """Return py-evm's name of what makes a type.
+    """Return the name of py-evm's builder method of a transaction type.
 
-    Raises: ConfigError: there is no such type, or not yet.
+    Raises: ConfigError: the fork has no such type.
     """
     maker = _MAKERS.get(kind)
     if maker is None or not _has(builder, maker):
         last = max(number for number, name in _MAKERS.items() if _has(builder, name))
-        raise ConfigError(f"transaction type {kind}: there are {LEGACY_TYPE} to {last}")
+        raise ConfigError(f"transaction type {kind}: must be {LEGACY_TYPE} to {last}")
     return maker
 
 
@@ -199,19 +203,19 @@ def get_transaction_type(transaction: SignedTransactionAPI) -> int:
 def get_access_list(
     transaction: SignedTransactionAPI,
 ) -> Sequence[tuple[Address, Sequence[int]]]:
-    """Return a transaction's access list, empty where its type has none."""
+    """Return a transaction's access list; empty for legacy transactions."""
     return transaction.access_list if get_transaction_type(transaction) else ()
 
 
 def get_authorizations(transaction: SignedTransactionAPI) -> Sequence[Any]:
-    """Return the authorizations of a type 4 transaction, none of others."""
+    """Return the authorizations of a type 4 transaction; empty for other types."""
     return (
         transaction.authorization_list if get_transaction_type(transaction) == SET_CODE_TYPE else ()
     )
 
 
 def count_blobs(transaction: SignedTransactionAPI) -> int:
-    """Return how many blobs a transaction brings."""
+    """Return the number of blobs of a transaction."""
     return (
         len(transaction.blob_versioned_hashes)
         if get_transaction_type(transaction) == BLOB_TYPE
@@ -220,7 +224,7 @@ def count_blobs(transaction: SignedTransactionAPI) -> int:
 
 
 def effective_gas_price(transaction: SignedTransactionAPI, base_fee_wei: int | None) -> int:
-    """Return what a gas costs the sender, in wei; the most it can where there is no block yet."""
+    """Return the gas price that the sender pays, in wei; without a block, the maximum."""
     if get_transaction_type(transaction) < DYNAMIC_FEE_TYPE:
         return int(transaction.gas_price)
     if base_fee_wei is None:
@@ -231,14 +235,14 @@ def effective_gas_price(transaction: SignedTransactionAPI, base_fee_wei: int | N
 
 
 def legacy_v(transaction: Any) -> int:  # noqa: ANN401 - a field of one of py-evm's types alone
-    """Return the `v` of a legacy transaction: parity, and the chain (EIP-155) or 27."""
+    """Return the `v` of a legacy transaction: parity plus 27, or EIP-155's offset."""
     return int(transaction.v)
 
 
 def set_known_sender(transaction: SignedTransactionAPI, sender: Address) -> SignedTransactionAPI:
-    """Take a transaction as one of `sender`'s, whatever its signature says; return it.
+    """Set a transaction's sender, so that it is not recovered from the signature; return it.
 
-    `sender` is an attribute that py-evm fills in when it is first asked for: it is filled in here.
+    py-evm caches `sender` in the instance on first access: this fills the cache.
     """
     vars(transaction)["sender"] = sender
     for part in (transaction, getattr(transaction, "_inner", None)):
@@ -248,18 +252,18 @@ def set_known_sender(transaction: SignedTransactionAPI, sender: Address) -> Sign
 
 
 def impersonate(transaction: SignedTransactionAPI, sender: Address) -> SignedTransactionAPI:
-    """Take a transaction as one of `sender`'s although its signature is none of theirs; return it.
+    """Set the sender of a transaction that `sender` did not sign; return it.
 
-    A block that holds it can't be checked by anybody else.
+    Other nodes cannot verify a block with such a transaction.
     """
     vars(transaction)["is_impersonated"] = True
     return set_known_sender(transaction, sender)
 
 
 def is_impersonated(transaction: SignedTransactionAPI) -> bool:
-    """Whether a transaction was sent without its sender's key."""
+    """Whether a transaction was built without its sender's key."""
     return "is_impersonated" in vars(transaction)
 
 
 def _skip_signature_check() -> None:
-    """Check nothing: the sender is known."""
+    """Accept the signature: the sender is set."""

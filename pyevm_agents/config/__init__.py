@@ -1,4 +1,4 @@
-"""What a chain is made of beside its blocks: `ChainConfig`, its JSON and gas schedule files."""
+"""Chain configuration: `ChainConfig`, its canonical JSON, and gas schedule files."""
 
 from pyevm_agents.config.chain_config import (
     DEFAULT_BASE_FEE_WEI,

@@ -1,9 +1,9 @@
-"""What a chain is: its id, its models with digests and prices, its schedule. A part of genesis.
+"""The chain config: chain ID, models with digests and prices, gas schedule. Part of genesis.
 
-A configuration has one canonical JSON form, whose keccak is the `extraData` of the genesis
-header: two chains with the same genesis hash run the same rules on the same models.
+Its canonical JSON is hashed with keccak into the genesis header's `extraData`, so two chains with
+the same genesis hash run the same rules on the same models.
 
-Source: architecture, decision 3.
+Source: docs/architecture.md#model-is-an-argument.
 """
 
 from __future__ import annotations
@@ -28,30 +28,29 @@ if TYPE_CHECKING:
     from precompiles.language_model import ModelIdentity
 
 DEFAULT_CHAIN_ID = 31_337
-"""The chain id of local development networks."""
+"""The chain ID of local development networks."""
 
 DEFAULT_BLOCK_GAS_LIMIT = 30_000_000
-"""Gas of a block; the default schedule lets a five-step wallet run fit into it."""
+"""Block gas limit; a wallet run of five steps at default prices fits."""
 
 DEFAULT_FORK = "prague"
 FORKS = ("cancun", DEFAULT_FORK)
-"""Ethereum's forks whose rules `pyevm_agents.vm` has: py-evm's newest. Agents need the transient
-storage of cancun at least."""
+"""Supported forks: py-evm's newest. The executor needs Cancun's transient storage."""
 
 MIN_BLOCK_GAS_LIMIT = 5_000
-"""Gas of the smallest block. Source: yellow paper, 4.4.4."""
+"""Lower bound of the block gas limit. Source: yellow paper, 4.4.4."""
 
 MAX_PRICE_GAS = 2**63 - 1
-"""Gas of the dearest price: whole numbers beyond it are none to many readers of JSON."""
+"""Upper bound of a price: many JSON parsers have 64-bit integers."""
 
 DIGEST_BYTES = 32
-"""Bytes of a SHA-256 digest."""
+"""Length of a SHA-256 digest."""
 
 DEFAULT_BASE_FEE_WEI = 1_000_000_000
-"""Base fee of the first block: that of mainnet's first with EIP-1559."""
+"""Base fee of the genesis block, in wei: that of mainnet's first block with EIP-1559."""
 
 DEFAULT_GENESIS_TIMESTAMP_SECONDS = 1_735_689_600
-"""Midnight of 1 January 2025, UTC: late enough for contracts that subtract days."""
+"""1 January 2025, 00:00 UTC: late enough for contracts that subtract days."""
 
 _NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_.\-]{0,63}")
 _LIMITS = (
@@ -75,49 +74,49 @@ _LIMITS = (
 class ChainConfig:
     """The rules of one chain.
 
-    Raises: ConfigError: a value that no chain can have; the message says which and why.
+    Raises: ConfigError: an invalid value; the message names it and the constraint.
     """
 
     models: tuple[ModelProfile, ...] = ()
-    """The models that contracts may ask for. Without one the chain has no executor."""
+    """The models of the executor. Without models the chain has no executor."""
 
     chain_id: int = DEFAULT_CHAIN_ID
-    """EIP-155 chain id."""
+    """EIP-155 chain ID, 1 to 2^63 - 1."""
 
     block_gas_limit: int = DEFAULT_BLOCK_GAS_LIMIT
-    """Gas of a block, in gas."""
+    """Block gas limit, in gas."""
 
     base_fee_wei: int = DEFAULT_BASE_FEE_WEI
-    """Base fee of the genesis block, in wei a gas."""
+    """Base fee of the genesis block, in wei per gas."""
 
     genesis_timestamp_seconds: int = DEFAULT_GENESIS_TIMESTAMP_SECONDS
-    """Time of the genesis block, in seconds since 1970."""
+    """Timestamp of the genesis block, in Unix seconds."""
 
     fork: str = DEFAULT_FORK
-    """The Ethereum fork whose rules hold beside the executor's."""
+    """The Ethereum fork: one of `FORKS`."""
 
     profile_fingerprint: str = ""
-    """Which build and settings of the inference engine give this chain's results."""
+    """Fingerprint of the engine's build and settings. Source: docs/architecture.md#bit-for-bit."""
 
     schedule: GasSchedule = DEFAULT_SCHEDULE
-    """What the executor charges beside its models' tokens."""
+    """Prices of the executor's own work."""
 
     def __post_init__(self) -> None:
-        """Check what genesis could not take back."""
+        """Validate all fields."""
         _check_kinds(self)
         if not 1 <= self.chain_id < 2**63:
-            raise ConfigError(f"chain id {self.chain_id}: choose one from 1 to 2^63 - 1")
+            raise ConfigError(f"chain id {self.chain_id}: must be 1 to 2^63 - 1")
         if self.fork not in FORKS:
             known = ", ".join(map(repr, FORKS))
-            raise ConfigError(f"fork {self.fork!r}: this version knows only {known}")
+            raise ConfigError(f"fork {self.fork!r}: must be one of {known}")
         if self.block_gas_limit < MIN_BLOCK_GAS_LIMIT:
             raise ConfigError(
-                f"block gas limit {self.block_gas_limit}: at least {MIN_BLOCK_GAS_LIMIT}"
+                f"block gas limit {self.block_gas_limit}: must be at least {MIN_BLOCK_GAS_LIMIT}"
             )
         if self.base_fee_wei < 0 or self.genesis_timestamp_seconds < 0:
             raise ConfigError(
                 f"base fee {self.base_fee_wei} wei, genesis at {self.genesis_timestamp_seconds} s: "
-                "neither can be negative"
+                "must not be negative"
             )
         _check_schedule(self.schedule)
         for model in self.models:
@@ -128,7 +127,7 @@ class ChainConfig:
                 raise ConfigError(f"two models are called {name!r}; give each its own name")
 
     def to_json(self) -> str:
-        """Return the canonical JSON form: sorted keys, no white space, digests in hexadecimal."""
+        """Return the canonical JSON: sorted keys, no white space, digests in hexadecimal."""
         form = dataclasses.asdict(self)
         for model in form["models"]:
             model["digest"] = "0x" + model["digest"].hex()
@@ -138,13 +137,13 @@ class ChainConfig:
 
     @classmethod
     def from_json(cls, text: str) -> ChainConfig:
-        """Return the configuration of a canonical JSON form.
+        """Parse the canonical JSON of a chain config.
 
-        Raises: ConfigError: it is none, or of a version with other limits.
+        Raises: ConfigError: not a chain config, or of a version with other limits.
         """
         if is_too_deep(text):
             raise ConfigError(
-                f"no configuration of a chain: its JSON is more than {MAX_DEPTH} levels deep"
+                f"invalid chain configuration: JSON of more than {MAX_DEPTH} nested levels"
             )
         try:
             form = json.loads(text)
@@ -163,94 +162,97 @@ class ChainConfig:
         except (KeyError, TypeError, AttributeError, RecursionError, ValueError) as error:
             if isinstance(error, ConfigError):
                 raise
-            raise ConfigError(f"no configuration of a chain: {error!r}") from error
+            raise ConfigError(f"invalid chain configuration: {_describe_error(error)}") from error
         for name, value in limits.items():
             if getattr(spec, name, None) != value:
                 raise ConfigError(
-                    f"the chain has {name} = {value!r}, this version "
-                    f"{getattr(spec, name, None)!r}: use the version that made the chain"
+                    f"chain configuration with {name} = {value!r}: this version has "
+                    f"{getattr(spec, name, None)!r}; use the version that created the chain"
                 )
         if config.to_json() != text:
             stated, own = json.loads(text), json.loads(config.to_json())
             other = next((name for name in own if stated[name] != own[name]), "its spelling")
             raise ConfigError(
-                f"{other} is not as `ChainConfig.to_json` writes it (keys sorted, no white space, "
-                "lower-case hexadecimal)"
+                f"{other}: not canonical JSON, as `ChainConfig.to_json` writes it (sorted keys, no "
+                "white space, lower-case hexadecimal)"
             )
         return config
 
     @property
     def digest(self) -> bytes:
-        """Keccak of the canonical JSON form, 32 bytes: the genesis header's `extraData`."""
+        """Keccak of the canonical JSON, 32 bytes: the genesis header's `extraData`."""
         return keccak(text=self.to_json())
 
 
 def check_fits(config: ChainConfig, profile: ModelProfile, facts: ModelIdentity) -> None:
-    """Refuse a language model that is not the one a chain's genesis names.
+    """Reject a language model that is not the one in a chain config.
 
-    Raises: ConfigError: another file, too small a context, or another build of the engine.
+    Raises: ConfigError: another model file, a shorter context, or another engine profile.
     """
     if facts.digest != profile.digest:
         raise ConfigError(
-            f"model {profile.name}: genesis names that of SHA-256 {profile.digest.hex()}, "
-            f"this one has {facts.digest.hex()}; use that file, with the adapter it had, if any"
+            f"model {profile.name}: genesis has SHA-256 {profile.digest.hex()}, this file has "
+            f"{facts.digest.hex()}; use the chain's model file, with its adapter, if any"
         )
     if facts.context_tokens < profile.context_tokens:
         raise ConfigError(
-            f"model {profile.name}: genesis promises a context of {profile.context_tokens} tokens, "
-            f"the engine has {facts.context_tokens}; load it with context_tokens="
-            f"{profile.context_tokens}"
+            f"model {profile.name}: genesis has a context of {profile.context_tokens} tokens, the "
+            f"engine {facts.context_tokens}; load it with context_tokens={profile.context_tokens}"
         )
     computes = json.loads(facts.fingerprint).get("canary", "") != ""
     if computes and facts.fingerprint != config.profile_fingerprint:
         raise ConfigError(
             f"model {profile.name}: the engine's profile is {facts.fingerprint}, "
-            f"the chain's is {config.profile_fingerprint!r}: use the build that genesis names, or "
-            "replay what was recorded there, without a model: `pyevm-agents replay FIXTURE`, or "
+            f"the chain's is {config.profile_fingerprint!r}; use the chain's engine build, or "
+            "replay its recording without a model: `pyevm-agents replay FIXTURE`, or "
             "`pyevm_agents.recordings.open_chain(fixture)`"
         )
 
 
 def _check_kinds(form: ChainConfig | ModelProfile | GasSchedule) -> None:
-    """Refuse a number or a text that is none: JSON could bring one here, and genesis would fail."""
+    """Reject integers and strings of the wrong type, which JSON may contain."""
     kinds = {"int": (int, "a whole number"), "str": (str, "a text")}
     for each in dataclasses.fields(form):
         value = getattr(form, each.name)
         kind, described = kinds.get(str(each.type), (object, ""))
         if not isinstance(value, kind) or isinstance(value, bool):
-            raise ConfigError(f"{each.name} is {value!r}: must be {described}")
+            raise ConfigError(f"{each.name} {value!r}: must be {described}")
+
+
+def _describe_error(error: Exception) -> str:
+    return f"missing key {error}" if isinstance(error, KeyError) else str(error)
 
 
 def _parse_schedule(form: Mapping[str, int]) -> GasSchedule:
-    """Return the schedule of a configuration's JSON form, where its names are in capitals."""
+    """Parse the schedule of a chain config's JSON, whose keys are upper case."""
     names = {each.name.upper(): each.name for each in dataclasses.fields(GasSchedule)}
     for name, gas in form.items():
         if name not in names:
             raise ConfigError(
-                f"the chain has {name} = {gas!r}, this version no such price: use the version that "
-                "made the chain"
+                f"chain configuration with {name} = {gas!r}: this version has no such price; use "
+                "the version that created the chain"
             )
     return GasSchedule(**{names[name]: gas for name, gas in form.items()})
 
 
 def _check_schedule(schedule: GasSchedule) -> None:
-    """Refuse a price that is none.
+    """Reject an invalid price.
 
-    None may be 0 either: each pays for work of the host that a caller can ask for again and again,
-    and a metadata read that may burn nothing could never succeed.
+    A price of 0 is invalid: each pays for work of the host that a caller can repeat without limit,
+    and a metadata read without gas could never succeed.
     """
     if not isinstance(schedule, GasSchedule):
         raise ConfigError(
-            f"schedule is a {type(schedule).__name__}: must be a `precompiles.gas.GasSchedule`; "
-            "what a file says is put in with `ScheduleFile.apply_to`"
+            f"schedule of type {type(schedule).__name__}: must be a `precompiles.gas.GasSchedule`; "
+            "apply a schedule file with `ScheduleFile.apply_to`"
         )
     _check_kinds(schedule)
     for each in dataclasses.fields(schedule):
         gas = getattr(schedule, each.name)
         if not 1 <= gas <= MAX_PRICE_GAS:
             raise ConfigError(
-                f"schedule: {each.name} is {gas}; choose from 1 to 2^63 - 1 gas, as nothing that a "
-                "call makes the executor do is free"
+                f"schedule: {each.name} {gas}: must be 1 to 2^63 - 1 gas, as no work of the "
+                "executor may be free"
             )
 
 
@@ -266,13 +268,13 @@ def _check_model(model: ModelProfile) -> None:
         raise ConfigError(f"model {model.name}: digest of {len(model.digest)} bytes, must be 32")
     if not 0 < model.max_output_tokens < model.context_tokens:
         raise ConfigError(
-            f"model {model.name}: {model.max_output_tokens} output tokens do not fit "
-            f"its context of {model.context_tokens}"
+            f"model {model.name}: max_output_tokens {model.max_output_tokens}: must be at least 1 "
+            f"and below its context of {model.context_tokens}"
         )
     prices = (model.cold_prompt_token_gas, model.warm_prompt_token_gas, model.output_token_gas)
     is_payable = min(prices) >= 1 and max(prices) <= MAX_PRICE_GAS
     if not is_payable or model.warm_prompt_token_gas > model.cold_prompt_token_gas:
         raise ConfigError(
-            f"model {model.name}: prices {prices} (cold, warm, output): each at least 1 gas and at "
-            "most 2^63 - 1, and warm at most cold"
+            f"model {model.name}: prices {prices} (cold, warm, output): each must be 1 to 2^63 - 1 "
+            "gas, and warm at most cold"
         )

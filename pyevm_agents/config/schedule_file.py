@@ -1,4 +1,4 @@
-"""Schedules as files: what a chain's executor and its models' tokens are to cost.
+"""Gas schedule files: prices of the executor's work and of the models' tokens.
 
     {
       "schedule": {"executor_base_gas": 3000, "input_byte_gas": 16, …},
@@ -6,10 +6,10 @@
       "made": {"by": "pyevm-agents bench", …}
     }
 
-Every part may be missing, and every price: what a file does not say stays as it is. Models are
-named as contracts name them (name, alias, `0x` and SHA-256), or all at once as `*`; what is said of
-one model outdoes what is said of all. `made` says where the prices come from: no rule depends on
-it. A file may also hold the prices of all models' tokens and nothing else: {"cold": 6000, …}.
+Every section and every price is optional: others stay unchanged. A model is given by its name, an
+alias, or `0x` and its SHA-256; `*` is every model, and an entry of a model overrides it. `made`
+documents the source of the prices: no rule depends on it. A file may also contain token prices of
+all models only: {"cold": 6000, …}.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from precompiles.language_model import ModelProfile
 
 MAX_FILE_BYTES = 65_536
-"""Bytes of a file: some hundred models, with room to say where their prices come from."""
+"""Upper bound of a file, in bytes: some hundred models and their documentation."""
 
 EVERY_MODEL = "*"
 
@@ -46,7 +46,7 @@ MODEL_PRICES = (
     "output_token_gas",
     "max_output_tokens",
 )
-"""What may be said of a model: fields of `ModelProfile`."""
+"""Fields of `ModelProfile` that a file may set."""
 
 SHORT_NAMES = {
     "cold": "cold_prompt_token_gas",
@@ -58,31 +58,31 @@ SHORT_NAMES = {
     "outputTokenGas": "output_token_gas",
     "maxOutputTokens": "max_output_tokens",
 }
-"""What all models' tokens cost, in short and as `agent_models` calls it, to what a model has."""
+"""Short names, and those of the RPC method `agent_models`, to fields of `ModelProfile`."""
 
 MAX_SHOWN_CHARACTERS = 80
 MAX_DIGITS = 100
-"""Of a number that is read at all: Python refuses those of more than 4,300."""
+"""Upper bound of the digits of a number: Python does not parse more than 4,300."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleFile:
-    """What a schedule's file says.
+    """The content of a gas schedule file.
 
-    Raises: ConfigError: a name that is none, or a price that no chain can have.
+    Raises: ConfigError: unknown name, or invalid price.
     """
 
     schedule: Mapping[str, int] = field(default_factory=dict)
     """Fields of `precompiles.gas.GasSchedule`, in gas."""
 
     models: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """By a model's name, alias or digest, or `*`: `MODEL_PRICES`, in gas and tokens."""
+    """`MODEL_PRICES` in gas and tokens, by model name, alias or digest, or `*`."""
 
     made: Mapping[str, object] = field(default_factory=dict)
-    """Where the prices come from, as JSON has it."""
+    """The source of the prices, as JSON values."""
 
     def __post_init__(self) -> None:
-        """Check what can be checked without a chain."""
+        """Validate names and prices."""
         _check_prices("schedule", self.schedule, EXECUTOR_PRICES)
         for name, prices in _require_object("models", self.models).items():
             if not isinstance(name, str):
@@ -94,7 +94,7 @@ class ScheduleFile:
 
     @classmethod
     def from_config(cls, config: ChainConfig) -> ScheduleFile:
-        """Return all prices of a chain, its models by their digests."""
+        """Return all prices of a chain config, with models by digest."""
         models = {
             "0x" + model.digest.hex(): {name: getattr(model, name) for name in MODEL_PRICES}
             for model in config.models
@@ -102,9 +102,9 @@ class ScheduleFile:
         return cls(schedule=asdict(config.schedule), models=models)
 
     def to_json(self) -> str:
-        """Return the file's text.
+        """Return the text of the file.
 
-        Raises: ConfigError: `made` holds what JSON can't express.
+        Raises: ConfigError: `made` has a value that JSON can't express.
         """
         form = {
             "schedule": _sort_prices(self.schedule, EXECUTOR_PRICES),
@@ -116,13 +116,13 @@ class ScheduleFile:
         try:
             return json.dumps(form, indent=2, allow_nan=False) + "\n"
         except (TypeError, ValueError) as error:
-            raise ConfigError(f"made: {error}; it must be what JSON expresses") from error
+            raise ConfigError(f"made: must be JSON values: {error}") from error
 
     def apply_to(self, config: ChainConfig) -> ChainConfig:
-        """Return a chain's rules under this schedule.
+        """Return a chain config with the prices of this file.
 
-        Raises: ConfigError: it has no such model, two entries are of one model, or the prices that
-                stay do not go with those that are new.
+        Raises: ConfigError: unknown model, two entries of one model, or an invalid combination of
+                new and unchanged prices.
         """
         entries = self._match_models(config.models)
         of_every = self.models.get(EVERY_MODEL, {})
@@ -134,7 +134,7 @@ class ScheduleFile:
         return replace(config, models=tuple(models), schedule=schedule)
 
     def _match_models(self, models: Sequence[ModelProfile]) -> dict[str, str]:
-        """Return what each model is called here, by its name in the chain."""
+        """Return the name of each model's entry in this file, by model name."""
         entries: dict[str, str] = {}
         for name in self.models:
             if name == EVERY_MODEL:
@@ -150,9 +150,9 @@ class ScheduleFile:
 
 
 def read_schedule(path: Path) -> ScheduleFile:
-    """Read a schedule's file.
+    """Read a gas schedule file.
 
-    Raises: ConfigError: it is none; the message names the file and what is wrong in it.
+    Raises: ConfigError: not a schedule; the message names the file and the error.
     """
     try:
         return parse_schedule(_read_text(path))
@@ -161,9 +161,9 @@ def read_schedule(path: Path) -> ScheduleFile:
 
 
 def parse_schedule(text: str) -> ScheduleFile:
-    """Return the schedule of a file's text.
+    """Parse the text of a gas schedule file.
 
-    Raises: ConfigError: it is none.
+    Raises: ConfigError: not a schedule.
     """
     if is_too_deep(text):
         raise ConfigError(f"more than {MAX_DEPTH} objects and lists in each other")
@@ -186,9 +186,9 @@ def parse_schedule(text: str) -> ScheduleFile:
 
 
 def parse_short_prices(prices: Mapping[str, object]) -> ScheduleFile:
-    """Return the schedule under which all models' tokens cost so much, by short names.
+    """Return a schedule with token prices of all models, given by short names.
 
-    Raises: ConfigError: a name that is none, or a price that no chain can have.
+    Raises: ConfigError: unknown name, or invalid price.
     """
     _check_names("it", prices, tuple(SHORT_NAMES))
     of_every: dict[str, object] = {}

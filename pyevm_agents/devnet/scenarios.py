@@ -1,7 +1,7 @@
-"""The chains of `chain_fixtures/`: each made by one function, from a model to a fixture.
+"""The scenarios of `chain_fixtures/`: each builds a chain with a model and records it.
 
-Contracts are deployed on a chain of their own, whose state becomes the genesis of the fixture's:
-its blocks hold what the scenario is about and nothing else. No text of a model is written here.
+Contracts are deployed on a separate chain, whose state becomes the genesis of the recorded one: its
+blocks contain the scenario only. All generated text comes from the model.
 """
 
 from __future__ import annotations
@@ -51,19 +51,19 @@ ROLLBACK_INSTRUCTION = "Add 7 to the counter"
 OWNER = Address(DEVELOPMENT_KEY.public_key.to_canonical_address())
 
 MAX_ITERATIONS = 5
-"""How often an agent of ours asks its model at most, where nothing else is said."""
+"""Default upper bound of an agent's steps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """A chain to record, and what it shows."""
+    """A chain to record, with a comment for its reader."""
 
     comment: str
     make: Callable[[Chain], Chain]
-    """From a chain to build on, whose model does what the scenario is about, to that to record."""
+    """Builds the chain to record from a funded development chain."""
 
 
-def record_scenario(  # noqa: PLR0913 - each is told by its name
+def record_scenario(  # noqa: PLR0913 - keyword arguments
     name: str,
     model: LanguageModel,
     facts: ProfileFacts,
@@ -72,16 +72,20 @@ def record_scenario(  # noqa: PLR0913 - each is told by its name
     schedule: ScheduleFile | None = None,
     block_gas_limit: int = DEFAULT_BLOCK_GAS_LIMIT,
 ) -> Fixture:
-    """Return the fixture of a scenario.
+    """Record a scenario; return its fixture.
 
-    Input:  one of `SCENARIOS`; the model, and what it says of itself; where its words come from,
-            for the reader; what inference costs there, None for the default prices; the gas of a
-            block, all of which a run may use.
-    Raises: ConfigError: no such scenario, or the schedule is not for the model. FixtureError: the
-            model did not do what the scenario is about. EngineFault: it failed.
+    Input:
+        name: one of `SCENARIOS`.
+        model, facts: the model and its profile facts.
+        source: where the generations come from, for the fixture's comment.
+        schedule: gas prices; None for the defaults.
+        block_gas_limit: gas of a block.
+
+    Raises: ConfigError: unknown scenario, or the schedule is not for the model. FixtureError: the
+            model's run is not the scenario. EngineFault: the model failed.
     """
     if name not in SCENARIOS:
-        raise ConfigError(f"no scenario {name!r}; there are {', '.join(SCENARIOS)}")
+        raise ConfigError(f"scenario {name!r}: must be one of {', '.join(SCENARIOS)}")
     scenario = SCENARIOS[name]
     building = create_development_chain(
         model, facts, schedule=schedule, block_gas_limit=block_gas_limit
@@ -139,7 +143,7 @@ def _build_out_of_gas(building: Chain) -> Chain:
     _require(len(whole) > 1, "the wallet's agent took one step only")
     wanted_tokens = whole[-1].tokens // 2
     least = 0
-    while most - least > 1:  # The least gas that pays for half of the last step's words.
+    while most - least > 1:  # The least gas that pays for half of the last step's output.
         gas = (least + most) // 2
         lengths = ask(gas)
         is_enough = len(lengths) == len(whole) and lengths[-1].limit_tokens >= wanted_tokens
@@ -156,7 +160,7 @@ class _GenerationLength:
 
 
 class _GasProbe:
-    """Calls with more or less gas, to see how far a model's words are paid for."""
+    """Executes a call with varying gas, to find how many output tokens it pays for."""
 
     def __init__(self, chain: Chain, call: Call) -> None:
         self._log: list[Exchange] = []
@@ -167,14 +171,14 @@ class _GasProbe:
         self._chain = Chain(chain.config, recording, accounts=chain.genesis_accounts)
         self._call = call
         self.computation: ComputationAPI | None = None
-        """Of the last call; None before there was one that could be executed."""
+        """The last call's computation; None before the first one."""
 
     def __call__(self, gas: int) -> list[_GenerationLength]:
-        """Return length and limit of each generation, in order."""
+        """Execute with a gas limit; return the length and token limit of each generation."""
         self._log.clear()
         try:
             self.computation = self._chain.call(replace(self._call, gas=gas)).computation
-        except ValidationError:  # Less than the intrinsic gas.
+        except ValidationError:  # Below the intrinsic gas.
             return []
         return [
             _GenerationLength(len(exchange.generation.tokens), exchange.max_tokens or 0)
@@ -202,7 +206,7 @@ SCENARIOS = {
         make=_build_out_of_gas,
     ),
 }
-"""By name: also the names of the files."""
+"""Scenarios by name, which is also the name of the fixture file."""
 
 
 def _deploy_wallet(building: Chain) -> tuple[Chain, Address]:
@@ -211,11 +215,11 @@ def _deploy_wallet(building: Chain) -> tuple[Chain, Address]:
 
 
 def _restart_from_state(building: Chain) -> Chain:
-    """Return a chain whose genesis is the state that another one has come to."""
+    """Return a new chain whose genesis is the state of another."""
     return Chain(building.config, building.models, accounts=record_state(building))
 
 
-def _deploy_agent(  # noqa: PLR0913 - what an agent's constructor takes
+def _deploy_agent(  # noqa: PLR0913 - the constructor's arguments
     owner: DevelopmentAccount,
     name: str,
     description: str,
@@ -256,18 +260,18 @@ def _read_counter(chain: Chain, counter: Address) -> int:
 
 
 def _require(is_so: bool, otherwise: str) -> None:  # noqa: FBT001 - reads as a sentence
-    """Refuse to record what is not the scenario.
+    """Reject a run that is not the scenario.
 
-    Raises: FixtureError: the model did something else.
+    Raises: FixtureError: the model chose differently.
     """
     if not is_so:
         raise FixtureError(f"not the scenario: {otherwise}; try another model")
 
 
 def _require_success(computation: ComputationAPI | None, who: str) -> None:
-    """Refuse to record a run that reverted.
+    """Reject a run that reverted.
 
-    Raises: FixtureError: it did; the message says why.
+    Raises: FixtureError: it reverted; the message has the reason.
     """
     if computation is not None and computation.is_error:
         raise FixtureError(

@@ -1,6 +1,6 @@
-"""The main job: a wallet's owner says what to do, and an agent does it in one transaction.
+"""The wallet demo: an agent executes its owner's instruction in one transaction.
 
-Nothing here prints. The state that a run reports is read from the chain.
+Nothing here prints. Reported balances are read from the chain.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 DEFAULT_INSTRUCTION = "Deposit 10 USDC into the pool"
 
 WALLET_TOKENS = 1_000
-"""Whole tokens of each kind that the wallet starts with."""
+"""Initial balance of the wallet, in whole tokens of each kind."""
 
 POOL_TOKENS = 500
-"""Whole tokens of each kind that it has in the pool."""
+"""Initial balance of the wallet in the pool, in whole tokens of each kind."""
 
 TOKENS = {"USDC": ("USD Coin", 6), "DAI": ("Dai Stablecoin", 18)}
 """Symbol to name and decimals."""
@@ -45,25 +45,25 @@ user's wallet. The wallet's owner will give you instructions in simple terms, an
 execute the instructions from the user, given the list of tools you can use.
 
 {addresses}{examples}"""
-"""The ERC's own words, and the names of the demo's tokens."""
+"""The ERC's base prompt, with lines that name the demo's tokens."""
 
 Balances = dict[str, dict[str, int]]
-"""`wallet` and `pool`, each from token symbol to base units."""
+"""Base units by token symbol, of `wallet` and `pool`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoRun:
-    """One instruction, and what became of it."""
+    """One instruction and its results."""
 
     instruction: str
     transaction_hash: bytes
     block_number: int
     state_root: bytes
-    """Of the block, which holds nothing else."""
+    """State root of the transaction's block."""
 
     is_success: bool
     failure: str | None
-    """Why it reverted, in words."""
+    """The revert reason; None if it succeeded."""
 
     gas_used: int
     prompt_gas: int
@@ -75,11 +75,11 @@ class DemoRun:
 
     @property
     def evm_gas(self) -> int:
-        """Gas of everything but tokens, refunds off."""
+        """Gas used without the gas of tokens."""
         return self.gas_used - self.prompt_gas - self.output_gas
 
     def count_tokens(self) -> dict[str, int]:
-        """Return how many tokens the run read (cold, warm) and wrote (forced ones among them)."""
+        """Return the run's tokens: cold, warm, output, and forced (part of output)."""
         records = [step.inference for step in self.steps]
         return {
             "cold": sum(record.cold_tokens for record in records),
@@ -90,14 +90,12 @@ class DemoRun:
 
 
 def require_instruction(instruction: str) -> None:
-    """Refuse an instruction that is none.
+    """Reject an invalid instruction.
 
-    Raises: ConfigError: it is empty, or no text.
+    Raises: ConfigError: it is empty, or not valid UTF-8.
     """
     if not instruction.strip():
-        raise ConfigError(
-            f"the instruction is empty; say what to do, such as {DEFAULT_INSTRUCTION!r}"
-        )
+        raise ConfigError(f"the instruction is empty; give one such as {DEFAULT_INSTRUCTION!r}")
     try:
         instruction.encode()
     except UnicodeEncodeError as error:
@@ -111,11 +109,11 @@ class WalletDemo:
     """Tokens, a pool and a `WalletAgent` with its account, deployed and funded."""
 
     def __init__(self, chain: Chain, *, examples: str = "") -> None:
-        """Deploy everything onto a chain whose development account has ether.
+        """Deploy and fund everything.
 
         Input:
-            examples: worked examples for the end of the agent's base prompt. The default model
-                needs none.
+            chain: a chain whose development account has ether.
+            examples: worked examples for the end of the base prompt. The default model needs none.
         """
         self.chain = chain
         self._owner = DevelopmentAccount(chain)
@@ -146,12 +144,12 @@ class WalletDemo:
 
     @property
     def unit(self) -> Mapping[str, int]:
-        """Base units of one whole token, by symbol. Instructions speak of whole tokens."""
+        """Base units of one whole token, by symbol. Instructions use whole tokens."""
         return {symbol: 10**decimals for symbol, (_, decimals) in TOKENS.items()}
 
     @cached_property
     def names(self) -> Mapping[str, str]:
-        """What people call each contract, by checksummed address: tokens by their symbols."""
+        """Display names of the contracts, by checksummed address."""
         names = {token: symbol for symbol, token in self.tokens.items()}
         names |= {self.pool: "pool", self.agent: "WalletAgent", self.account: "WalletAccount"}
         tools = self._read("WalletAgent", self.agent, "getTools")
@@ -162,8 +160,8 @@ class WalletDemo:
     def run(self, instruction: str) -> DemoRun:
         """Send an instruction as the wallet's owner, in one transaction.
 
-        Input:  plain words; `{USDC}` and `{DAI}` in them stand for the tokens' addresses.
-        Raises: ConfigError: no instruction. EngineFault: the model failed.
+        Input:  instruction: English text; `{USDC}` and `{DAI}` become the tokens' addresses.
+        Raises: ConfigError: an invalid instruction. EngineFault: the model failed.
         """
         instruction = self._insert_addresses(instruction)
         before = self.read_balances()
@@ -196,15 +194,16 @@ class WalletDemo:
         )
 
     def move(self, symbol: str, amount: int) -> None:
-        """Move base units into the pool as the owner, without the agent; out of it where negative.
+        """Deposit base units into the pool as the owner, without the agent.
 
-        Raises: VMError: there are not as many.
+        Input:  amount: negative to withdraw.
+        Raises: VMError: insufficient balance.
         """
         door = "ownerWithdraw" if amount < 0 else "ownerDeposit"
         self._send("WalletAccount", self.account, door, self.tokens[symbol], abs(amount))
 
     def read_balances(self) -> Balances:
-        """Return what the tokens themselves say the account and the pool hold."""
+        """Return the token balances of wallet and pool, from the token contracts."""
         holders = {"wallet": self.account, "pool": self.pool}
         return {
             place: {
@@ -236,7 +235,7 @@ ATOMIC_SCRIPT = (
     use("DeployTool", thought="I deposit 10 USDC first.", asset="USDC", amount=10),
     use("WithdrawTool", thought="Now I withdraw 600 DAI.", asset="DAI", amount=600),
 )
-"""The pool has 500 DAI of the wallet's, so the second tool reverts, and with it the first."""
+"""The wallet has 500 DAI in the pool, so the second tool reverts, and with it the first."""
 
 
 def run_atomic_demo(
@@ -245,10 +244,12 @@ def run_atomic_demo(
     schedule: ScheduleFile | None = None,
     block_gas_limit: int = DEFAULT_BLOCK_GAS_LIMIT,
 ) -> tuple[WalletDemo, DemoRun]:
-    """Run a wallet whose second tool reverts, on a chain of its own with a scripted model.
+    """Run a wallet agent whose second tool reverts, on a new chain with a scripted model.
 
-    Input:  the model whose tokens, chat template and grammar the script goes through; what
-            inference costs, None for the default prices; what a block may use.
+    Input:
+        vocabulary: the model whose tokenizer, chat template and grammar the script uses.
+        schedule: gas prices; None for the defaults.
+        block_gas_limit: gas of a block.
     """
     model = ScriptedModel(ATOMIC_SCRIPT, vocabulary=vocabulary)
     chain = create_development_chain(
@@ -259,7 +260,7 @@ def run_atomic_demo(
 
 
 def _serialize_margin(step: AgentStep) -> dict[str, object] | None:
-    """Return a step's closest decision; `token` counts the step's output tokens from 0."""
+    """Return a step's closest decision; `token` is the index of the output token, from 0."""
     margin = step.margin
     if margin is None:
         return None
@@ -272,7 +273,7 @@ def _serialize_margin(step: AgentStep) -> dict[str, object] | None:
 
 
 def _serialize_closest(run: DemoRun) -> dict[str, object] | None:
-    """Return the run's closest decision; `step` counts its steps from 1."""
+    """Return the run's closest decision; `step` is the number of the step, from 1."""
     index = find_closest_step(run.steps)
     if index is None:
         return None
@@ -282,10 +283,10 @@ def _serialize_closest(run: DemoRun) -> dict[str, object] | None:
 def serialize_run(
     run: DemoRun, demo: WalletDemo, *, model: Mapping[str, str], seconds: float
 ) -> dict[str, object]:
-    """Return a run as an object for JSON. Balances are in base units of the tokens.
+    """Return a run as a JSON object. Balances are in base units of the tokens.
 
-    Balances, units and the integers in a tool's input are decimal strings, as they may exceed what
-    readers of JSON take for a number (2^53).
+    Balances, units and integers in tool inputs are decimal strings, as they may exceed the range of
+    JSON numbers in JavaScript (2^53).
     """
     return {
         "instruction": run.instruction,
@@ -318,7 +319,7 @@ def serialize_run(
 
 
 def _stringify_integers(form: object) -> object:
-    """Return what JSON expresses, with decimal strings in place of integers."""
+    """Return a JSON value with its integers as decimal strings."""
     match form:
         case dict():
             return {name: _stringify_integers(value) for name, value in form.items()}

@@ -1,4 +1,4 @@
-"""The state of accounts: its trie, and the database that py-evm's states execute on."""
+"""State: account and storage tries, and the account database that py-evm's states use."""
 
 from pyevm_agents.state.account import StateCache
 from pyevm_agents.state.account_db import StateAccountDB

@@ -1,4 +1,4 @@
-"""An account as the state's trie has it, and the cache of a chain's state by hashes."""
+"""Accounts as the state trie encodes them, and a chain's state cache."""
 
 from __future__ import annotations
 
@@ -14,8 +14,18 @@ if TYPE_CHECKING:
     from pyevm_agents.state.trie_nodes import TrieNode
 
 
+NODES = 8_192
+"""Size of the LRU of decoded trie nodes; a branch takes some 1.5 KB."""
+
+CODES = 256
+"""Size of the LRU of contract code, of at most 24 KB each."""
+
+PATHS = 16_384
+"""Size of the LRU of hashes of addresses and slots."""
+
+
 class Account(NamedTuple):
-    """An account; as it is made, one that has nothing."""
+    """An account; the defaults are those of an empty one."""
 
     nonce: int = 0
     balance: int = 0
@@ -23,7 +33,7 @@ class Account(NamedTuple):
     code_hash: bytes = EMPTY_SHA3
 
     def encode(self) -> bytes:
-        """Return it as RLP."""
+        """Return the account as RLP."""
         return encode_list(
             encode_integer(self.nonce)
             + encode_integer(self.balance)
@@ -35,7 +45,7 @@ class Account(NamedTuple):
 
     @classmethod
     def decode(cls, encoded: bytes) -> Account:
-        """Return the account that RLP holds."""
+        """Decode an account from RLP."""
         at, end = locate_content(encoded, 0)
         nonce_at, nonce_end = locate_content(encoded, at)
         balance_at, balance_end = locate_content(encoded, nonce_end)
@@ -48,41 +58,30 @@ class Account(NamedTuple):
 
 
 def encode_integer(value: int) -> bytes:
-    """Return the RLP of a number."""
+    """Return the RLP of an integer."""
     return encode_string(value.to_bytes((value.bit_length() + 7) // 8, "big"))
 
 
 def decode_integer(encoded: bytes) -> int:
-    """Return the number that RLP holds."""
+    """Decode an integer from RLP."""
     begin, end = locate_content(encoded, 0)
     return int.from_bytes(encoded[begin:end], "big")
 
 
-NODES = 8_192
-"""Nodes of tries that are kept decoded; a branch takes some 1.5 KB."""
-
-CODES = 256
-"""Contracts whose code is kept; one takes 24 KB at most."""
-
-PATHS = 16_384
-"""Addresses and slots whose hashes are kept."""
-
-
 class StateCache:
-    """What one chain remembers. Safe in any thread: entries are replaced, never changed."""
+    """A chain's state cache. Thread-safe: entries are replaced, never changed."""
 
     def __init__(self) -> None:
-        """Begin empty."""
         self.nodes: LRU[bytes, TrieNode] = LRU(NODES)
-        """By the node's hash. Nobody may change one."""
+        """Decoded trie nodes by hash. They must not be changed."""
 
         self.codes: LRU[bytes, bytes] = LRU(CODES)
-        """By the code's hash."""
+        """Contract code by hash."""
 
         self._paths: LRU[bytes, str] = LRU(PATHS)
 
     def get_path(self, key: bytes) -> str:
-        """Return where a key is in a trie of hashed keys."""
+        """Return a key's path in a trie of hashed keys: its keccak as hexadecimal text."""
         path = self._paths.get(key)
         if path is None:
             path = self._paths[key] = keccak(key).hex()

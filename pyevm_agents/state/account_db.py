@@ -1,8 +1,8 @@
-"""The accounts that a py-evm state works on: what the trie has, what has changed, and a way back.
+"""The account database of a py-evm state: trie, changes, and an undo journal.
 
-py-evm's own keeps everything as RLP behind five layers of databases; a plain transfer decodes an
-account 39 times there. Here accounts and slots are values, changes are kept in a list to be undone,
-and tries are touched once, when a root is asked for. Roots are the same ones.
+py-evm's own stores RLP behind five layers of databases, so that a plain transfer decodes an account
+39 times. Here accounts and slots are decoded values, changes are journaled, and tries are updated
+once, when a root is computed. Roots are equal.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class StateAccountDB(AccountDatabaseAPI):
     """Accounts at a state root."""
 
     cache: StateCache | None = None
-    """What the chain remembers: the class of its accounts has it. None: each for itself."""
+    """The chain's state cache, set on a subclass. None: each instance has its own."""
 
     def __init__(self, db: AtomicDatabaseAPI, state_root: Hash32 = BLANK_ROOT_HASH) -> None:
-        """Begin with the accounts of a root."""
+        """Open the accounts at a state root."""
         self._db = db
         self._cache = StateCache() if self.cache is None else self.cache
         self._shown_root = self._base_root = state_root
@@ -51,7 +51,7 @@ class StateAccountDB(AccountDatabaseAPI):
         self._reset()
 
     def _reset(self) -> None:
-        """Have no change, and know nothing of what the trie has."""
+        """Drop all changes and everything read from the trie."""
         self._trie_accounts: dict[Address, Account | None] = {}
         self._changed: dict[Address, Account | None] = {}
         self._storages: dict[Address, AccountStorage] = {}
@@ -65,20 +65,20 @@ class StateAccountDB(AccountDatabaseAPI):
 
     @property
     def state_root(self) -> Hash32:
-        """The root as it was last made."""
+        """The state root as last computed."""
         return self._shown_root
 
     @state_root.setter
     def state_root(self, value: Hash32) -> None:
-        """Show a root again: py-evm does it before it discards what came after."""
+        """Set the visible root: py-evm does so before it discards later changes."""
         self._shown_root = value
 
     def has_root(self, state_root: bytes) -> bool:
-        """Whether the database has the trie of a root."""
+        """Whether the database has the root node of a trie."""
         return state_root in self._db
 
     def make_state_root(self) -> Hash32:
-        """Return the root with all that has changed."""
+        """Compute the state root with all changes."""
         self._written = {}
         trie = Trie(self._db, self._base_root, self._cache)
         for address in {**self._changed, **self._storages}:
@@ -94,19 +94,19 @@ class StateAccountDB(AccountDatabaseAPI):
         return self._shown_root
 
     def _update_storage_root(self, address: Address) -> Account | None:
-        """Return an account with the root that its slots have now."""
+        """Return an account with its current storage root."""
         account = self._get_account(address)
         storage = self._storages.get(address)
         if storage is None or not storage.changed:
             return account
         root = storage.compute_root(self._written)
         if account is None and root != BLANK_ROOT_HASH:
-            self.touch_account(address)  # Whoever has slots exists.
+            self.touch_account(address)  # An account with storage exists.
             account = EMPTY_ACCOUNT
         return None if account is None else account._replace(storage_root=root)
 
     def persist(self) -> MetaWitnessAPI:
-        """Write all that has changed; return what was asked for."""
+        """Write all changes to the database; return the accounts and slots that were read."""
         self._base_root = self.make_state_root()
         with self._db.atomic_batch() as batch:
             for key, value in (self._written | self._codes).items():
@@ -125,35 +125,35 @@ class StateAccountDB(AccountDatabaseAPI):
         storage = self._storages.get(address)
         return frozenset() if storage is None else frozenset(storage.queried)
 
-    # -- going back -- #
+    # -- journal -- #
 
     def record(self) -> JournalDBCheckpoint:
-        """Return a mark to go back to."""
+        """Return a new checkpoint."""
         checkpoint = get_next_checkpoint()
         self._marks.append((checkpoint, len(self._undo)))
         return checkpoint
 
     def discard(self, checkpoint: JournalDBCheckpoint) -> None:
-        """Undo what came after a mark."""
+        """Undo the changes since a checkpoint."""
         length = self._pop_checkpoint(checkpoint)
         while len(self._undo) > length:
             self._undo.pop()()
 
     def commit(self, checkpoint: JournalDBCheckpoint) -> None:
-        """Go back to a mark no more."""
+        """Drop a checkpoint and keep the changes since."""
         self._pop_checkpoint(checkpoint)
         if not self._marks:
             self._undo.clear()
 
     def _pop_checkpoint(self, checkpoint: JournalDBCheckpoint) -> int:
-        """Forget a mark and all later ones; return how much there was to undo."""
+        """Drop a checkpoint and all later ones; return the length of the journal at it."""
         while True:
             mark, length = self._marks.pop()
             if mark == checkpoint:
                 return length
 
     def lock_changes(self) -> None:
-        """Begin a transaction: what slots hold now is their original value, and nothing is warm."""
+        """Start a transaction: current slot values become the original ones, nothing is warm."""
         for storage in self._storages.values():
             storage.originals.clear()
         self._warm = set()
@@ -189,7 +189,7 @@ class StateAccountDB(AccountDatabaseAPI):
             before = changed[address]
             self._undo.append(lambda: changed.__setitem__(address, before))
         else:
-            self._read_from_trie(address)  # The witness has every account that mattered.
+            self._read_from_trie(address)  # Adds it to the witness.
             self._undo.append(lambda: changed.pop(address))
         changed[address] = account
 
@@ -214,29 +214,29 @@ class StateAccountDB(AccountDatabaseAPI):
         self._set(address, (self._get_account(address) or EMPTY_ACCOUNT)._replace(nonce=nonce))
 
     def increment_nonce(self, address: Address) -> None:
-        """Add one to an account's nonce."""
+        """Increment an account's nonce."""
         self.set_nonce(address, self.get_nonce(address) + 1)
 
     def account_exists(self, address: Address) -> bool:
-        """Whether there is an account, though it be empty."""
+        """Whether an account exists, even if empty."""
         return self._get_account(address) is not None
 
     def account_has_code_or_nonce(self, address: Address) -> bool:
-        """Whether an account has sent something, or has code."""
+        """Whether an account has a nonce or code."""
         account = self._get_account(address) or EMPTY_ACCOUNT
         return account.nonce != 0 or account.code_hash != EMPTY_SHA3
 
     def account_is_empty(self, address: Address) -> bool:
-        """Whether an account has nothing (EIP-161), or is none."""
+        """Whether an account is empty (EIP-161) or does not exist."""
         account = self._get_account(address) or EMPTY_ACCOUNT
         return account.nonce == account.balance == 0 and account.code_hash == EMPTY_SHA3
 
     def touch_account(self, address: Address) -> None:
-        """Have an account, though it be empty."""
+        """Create an account if it does not exist."""
         self._set(address, self._get_account(address) or EMPTY_ACCOUNT)
 
     def delete_account(self, address: Address) -> None:
-        """Have no such account."""
+        """Delete an account."""
         self._replace_storage(address)
         self._set(address, None)
 
@@ -272,7 +272,7 @@ class StateAccountDB(AccountDatabaseAPI):
         )
 
     def delete_code(self, address: Address) -> None:
-        """Take an account's code from it."""
+        """Delete an account's code."""
         self._set(
             address, (self._get_account(address) or EMPTY_ACCOUNT)._replace(code_hash=EMPTY_SHA3)
         )
@@ -287,7 +287,7 @@ class StateAccountDB(AccountDatabaseAPI):
         return storage
 
     def get_storage(self, address: Address, slot: int, from_journal: bool = True) -> int:  # noqa: FBT001, FBT002 - py-evm's
-        """Return what a slot holds, or what it held when the transaction began."""
+        """Return the value of a slot: the current one, or that before the transaction."""
         storage = self._open_storage(address)
         storage.queried.add(slot)
         try:
@@ -299,7 +299,7 @@ class StateAccountDB(AccountDatabaseAPI):
             ) from error
 
     def set_storage(self, address: Address, slot: int, value: int) -> None:
-        """Set what a slot holds."""
+        """Set the value of a slot."""
         if not (0 <= slot <= MAX_UINT256 and 0 <= value <= MAX_UINT256):
             validate_uint256(slot, title="Storage Slot")
             validate_uint256(value, title="Storage Value")
@@ -311,35 +311,35 @@ class StateAccountDB(AccountDatabaseAPI):
         self._undo.append(lambda: changed.__setitem__(slot, before))
 
     def delete_storage(self, address: Address) -> None:
-        """Have every slot of an account empty."""
+        """Clear an account's storage."""
         account = self._get_account(address) or EMPTY_ACCOUNT
         self._replace_storage(address)
         self._set(address, account._replace(storage_root=BLANK_ROOT_HASH))
 
     def _replace_storage(self, address: Address) -> None:
-        """Give an account slots that are all empty."""
+        """Replace an account's storage by an empty one."""
         before = self._open_storage(address)
         storages = self._storages
         storages[address] = AccountStorage(self._db, BLANK_ROOT_HASH, self._cache)
         storages[address].queried = before.queried
         self._undo.append(lambda: storages.__setitem__(address, before))
 
-    # -- what the transaction has touched (EIP-2929) -- #
+    # -- warm accesses (EIP-2929) -- #
 
     def is_address_warm(self, address: Address) -> bool:
-        """Whether the transaction has touched an account."""
+        """Whether the transaction has accessed an account."""
         return address in self._warm
 
     def mark_address_warm(self, address: Address) -> None:
-        """Take note that it has touched an account."""
+        """Mark an account as warm."""
         self._mark_warm(address)
 
     def is_storage_warm(self, address: Address, slot: int) -> bool:
-        """Whether the transaction has touched a slot."""
+        """Whether the transaction has accessed a slot."""
         return (address, slot) in self._warm
 
     def mark_storage_warm(self, address: Address, slot: int) -> None:
-        """Take note that it has touched a slot."""
+        """Mark a slot as warm."""
         self._mark_warm((address, slot))
 
     def _mark_warm(self, key: Warm) -> None:

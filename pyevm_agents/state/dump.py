@@ -1,13 +1,12 @@
-"""Accounts out of a state's trie and into one, by the hashes of their addresses.
+"""Dumps of the accounts of a state trie, keyed by the hashes of their addresses.
 
-A trie holds no address and no slot, only their hashes: a dump that is keyed by hashes is complete
-whatever wrote the state, and needs nothing beside it to be loaded.
+A trie has hashes of addresses and slots only, so such a dump is always complete.
 
     {"0x<keccak of the address>": {"nonce": "0x1", "balance": "0x0", "code": "0x60…",
                                    "storage": {"0x<keccak of the slot>": "0x2a"}}}
 
-anvil's dumps are loaded as well: they are keyed by addresses and slots themselves, and have nonces
-as plain numbers.
+`load_accounts` also reads anvil's dumps, which are keyed by addresses and slots, with nonces as
+numbers.
 
 Source: yellow paper, 4.1, for the two tries; anvil 1.7.1, `--dump-state`.
 """
@@ -35,7 +34,7 @@ HASH_BYTES, ADDRESS_BYTES = 32, 20
 
 
 def dump_accounts(db: DatabaseAPI, root: bytes) -> dict[str, dict[str, object]]:
-    """Return all accounts of a state, JSON-ready."""
+    """Return all accounts of a state, as JSON values."""
     accounts: dict[str, dict[str, object]] = {}
     for key, encoded in NodeIterator(HexaryTrie(db, root)).items():
         account = rlp.decode(encoded, sedes=Account)
@@ -54,12 +53,12 @@ def dump_accounts(db: DatabaseAPI, root: bytes) -> dict[str, dict[str, object]]:
 
 
 def load_accounts(db: DatabaseAPI, root: bytes, accounts: object) -> bytes:
-    """Put accounts into a state, each as a whole; return the root of what results.
+    """Replace accounts of a state by those of a dump; return the new state root.
 
-    Raises: ConfigError: they are neither as `dump_accounts` writes them nor as anvil does.
+    Raises: ConfigError: `accounts` is in neither the format of `dump_accounts` nor anvil's.
     """
     try:
-        assert isinstance(accounts, dict)  # noqa: S101 - told below
+        assert isinstance(accounts, dict)  # noqa: S101 - becomes a ConfigError below
         read = dict(_parse_entry(db, key, form) for key, form in accounts.items())
     except (
         AssertionError,
@@ -70,8 +69,8 @@ def load_accounts(db: DatabaseAPI, root: bytes, accounts: object) -> bytes:
         ValueError,
     ) as error:
         raise ConfigError(
-            f"the dump's accounts are not as a dump has them ({error!r}): load what "
-            "anvil_dumpState returned"
+            f"accounts of a state dump: not in the format of anvil_dumpState ({error}); load a "
+            "dump of this node or anvil"
         ) from error
     state = HexaryTrie(db, root)
     for key, account in read.items():
@@ -80,7 +79,7 @@ def load_accounts(db: DatabaseAPI, root: bytes, accounts: object) -> bytes:
 
 
 def _parse_entry(db: DatabaseAPI, key: object, form: Mapping[str, object]) -> tuple[bytes, Account]:
-    """Read an account and what it is filed under."""
+    """Parse an entry of a dump; return the hash of its address, and the account."""
     name = _parse_bytes(key)
     if len(name) == ADDRESS_BYTES:
         nonce = form["nonce"]
@@ -91,14 +90,14 @@ def _parse_entry(db: DatabaseAPI, key: object, form: Mapping[str, object]) -> tu
 
 
 def _parse_account(db: DatabaseAPI, form: Mapping[str, object], *, has_hashes: bool) -> Account:
-    """Read an account; its slots are named by their hashes, or by themselves."""
+    """Parse an account. Input: has_hashes: whether its slots are keyed by their hashes."""
     code = _parse_bytes(form["code"])
     code_hash = keccak(code)
     if code:
         db[code_hash] = code
     storage = HexaryTrie(db, BLANK_ROOT_HASH)
     slots = form["storage"]
-    assert isinstance(slots, dict)  # noqa: S101 - told by who calls
+    assert isinstance(slots, dict)  # noqa: S101 - becomes a ConfigError in `load_accounts`
     for slot, value in slots.items():
         name, number = _parse_hash(slot), _parse_quantity(value, 256)
         if number:
@@ -113,20 +112,20 @@ def _parse_account(db: DatabaseAPI, form: Mapping[str, object], *, has_hashes: b
 
 def _parse_bytes(text: object) -> bytes:
     if not isinstance(text, str) or not text.startswith("0x"):
-        raise ValueError(f"{text!r} is no hexadecimal text")
+        raise ValueError(f"{text!r}: not hexadecimal")
     return bytes.fromhex(text[2:])
 
 
 def _parse_hash(text: object) -> bytes:
     value = _parse_bytes(text)
     if len(value) != HASH_BYTES:
-        raise ValueError(f"{text!r} is no hash")
+        raise ValueError(f"{text!r}: not a hash")
     return value
 
 
 def _parse_quantity(text: object, bits: int) -> int:
     if not isinstance(text, str) or not text.startswith("0x"):
-        raise ValueError(f"{text!r} is no quantity")
+        raise ValueError(f"{text!r}: not a quantity")
     number = int(text, 16)
     if not 0 <= number < 2**bits:
         raise ValueError(f"{text!r} has more than {bits} bits")

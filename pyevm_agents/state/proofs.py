@@ -1,4 +1,4 @@
-"""Merkle proofs of accounts and of what they store.
+"""Merkle proofs of accounts and storage slots.
 
 Source: EIP-1186; yellow paper, appendix D.
 """
@@ -24,7 +24,7 @@ HASH_BYTES = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageProof:
-    """A slot's value, and the nodes on the way to it."""
+    """The value of a slot, with the trie nodes from the storage root to it."""
 
     slot: int
     value: int
@@ -33,10 +33,10 @@ class StorageProof:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccountProof:
-    """An account, and the nodes on the way to it: from the root on, each as RLP."""
+    """An account, with the trie nodes from the state root to it, each as RLP."""
 
     account: Account
-    """An empty one where there is none."""
+    """Empty if it does not exist."""
 
     nodes: tuple[bytes, ...]
     storage: tuple[StorageProof, ...]
@@ -45,7 +45,14 @@ class AccountProof:
 def prove(
     rows: DatabaseAPI, state_root: bytes, address: Address, slots: Iterable[int]
 ) -> AccountProof:
-    """Return what an account is and what it stores, with proof that the state root says so."""
+    """Return an account and slots of its storage, with Merkle proofs.
+
+    Input:
+        rows: a database with the trie nodes.
+        state_root: the root to prove against.
+        address: of the account.
+        slots: of its storage.
+    """
     accounts = HexaryTrie(rows, state_root)
     key = keccak(address)
     encoded = accounts[key]
@@ -66,9 +73,9 @@ def _prove_slot(storage: HexaryTrie, slot: int) -> StorageProof:
 
 
 def _collect_proof_nodes(trie: HexaryTrie, key: bytes) -> tuple[bytes, ...]:
-    """Return the nodes from the root to a key, or to where it is shown that there is none.
+    """Return the nodes from the root to a key, or to the node that proves its absence.
 
-    A node that is shorter than its hash is part of the one above it, and stands there.
+    A node shorter than a hash is contained in its parent, so it is left out.
     """
     nodes = [rlp.encode(node) for node in trie.get_proof(key)]  # type: ignore[no-untyped-call]
     return tuple(node for i, node in enumerate(nodes) if i == 0 or len(node) >= HASH_BYTES)

@@ -1,4 +1,4 @@
-"""The slots of one account: those of the trie, and those that have changed since."""
+"""The storage of one account: its trie, and changed slots."""
 
 from __future__ import annotations
 
@@ -14,34 +14,33 @@ if TYPE_CHECKING:
 
 
 class AccountStorage:
-    """An account's slots, over those that a trie has."""
+    """An account's storage slots."""
 
     __slots__ = ("_cache", "_db", "_kept", "_trie", "changed", "originals", "queried", "root")
 
     def __init__(self, db: DatabaseAPI, root: bytes, cache: StateCache) -> None:
-        """Begin with the trie of a root."""
         self._db, self._cache = db, cache
         self.root = root
         self._trie = Trie(db, root, cache)
         self._kept: dict[int, int] = {}
         self.changed: dict[int, int] = {}
-        """Slots that were set since the trie was hashed; some may be as before."""
+        """Slots that were set since the root was computed, possibly to the same value."""
 
         self.originals: dict[int, int] = {}
-        """What slots that were set since the transaction began were then."""
+        """Values before the transaction, of slots that it set."""
 
         self.queried: set[int] = set()
 
     def get(self, slot: int) -> int:
-        """Return what a slot holds.
+        """Return the value of a slot.
 
-        Raises: MissingNodeError: the database lacks a node on the way.
+        Raises: MissingNodeError: the database lacks a trie node.
         """
         value = self.changed.get(slot)
         return self._read_from_trie(slot) if value is None else value
 
     def get_original(self, slot: int) -> int:
-        """Return what a slot held when the transaction began.
+        """Return the value of a slot before the transaction.
 
         Raises: MissingNodeError: see `get`.
         """
@@ -59,7 +58,7 @@ class AccountStorage:
         return self._cache.get_path(slot.to_bytes(32, "big"))
 
     def compute_root(self, written: dict[bytes, bytes]) -> bytes:
-        """Return the root with all that has changed; new nodes go into `written`.
+        """Compute the storage root with all changes; add new nodes to `written`.
 
         Raises: MissingNodeError: see `get`.
         """

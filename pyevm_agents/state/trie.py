@@ -1,6 +1,4 @@
-"""A Merkle Patricia trie at one root: looked up, and changed in memory until it is hashed.
-
-Each node on a changed path is encoded and hashed once, however many keys below it change.
+"""A Merkle Patricia trie: changed in memory, and hashed once when its root is computed.
 
 Source: the Ethereum Yellow Paper, appendix D.
 """
@@ -36,24 +34,23 @@ class MissingNodeError(LookupError):
     """The database lacks a node of the trie."""
 
     def __init__(self, node_hash: bytes) -> None:
-        """Take the hash of the node."""
         super().__init__(f"node 0x{node_hash.hex()} of the state is missing in the database")
         self.node_hash = node_hash
 
 
 class Trie:
-    """A trie. Paths are hexadecimal text, and no path begins with another one."""
+    """A trie. Paths are hexadecimal text, and no path is a prefix of another."""
 
     def __init__(self, db: Mapping[bytes, bytes], root_hash: bytes, cache: StateCache) -> None:
-        """Begin at a root that the database has."""
+        """Open the trie of a root hash."""
         self._db = db
         self._cache = cache
         self._root: Child = NOTHING if root_hash == BLANK_ROOT_HASH else HASH_PREFIX + root_hash
 
     def get(self, path: str) -> bytes | None:
-        """Return the value at a path; None where there is none.
+        """Return the value at a path; None if there is none.
 
-        Raises: MissingNodeError: the database lacks a node on the way.
+        Raises: MissingNodeError: the database lacks a trie node.
         """
         child = self._root
         while child != NOTHING:
@@ -69,35 +66,35 @@ class Trie:
         return None
 
     def set(self, path: str, value: bytes) -> None:
-        """Put a value at a path.
+        """Set the value at a path.
 
         Raises: MissingNodeError: see `get`.
         """
         self._root = self._insert(self._root, path, value)
 
     def delete(self, path: str) -> None:
-        """Remove the value at a path, if there is one.
+        """Delete the value at a path, if there is one.
 
         Raises: MissingNodeError: see `get`.
         """
         self._root = self._delete(self._root, path)
 
     def compute_root(self, written: dict[bytes, bytes]) -> bytes:
-        """Return the root's hash; nodes that were made since the beginning go into `written`."""
+        """Compute the root hash; add new nodes to `written`."""
         if self._root == NOTHING:
             return BLANK_ROOT_HASH
         if not isinstance(self._root, bytes):
-            # The root is hashed however short it is.
+            # The root is hashed even if it is shorter than a hash.
             self._root = self._store_node(
                 self._root, self._encode_subtree(self._root, written), written
             )
         return self._root[1:]
 
     def _resolve_node(self, child: Child) -> TrieNode:
-        """Return the node that a child is."""
+        """Return the node of a child reference."""
         if not isinstance(child, bytes):
             return child
-        if len(child) <= HASH_BYTES:  # It is encoded in its parent.
+        if len(child) <= HASH_BYTES:  # Encoded within its parent.
             return decode_node(child)
         node_hash = child[1:]
         node = self._cache.nodes.get(node_hash)
@@ -109,7 +106,7 @@ class Trie:
             node = self._cache.nodes[node_hash] = decode_node(encoded)
         return node
 
-    # -- changing: nodes are replaced, since the cache may hold them -- #
+    # -- changes: nodes are replaced, as the cache may share them -- #
 
     def _insert(self, child: Child, path: str, value: bytes) -> Child:
         if child == NOTHING:
@@ -129,7 +126,7 @@ class Trie:
 
     @staticmethod
     def _split(node: Leaf | Extension, path: str, value: bytes) -> Child:
-        """Return a branch where two paths part, behind what they share."""
+        """Return a branch at the first difference of two paths, behind their common prefix."""
         shared = next(i for i, (a, b) in enumerate(zip(node.path, path, strict=False)) if a != b)
         children: list[Child] = [*NO_CHILDREN]
         rest = node.path[shared + 1 :]
@@ -161,14 +158,14 @@ class Trie:
         return self._collapse_branch(children)
 
     def _collapse_branch(self, children: list[Child]) -> Child:
-        """Return what a branch is that may have lost a child: one child alone needs none."""
+        """Return a branch of these children, or its only child without a branch."""
         left = [nibble for nibble, child in enumerate(children) if child != NOTHING]
         if len(left) > 1:
             return Branch(children)
         return self._prepend_path(f"{left[0]:x}", children[left[0]])
 
     def _prepend_path(self, path: str, child: Child) -> Child:
-        """Return a child behind a path, joined with it where it has one itself."""
+        """Return a child with a path before it, merged with the child's own path."""
         if child == NOTHING:
             return child
         node = self._resolve_node(child)
@@ -181,7 +178,7 @@ class Trie:
     # -- hashing -- #
 
     def _encode_subtree(self, node: TrieNode, written: dict[bytes, bytes]) -> bytes:
-        """Return a node's encoding; those below it are written first."""
+        """Return a node's encoding; add the nodes below it to `written`."""
         if isinstance(node, Branch):
             node.children = [
                 child if isinstance(child, bytes) else self._encode_reference(child, written)
@@ -203,7 +200,7 @@ class Trie:
 
 
 def compute_list_root(contents: Sequence[bytes], written: dict[bytes, bytes]) -> bytes:
-    """Return the root of a list's trie, by the RLP of each index; its nodes go into `written`."""
+    """Compute the trie root of a list, keyed by the RLP of the index; add nodes to `written`."""
     trie = Trie({}, BLANK_ROOT_HASH, StateCache())
     for index, content in enumerate(contents):
         trie.set(encode_integer(index).hex(), content)

@@ -1,10 +1,10 @@
 """Nodes of a Merkle Patricia trie as RLP.
 
-A path is text of hexadecimal digits, a nibble each: cutting and comparing text is quick. A child is
-what stands for it in its parent's encoding: 33 bytes with its hash, its own encoding where that is
-shorter than a hash, or `NOTHING`; so a branch is read by cutting, and written by joining.
+A path is hexadecimal text, one digit per nibble: slices and comparisons of text are fast. A child
+is its reference in the parent's encoding: 33 bytes with its hash, its own encoding if that is
+shorter than a hash, or `NOTHING`. So a branch is decoded by slicing and encoded by joining.
 
-No key may begin with another one, so a branch has no value: true of hashes, and of list indices.
+No key is a prefix of another, so a branch has no value. This holds for hashes and list indices.
 
 Source: the Ethereum Yellow Paper, appendices B and D.
 """
@@ -18,15 +18,15 @@ NOTHING = b"\x80"
 
 HASH_BYTES = 32
 HASH_PREFIX = b"\xa0"
-"""Begins the encoding of a string of 32 bytes."""
+"""First byte of the RLP of a string of 32 bytes."""
 
 NO_VALUE = NOTHING
 BRANCH_ITEMS = 17
 MAX_SHORT_BYTES = 55
-"""The longest content whose length is in the first byte of its encoding."""
+"""Upper bound of content whose length is in the first byte of its RLP."""
 
 SHORT_STRING, LONG_STRING, SHORT_LIST, LONG_LIST = 0x80, 0xB7, 0xC0, 0xF7
-"""What is added to a length (or to the length of a length) in the first byte."""
+"""Offsets of a length (or of the length of a length) in the first byte of RLP."""
 
 
 @dataclass(slots=True, eq=False)
@@ -39,7 +39,7 @@ class Leaf:
 
 @dataclass(slots=True, eq=False)
 class Extension:
-    """A path that all below share."""
+    """A path that all nodes below share."""
 
     path: str
     child: Child
@@ -54,7 +54,7 @@ class Branch:
 
 TrieNode = Leaf | Extension | Branch
 Child = bytes | Leaf | Extension | Branch
-"""A child as it is encoded, or, where it was made and not yet encoded, the node itself."""
+"""A child's encoded reference, or the node itself if it is not encoded yet."""
 
 
 def encode_string(content: bytes) -> bytes:
@@ -69,7 +69,7 @@ def encode_string(content: bytes) -> bytes:
 
 
 def encode_list(payload: bytes) -> bytes:
-    """Return the RLP of a list whose items' encodings are joined in `payload`."""
+    """Return the RLP of a list, given the joined encodings of its items."""
     length = len(payload)
     if length <= MAX_SHORT_BYTES:
         return bytes((SHORT_LIST + length,)) + payload
@@ -78,7 +78,7 @@ def encode_list(payload: bytes) -> bytes:
 
 
 def locate_content(encoded: bytes, start: int) -> tuple[int, int]:
-    """Return where the content of the item at `start` begins, and where it ends."""
+    """Return the start and end of the content of the RLP item at `start`."""
     first = encoded[start]
     if first < SHORT_STRING:
         return start, start + 1
@@ -94,7 +94,7 @@ def locate_content(encoded: bytes, start: int) -> tuple[int, int]:
 
 
 def split_list(encoded: bytes) -> list[bytes]:
-    """Return the encodings of a list's items."""
+    """Return the encodings of the items of an RLP list."""
     at, end = locate_content(encoded, 0)
     items = []
     while at < end:
@@ -105,7 +105,7 @@ def split_list(encoded: bytes) -> list[bytes]:
 
 
 def decode_node(encoded: bytes) -> TrieNode:
-    """Return the node that RLP holds."""
+    """Decode a node from RLP."""
     parts = split_list(encoded)
     if len(parts) == BRANCH_ITEMS:
         return Branch([*parts[:-1]])
@@ -117,7 +117,7 @@ def decode_node(encoded: bytes) -> TrieNode:
 
 
 def encode_node(node: TrieNode) -> bytes:
-    """Return a node as RLP; its children are encoded already."""
+    """Encode a node whose children are encoded."""
     if isinstance(node, Branch):
         return encode_list(b"".join(node.children) + NO_VALUE)  # type: ignore[arg-type]
     if isinstance(node, Leaf):
@@ -126,14 +126,14 @@ def encode_node(node: TrieNode) -> bytes:
 
 
 def _encode_hex_prefix(path: str, *, flag: int) -> bytes:
-    """Return a path as a string's RLP: its first nibble says what it is of and if it is odd."""
+    """Return the hex-prefix encoding of a path; the first nibble has node type and parity."""
     if len(path) % 2:
         return encode_string(bytes.fromhex(f"{flag + 1}{path}"))
     return encode_string(bytes.fromhex(f"{flag}0{path}"))
 
 
 def _decode_hex_prefix(item: bytes) -> tuple[str, bool]:
-    """Return a path, and whether it is a leaf's."""
+    """Decode a hex-prefix path; return it, and whether it belongs to a leaf."""
     begin, end = locate_content(item, 0)
     text = item[begin:end].hex()
     return (text[1:] if text[0] in "13" else text[2:]), text[0] in "23"

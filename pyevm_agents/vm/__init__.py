@@ -4,16 +4,16 @@ Nothing in py-evm is patched or copied: a fork is a subclass whose attributes ar
 These are the only subclasses of py-evm's VM classes.
 
 * vm.py: the VM and state classes of Cancun and Prague
-* state.py: a state that tells a listener how transactions proceed
-* computation.py: a call of the EVM, with the generation and inference that it made
+* state.py: a state that notifies a listener of transactions and calls
+* computation.py: a call of the EVM, with the generation and inference of the executor
 * transaction_executor.py: validity, cost and execution of transactions
-* headers.py: block headers; forks.py: what sets a fork apart outside of its VM
+* headers.py: blocks and headers; forks.py: parameters of the forks
 * configure.py: the VM and chain classes of one chain
 * opcodes.py, fast_opcodes.py, jump_destinations.py: opcodes and bytecode
 * metadata_cache.py: cached reads of tool metadata
 * stack_depth.py, kzg.py: Python's stack; the KZG setup
 
-Source: architecture, decisions 1 and 2.
+Source: docs/architecture.md#fork-is-a-class, #executor-address.
 """
 
 from pyevm_agents.vm.computation import (

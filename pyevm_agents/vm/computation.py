@@ -1,4 +1,4 @@
-"""A call of the EVM: what it remembers, and what py-evm finds out by recursion."""
+"""Computations: calls of the EVM, with the executor's results and without py-evm's recursions."""
 
 from __future__ import annotations
 
@@ -36,22 +36,21 @@ if TYPE_CHECKING:
 
 
 SMALL_CALL_BYTES = 1_024
-"""Data of a call that is kept as long as its transaction, whatever else is kept: less than what the
-call's own computation takes."""
+"""Calldata of at most this size is always retained with its computation, which is larger."""
 
 KEPT_CALL_BYTES = 64 * 1024 * 1024
-"""Data of larger calls that a transaction's computations keep. py-evm keeps all of it, and a loop
-of calls from a memory of 1 MiB costs 100 gas each: 30 million gas would take 200 GB."""
+"""Upper bound of the larger calldata that the computations of a transaction retain. py-evm retains
+everything, and a call with 1 MiB of memory costs 100 gas: 30 million gas would take 200 GB."""
 
 
 OWN_PRECOMPILES: dict[Address, Any] = {POINT_EVALUATION_ADDRESS: point_evaluation}
-"""Those of py-evm that have another in their place."""
+"""Replacements of py-evm's precompiles."""
 
 
 class AgentComputation(CancunComputation):
-    """A computation that remembers what the executor did in it, and reads KZG's setup once.
+    """The computation class of Cancun. Base of the later forks.
 
-    Of Cancun; those of later forks derive from it.
+    It records the executor's results and caches the KZG trusted setup.
     """
 
     _precompiles = merge(CancunComputation.get_precompiles(), OWN_PRECOMPILES)
@@ -62,25 +61,23 @@ class AgentComputation(CancunComputation):
     """Whether it executed GAS."""
 
     least_gas_at_store: int | None = None
-    """The least gas that was left when a SSTORE of its own began; None where none did."""
+    """The least remaining gas at a SSTORE of this call; None if there was none."""
 
     gas_retained_by_caller: int = 0
-    """The gas that its caller had kept for itself when it called."""
+    """The remaining gas of the caller at the call."""
 
     remembers_reads: ClassVar[bool] = True
-    """Whether reads that come to the same always are executed once. Not where instructions are
-    watched, or mean something else."""
+    """Whether pure metadata reads are cached. Tracers and changed instructions switch it off."""
 
     generation: tuple[str, Generation] | None = None
-    """Set on a call of the executor whose model answered: the prompt's digest, and what it said."""
+    """On a call of the executor with inference: the prompt's digest and the generation."""
 
     inference: Inference | None = None
-    """Set on a call of the executor that ran to its end."""
+    """On a call of the executor that succeeded: its result."""
 
     def __init__(
         self, state: StateAPI, message: MessageAPI, transaction_context: TransactionContextAPI
     ) -> None:
-        """Begin to execute a message."""
         super().__init__(state, message, transaction_context)
         if message.code:
             is_watched = self.remembers_reads and is_metadata_read(message, self.precompiles)
@@ -94,10 +91,10 @@ class AgentComputation(CancunComputation):
         transaction_context: TransactionContextAPI,
         parent_computation: ComputationAPI | None = None,
     ) -> ComputationAPI:
-        """Execute a message: as py-evm, in a quicker loop where there is code to call.
+        """Execute a message as py-evm does, in a faster loop if it has code.
 
-        py-evm's asks a generator for each opcode, and each time whether a log wants to know. The
-        loop is in here: one function more would be one level more of Python's stack in each call.
+        py-evm's loop uses a generator and checks the log level for each opcode. This loop is inline:
+        a function of its own would add a level of Python's stack to each call.
         """
         is_call_of_code = not message.is_create and message.code_address not in cls._precompiles
         if not is_call_of_code or cls.logger.show_debug2:
@@ -122,7 +119,7 @@ class AgentComputation(CancunComputation):
                             step = InvalidOpcode(raw[at])
                         step(computation)
                     steps[STOP](computation)
-                else:  # It tells somebody of each opcode.
+                else:  # A code stream that observes each opcode.
                     for opcode in code:
                         (steps.get(opcode) or InvalidOpcode(opcode))(computation)
             except Halt:
@@ -131,15 +128,15 @@ class AgentComputation(CancunComputation):
 
     @property
     def is_origin_computation(self) -> bool:
-        """Whether it is the transaction's own, which pays for its initcode (EIP-3860).
+        """Whether this is the transaction's top call, which pays for its initcode (EIP-3860).
 
-        py-evm asks whether its sender is the transaction's: so is that of a contract which the
-        sender's delegated code creates (EIP-7702), and it would pay twice.
+        py-evm compares senders, which are also equal for a contract that the sender's delegated
+        code creates (EIP-7702): it would pay twice.
         """
         return bool(self.msg.depth == 0)
 
     def add_child_computation(self, child_computation: ComputationAPI) -> None:
-        """Take what a call returned; tell who watches."""
+        """Add a nested call's result, and notify the listener."""
         super().add_child_computation(child_computation)
         child_computation.gas_retained_by_caller = self.get_gas_remaining()  # type: ignore[attr-defined]
         state = self.state
@@ -154,9 +151,9 @@ class AgentComputation(CancunComputation):
             child_computation.msg.data = b""
 
     def generate_child_computation(self, child_msg: MessageAPI) -> ComputationAPI:
-        """Execute a call of this one's; a read of the executor's is executed where it is new.
+        """Execute a nested call; a pure metadata read comes from the cache.
 
-        Raises: NestedCallError: there were to be none.
+        Raises: NestedCallError: the state forbids nested calls.
         """
         if isinstance(self.state, WatchedState) and self.state.forbids_nested_calls:
             raise NestedCallError
@@ -171,30 +168,30 @@ class AgentComputation(CancunComputation):
         return child
 
     def _apply_cached_read(self, child_msg: MessageAPI, read: CachedRead) -> ComputationAPI:
-        """Return a call as it ends by what is known of it."""
+        """Return the computation of a cached read."""
         self.state.touch_account(child_msg.storage_address)
         child = type(self)(self.state, child_msg, self.transaction_context)
         with child:
-            child.consume_gas(read.used_gas, reason="a read that is known")
+            child.consume_gas(read.used_gas, reason="cached metadata read")
             child.output = read.output
         return child
 
-    # What follows is what py-evm finds out by recursion, too deep for some Pythons.
+    # py-evm's versions of these methods recurse, too deep for some Python versions.
 
     def _list_successful(self) -> list[AgentComputation]:
         return [call for call in iter_computations(self) if not call.is_error]
 
     def get_gas_refund(self) -> int:
-        """Return what was refunded in all that it did."""
+        """Return the gas refund of this call and its nested calls."""
         own = sum(call._gas_meter.gas_refunded for call in self._list_successful())  # noqa: SLF001 - its own class
         return own + sum(call.msg.refund for call in iter_computations(self))
 
     def get_raw_log_entries(self) -> tuple[tuple[int, bytes, tuple[int, ...], bytes], ...]:
-        """Return the logs of all that it did, in order, each with its number."""
+        """Return the numbered logs of this call and its nested calls, in order."""
         return tuple(sorted(log for call in self._list_successful() for log in call._log_entries))  # noqa: SLF001 - its own class
 
     def get_accounts_for_deletion(self) -> list[Address]:
-        """Return the accounts that are deleted by all that it did."""
+        """Return the accounts that this call and its nested calls delete."""
         return [
             *dict.fromkeys(
                 each for call in self._list_successful() for each in call.accounts_to_delete
@@ -202,14 +199,14 @@ class AgentComputation(CancunComputation):
         ]
 
     def get_self_destruct_beneficiaries(self) -> list[Address]:
-        """Return who gets what those accounts had."""
+        """Return the beneficiaries of the deleted accounts."""
         return [
             *dict.fromkeys(each for call in self._list_successful() for each in call.beneficiaries)
         ]
 
 
 class PragueAgentComputation(AgentComputation, PragueComputation):
-    """The same of Prague."""
+    """The computation class of Prague."""
 
     _precompiles = merge(PragueComputation.get_precompiles(), OWN_PRECOMPILES)
 
@@ -217,34 +214,34 @@ class PragueAgentComputation(AgentComputation, PragueComputation):
 
 
 def hash_prompt(request: GenerationRequest) -> str:
-    """Return what tells a prompt from others."""
+    """Return the SHA-256 of the prompt tokens, in hexadecimal."""
     return sha256(array("q", request.prompt_tokens).tobytes()).hexdigest()
 
 
 class RecordingObserver:
-    """Keep generations and inferences on their computations, then notify another observer.
+    """Stores generations and inferences on their computations, then notifies another observer.
 
     Implements `precompiles.executor.ExecutorObserver`. A chain reads generations back to replay a
     block, and a trace reads inferences.
     """
 
     def __init__(self, observer: ExecutorObserver) -> None:
-        """Notify `observer` of each call, once it is kept."""
+        """Create an observer that forwards each call to `observer`."""
         self._observer = observer
 
     def on_prompt(self, computation: ComputationAPI, prompt: PromptCharged) -> None:
-        """Pass a prompt on."""
+        """Forward a prompt."""
         self._observer.on_prompt(computation, prompt)
 
     def on_generation(
         self, computation: ComputationAPI, request: GenerationRequest, generation: Generation
     ) -> None:
-        """Keep a model's output and the digest of its prompt in `AgentComputation.generation`."""
+        """Store a generation and its prompt's digest in `AgentComputation.generation`."""
         _as_agent_computation(computation).generation = (hash_prompt(request), generation)
         self._observer.on_generation(computation, request, generation)
 
     def on_result(self, computation: ComputationAPI, inference: Inference) -> None:
-        """Keep an inference in `AgentComputation.inference`."""
+        """Store an inference in `AgentComputation.inference`."""
         _as_agent_computation(computation).inference = inference
         self._observer.on_result(computation, inference)
 

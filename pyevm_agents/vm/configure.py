@@ -1,4 +1,4 @@
-"""The classes of one chain: its executor, what it remembers, who watches it."""
+"""VM and chain classes of one chain, with its executor, state cache and listener."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class AgentMiningChain(MiningChain):
-    """A chain whose blocks `WatchedVM`s make."""
+    """A chain whose VMs are `WatchedVM`s."""
 
 
 def build_chain_class(
@@ -38,10 +38,13 @@ def build_chain_class(
     *,
     fork: Fork = PRAGUE,
 ) -> type[AgentMiningChain]:
-    """Return the chain class of a chain id with `executor` at 0x19, or without one.
+    """Return the chain class for a chain ID.
 
-    Input: who is told how transactions proceed, where there is an executor; the rules of all
-           blocks.
+    Input:
+        executor: the precompile at 0x19; None for a chain without it.
+        chain_id: for replay protection.
+        listener: notified of transactions and calls.
+        fork: the rules of all blocks.
     """
     configuration = ((BlockNumber(0), build_vm_class(executor, listener, fork=fork)),)
     return AgentMiningChain.configure(
@@ -52,7 +55,12 @@ def build_chain_class(
 def build_foreign_chain_class(
     forks: Sequence[tuple[int, type[FrontierVM]]], chain_id: int
 ) -> type[AgentMiningChain]:
-    """Return the chain class of rules that others made: py-evm's VM from each block number on."""
+    """Return the chain class for imported blocks.
+
+    Input:
+        forks: (first block number, py-evm's VM class).
+        chain_id: for replay protection.
+    """
     configuration = tuple(
         (BlockNumber(number), _build_watched_vm_class(vm_class)) for number, vm_class in forks
     )
@@ -72,9 +80,10 @@ def _build_watched_vm_class(vm_class: type[FrontierVM]) -> type[FrontierVM]:
 def build_vm_class(
     executor: Executor | None, listener: ExecutionListener | None = None, *, fork: Fork = PRAGUE
 ) -> type[AgentVM]:
-    """Return the VM class of a chain: with `executor` at 0x19, or the plain fork without one.
+    """Return the VM class of a chain, with `executor` at 0x19 if it is not None.
 
-    The precompile is entered on the class, not on an instance: EIP-2929 warmth asks the class.
+    The precompile is set on the class: EIP-2929 warmth is looked up there, not on instances.
+    Source: docs/architecture.md#fork-is-a-class.
     """
     account_db_class = type("AccountDB", (StateAccountDB,), {"cache": StateCache()})
     plain_state = fork.vm_class.get_state_class()

@@ -1,11 +1,11 @@
-"""The opcodes that most code is made of, each in one step where py-evm takes five.
+"""Fast implementations of the most frequent opcodes: one function call in place of py-evm's five.
 
-Each does what py-evm's own does where nothing is in its way, and hands over to it, having done
-nothing, where gas, stack or code run short: so errors are py-evm's. What is on the stack may be a
-number or bytes there, and both are the same to every opcode; here numbers are pushed.
+Each checks gas, stack and code first, and calls py-evm's own opcode, without any change, if one of
+them is not sufficient: so errors are py-evm's. Stack items are integers or bytes, which every opcode
+accepts; the fast opcodes push integers.
 """
 
-# ruff: noqa: ANN401, SLF001 - py-evm's opcodes work on what computations hold, which has no type
+# ruff: noqa: ANN401, SLF001 - py-evm's opcodes use private, untyped attributes of computations
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 WORD = 2**256
 MAX = WORD - 1
 SIGN = 2**255
-"""The bit that says less than zero: turned round, numbers with a sign compare as others do."""
+"""The sign bit. With it flipped, signed numbers compare as unsigned ones."""
 
 WORD_BITS, WORD_BYTES = 256, 32
 STACK_LIMIT = 1_024
 MAX_FAST_MEMORY_BYTES = 2**32
-"""Memory beyond it costs more gas than any block has: py-evm refuses it."""
+"""Larger memory costs more gas than any block has; py-evm's opcode raises out of gas."""
 
 
 def add_fast_opcodes(opcodes: dict[int, OpcodeAPI]) -> dict[int, OpcodeAPI]:
-    """Return opcodes of which some are quick."""
+    """Return the opcodes with the frequent ones replaced by fast implementations."""
     return opcodes | dict(_build_fast_opcodes(opcodes))
 
 
@@ -69,7 +69,7 @@ ONE_TO_ONE: dict[int, Callable[[int], int]] = {
     op.ISZERO: lambda a: 0 if a else 1,
     op.NOT: lambda a: MAX - a,
 }
-"""What is made of the top of the stack."""
+"""Opcodes that replace the top of the stack by a function of it."""
 
 TWO_TO_ONE: dict[int, Callable[[int, int], int]] = {
     op.ADD: lambda a, b: (a + b) & MAX,
@@ -87,11 +87,11 @@ TWO_TO_ONE: dict[int, Callable[[int, int], int]] = {
     op.SHL: lambda shift, a: (a << shift) & MAX if shift < WORD_BITS else 0,
     op.SHR: lambda shift, a: a >> shift if shift < WORD_BITS else 0,
 }
-"""What is made of the two on top of the stack, the top first."""
+"""Opcodes that replace two stack items by a function of them, the top item first."""
 
 
 def _memory_gas(size_bytes: int) -> int:
-    """Return the price of a memory of so many bytes, whole words. Source: yellow paper, 9.1."""
+    """Return the gas of memory of a size in whole words. Source: yellow paper, 9.1."""
     words = size_bytes // WORD_BYTES
     return 3 * words + words * words // 512
 
@@ -161,7 +161,7 @@ def _build_push(slow: Any, size: int) -> FastOpcode:
 
 
 def _build_context_push(tell: Callable[[Any], int]) -> Callable[[Any], FastOpcode]:
-    """Return what makes an opcode that puts a number on the stack."""
+    """Return a builder of an opcode that pushes a value of the call's context."""
 
     def make(slow: Any) -> FastOpcode:
         cost = slow.gas_cost

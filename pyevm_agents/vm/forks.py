@@ -1,4 +1,4 @@
-"""Ethereum's forks that agents run on: what sets one apart outside of its VM."""
+"""The Ethereum forks of a chain: VM classes, transaction types, blob parameters, contracts."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fork:
-    """A fork's rules, as far as somebody outside of its VM asks for them."""
+    """Parameters of a fork that are used outside of its VM."""
 
     name: str
     vm_class: type[AgentVM]
     last_type: int
-    """The highest type of transactions."""
+    """The highest transaction type."""
 
     target_blobs: int
-    """Blobs of a block with which their fee stays as it is."""
+    """Blobs per block that leave the blob base fee unchanged."""
 
     max_blobs: int
-    """Blobs of a block at most."""
+    """Upper bound of blobs per block."""
 
     blob_base_fee_fraction: int
-    """By what excess of blob gas their fee rises by the factor e (EIP-4844)."""
+    """Excess blob gas that raises the blob base fee by the factor e (EIP-4844)."""
 
     has_floor: bool
-    """Whether calldata has a price that is paid whatever is executed (EIP-7623)."""
+    """Whether calldata has a floor price (EIP-7623)."""
 
     system_contracts: tuple[tuple[str, bytes], ...]
-    """Where blocks write, or read requests, and EIP-7910's names of that."""
+    """Names (EIP-7910) and addresses of the system contracts."""
 
     @property
-    def builder(self) -> Any:  # noqa: ANN401 - of its type, py-evm tells too little
-        """What makes and reads its transactions."""
+    def builder(self) -> Any:  # noqa: ANN401 - py-evm's abstract type lacks most methods
+        """py-evm's transaction builder of the fork."""
         return self.vm_class.get_transaction_builder()
 
     def blob_base_fee(self, header: BlockHeaderAPI) -> int:
-        """Return what blob gas costs in a block, in wei."""
+        """Return the blob base fee of a block, in wei per blob gas."""
         excess = header.excess_blob_gas
         return int(fake_exponential(cancun.MIN_BLOB_BASE_FEE, excess, self.blob_base_fee_fraction))
 
     def floor_gas(self, transaction: TransactionFieldsAPI) -> int:
-        """Return the least gas that a transaction pays for its calldata, whatever it executes."""
+        """Return the floor price of a transaction's calldata, in gas; 0 before EIP-7623."""
         return floor_gas(transaction) if self.has_floor else 0
 
 
@@ -83,4 +83,4 @@ PRAGUE = Fork(
 )
 
 FORKS = {fork.name: fork for fork in (CANCUN, PRAGUE)}
-"""By the names that a `ChainConfig` has, which knows them as `chain_config.FORKS`."""
+"""Forks by the names of `chain_config.FORKS`."""

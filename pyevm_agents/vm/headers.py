@@ -1,8 +1,8 @@
-"""Blocks and headers of Cancun and Prague, whose copies share what does not change.
+"""Blocks and headers of Cancun and Prague with shallow copies.
 
-py-evm copies a header some twenty times for a block, each time with every field copied deeply and
-checked, and a block ten times, transactions and all: a vouched sender is lost on the way, and its
-signature checked again. Everything in them is immutable, so a copy may share it.
+py-evm copies a header some twenty times per block, with a deep copy and a check of every field, and
+a block ten times with its transactions, so that known senders are lost. All fields are immutable,
+so copies share them.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from eth.abc import BlockHeaderAPI, ChainDatabaseAPI, ReceiptAPI
 
 CACHED_ATTRIBUTES = ("_cached_rlp", "_hash_cache", "_hash")
-"""What an object remembers of its fields."""
+"""Attributes of an `rlp.Serializable` that depend on its fields."""
 
 
 def _copy_with(original: Any, changes: dict[str, Any]) -> Any:  # noqa: ANN401 - an `rlp.Serializable`
-    """Return a copy with other values in some fields.
+    """Return a copy with some fields changed.
 
-    Raises: TypeError: there is no such field.
+    Raises: TypeError: unknown field.
     """
     meta = original._meta  # noqa: SLF001 - where rlp says what the fields are
     attributes = dict(zip(meta.field_names, meta.field_attrs, strict=True))
@@ -63,10 +63,10 @@ def _copy_with(original: Any, changes: dict[str, Any]) -> Any:  # noqa: ANN401 -
 class CancunHeader(of_cancun.CancunBlockHeader):
     """A header of Cancun."""
 
-    def copy(self, **changes: Any) -> Self:  # noqa: ANN401 - what the fields hold
-        """Return it with other values in some fields.
+    def copy(self, **changes: Any) -> Self:  # noqa: ANN401 - values of any field
+        """Return a copy with some fields changed.
 
-        Raises: TypeError: there is no such field.
+        Raises: TypeError: unknown field.
         """
         changed: Self = _copy_with(self, changes)
         return changed
@@ -75,25 +75,25 @@ class CancunHeader(of_cancun.CancunBlockHeader):
 class PragueHeader(of_prague.PragueBlockHeader):
     """A header of Prague."""
 
-    def copy(self, **changes: Any) -> Self:  # noqa: ANN401 - what the fields hold
-        """Return it with other values in some fields.
+    def copy(self, **changes: Any) -> Self:  # noqa: ANN401 - values of any field
+        """Return a copy with some fields changed.
 
-        Raises: TypeError: there is no such field.
+        Raises: TypeError: unknown field.
         """
         changed: Self = _copy_with(self, changes)
         return changed
 
 
 class AgentBlock(of_cancun.CancunBlock):
-    """A block, which may know its receipts. Those of Cancun and of later forks derive from it."""
+    """A block that may hold its receipts. Base of the blocks of all forks."""
 
     receipts: tuple[ReceiptAPI, ...] | None = None
-    """Its receipts, where it was made here."""
+    """The receipts of a block that this process executed; None otherwise."""
 
-    def copy(self, **changes: Any) -> Self:  # noqa: ANN401 - what the fields hold
-        """Return it with other values in some fields.
+    def copy(self, **changes: Any) -> Self:  # noqa: ANN401 - values of any field
+        """Return a copy with some fields changed.
 
-        Raises: TypeError: there is no such field.
+        Raises: TypeError: unknown field.
         """
         changed: Self = _copy_with(self, changes)
         changed.block_requests = []
@@ -102,7 +102,7 @@ class AgentBlock(of_cancun.CancunBlock):
         return changed
 
     def get_receipts(self, chaindb: ChainDatabaseAPI) -> tuple[ReceiptAPI, ...]:
-        """Return its receipts."""
+        """Return the block's receipts."""
         return super().get_receipts(chaindb) if self.receipts is None else self.receipts
 
 
@@ -122,7 +122,7 @@ def build_cancun_header(
     parent: BlockHeaderAPI | None,
     **fields: Any,  # noqa: ANN401 - py-evm's
 ) -> BlockHeaderAPI:
-    """Return the header that follows a parent, or a genesis one."""
+    """Return the header of a child of `parent`, or a genesis header if it is None."""
     if parent is not None and not fields and _has_same_fields(parent, CancunHeader):
         return _derive_header(CancunHeader, parent, calc_excess_blob_gas_cancun(parent))
     return CancunHeader(**create_cancun_header_from_parent(parent, **fields).as_dict())
@@ -132,7 +132,7 @@ def build_prague_header(
     parent: BlockHeaderAPI | None,
     **fields: Any,  # noqa: ANN401 - py-evm's
 ) -> BlockHeaderAPI:
-    """Return the header that follows a parent, or a genesis one."""
+    """Return the header of a child of `parent`, or a genesis header if it is None."""
     if parent is not None and not fields and _has_same_fields(parent, PragueHeader):
         excess = calc_excess_blob_gas_prague(parent)
         return _derive_header(PragueHeader, parent, excess, requests_hash=EMPTY_SHA256)
@@ -149,7 +149,7 @@ def _derive_header(
     excess_blob_gas: int,
     **fields: object,
 ) -> BlockHeaderAPI:
-    """Return the header that follows a parent: as py-evm, in one step for six."""
+    """Return the header of a child of `parent`: py-evm's six copies in one."""
     if not isinstance(parent, header_class):
         values: dict[str, Any] = parent.as_dict()  # type: ignore[assignment]
         parent = header_class(**values)

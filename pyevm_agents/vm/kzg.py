@@ -1,6 +1,6 @@
-"""KZG: the precompile that evaluates a blob's polynomial, and the proofs that come with blobs.
+"""KZG: the point evaluation precompile, and verification of blob proofs.
 
-py-evm's precompile reads the trusted setup at each call, which costs 3 s; here it is read once.
+py-evm's precompile loads the trusted setup in each call, which takes 3 s. Here it is cached.
 
 Source: EIP-4844; EIP-7594 (proofs by cell).
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 POINT_EVALUATION_ADDRESS = Address(POINT_EVALUATION_PRECOMPILE_ADDRESS.rjust(20, b"\0"))
 INPUT_BYTES = 192
-"""The hash, z and y of 32 bytes each, commitment and proof of 48. Source: EIP-4844."""
+"""Versioned hash, z and y of 32 bytes each, commitment and proof of 48. Source: EIP-4844."""
 
 OUTPUT = FIELD_ELEMENTS_PER_BLOB.to_bytes(32, "big") + BLS_MODULUS.to_bytes(32, "big")
 CELLS = 128
@@ -39,20 +39,20 @@ CELLS = 128
 
 @cache
 def get_trusted_setup() -> object:
-    """Return Ethereum's trusted setup: a constant, read when it is first needed (3 s)."""
+    """Return Ethereum's trusted setup, loaded on first use (3 s)."""
     return ckzg.load_trusted_setup(TRUSTED_SETUP_PATH, 0)
 
 
 def kzg_to_versioned_hash(commitment: bytes) -> bytes:
-    """Return the hash by which a transaction names a blob."""
+    """Return the versioned hash of a commitment."""
     return VERSIONED_HASH_VERSION_KZG + sha256(commitment).digest()[1:]
 
 
 def point_evaluation(computation: ComputationAPI) -> ComputationAPI:
-    """Check that the polynomial of a commitment is y at z; the precompile at 0x0a.
+    """Verify that the polynomial of a commitment is y at z: the precompile at 0x0a.
 
     Gas:    50,000.
-    Raises: VMError: the input has another length, another hash, or is not proved.
+    Raises: VMError: wrong input length, wrong versioned hash, or invalid proof.
     """
     computation.consume_gas(POINT_EVALUATION_PRECOMPILE_GAS, reason="Point Evaluation Precompile")
     data = computation.msg.data_as_bytes
@@ -63,7 +63,7 @@ def point_evaluation(computation: ComputationAPI) -> ComputationAPI:
         raise VMError("Point evaluation commitment does not match versioned hash.")
     try:
         is_proved = ckzg.verify_kzg_proof(commitment, z, y, proof, get_trusted_setup())
-    except RuntimeError as error:  # A number or a point that is none.
+    except RuntimeError as error:  # An invalid field element or point.
         raise VMError(f"Point evaluation KZG proof verification failed: {error}") from error
     if not is_proved:
         raise VMError("Point evaluation KZG proof verification failed.")
@@ -74,7 +74,7 @@ def point_evaluation(computation: ComputationAPI) -> ComputationAPI:
 def has_valid_proofs(
     blobs: Sequence[bytes], commitments: Sequence[bytes], proofs: Sequence[bytes]
 ) -> bool:
-    """Whether blobs are those of their commitments, by a proof a blob or by one a cell."""
+    """Whether the proofs of blobs are valid: one per blob, or one per cell (EIP-7594)."""
     setup = get_trusted_setup()
     try:
         if len(proofs) == len(blobs):
@@ -93,5 +93,5 @@ def has_valid_proofs(
                 setup,
             )
         )
-    except (RuntimeError, ValueError, TypeError):  # Bytes that are no number or point.
+    except (RuntimeError, ValueError, TypeError):  # An invalid field element or point.
         return False

@@ -1,12 +1,12 @@
-"""Reads of tools that hang on nothing but the tool's code: what they come to is remembered.
+"""A cache of pure metadata reads: calls whose result depends on the tool's code alone.
 
-The executor reads each tool's name, description and parameters in every step of an agent: 45 reads
-in five steps with three tools, half of the time that such a run takes. Most tools return constants.
-A read that ran to its end and executed nothing but `PURE_OPCODES` is a function of code and
-calldata: with any gas that is enough, it uses the same gas and returns the same.
+The executor reads name, description and parameters of each tool in every step: 45 reads in five
+steps with three tools, half of the run's time. Most tools return constants. A read that succeeded
+and executed `PURE_OPCODES` only is a function of code and calldata: with enough gas it always uses
+the same gas and returns the same output.
 
-No rule knows of it: gas, output and every access are as if the read were executed. A tracer, which
-is told of instructions, has each read executed.
+No rule depends on the cache: gas, output and accesses are as if the read were executed. With a
+tracer, every read is executed.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from eth_typing import Address
 
 REMEMBERED_READS = 1_024
-"""Each holds the code, at most 24 KiB, and what it returned, at most `MAX_METADATA_BYTES`: of more
-the executor takes nothing."""
+"""Size of the LRU. An entry holds the code, at most 24 KiB, and an output of at most
+`MAX_METADATA_BYTES`."""
 
 PURE_OPCODES = frozenset(
     {
@@ -44,13 +44,13 @@ PURE_OPCODES = frozenset(
         *range(op.SWAP1, op.SWAP16 + 1),
     }
 )
-"""Instructions that see nothing but code, calldata, stack and memory; and what a call without value
-or children always has of these two."""
+"""Instructions that depend on code, calldata, stack and memory only; with CALLVALUE and
+RETURNDATASIZE, which are 0 in a call without value and without nested calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachedRead:
-    """What a read comes to."""
+    """Gas and output of a pure read."""
 
     used_gas: int
     output: bytes
@@ -60,9 +60,9 @@ _cache: LRU[tuple[bytes, bytes], CachedRead] = LRU(REMEMBERED_READS)
 
 
 def is_metadata_read(message: MessageAPI, precompiles: Container[Address]) -> bool:
-    """Whether a message is a read of the executor's that code answers.
+    """Whether a message is a metadata read of a contract by the executor.
 
-    What a tool calls with DELEGATECALL for its answer looks the same, and may be remembered too.
+    A tool's DELEGATECALL during such a read looks the same, and may be cached as well.
     """
     return (
         message.sender == EXECUTOR_ADDRESS
@@ -74,13 +74,13 @@ def is_metadata_read(message: MessageAPI, precompiles: Container[Address]) -> bo
 
 
 def get_cached_read(message: MessageAPI) -> CachedRead | None:
-    """Return what a read comes to; None where that is not known, or its gas is not enough."""
+    """Return a cached read; None if it is not cached, or the message has less gas."""
     read = _cache.get(_build_key(message))
     return read if read is not None and read.used_gas <= message.gas else None
 
 
 def put_cached_read(message: MessageAPI, computation: ComputationAPI) -> None:
-    """Keep what a read came to, if it was pure and ran to its end."""
+    """Cache a read if it was pure and succeeded."""
     code, is_short = computation.code, len(computation.output) <= MAX_METADATA_BYTES
     if (
         isinstance(code, PurityTrackingCode)
@@ -99,17 +99,16 @@ def _build_key(message: MessageAPI) -> tuple[bytes, bytes]:
 
 
 class PurityTrackingCode(AgentCode):
-    """Code that knows whether all that was executed of it is pure."""
+    """A code stream that records whether all executed opcodes are pure."""
 
     __slots__ = ("is_pure",)
 
     def __init__(self, code: bytes) -> None:
-        """Begin with nothing executed."""
         super().__init__(code)
         self.is_pure = True
 
     def __iter__(self) -> Iterator[int]:
-        """Yield instructions as py-evm's own stream does."""
+        """Yield the opcodes as py-evm's stream does."""
         stream = super().__iter__()
         for opcode in stream:
             if opcode not in PURE_OPCODES:

@@ -1,6 +1,6 @@
-"""The forks' opcodes; two take note of what their outcome may hang on: the gas that is left.
+"""The forks' opcodes. GAS and SSTORE, which depend on the remaining gas, record their use.
 
-An estimate needs that. What the opcodes do, and what they cost, is py-evm's.
+Gas estimation needs the records. Behaviour and cost of the opcodes are py-evm's.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from eth.abc import OpcodeAPI
 
 STORE_LEAVES_GAS = 2_301
-"""What must be left when SSTORE begins. Source: EIP-2200."""
+"""Gas that must remain before SSTORE. Source: EIP-2200."""
 
 
 class GasObserver(Protocol):
-    """A computation that knows where gas was looked at."""
+    """A computation that records the use of its remaining gas."""
 
     executed_gas_opcode: bool
     """Whether GAS was executed."""
 
     least_gas_at_store: int | None
-    """The least gas that was left when a SSTORE began; None where none did."""
+    """The least remaining gas at a SSTORE; None if there was none."""
 
 
 def observe_gas(opcodes: dict[int, OpcodeAPI]) -> dict[int, OpcodeAPI]:
-    """Return opcodes whose computations `GasObserver`."""
+    """Return opcodes that record their use of gas in a `GasObserver`."""
     return opcodes | {
         GAS: _wrap_opcode(opcodes[GAS], _note_gas),
         SSTORE: _wrap_opcode(opcodes[SSTORE], _note_store),

@@ -1,13 +1,11 @@
-"""Nested calls of the EVM on Python's stack: deep threads, and fresh ones on the way down.
+"""Nested EVM calls on Python's stack: threads with a large stack, and call trees without recursion.
 
-py-evm calls itself for each nested call. CPython 3.12 lets a thread nest 1,500 functions of C,
-whatever its stack. A call of the EVM takes three in py-evm, so that one at depth 494 was a
-RecursionError, and the EVM goes to 1,024. Each thread has a count of its own: after so many levels
-the call goes on in a fresh one, and its caller waits. CPython 3.11 has no such bound, and that of
-3.13 is beyond the EVM's depth. The results of all calls are collected in a loop here; py-evm does
-it by recursion.
+py-evm recurses for each nested call. CPython 3.12 limits the nested C functions of a thread to
+1,500. An EVM call takes three, so that depth 494 was a RecursionError, where the EVM allows 1,024.
+The limit is per thread: every `LEVELS_OF_A_THREAD` levels, the call continues in a new thread while
+its caller waits. CPython 3.11 has no such limit, and that of 3.13 exceeds the EVM's depth.
 
-A thread gets the stack size that holds in the process when it starts, so threads start one by one.
+The stack size is a setting of the process at the start of a thread, so threads start one by one.
 
 Source: CPython, `C_RECURSION_LIMIT` in Include/cpython/pystate.h.
 """
@@ -39,13 +37,13 @@ IS_BOUNDED = sys.version_info[:2] == (3, 12)
 RIPEMD160_ADDRESS = Address(b"\x03".rjust(20, b"\0"))
 
 LEVELS_OF_A_THREAD = 256
-"""Calls in calls until the next thread. One may begin deep in a server's own functions."""
+"""Nested calls per thread. The first one may start deep in a server's stack."""
 
 
 def run_at_depth(depth: int, call: Callable[[], T]) -> T:
-    """Do a call of the EVM at some depth, in the thread that has room for it; return its result.
+    """Run an EVM call of some depth, in a new thread if necessary; return its result.
 
-    Raises: whatever the call raises. EngineFault: the system gives no thread.
+    Raises: the call's exceptions. EngineFault: no thread can be started.
     """
     if IS_BOUNDED and depth % LEVELS_OF_A_THREAD == 0:
         return _run_in_thread(call)
@@ -59,7 +57,7 @@ def _run_in_thread(call: Callable[[], T]) -> T:
     def run_call() -> None:
         try:
             results.append(call())
-        except BaseException as error:  # noqa: BLE001 - the thread that waits raises it
+        except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
             errors.append(error)
 
     context = copy_context()
@@ -77,7 +75,7 @@ def _run_in_thread(call: Callable[[], T]) -> T:
 
 
 def iter_computations(computation: ComputationT) -> Iterator[ComputationT]:
-    """Yield a computation and what it called, but nothing below a failure."""
+    """Yield a computation and its nested calls, without those below a failed call."""
     pending = [computation]
     while pending:
         call = pending.pop()
@@ -87,10 +85,10 @@ def iter_computations(computation: ComputationT) -> Iterator[ComputationT]:
 
 
 def collect_touched_accounts(computation: ComputationAPI) -> set[Address]:
-    """Return the accounts that are to be deleted if they are empty (EIP-161).
+    """Return the touched accounts, which are deleted if they are empty (EIP-161).
 
-    What happened below a failure touched nothing, but for the precompile at 3: two clients had it
-    so when it mattered (https://github.com/ethereum/EIPs/issues/716).
+    Failed calls touch nothing except the precompile at 3, for historical reasons
+    (https://github.com/ethereum/EIPs/issues/716).
     """
     touched = {computation.state.coinbase}
     pending = [(computation, False)]
@@ -110,7 +108,7 @@ _start_lock = threading.Lock()
 
 @contextmanager
 def thread_stack_size(stack_bytes: int) -> Iterator[None]:
-    """Give threads that are started meanwhile a stack of this size; nobody else starts one deep."""
+    """Set the stack size of threads that are started in this context. Serialized by a lock."""
     with _start_lock:
         before = threading.stack_size(stack_bytes)
         try:
@@ -120,9 +118,9 @@ def thread_stack_size(stack_bytes: int) -> Iterator[None]:
 
 
 def start_thread(run: Callable[[], object], *, name: str, stack_bytes: int) -> None:
-    """Start a thread that Python does not wait for when it exits.
+    """Start a daemon thread with a stack size.
 
-    Raises: RuntimeError: the system gives no thread.
+    Raises: RuntimeError: no thread can be started.
     """
     with thread_stack_size(stack_bytes):
         threading.Thread(target=run, name=name, daemon=True).start()

@@ -1,4 +1,4 @@
-"""A state: who is told how transactions proceed, and what a call that is only tried is shown."""
+"""A state that notifies a listener, and overrides context values for simulated calls."""
 
 from __future__ import annotations
 
@@ -12,53 +12,53 @@ if TYPE_CHECKING:
 
 
 class NestedCallError(Exception):
-    """A call that was to be short calls others. No `VMError`: it leaves py-evm uncaught."""
+    """A nested call in a call that forbids them. Not a `VMError`: it leaves py-evm uncaught."""
 
 
 class ExecutionListener(Protocol):
-    """Who is told how transactions and calls proceed, in the thread that executes them."""
+    """Callbacks for transactions and calls, in the executing thread."""
 
     def on_transaction_start(self, transaction: SignedTransactionAPI) -> None:
-        """Take note that a transaction, or a call in the form of one, begins."""
+        """Handle the start of a transaction or a simulated call."""
 
     def on_call_end(self, caller: ComputationAPI, call: ComputationAPI) -> None:
-        """Take note that a contract's call has returned to it."""
+        """Handle the return of a nested call to its caller."""
 
     def on_transaction_end(self, computation: ComputationAPI) -> None:
-        """Take note of how it ended."""
+        """Handle the end of a transaction or a simulated call."""
 
 
 class WatchedState(CancunState):
-    """A state of Cancun or later: tells how transactions proceed, shows a call what it is told."""
+    """A state of Cancun or later with a listener and overridable context values."""
 
     logger = get_extended_debug_logger("eth.vm.state.AgentState")
-    """py-evm's looks its logger up, under a lock, each time that there may be something to log."""
+    """A shared logger: py-evm looks its logger up under a lock at each use."""
 
     listener: ExecutionListener | None = None
-    """Who is told how transactions proceed; the same for all states of a chain."""
+    """The listener of all states of a chain."""
 
     forbids_nested_calls: bool = False
-    """Whether code that calls, or creates, is given up: `NestedCallError`."""
+    """Whether a nested call or creation raises `NestedCallError`."""
 
     shown_base_fee_wei: int | None = None
-    """What BASEFEE gives in a block that asks for no fee; None for the block's own."""
+    """Value of BASEFEE in a simulated call, whose block has a base fee of 0; None for the block's."""
 
     shown_blob_base_fee_wei: int | None = None
-    """What BLOBBASEFEE gives; None for what follows from the block."""
+    """Value of BLOBBASEFEE; None for the block's."""
 
     shown_gas_price_wei: int | None = None
-    """What GASPRICE gives a call that pays nothing; None for what is paid."""
+    """Value of GASPRICE in a simulated call, which pays nothing; None for the price paid."""
 
     shown_blob_hashes: tuple[bytes, ...] = ()
-    """What BLOBHASH gives a call; a blob transaction has its own."""
+    """Values of BLOBHASH in a simulated call."""
 
     _retained_bytes: tuple[TransactionContextAPI | None, int] = (None, 0)
-    """A transaction, and the bytes of its calls' data that are kept."""
+    """A transaction, and the size of the calldata that its computations retain."""
 
     def try_reserve_bytes(
         self, size_bytes: int, transaction: TransactionContextAPI, *, most_bytes: int
     ) -> bool:
-        """Whether so much more of a transaction's calls is kept; if so, it counts from now on."""
+        """Reserve part of a transaction's budget of retained calldata; return whether it fits."""
         before, kept_bytes = self._retained_bytes
         kept_bytes = size_bytes + (kept_bytes if before is transaction else 0)
         if kept_bytes > most_bytes:
@@ -68,18 +68,18 @@ class WatchedState(CancunState):
 
     @property
     def base_fee(self) -> int:
-        """What BASEFEE gives."""
+        """The value of BASEFEE."""
         fee_wei = self.shown_base_fee_wei
         return super().base_fee if fee_wei is None else fee_wei
 
     @property
     def blob_base_fee(self) -> int:
-        """What BLOBBASEFEE gives."""
+        """The value of BLOBBASEFEE."""
         fee_wei = self.shown_blob_base_fee_wei
         return super().blob_base_fee if fee_wei is None else fee_wei
 
     def costless_execute_transaction(self, transaction: SignedTransactionAPI) -> ComputationAPI:
-        """Execute a transaction that pays nothing. py-evm's gives back what nobody has paid."""
+        """Execute a transaction at a gas price of 0. py-evm's method refunds an unpaid price."""
         self.shown_gas_price_wei = price_wei = transaction.gas_price
         try:
             free = transaction.copy(gas_price=0) if price_wei else transaction
@@ -88,7 +88,7 @@ class WatchedState(CancunState):
             self.shown_gas_price_wei = None
 
     def get_transaction_context(self, transaction: SignedTransactionAPI) -> TransactionContextAPI:
-        """Return what a transaction's code can ask about it."""
+        """Return the values of GASPRICE, ORIGIN and BLOBHASH of a transaction."""
         context = super().get_transaction_context(transaction)
         if self.shown_gas_price_wei is not None:
             context._gas_price = self.shown_gas_price_wei  # type: ignore[attr-defined]  # noqa: SLF001 - has no other way in

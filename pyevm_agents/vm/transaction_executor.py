@@ -1,7 +1,7 @@
 """Execution of transactions: validity, intrinsic and floor gas, the message, refunds.
 
-The message is built here as py-evm's own way also writes a line for a log, with the whole code and
-a hash of the data, whether anybody reads logs or not: a sixth of a plain call's time.
+py-evm's builder of the message also formats a log line with the whole code and a hash of the data,
+a sixth of a plain call's time, so the message is built here.
 """
 
 from __future__ import annotations
@@ -27,25 +27,24 @@ if TYPE_CHECKING:
 
 
 MAX_INITCODE_BYTES = 49_152
-"""Source: EIP-3860."""
+"""Upper bound of initcode. Source: EIP-3860."""
 
 
 def floor_gas(transaction: TransactionFieldsAPI) -> int:
-    """Return the least gas that a transaction with such calldata pays (EIP-7623)."""
+    """Return the floor price of a transaction's calldata, in gas (EIP-7623)."""
     return int(PragueTransactionExecutor.calc_data_floor_gas(transaction, 0, 0))  # type: ignore[arg-type]
 
 
 class AgentTransactionExecutor(CancunTransactionExecutor):
-    """The transaction rules of Cancun, with one that py-evm leaves out.
+    """The transaction rules of Cancun. Base of the later forks.
 
-    Initcode that is too long makes a transaction invalid (EIP-3860); py-evm says that it is out of
-    gas. Those of later forks derive from it.
+    Initcode above the limit makes a transaction invalid (EIP-3860), where py-evm runs out of gas.
     """
 
     def validate_transaction(self, transaction: SignedTransactionAPI) -> None:
-        """Refuse a transaction that no block may hold.
+        """Reject an invalid transaction.
 
-        Raises: ValidationError: says why.
+        Raises: ValidationError: with the reason.
         """
         super().validate_transaction(transaction)
         if not transaction.to and len(transaction.data) > MAX_INITCODE_BYTES:
@@ -57,11 +56,11 @@ class AgentTransactionExecutor(CancunTransactionExecutor):
     def finalize_computation(
         self, transaction: SignedTransactionAPI, computation: ComputationAPI
     ) -> ComputationAPI:
-        """Settle what a transaction costs, and delete what it left empty (EIP-161)."""
+        """Pay fees and refunds of a transaction, and delete empty accounts (EIP-161)."""
         state = self.vm_state
         if isinstance(state, WatchedState):
-            state.shown_gas_price_wei = None  # Nothing was paid at it, and nothing is given back.
-        # Past py-evm's own rule of EIP-161, which is the one of its base that recurses.
+            state.shown_gas_price_wei = None  # Nothing was paid, so nothing is refunded.
+        # Skips the base class whose EIP-161 cleanup recurses.
         settle = super(SpuriousDragonTransactionExecutor, self).finalize_computation
         computation = settle(transaction, computation)
         for account in sorted(collect_touched_accounts(computation)):
@@ -72,32 +71,32 @@ class AgentTransactionExecutor(CancunTransactionExecutor):
     def build_computation(
         self, message: MessageAPI, transaction: SignedTransactionAPI
     ) -> ComputationAPI:
-        """Execute a transaction's message; tell who watches."""
-        watcher = self.vm_state.listener if isinstance(self.vm_state, WatchedState) else None
-        if watcher is None:
+        """Execute a transaction's message, and notify the listener."""
+        listener = self.vm_state.listener if isinstance(self.vm_state, WatchedState) else None
+        if listener is None:
             return super().build_computation(message, transaction)
-        watcher.on_transaction_start(transaction)
+        listener.on_transaction_start(transaction)
         computation = super().build_computation(message, transaction)
-        watcher.on_transaction_end(computation)
+        listener.on_transaction_end(computation)
         return computation
 
     def build_evm_message(self, transaction: SignedTransactionAPI) -> MessageAPI:
-        """Take a transaction's fees and nonce from its sender; return the message that it is."""
+        """Charge a transaction's fees, increment its sender's nonce; return its message."""
         return build_message(self, transaction)
 
 
 class PragueAgentTransactionExecutor(AgentTransactionExecutor, PragueTransactionExecutor):
-    """The transaction rules of Prague, with those that py-evm leaves out.
+    """The transaction rules of Prague, with two that py-evm lacks.
 
-    An account that delegates to a precompile has no code to run (EIP-7702). py-evm follows that for
-    calls; for transactions it would run the code that genesis puts at 0x19. A gas limit below what
-    calldata costs at least makes a transaction invalid (EIP-7623).
+    An account that delegates to a precompile runs no code (EIP-7702); py-evm follows that in calls,
+    but a transaction would run the code that genesis puts at 0x19. A gas limit below the calldata
+    floor makes a transaction invalid (EIP-7623).
     """
 
     def validate_transaction(self, transaction: SignedTransactionAPI) -> None:
-        """Refuse a transaction that no block may hold.
+        """Reject an invalid transaction.
 
-        Raises: ValidationError: says why.
+        Raises: ValidationError: with the reason.
         """
         super().validate_transaction(transaction)
         least = floor_gas(transaction)
@@ -108,7 +107,7 @@ class PragueAgentTransactionExecutor(AgentTransactionExecutor, PragueTransaction
             )
 
     def get_code_at_address(self, code_address: Address) -> tuple[bytes, Address | None]:
-        """Return the code a transaction to `code_address` runs, and its delegate if it has one."""
+        """Return the code that a transaction to `code_address` runs, and its delegate, if any."""
         code, delegate = super().get_code_at_address(code_address)
         if delegate is not None and delegate in self.vm_state.computation_class.get_precompiles():
             return b"", delegate
@@ -118,7 +117,7 @@ class PragueAgentTransactionExecutor(AgentTransactionExecutor, PragueTransaction
 def build_message(
     executor: CancunTransactionExecutor, transaction: SignedTransactionAPI
 ) -> MessageAPI:
-    """Take a transaction's fees and nonce from its sender; return the message that it is.
+    """Charge a transaction's fees, increment its sender's nonce; return its message.
 
     Raises: ValidationError: the sender can't pay.
     """

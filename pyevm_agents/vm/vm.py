@@ -1,4 +1,4 @@
-"""States and VMs: what makes and checks blocks."""
+"""VM and state classes: execution and validation of blocks."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ if TYPE_CHECKING:
 
 
 class AgentState(WatchedState):
-    """A state with agents' computations: of Cancun; those of later forks derive from it."""
+    """The state class of Cancun, with the executor. Base of the later forks."""
 
     computation_class = AgentComputation
     transaction_executor_class = AgentTransactionExecutor
     account_db_class = StateAccountDB
 
     def set_system_contracts(self) -> None:
-        """Do nothing: py-evm looks for two contracts here, and gives them the code they have."""
+        """Do nothing: py-evm sets the code of system contracts to what it already is."""
 
     def begin_block(self, header: BlockHeaderAPI) -> None:
-        """Do what a block does before its transactions: keep the beacon chain's root (EIP-4788)."""
+        """Run a block's system calls before its transactions: the beacon root (EIP-4788)."""
         if self.get_code(BEACON_ROOTS_ADDRESS) == BEACON_ROOTS_CONTRACT_CODE:
             slot = header.timestamp % HISTORY_BUFFER_LENGTH
             root = int.from_bytes(header.parent_beacon_block_root or b"", "big")
@@ -71,13 +71,13 @@ class AgentState(WatchedState):
 
 
 class PragueAgentState(AgentState, PragueState):
-    """The same of Prague."""
+    """The state class of Prague, with the executor."""
 
     computation_class = PragueAgentComputation
     transaction_executor_class = PragueAgentTransactionExecutor
 
     def begin_block(self, header: BlockHeaderAPI) -> None:
-        """Do what a block does before its transactions: keep its parent's hash too (EIP-2935)."""
+        """Run a block's system calls: the beacon root, and the parent's hash (EIP-2935)."""
         super().begin_block(header)
         if self.get_code(HISTORY_STORAGE_ADDRESS) == HISTORY_STORAGE_CONTRACT_CODE:
             slot = (header.block_number - 1) % HISTORY_SERVE_WINDOW
@@ -87,32 +87,32 @@ class PragueAgentState(AgentState, PragueState):
 
 
 class WatchedVM(FrontierVM):
-    """What every VM of a `Chain` adds to its fork's."""
+    """Extensions of py-evm's VM for every fork of a `Chain`."""
 
     on_transaction: OnTransaction | None = None
-    """Is told of each transaction as it ends: a block's import keeps no computation."""
+    """Called after each transaction, as py-evm's block import returns no computations."""
 
     is_own_block: bool = False
-    """Whether the block is being made here: then nobody claims anything of it to be validated, and
-    what a development node may set (time, gas limit, base fee) is what it is told."""
+    """Whether this process mines the block. It is not validated then, since a development node may
+    set its timestamp, gas limit and base fee freely."""
 
     @classmethod
     def finalize_gas_used(
         cls, transaction: SignedTransactionAPI, computation: ComputationAPI
     ) -> int:
-        """Return what a transaction used, which is what its sender paid for.
+        """Return the gas used by a transaction, for which its sender paid.
 
-        The refund is at most a fifth of what was used before calldata's floor is looked at
-        (EIP-7623). py-evm's payment does that; its receipt caps by what is used with the floor.
+        The refund is at most a fifth of the gas used before the calldata floor (EIP-7623). py-evm
+        charges accordingly, but its receipt caps the refund by the gas with the floor.
         """
         used = transaction.gas - computation.get_gas_remaining()
         refund = cls.calculate_net_gas_refund(used, computation.get_gas_refund())
         return int(used - refund + computation.data_floor_gas)
 
     def validate_block(self, block: BlockAPI) -> None:
-        """Validate a block that somebody else made.
+        """Validate an imported block.
 
-        Raises: ValidationError: it breaks the rules.
+        Raises: ValidationError: the block is invalid.
         """
         if not self.is_own_block:
             super().validate_block(block)
@@ -120,14 +120,14 @@ class WatchedVM(FrontierVM):
     def apply_transaction(
         self, header: BlockHeaderAPI, transaction: SignedTransactionAPI
     ) -> tuple[ReceiptAPI, ComputationAPI]:
-        """Execute a transaction; tell who watches.
+        """Execute a transaction and call `on_transaction`.
 
-        Raises: ValidationError: no block may hold it. py-evm does not look at the chain that it was
-                signed for (EIP-155, EIP-2930).
+        Raises: ValidationError: it is invalid, also if signed for another chain (EIP-155,
+                EIP-2930), which py-evm does not check.
         """
         if transaction.chain_id not in {None, self.chain_context.chain_id}:
             raise ValidationError(
-                f"the transaction was signed for chain {transaction.chain_id}, this is chain "
+                f"transaction signed for chain {transaction.chain_id}: must be this chain, "
                 f"{self.chain_context.chain_id}"
             )
         receipt, computation = super().apply_transaction(header, transaction)
@@ -137,9 +137,9 @@ class WatchedVM(FrontierVM):
 
 
 class AgentVM(WatchedVM, CancunVM):
-    """Ready for an executor; blocks need no proof. Of Cancun; those of later forks derive from it.
+    """The VM of Cancun, configurable with an executor; no proof of work. Base of the later forks.
 
-    Agents' contracts need Cancun's transient storage.
+    The executor needs Cancun's transient storage.
     """
 
     consensus_class = NoProofConsensus
@@ -148,7 +148,7 @@ class AgentVM(WatchedVM, CancunVM):
     create_header_from_parent = staticmethod(build_cancun_header)
 
     def block_preprocessing(self, block: BlockAPI) -> None:
-        """Do what a block does before its transactions: as py-evm, where a call can do it too."""
+        """Run a block's system calls, by a method of the state that simulations use as well."""
         state = self.state
         assert isinstance(state, AgentState)  # noqa: S101 - the only one an AgentVM has
         state.begin_block(block.header)
@@ -161,7 +161,7 @@ class AgentVM(WatchedVM, CancunVM):
         receipts: Sequence[ReceiptAPI],
         withdrawals: Sequence[WithdrawalAPI] = (),
     ) -> BlockAPI:
-        """Return a block of these, which knows its receipts: requests are read from them next."""
+        """Return a block with these transactions and receipts; its requests are read from them."""
         if withdrawals:
             return super().set_block_transactions_and_withdrawals(
                 base_block, new_header, transactions, receipts, withdrawals
@@ -179,7 +179,7 @@ class AgentVM(WatchedVM, CancunVM):
 
 
 class PragueAgentVM(AgentVM, PragueVM):
-    """The same of Prague."""
+    """The VM of Prague, configurable with an executor."""
 
     block_class = PragueBlock
     _state_class = PragueAgentState

@@ -41,11 +41,11 @@ def sent(
 @pytest.mark.parametrize("version", [False, True])
 def test_blobs_are_held_against_their_hashes_and_dropped(version: bool) -> None:
     assert strip_blobs(sent([POINT_AT_INFINITY], [BLOB], version=version)) == BODY.encode()
-    with pytest.raises(ConfigError, match="not those that its blobVersionedHashes name"):
+    with pytest.raises(ConfigError, match="do not match its blobVersionedHashes"):
         strip_blobs(sent([b"\x0d" * 48], [BLOB], version=version))
     with pytest.raises(ConfigError, match="with 0 blobs and 1 commitments"):
         strip_blobs(sent([POINT_AT_INFINITY], [], version=version))
-    with pytest.raises(ConfigError, match="a blob has 131072 bytes"):
+    with pytest.raises(ConfigError, match="each must have 131072"):
         strip_blobs(sent([POINT_AT_INFINITY], [bytes(5)], version=version))
 
 
@@ -56,7 +56,7 @@ def test_blobs_are_held_against_their_proofs(version: bool) -> None:
     )
     assert commitment != POINT_AT_INFINITY
     other = bytes(31) + b"\x01" + BLOB[32:]
-    with pytest.raises(ConfigError, match="proofs do not hold"):
+    with pytest.raises(ConfigError, match="invalid proofs"):
         strip_blobs(sent([POINT_AT_INFINITY], [other], version=version))
     with pytest.raises(ConfigError, match=rf"2 proofs for 1 blobs: {CELLS if version else 1} exp"):
         strip_blobs(sent([POINT_AT_INFINITY], [BLOB], version=version, proofs=[b"", b""]))

@@ -19,9 +19,9 @@ def test_a_block_is_read_from_its_rlp() -> None:
 @pytest.mark.parametrize("cut", [1, 5, 400])
 def test_half_a_block_is_none(cut: int) -> None:
     encoded = rlp.encode(Chain(ChainConfig()).mine().block)
-    with pytest.raises(BlockError, match="that are no block's RLP"):
+    with pytest.raises(BlockError, match="not the RLP of a block"):
         decode_block(encoded[:-cut])
-    with pytest.raises(BlockError, match="that are no block's RLP"):
+    with pytest.raises(BlockError, match="not the RLP of a block"):
         decode_block(encoded + b"\x00")
 
 
@@ -29,5 +29,5 @@ def test_a_field_that_differs_is_named() -> None:
     block = Chain(ChainConfig()).mine().block
     require_same(block, block)
     other = block.copy(header=block.header.copy(gas_used=7))
-    with pytest.raises(BlockError, match="block 1: gas_used is 0, its header says 7"):
+    with pytest.raises(BlockError, match="block 1: gas_used is 0, its header has 7"):
         require_same(other, block)

@@ -106,7 +106,7 @@ def test_reverts_to_a_snapshot_and_mines_the_same_block_again(bench: MakeBench) 
     assert b.read("Counter", counter, "number") == 0
     b.send(counter, data)
     assert b.chain.head.hash == mined
-    with pytest.raises(ConfigError, match=r"snapshot 0 is not one of those kept \(none\)"):
+    with pytest.raises(ConfigError, match=r"unknown snapshot 0 \(existing: none\)"):
         b.chain.revert(kept)
 
 
@@ -233,7 +233,7 @@ def test_a_block_that_says_something_else_is_refused_and_the_field_named(
     altered = block.copy(header=block.header.copy(**{field: other}))
     there = copy_of(b, ByteModel([]))
     genesis = there.head
-    with pytest.raises(BlockError, match=f"block 1: {field} is .+, its header says "):
+    with pytest.raises(BlockError, match=f"block 1: {field} is .+, its header has "):
         there.import_block(rlp.encode(altered))
     assert there.head == genesis
     there.import_block(rlp.encode(block))
@@ -250,7 +250,7 @@ def test_only_the_next_block_is_imported(bench: MakeBench) -> None:
 
 @pytest.mark.parametrize("encoded", [b"", b"\xc0", b"hello", bytes(600)])
 def test_what_is_no_block_is_refused(encoded: bytes) -> None:
-    with pytest.raises(BlockError, match=f"{len(encoded)} bytes that are no block's RLP"):
+    with pytest.raises(BlockError, match=f"{len(encoded)} bytes: not the RLP of a block"):
         Chain(ChainConfig()).import_block(encoded)
 
 
@@ -315,7 +315,7 @@ def test_says_in_which_models_two_chains_differ() -> None:
     pricier = replace(PROFILE, output_token_gas=PROFILE.output_token_gas + 1)
     told = (
         f"output_token_gas of model bytes is {PROFILE.output_token_gas} there and "
-        f"{pricier.output_token_gas} here; start it with what it was made with"
+        f"{pricier.output_token_gas} here; start it with the options"
     )
     with pytest.raises(ConfigError, match=told):
         Chain(ChainConfig(models=(pricier,)), {"bytes": ByteModel([])}, rows=rows)

@@ -84,7 +84,7 @@ class DatabaseMachine(RuleBasedStateMachine):
     @rule(number=st.integers(0, 20))
     def revert_to_none(self, number: int) -> None:
         if number not in self.kept:
-            with pytest.raises(ConfigError, match=f"snapshot {number} is not one of those kept"):
+            with pytest.raises(ConfigError, match=f"unknown snapshot {number}"):
                 self.database.revert(number)
 
     @invariant()

@@ -76,7 +76,7 @@ def test_what_was_said_is_said_again_in_order(
     model = ReplayModel(Silent([]), decode_generations(row))
     for prompt_tokens, generation in exchanges:
         assert model.generate(asked(prompt_tokens)) == generation
-    with pytest.raises(EngineFault, match="keep a new chain"):
+    with pytest.raises(EngineFault, match="store a new chain"):
         model.generate(asked(exchanges[0][0]))
 
 
@@ -87,7 +87,7 @@ def test_to_another_prompt_nothing_is_said() -> None:
     RECORDING.on_generation(computation, asked((1, 2)), said)
     row = encode_generations([computation])
     assert row is not None
-    with pytest.raises(EngineFault, match="is kept for other prompts"):
+    with pytest.raises(EngineFault, match="are of other prompts"):
         ReplayModel(Silent([]), decode_generations(row)).generate(asked((1, 3)))
 
 

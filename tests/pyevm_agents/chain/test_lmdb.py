@@ -79,5 +79,5 @@ def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
 def test_a_file_that_is_no_database_is_refused_and_the_folder_free_again(tmp_path: Path) -> None:
     (tmp_path / "data.mdb").write_bytes(b"something else" * 1_000)
     for _ in range(2):
-        with pytest.raises(ConfigError, match="holds no chain that can be read"):
+        with pytest.raises(ConfigError, match="not a readable chain"):
             LmdbRows(tmp_path)

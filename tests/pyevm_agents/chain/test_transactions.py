@@ -114,5 +114,5 @@ def test_fields_that_a_type_has_not_are_empty() -> None:
 
 
 def test_a_type_that_is_none_is_refused() -> None:
-    with pytest.raises(ConfigError, match="transaction type 5: there are 0 to 4"):
+    with pytest.raises(ConfigError, match="transaction type 5: must be 0 to 4"):
         sign(TransactionFields(kind=5, nonce=0, gas=21_000, to=STRANGER), OWNER_KEY, 5)

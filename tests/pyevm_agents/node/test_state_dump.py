@@ -84,7 +84,7 @@ def test_a_dump_of_anvils_is_loaded(node: Node) -> None:
             ANVILS | {"block": {"number": hex(MAX_FILLED_BLOCKS + 1), "timestamp": "0x1"}},
             "mine blocks first",
         ),
-        (ANVILS | {"accounts": {"0x12": {}}}, "not as a dump has them"),
+        (ANVILS | {"accounts": {"0x12": {}}}, "not in the format of anvil_dumpState"),
     ],
 )
 def test_what_is_no_dump_is_refused(node: Node, form: object, message: str) -> None:

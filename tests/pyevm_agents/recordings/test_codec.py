@@ -134,7 +134,7 @@ def resealed(fixture: Fixture, path: list[str | int], value: object) -> bytes:
         (["network"], "Cancun", r"network does not match"),
         (["blocks", 0, "blockHeader", "gasUsed"], "0x1", r"blocks\[0\]\.blockHeader\.gasUsed does"),
         (["blocks", 0, "blockHeader"], {}, r"blocks\[0\]\.blockHeader\.\w+ is missing"),
-        (["blocks", 0, "rlp"], "0xc0", r"blocks\[0\]\.rlp: 1 bytes that are no block's RLP"),
+        (["blocks", 0, "rlp"], "0xc0", r"blocks\[0\]\.rlp: 1 bytes: not the RLP of a block"),
         (["blocks", 0, "rlp"], "0xAB", r"blocks\[0\]\.rlp '0xAB': must be bytes"),
         (["blocks", 0], 5, r"blocks\[0\] must be an object"),
         (["blocks"], {}, r"blocks must be a list"),

@@ -79,6 +79,6 @@ ACCOUNT = {"nonce": "0x0", "balance": "0x0", "code": "0x", "storage": {}}
 def test_what_is_no_dump_is_refused_and_changes_nothing(accounts: object) -> None:
     chain = Chain(ChainConfig(), accounts={Address(b"\x01" * 20): GenesisAccount(balance_wei=1)})
     before = chain.state_root(chain.head)
-    with pytest.raises(ConfigError, match="not as a dump has them"):
+    with pytest.raises(ConfigError, match="not in the format of anvil_dumpState"):
         chain.load_accounts(accounts)
     assert chain.state_root(chain.head) == before

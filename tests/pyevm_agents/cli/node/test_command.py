@@ -172,7 +172,7 @@ def test_a_folder_has_one_node_and_one_configuration(tmp_path: Path) -> None:
     assert "chain_id is 31337 there and 5 here" in told.output
     told = runner.invoke(main, ["node", "--port", "0", "--balance", "5", *options])
     assert told.exit_code == 2
-    assert "begins with block" in told.output
+    assert "has genesis block" in told.output
 
 
 @pytest.mark.parametrize(

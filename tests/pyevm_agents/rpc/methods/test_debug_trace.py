@@ -82,7 +82,7 @@ def test_what_is_no_block_is_refused(serve: Serve) -> None:
 
     assert "unknown parent 0x1111" in refused(parent_hash=b"\x11" * 32)
     assert "block 7 cannot follow block 0" in refused(block_number=7)
-    with pytest.raises(RefusedError, match="bytes that are no block's RLP"):
+    with pytest.raises(RefusedError, match="bytes: not the RLP of a block"):
         served.ask("debug_traceBlock", "0x1234")
     poor = block.copy(transactions=[transaction(value_wei=10**30)])
     with pytest.raises(RefusedError, match="err: "):
