@@ -201,8 +201,8 @@ class Database(BaseDB):
         if number not in self._before:
             choices = ", ".join(map(str, self._before)) or "none"
             raise ConfigError(
-                f"unknown snapshot {number} (existing: {choices}); a revert deletes its snapshot and "
-                "all later ones"
+                f"unknown snapshot {number} (existing: {choices}); a revert deletes its snapshot "
+                "and all later ones"
             )
         changes: dict[bytes, bytes | None] = {}
         for later in reversed([key for key in self._before if key >= number]):

@@ -93,8 +93,8 @@ class AgentComputation(CancunComputation):
     ) -> ComputationAPI:
         """Execute a message as py-evm does, in a faster loop if it has code.
 
-        py-evm's loop uses a generator and checks the log level for each opcode. This loop is inline:
-        a function of its own would add a level of Python's stack to each call.
+        py-evm's loop uses a generator and checks the log level for each opcode. This loop is
+        inline: a function of its own would add a level of Python's stack to each call.
         """
         is_call_of_code = not message.is_create and message.code_address not in cls._precompiles
         if not is_call_of_code or cls.logger.show_debug2:

@@ -41,7 +41,7 @@ class WatchedState(CancunState):
     """Whether a nested call or creation raises `NestedCallError`."""
 
     shown_base_fee_wei: int | None = None
-    """Value of BASEFEE in a simulated call, whose block has a base fee of 0; None for the block's."""
+    """Value of BASEFEE in a simulated call; None for the block's."""
 
     shown_blob_base_fee_wei: int | None = None
     """Value of BLOBBASEFEE; None for the block's."""

@@ -61,9 +61,13 @@ def test_a_chain_without_models_is_plain_prague() -> None:
 
 def test_refuses_models_that_are_not_those_of_its_configuration() -> None:
     config = ChainConfig(models=(PROFILE,))
-    with pytest.raises(ConfigError, match=r"models are \['bytes'\], but \[\] were given"):
+    with pytest.raises(
+        ConfigError, match=r"language models \[\]: must be those of the chain config, \['bytes'\]"
+    ):
         Chain(config)
-    with pytest.raises(ConfigError, match=r"models are \[\], but \['bytes'\] were given"):
+    with pytest.raises(
+        ConfigError, match=r"language models \['bytes'\]: must be those of the chain config, \[\]"
+    ):
         Chain(ChainConfig(), {"bytes": ByteModel([])})
 
 
@@ -177,8 +181,8 @@ class FakeFacts:
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
-        pytest.param(FakeFacts(digest=bytes(32)), "genesis names that of SHA", id="another file"),
-        pytest.param(FakeFacts(context_tokens=100), "promises a context of", id="small context"),
+        pytest.param(FakeFacts(digest=bytes(32)), "genesis has SHA", id="another file"),
+        pytest.param(FakeFacts(context_tokens=100), "genesis has a context of", id="small context"),
         pytest.param(FakeFacts(fingerprint='{"canary":"b"}'), "the chain's is", id="other build"),
     ],
 )
@@ -294,7 +298,7 @@ def test_a_transaction_that_was_signed_for_another_chain_is_refused(bench: MakeB
     chain = bench().chain
     unsigned = chain.build_unsigned_transaction(Call(to=STRANGER, sender=OWNER, gas=21_000))
     for_another = unsigned.as_signed_transaction(OWNER_KEY, chain_id=chain.config.chain_id + 1)
-    with pytest.raises(ValidationError, match="signed for chain 31338, this is chain 31337"):
+    with pytest.raises(ValidationError, match="signed for chain 31338: must be this chain, 31337"):
         chain.mine([for_another])
     assert chain.head.block_number == 0
     chain.mine([unsigned.as_signed_transaction(OWNER_KEY)])  # For any chain.

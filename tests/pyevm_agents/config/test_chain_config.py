@@ -67,29 +67,29 @@ def test_the_digest_changes_with_every_part() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        pytest.param({"chain_id": 0}, "chain id 0: choose one from 1", id="chain id 0"),
+        pytest.param({"chain_id": 0}, "chain id 0: must be 1", id="chain id 0"),
         pytest.param({"chain_id": 2**63}, "chain id 9223372036854775808", id="chain id 2^63"),
-        pytest.param({"base_fee_wei": -1}, "neither can be negative", id="base fee"),
+        pytest.param({"base_fee_wei": -1}, "must not be negative", id="base fee"),
         pytest.param({"models": (PROFILE, PROFILE)}, "two models are called", id="one name twice"),
-        pytest.param({"fork": "osaka"}, "fork 'osaka': this version knows", id="fork"),
+        pytest.param({"fork": "osaka"}, "fork 'osaka': must be one of", id="fork"),
+        pytest.param({"base_fee_wei": 1.5}, "base_fee_wei 1.5: must be a whole", id="half a wei"),
+        pytest.param({"profile_fingerprint": 5}, "fingerprint 5: must be a text", id="number"),
         pytest.param(
-            {"base_fee_wei": 1.5}, "base_fee_wei is 1.5: must be a whole", id="half a wei"
+            {"block_gas_limit": 4_999}, "gas limit 4999: must be at least", id="gas limit"
         ),
-        pytest.param({"profile_fingerprint": 5}, "fingerprint is 5: must be a text", id="number"),
-        pytest.param({"block_gas_limit": 4_999}, "gas limit 4999: at least", id="gas limit"),
         pytest.param(
             {"schedule": GasSchedule(tool_gas=1.5)},  # type: ignore[arg-type]
-            "tool_gas is 1.5: must be a whole number",
+            "tool_gas 1.5: must be a whole number",
             id="half a gas a tool",
         ),
         pytest.param(
             {"schedule": {"tool_gas": 7}},
-            "schedule is a dict: must be a `precompiles.gas.GasSchedule`",
+            "schedule of type dict: must be a `precompiles.gas.GasSchedule`",
             id="no schedule",
         ),
         pytest.param(
             {"schedule": GasSchedule(tool_gas=True)},
-            "tool_gas is True: must be a whole number",
+            "tool_gas True: must be a whole number",
             id="a truth for a price",
         ),
     ],
@@ -102,7 +102,7 @@ def test_refuses_what_no_chain_can_be(fields: dict[str, object], message: str) -
 @pytest.mark.parametrize("price", PRICES)
 @pytest.mark.parametrize("gas", [-1, 0, 2**63])
 def test_refuses_what_no_price_can_be(price: str, gas: int) -> None:
-    with pytest.raises(ConfigError, match=f"schedule: {price} is {gas}; choose from 1 to 2"):
+    with pytest.raises(ConfigError, match=f"schedule: {price} {gas}: must be 1 to 2"):
         ChainConfig(schedule=GasSchedule(**{price: gas}))
 
 
@@ -120,11 +120,13 @@ def test_takes_the_least_and_the_dearest_price(price: str, gas: int) -> None:
         pytest.param({"name": "0xab"}, "model name '0xab'", id="0x name"),
         pytest.param({"aliases": ("a b",)}, "model name 'a b'", id="alias with a space"),
         pytest.param({"digest": b"\x01"}, "digest of 1 bytes", id="short digest"),
-        pytest.param({"max_output_tokens": 200_000}, "do not fit", id="output fills context"),
+        pytest.param(
+            {"max_output_tokens": 200_000}, "below its context", id="output fills context"
+        ),
         pytest.param({"output_token_gas": 1.5}, "must be a whole number", id="half a gas"),
-        pytest.param({"output_token_gas": 0}, "each at least 1 gas", id="free output"),
-        pytest.param({"output_token_gas": -1}, "each at least 1 gas", id="paid output"),
-        pytest.param({"output_token_gas": 2**63}, "at most 2.63 - 1", id="output beyond 64 bits"),
+        pytest.param({"output_token_gas": 0}, "each must be 1 to", id="free output"),
+        pytest.param({"output_token_gas": -1}, "each must be 1 to", id="paid output"),
+        pytest.param({"output_token_gas": 2**63}, "1 to 2.63 - 1", id="output beyond 64 bits"),
         pytest.param({"warm_prompt_token_gas": 6_001}, "warm at most cold", id="warm over cold"),
     ],
 )
@@ -162,22 +164,22 @@ def test_a_configuration_of_any_prices_is_read_from_its_own_form(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"MAX_TOOLS":64', '"MAX_TOOLS":65', "the chain has MAX_TOOLS = 65, this version 64"),
-        ('"TOOL_GAS":5000', '"TOOL_GAS":0', "schedule: tool_gas is 0; choose from 1"),
-        ('"TOOL_GAS":5000', '"TOOL_GAS":5e3', "tool_gas is 5000.0: must be a whole number"),
-        ('"TOOL_GAS":5000', '"TOOL_GAS":null', "tool_gas is None: must be a whole number"),
-        ('"TOOL_GAS"', '"TOOLS_GAS"', "the chain has TOOLS_GAS = 5000, this version no such"),
-        ('"TOOL_GAS"', '"tool_gas"', "the chain has tool_gas = 5000, this version no such"),
-        (',"TOOL_GAS":5000', "", "schedule is not as `ChainConfig.to_json` writes it"),
-        ('"schedule":{', '"schedule":5,"x":{', "no configuration of a chain: AttributeError"),
-        ('"chain_id":31337', '"chain_id":0', "chain id 0: choose one from 1"),
-        ('"chain_id":31337', '"chain_id": 31337', "its spelling is not as `ChainConfig"),
-        ('"digest":"0x0', '"digest":"0', "models is not as `ChainConfig.to_json` writes it"),
-        ('"limits"', '"limit"', "no configuration of a chain: KeyError"),
-        ('"aliases":[', '"aliases":5,"x":[', "no configuration of a chain: TypeError"),
-        ('"digest":"0x', '"digest":"xyz', "no configuration of a chain: ValueError"),
-        ("{", "[", "no configuration of a chain: JSONDecodeError"),
-        ("{", '{"x":' + "[" * 100_000, "its JSON is more than 64 levels deep"),
+        ('"MAX_TOOLS":64', '"MAX_TOOLS":65', "with MAX_TOOLS = 65: this version has 64"),
+        ('"TOOL_GAS":5000', '"TOOL_GAS":0', "schedule: tool_gas 0: must be 1"),
+        ('"TOOL_GAS":5000', '"TOOL_GAS":5e3', "tool_gas 5000.0: must be a whole number"),
+        ('"TOOL_GAS":5000', '"TOOL_GAS":null', "tool_gas None: must be a whole number"),
+        ('"TOOL_GAS"', '"TOOLS_GAS"', "with TOOLS_GAS = 5000: this version has no such"),
+        ('"TOOL_GAS"', '"tool_gas"', "with tool_gas = 5000: this version has no such"),
+        (',"TOOL_GAS":5000', "", "schedule: not canonical JSON"),
+        ('"schedule":{', '"schedule":5,"x":{', "invalid chain configuration: "),
+        ('"chain_id":31337', '"chain_id":0', "chain id 0: must be 1"),
+        ('"chain_id":31337', '"chain_id": 31337', "its spelling: not canonical JSON"),
+        ('"digest":"0x0', '"digest":"0', "models: not canonical JSON"),
+        ('"limits"', '"limit"', "invalid chain configuration: missing key"),
+        ('"aliases":[', '"aliases":5,"x":[', "invalid chain configuration: "),
+        ('"digest":"0x', '"digest":"xyz', "invalid chain configuration: "),
+        ("{", "[", "invalid chain configuration: "),
+        ("{", '{"x":' + "[" * 100_000, "JSON of more than 64 nested levels"),
     ],
 )
 def test_what_is_no_configuration_is_refused(old: str, new: str, message: str) -> None:

@@ -110,7 +110,7 @@ def test_a_model_that_does_something_else_is_not_recorded(vocabulary: Vocabulary
         with pytest.raises(FixtureError, match="not the scenario: "):
             record_scenario(name, model, facts, source="")
     assert len(record_scenario("wallet", model, facts, source="Scripted.").steps) == 2
-    with pytest.raises(ConfigError, match="no scenario 'other'; there are wallet, nested"):
+    with pytest.raises(ConfigError, match="scenario 'other': must be one of wallet, nested"):
         record_scenario("other", model, facts, source="")
 
 

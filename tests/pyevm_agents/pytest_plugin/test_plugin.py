@@ -390,7 +390,7 @@ def test_a_fork_is_chosen(suite: Run, arguments: tuple[str, ...], ini: str, fork
     result.assert_outcomes(passed=2, errors=2)
     result.stdout.fnmatch_lines(
         [
-            "*fork 'osaka': this version knows only 'cancun', 'prague'*",
+            "*fork 'osaka': must be one of 'cancun', 'prague'*",
             "*the marker agent_fork of *takes the name of one fork*",
         ]
     )

@@ -114,7 +114,7 @@ def test_a_model_that_genesis_does_not_name_is_refused_and_the_record_offered(
     class Other(ByteModel):
         profile_facts = Facts()
 
-    with pytest.raises(ConfigError, match=r"use the build that genesis names, or replay what was"):
+    with pytest.raises(ConfigError, match=r"use the chain's engine build, or replay its recording"):
         open_chain(small, {"bytes": Other([])})
 
 

@@ -279,7 +279,10 @@ def test_a_block_that_is_altered_is_found(small: Fixture) -> None:
 
 
 def test_models_must_be_those_of_the_configuration(small: Fixture) -> None:
-    with pytest.raises(ConfigError, match=r"models are \['bytes'\], but \['other'\] were given"):
+    with pytest.raises(
+        ConfigError,
+        match=r"language models \['other'\]: must be those of the chain config, \['bytes'\]",
+    ):
         Replay(small, {"other": ByteModel([])})
 
 
