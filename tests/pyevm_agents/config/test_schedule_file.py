@@ -122,8 +122,10 @@ def test_a_chain_without_models_takes_prices_of_all_of_them() -> None:
         ),
         (
             {"other": {"max_output_tokens": 200_000}},
-            "model other: max_output_tokens 200000: must be at least 1 "
-            "and below its context of 200000",
+            (
+                "model other: max_output_tokens 200000: must be at least 1 "
+                "and below its context of 200000"
+            ),
         ),
     ],
 )
