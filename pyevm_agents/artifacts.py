@@ -35,6 +35,7 @@ MAX_TYPE_CHARACTERS = 1_024
 MAX_NAME_CHARACTERS = 256
 MAX_CODE_BYTES = 1 << 20
 MAX_GAPS = 4_096
+MAX_WALKED_FILES = 100_000
 MAX_NESTING = 16
 """Tuples in each other, in a type."""
 
@@ -117,7 +118,7 @@ def parse_abi_entry(entry: object) -> tuple[str, ErrorDefinition] | None:
     if not isinstance(entry, Mapping) or entry.get("type") not in {"error", "function"}:
         return None
     name, inputs = entry.get("name"), entry.get("inputs", [])
-    if not _is_name(name) or not isinstance(inputs, list | tuple):
+    if not is_contract_name(name) or not isinstance(inputs, list | tuple):
         return None
     types = [_format_type(parameter) for parameter in inputs]
     if None in types or sum(len(text or "") for text in types) > MAX_TYPE_CHARACTERS:
@@ -150,7 +151,10 @@ def read_artifact(form: object, name: str) -> ContractDescription | None:
     for by_name in links.values() if isinstance(links, Mapping) else ():
         gaps += _iter_gaps(by_name)
     return describe_contract(
-        str(own_name) if _is_name(own_name) else name, form["abi"], _parse_code(code, gaps), gaps
+        str(own_name) if is_contract_name(own_name) else name,
+        form["abi"],
+        _parse_code(code, gaps),
+        gaps,
     )
 
 
@@ -187,7 +191,8 @@ def _get_mapping(form: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _is_name(value: object) -> bool:
+def is_contract_name(value: object) -> bool:
+    """Return whether a value is a Solidity identifier of a reasonable length."""
     return (
         isinstance(value, str)
         and len(value) <= MAX_NAME_CHARACTERS
@@ -196,7 +201,7 @@ def _is_name(value: object) -> bool:
 
 
 def _format_name(value: object) -> str:
-    return str(value) if _is_name(value) else ""
+    return str(value) if is_contract_name(value) else ""
 
 
 def _format_type(parameter: object) -> str | None:
@@ -250,8 +255,15 @@ def find_output_folders(folder: Path) -> tuple[Path, ...]:
 
 
 def iter_artifact_files(folder: Path) -> Iterator[Path]:
-    """Yield the JSON files below a folder that may be artifacts, in order."""
+    """Yield the JSON files below a folder that may be artifacts, in order.
+
+    A folder with more than `MAX_WALKED_FILES` other files is left unfinished.
+    """
+    left_files = MAX_WALKED_FILES
     for parent, folders, files in os.walk(folder):
+        left_files -= len(files) + 1
+        if left_files < 0:
+            return
         folders[:] = sorted(name for name in folders if name not in OTHER_FOLDERS)
         for name in sorted(files):
             if name.endswith(".json") and not name.endswith(DEBUG_SUFFIX):

@@ -116,8 +116,8 @@ class KnownContracts:
             }
             if len(added) > MAX_CONTRACTS:
                 raise ConfigError(
-                    f"{len(added):,} contracts: must be at most {MAX_CONTRACTS:,}; restart the "
-                    "node to forget the earlier ones"
+                    f"{len(added):,} known contracts: must be at most {MAX_CONTRACTS:,}; restart "
+                    "the node to forget the earlier ones"
                 )
             self._added = added
             self._index = _Index(reversed(added.values()))

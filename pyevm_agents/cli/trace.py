@@ -1,8 +1,9 @@
-"""`pyevm-agents trace`: what agents did in a transaction, as a tree."""
+"""`pyevm-agents trace`: the agents' steps in a transaction, as a tree."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,17 +12,17 @@ from rich.markup import escape
 from precompiles.language_model import Margin
 from pyevm_agents.cli.output import format_margin, out
 from pyevm_agents.cli.rpc_client import RpcClient, json_option, print_json, rpc_option
-from pyevm_agents.display import pluralize, sanitize
+from pyevm_agents.display import name_addresses, pluralize, sanitize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     StepJson = dict[str, Any]
 
 HASH = re.compile(r"0x[0-9a-fA-F]{64}")
 
 PROMPT_CHARACTERS = 160
-"""How much of a prompt's end is shown: the request, or what the last tool told."""
+"""Characters of a prompt's end that are shown: the question, or the last observation."""
 
 EXAMPLES = """\b
 Examples:
@@ -33,117 +34,156 @@ Examples:
 
 def _validate_hash(_context: click.Context, _argument: click.Parameter, value: str) -> str:
     if not HASH.fullmatch(value):
-        raise click.BadParameter(f"{value!r} is no hash of a transaction: 0x and 64 digits")
+        raise click.BadParameter(
+            f"{value!r}: not a transaction hash; must be 0x and 64 hexadecimal digits"
+        )
     return value
 
 
-@click.command(short_help="Show what agents did in a transaction.", epilog=EXAMPLES)
+@click.command(short_help="Show the steps of agents in a transaction.", epilog=EXAMPLES)
 @click.argument("transaction", metavar="TX", callback=_validate_hash)
-@click.option("--prompts", is_flag=True, help="Show prompts as a whole.")
+@click.option(
+    "--prompts", "--prompt", "prompts", is_flag=True,
+    help="Show whole prompts, and the addresses of their handles.  [default: the last line]",
+)  # fmt: skip
 @rpc_option
 @json_option
 def trace(transaction: str, remote: RpcClient, *, prompts: bool, as_json: bool) -> None:
-    """Show what agents did in the transaction of hash TX, step by step.
+    """Show the steps of agents in the transaction with hash TX.
 
-    Each step with its prompt, its tokens (read for the first time, read again, written, forced by
-    the grammar) and their gas, what the model said, what the tool told, how close its closest
-    decision was, and how long it took. A nested agent's steps hang under the step that used it.
+    Each step has its prompt, generation and observation, its tokens (cold, warm, output, forced)
+    and their gas, the margin of its closest decision, and the time of the inference. A nested
+    agent's steps are below the step that used it. Addresses have the names of the agent's base
+    prompt, or else of contracts that the node knows: see `pyevm-agents node --artifacts`.
     """
     tx_trace = remote.call("agent_traceTransaction", transaction)
     if as_json:
         print_json(tx_trace)
         return
-    _print_head(tx_trace)
+    view = _TraceView(
+        names=tx_trace.get("names", {}),  # Older nodes have none.
+        closest=tx_trace["closest"],
+        shows_prompts=prompts,
+    )
+    view.print_head(tx_trace)
     for number, step in enumerate(tx_trace["steps"], start=1):
-        is_last = number == len(tx_trace["steps"])
-        for line in _iter_tree_lines(step, tx_trace["closest"], is_last=is_last, prompts=prompts):
+        for line in view.iter_tree_lines(step, is_last=number == len(tx_trace["steps"])):
             out.print(line, soft_wrap=True)
-
-
-def _print_head(tx_trace: StepJson) -> None:
-    gas, tokens = tx_trace["gas"], tx_trace["tokens"]
-    out.print(f"[bold]Transaction[/] {escape(tx_trace['transactionHash'])}", soft_wrap=True)
-    reason = tx_trace.get("reason")  # An earlier version's trace has none.
-    if reason is not None:
-        out.print(
-            f"[red]It failed, and what was done is undone:[/] {escape(reason)}", soft_wrap=True
-        )
-    if not tx_trace["steps"]:
-        out.print(f"{gas['used']:,} gas; no agent took a step in it")
-        return
-    out.print(
-        f"{gas['used']:,} gas: {gas['evm']:,} EVM, {gas['prompt']:,} prompt, {gas['output']:,} "
-        "output",
-        soft_wrap=True,
-    )
-    out.print(
-        f"{_format_tokens(tokens)}, in {pluralize(_count(tx_trace['steps']), 'step')}\n",
-        soft_wrap=True,
-    )
 
 
 def _count(steps: list[StepJson]) -> int:
     return sum(1 + _count(step["steps"]) for step in steps)
 
 
-def _iter_tree_lines(
-    step: StepJson, closest: object, *, is_last: bool, prompts: bool
-) -> Iterator[str]:
-    """Yield a step's lines, and those of the steps below it, with the lines of the tree."""
-    yield f"[dim]{'└─' if is_last else '├─'}[/] {_format_title(step)}"
-    margin = "   " if is_last else "│  "
-    nested = step["steps"]
-    stem = "│ " if nested else "  "
-    for line in _iter_body_lines(step, is_closest=step["number"] == closest, prompts=prompts):
-        yield f"[dim]{margin}{stem}[/]{line}"
-    for index, child in enumerate(nested, start=1):
-        below = _iter_tree_lines(child, closest, is_last=index == len(nested), prompts=prompts)
-        for line in below:
-            yield f"[dim]{margin}[/]{line}"
-    if not is_last:
-        yield "[dim]│[/]"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TraceView:
+    """A trace as lines of text."""
 
+    names: Mapping[str, str]
+    """Names by checksummed address."""
 
-def _format_title(step: StepJson) -> str:
-    return (
-        f"[bold]Step {step['number']}[/]  {escape(step['agent'])} "
-        f"[dim]on {escape(sanitize(step['model']))}[/]"
-    )
+    closest: int | None
+    """The number of the step with the closest decision."""
 
+    shows_prompts: bool
 
-def _iter_body_lines(step: StepJson, *, is_closest: bool, prompts: bool) -> Iterator[str]:
-    gas, seconds = step["gas"], step["seconds"]
-    yield from _iter_prompt_lines(step["prompt"], is_whole=prompts)
-    yield _format_line("Tokens", _format_tokens(step["tokens"]))
-    yield _format_line("Gas", f"{gas['prompt']:,} prompt, {gas['output']:,} output")
-    yield _format_line("Thought", sanitize(step["thought"]), "italic")
-    if step["answer"] is not None:
-        yield _format_line("Answer", sanitize(step["answer"]), "bold green")
-    else:
-        yield _format_line("Action", sanitize(step["action"] or ""), "bold cyan")
-        yield _format_line("Input", sanitize(step["input"] or ""), "cyan")
-        if step["observation"] is None:
-            yield _format_line("Observation", "reverted", "bold red")
+    def print_head(self, tx_trace: StepJson) -> None:
+        """Print the transaction's outcome, gas and tokens."""
+        gas, tokens = tx_trace["gas"], tx_trace["tokens"]
+        out.print(f"[bold]Transaction[/] {escape(tx_trace['transactionHash'])}", soft_wrap=True)
+        reason = tx_trace.get("reason")  # Older nodes have none.
+        if reason is not None:
+            text = escape(self.format_text(reason))
+            out.print(f"[red]Reverted, with all effects of its tools:[/] {text}", soft_wrap=True)
+        if not tx_trace["steps"]:
+            out.print(f"{gas['used']:,} gas; no agent took a step in it")
+            return
+        out.print(
+            f"{gas['used']:,} gas: {gas['evm']:,} EVM, {gas['prompt']:,} prompt, "
+            f"{gas['output']:,} output",
+            soft_wrap=True,
+        )
+        out.print(
+            f"{_format_tokens(tokens)}, in {pluralize(_count(tx_trace['steps']), 'step')}\n",
+            soft_wrap=True,
+        )
+
+    def format_text(self, text: str) -> str:
+        """Return a text from the chain on one line, with names of its addresses."""
+        return sanitize(name_addresses(text, self.names))
+
+    def format_address(self, address: str) -> str:
+        """Return an address, after its name if it has one."""
+        name = self.names.get(address)
+        return address if name is None else f"{name} {address}"
+
+    def iter_tree_lines(self, step: StepJson, *, is_last: bool) -> Iterator[str]:
+        """Yield a step's lines, and those of the steps below it, with the lines of the tree."""
+        yield f"[dim]{'└─' if is_last else '├─'}[/] {self._format_title(step)}"
+        margin = "   " if is_last else "│  "
+        nested = step["steps"]
+        stem = "│ " if nested else "  "
+        for line in self._iter_body_lines(step):
+            yield f"[dim]{margin}{stem}[/]{line}"
+        for index, child in enumerate(nested, start=1):
+            for line in self.iter_tree_lines(child, is_last=index == len(nested)):
+                yield f"[dim]{margin}[/]{line}"
+        if not is_last:
+            yield "[dim]│[/]"
+
+    def _format_title(self, step: StepJson) -> str:
+        return (
+            f"[bold]Step {step['number']}[/]  {escape(self.format_address(step['agent']))} "
+            f"[dim]on {escape(sanitize(step['model']))}[/]"
+        )
+
+    def _iter_body_lines(self, step: StepJson) -> Iterator[str]:
+        gas = step["gas"]
+        yield from self._iter_prompt_lines(step)
+        yield _format_line("Tokens", _format_tokens(step["tokens"]))
+        yield _format_line("Gas", f"{gas['prompt']:,} prompt, {gas['output']:,} output")
+        yield _format_line("Thought", self.format_text(step["thought"]), "italic")
+        if step["answer"] is not None:
+            yield _format_line("Answer", self.format_text(step["answer"]), "bold green")
         else:
-            yield _format_line("Observation", sanitize(step["observation"]))
-    if step["margin"] is not None:
-        margin_text = _format_step_margin(step["margin"]) + (
-            ", the run's closest" if is_closest else ""
-        )
-        yield _format_line("Margin", margin_text, "bold yellow" if is_closest else "dim")
-    if seconds is not None:
-        yield _format_line("Time", f"{seconds:.2f} s")
+            yield from self._iter_action_lines(step)
+        if step["margin"] is not None:
+            is_closest = step["number"] == self.closest
+            text = _format_step_margin(step["margin"]) + (", the run's closest" * is_closest)
+            yield _format_line("Margin", text, "bold yellow" if is_closest else "dim")
+        if step["seconds"] is not None:
+            cached = ", cached" if step.get("isCached") else ""
+            yield _format_line("Time", f"{step['seconds']:.2f} s{cached}")
+        elif step.get("isCached"):
+            yield _format_line("Time", "unknown, cached")
 
+    def _iter_action_lines(self, step: StepJson) -> Iterator[str]:
+        action = sanitize(step["action"] or "")
+        if step.get("tool") is not None:
+            action += f"  {self.format_address(step['tool'])}"
+        yield _format_line("Action", action, "bold cyan")
+        yield _format_line("Input", self.format_text(step["input"] or ""), "cyan")
+        if step["observation"] is not None:
+            yield _format_line("Observation", self.format_text(step["observation"]))
+            return
+        reason = step.get("reason")
+        text = "reverted" if reason is None else f"reverted: {self.format_text(reason)}"
+        yield _format_line("Observation", text, "bold red")
 
-def _iter_prompt_lines(prompt: str, *, is_whole: bool) -> Iterator[str]:
-    if not is_whole:
-        end = prompt.rstrip()[-PROMPT_CHARACTERS:]
-        yield _format_line(
-            "Prompt", ("… " if len(end) < len(prompt) else "") + sanitize(end), "dim"
-        )
-        return
-    for index, line in enumerate(prompt.split("\n")):
-        yield _format_line("Prompt" if index == 0 else "", sanitize(line), "dim")
+    def _iter_prompt_lines(self, step: StepJson) -> Iterator[str]:
+        prompt = step["prompt"]
+        if not self.shows_prompts:
+            end = prompt.rstrip()[-PROMPT_CHARACTERS:]
+            cut = "… " if len(end) < len(prompt) else ""
+            yield _format_line("Prompt", cut + sanitize(end), "dim")
+            return
+        for index, line in enumerate(prompt.split("\n")):
+            yield _format_line("Prompt" if index == 0 else "", sanitize(line), "dim")
+        for index, (handle, address) in enumerate(step.get("handles", {}).items()):
+            name = self.names.get(address, handle)
+            contract = "" if name == handle else f"  {name}"
+            text = f"{sanitize(handle)} = {address}{contract}"
+            yield _format_line("" if index else "Handles", text, "dim")
 
 
 def _format_line(name: str, text: str, style: str = "") -> str:

@@ -2,86 +2,31 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
-from eth_utils import to_canonical_address, to_checksum_address
+from eth_utils import to_checksum_address
 
-from precompiles.escaping import ADDRESS
+from pyevm_agents.agents.address_names import AddressNames, list_addresses
 from pyevm_agents.agents.revert_reasons import BUNDLED
 from pyevm_agents.agents.trace import find_closest_step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from eth_typing import Address
 
     from precompiles.language_model import Margin
-    from pyevm_agents.agents.known_contracts import KnownContracts
     from pyevm_agents.agents.revert_reasons import Failure
     from pyevm_agents.agents.trace import AgentTrace, InferenceUsage, TracedStep
     from pyevm_agents.rpc.serializers import Json
 
 
-MAX_NAMED_ADDRESSES = 1_024
-"""Addresses of one trace whose names are looked up."""
-
-NUMBERED_HANDLE = re.compile(r"addr[0-9]+")
-"""A handle that is not a name from the base prompt."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TraceContext:
-    """The chain's part in the text of a trace: known contracts, and codes by address."""
-
-    known: KnownContracts = BUNDLED
-    get_code: Callable[[Address], bytes] = lambda _address: b""
-    """Return the runtime code of an address; empty for an account without code."""
-
-    def explain(self, failure: Failure | None, *addresses: Address | None) -> str | None:
-        """Return the reason of a failure as text; None without a failure.
-
-        Input: the failure; the contracts that may have reverted, the innermost first.
-        """
-        if failure is None:
-            return None
-        codes = [self.get_code(address) for address in addresses if address is not None]
-        return failure.explain(self.known, codes)
-
-    def find_names(self, trace: AgentTrace, reasons: Iterable[str | None]) -> dict[str, str]:
-        """Return names of a trace's addresses, by checksummed address.
-
-        A name is that in the base prompt of an agent, or else that of the known contract with the
-        address's code.
-        """
-        names: dict[str, str] = {}
-        addresses: dict[str, None] = {}
-        for step in trace.steps:
-            contracts = [step.agent] if step.tool is None else [step.agent, step.tool]
-            addresses |= dict.fromkeys(map(to_checksum_address, contracts))
-            for handle, address in step.handles:
-                addresses[address] = None
-                if not NUMBERED_HANDLE.fullmatch(handle):
-                    names.setdefault(address, handle)
-        for reason in filter(None, reasons):
-            addresses |= dict.fromkeys(
-                to_checksum_address(match[0]) for match in ADDRESS.finditer(reason)
-            )
-        for address in islice(addresses, MAX_NAMED_ADDRESSES):
-            if address not in names:
-                name = self.known.find_name(self.get_code(to_canonical_address(address)))
-                if name is not None:
-                    names[address] = name
-        return names
-
-
-NO_CONTEXT = TraceContext()
+NO_NAMES = AddressNames(known=BUNDLED, get_code=lambda _address: b"")
+"""The bundled contracts' errors, and no contract at any address."""
 
 
 def serialize_trace(
-    transaction_hash: bytes, trace: AgentTrace, context: TraceContext = NO_CONTEXT
+    transaction_hash: bytes, trace: AgentTrace, names: AddressNames = NO_NAMES
 ) -> Json:
     """Serialize the trace of a transaction's agents.
 
@@ -93,11 +38,11 @@ def serialize_trace(
     """
     usage = trace.usage
     forms = [
-        serialize_step(step, number, context) for number, step in enumerate(trace.steps, start=1)
+        serialize_step(step, number, names) for number, step in enumerate(trace.steps, start=1)
     ]
     reasons = [str(form["reason"]) for form in forms if form["reason"] is not None]
     outermost = [step.agent for step in trace.steps if not step.depth][-1:]
-    reason = context.explain(trace.failure, *outermost)
+    reason = _explain(trace.failure, outermost, names)
     closest = find_closest_step(trace.steps)
     return {
         "transactionHash": "0x" + transaction_hash.hex(),
@@ -111,12 +56,12 @@ def serialize_trace(
         },
         "tokens": _serialize_tokens(usage),
         "closest": None if closest is None else closest + 1,
-        "names": context.find_names(trace, [reason, *reasons]),
+        "names": _find_names(trace, [reason or "", *reasons], names),
         "steps": _build_step_tree(trace.steps, forms),
     }
 
 
-def serialize_step(step: TracedStep, number: int, context: TraceContext = NO_CONTEXT) -> Json:
+def serialize_step(step: TracedStep, number: int, names: AddressNames = NO_NAMES) -> Json:
     """Serialize one step, without the steps of the nested agent."""
     return {
         "number": number,
@@ -130,12 +75,36 @@ def serialize_step(step: TracedStep, number: int, context: TraceContext = NO_CON
         "input": step.decision.action_input,
         "tool": None if step.tool is None else to_checksum_address(step.tool),
         "observation": step.observation,
-        "reason": context.explain(step.tool_failure, step.tool),
+        "reason": _explain(step.tool_failure, [] if step.tool is None else [step.tool], names),
         "answer": step.decision.answer,
         **serialize_cost(step.usage, step.margin, step.seconds),
         "isCached": step.is_cached,
         "steps": [],
     }
+
+
+def _explain(
+    failure: Failure | None, contracts: Iterable[Address], names: AddressNames
+) -> str | None:
+    """Return the reason of a failure as text; None without a failure.
+
+    Input: the failure; the addresses of the contracts that may have reverted.
+    """
+    if failure is None:
+        return None
+    return failure.explain(names.known, [names.get_code(address) for address in contracts])
+
+
+def _find_names(trace: AgentTrace, reasons: Iterable[str], names: AddressNames) -> dict[str, str]:
+    """Return the names of the addresses in a trace, by checksummed address."""
+    contracts = (address for step in trace.steps for address in (step.agent, step.tool) if address)
+    handles = [pair for step in trace.steps for pair in step.handles]
+    addresses = [
+        *map(to_checksum_address, contracts),
+        *(address for _, address in handles),
+        *list_addresses(*reasons),
+    ]
+    return names.find_names(addresses, handles)
 
 
 def serialize_cost(usage: InferenceUsage, margin: Margin | None, seconds: float | None) -> Json:

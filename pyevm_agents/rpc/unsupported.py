@@ -52,7 +52,6 @@ UNSUPPORTED_METHODS: Mapping[str, str] = {
     "debug_traceCallMany": "debug_traceCall traces one call, trace_callMany several in a row",
     "debug_preimage": "preimages of hashes are not stored",
     "hardhat_intervalMine": "use evm_mine",
-    "hardhat_addCompilationResult": "Solidity stack traces are not supported; revert reasons are",
     "hardhat_getStackTraceFailuresCount": "Solidity stack traces are not supported",
     "eth_getWork": NO_PROOF_OF_WORK,
     "eth_submitWork": NO_PROOF_OF_WORK,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from eth_utils import to_hex
 
+from pyevm_agents.agents.known_contracts import KnownContracts
 from pyevm_agents.bench.measurement.results import FORM
 from pyevm_agents.bench.measurement.results_json import read_report, to_json
 from pyevm_agents.cli.node.genesis_file import read_genesis
@@ -112,7 +113,16 @@ def _of_a_node() -> Mapping[str, object]:
     dump = state_dump.dump(node.node)
     node.node.close()
     logged = MinedTransaction(
-        hash=sent, block=1, gas_used=2, created=None, failure=None, printed=("a",)
+        hash=sent,
+        block=1,
+        gas_used=2,
+        to=None,
+        is_create=False,
+        code=b"",
+        selector=b"",
+        failure=None,
+        handles=(),
+        printed=("a",),
     )
     source = render_solidity(replay, contracts="../contracts")
     return {
@@ -123,7 +133,7 @@ def _of_a_node() -> Mapping[str, object]:
             "block": dump["block"],
             "structure": structure_of(dump),
         },
-        "transaction in a log": structure_of(logged.as_json()),
+        "transaction in a log": structure_of(logged.as_json(KnownContracts())),
     }
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pyevm_agents.agents.known_contracts import ArtifactFolders
 from pyevm_agents.chain import GenesisAccount
 from pyevm_agents.chain.lmdb import LmdbRows
 from pyevm_agents.cli.cache_folder import get_facts_folder
@@ -194,6 +195,11 @@ def _validate_derivation_path(_context: click.Context, _option: click.Parameter,
     "--allow-host", "hosts", multiple=True, metavar="NAME",
     help="A name in `Host` to answer besides the loopback's; `*` for all.",
 )  # fmt: skip
+@click.option(
+    "--artifacts", type=click.Path(path_type=Path), multiple=True, metavar="FOLDER",
+    help="Compiled contracts of Foundry or Hardhat. The log, traces and errors name them. May be "
+    "repeated.  [default: out/ and artifacts/ in the working folder]",
+)  # fmt: skip
 @click.option("-q", "--quiet", "--silent", "quiet", is_flag=True, help="Print nothing but errors.")
 @click.option("--json-logs", "--json", "json_logs", is_flag=True, help="Print JSON, line by line.")
 @click.pass_context
@@ -230,6 +236,7 @@ def node(  # noqa: PLR0913 - one for each option
     state_path: Path | None,
     origins: tuple[str, ...],
     hosts: tuple[str, ...],
+    artifacts: tuple[Path, ...],
     quiet: bool,
     json_logs: bool,
 ) -> None:
@@ -244,6 +251,7 @@ def node(  # noqa: PLR0913 - one for each option
         load_path = state_path if state_path.exists() else None
     state = None if load_path is None else read_state(load_path)
     dump_path = None if dump_path is None else require_writable(dump_path)
+    folders = _open_artifacts(artifacts)
     keys = Keys(derive_keys(mnemonic, accounts, path))
     keys.impersonates_all = auto_impersonate
     mining = MiningMode(
@@ -290,6 +298,7 @@ def node(  # noqa: PLR0913 - one for each option
         node_chain = (
             beginning.open_chain() if fixture is None else beginning.open_fixture_chain(fixture)
         )
+        node_chain.chain.known_contracts.watch(folders)
         running = Node(node_chain.chain, now=time.time, keys=keys, mining=mining)
         stack.callback(running.close)
         if state is not None:
@@ -301,6 +310,18 @@ def node(  # noqa: PLR0913 - one for each option
             allowed_hosts=frozenset(hosts),
         )
         run.serve(running, node_chain, options, engines=beginning.engines, dump_path=dump_path)
+
+
+def _open_artifacts(named: tuple[Path, ...]) -> ArtifactFolders:
+    """Return the folders of compiled contracts.
+
+    Raises: ConfigError: a named folder is missing, or holds no artifact.
+    """
+    if not named:
+        return ArtifactFolders(root=Path.cwd())
+    folders = ArtifactFolders(named)
+    folders.load()
+    return folders
 
 
 def _require_compatible_options(context: click.Context) -> None:

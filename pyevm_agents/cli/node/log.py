@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pyevm_agents.agents.address_names import AddressNames
 from pyevm_agents.cli.node.log_format import NodeLogFormatter, iter_mined_transactions
 from pyevm_agents.node.listeners import NodeListener
 from pyevm_agents.rpc.agent_subscriptions import Throttle, serialize_event
@@ -93,7 +94,9 @@ class NodeLog:
     def __init__(self, node: Node, paper: LiveOutput, *, is_json: bool) -> None:
         """Watch a node and start to write."""
         self._node, self._paper, self._is_json = node, paper, is_json
-        self._lines = NodeLogFormatter(paper)
+        chain = node.chain
+        self._names = AddressNames(known=chain.known_contracts, get_code=chain.code)
+        self._lines = NodeLogFormatter(paper, self._names)
         self._rhythm = Throttle(JSON_SECONDS if is_json else LIVE_SECONDS)
         self._entries: SimpleQueue[_Entry | Event | None] = SimpleQueue()
         self._dropped_count = 0
@@ -253,7 +256,7 @@ class NodeLog:
     def _write_transactions(self, transactions: list[MinedTransaction]) -> None:
         for transaction in transactions:
             if self._is_json:
-                _write_json(event="transaction", **transaction.as_json())
+                _write_json(event="transaction", **transaction.as_json(self._names.known))
             else:
                 self._paper.write(self._lines.format_transaction(transaction))
 

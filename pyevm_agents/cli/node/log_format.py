@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import OrderedDict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eth_utils import to_checksum_address
 
+from pyevm_agents.agents.address_names import list_addresses
 from pyevm_agents.agents.events import (
     RunEnded,
     RunFaulted,
@@ -16,15 +18,21 @@ from pyevm_agents.agents.events import (
     StepStarted,
     ToolReturned,
 )
-from pyevm_agents.agents.revert_reasons import RevertContext, explain_revert, read_revert_context
-from pyevm_agents.display import sanitize
+from pyevm_agents.agents.revert_reasons import read_failure
+from pyevm_agents.agents.trace import extract_inferences
+from pyevm_agents.display import name_addresses, sanitize
 from pyevm_agents.node.listeners import find_warning
 from pyevm_agents.tracing.console_log import iter_console_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from eth_typing import Address
+
+    from pyevm_agents.agents.address_names import AddressNames
     from pyevm_agents.agents.events import Event, StepLocation
+    from pyevm_agents.agents.known_contracts import KnownContracts
+    from pyevm_agents.agents.revert_reasons import Failure
     from pyevm_agents.chain import MinedBlock
     from pyevm_agents.cli.output import LiveOutput
     from pyevm_agents.rpc.dispatcher import RequestLogEntry
@@ -33,6 +41,10 @@ INDENT = " " * 14
 """Where a request's name begins: what belongs to it stands below. A hash then ends at column 80."""
 
 MAX_METHOD_CHARACTERS = 80
+SELECTOR_BYTES = 4
+MAX_HANDLES = 256
+MAX_RUNS = 64
+"""Unfinished agent runs whose prompts' names are kept."""
 MAX_REASON_CHARACTERS = 200
 
 
@@ -43,12 +55,21 @@ class MinedTransaction:
     hash: str
     block: int
     gas_used: int
-    created: str | None
-    failure: str | bytes | None
-    """Why it failed, in words or as what it reverted with; None where it succeeded."""
+    to: Address | None
+    """The address that the transaction called or created."""
 
-    context: RevertContext = field(default_factory=RevertContext)
-    """Facts about a revert that its data do not contain."""
+    is_create: bool
+    code: bytes
+    """The runtime code at that address; empty for an account without code."""
+
+    selector: bytes
+    """The first four bytes of the calldata; fewer if it is shorter, empty for a creation."""
+
+    failure: Failure | None
+    """None if the transaction succeeded."""
+
+    handles: tuple[tuple[str, str], ...]
+    """(handle, checksummed address) of each address in the agents' prompts."""
 
     printed: tuple[str, ...]
     """Its lines of `console.log`."""
@@ -57,21 +78,34 @@ class MinedTransaction:
     """The warning about it, if any."""
 
     @property
-    def reason(self) -> str | None:
-        """Why it failed, in words. Slow for the first time: all contracts' errors are read."""
-        if isinstance(self.failure, bytes):
-            return explain_revert(self.failure, self.context)
-        return self.failure
+    def created_address(self) -> str | None:
+        """The checksummed address of a created contract; None if none was created."""
+        if self.to is None or not self.is_create or self.failure is not None:
+            return None
+        return to_checksum_address(self.to)
 
-    def as_json(self) -> dict[str, object]:
-        """Return it as an object of JSON."""
+    def explain_failure(self, known: KnownContracts) -> str | None:
+        """Return the reason of a failure; None without one. Slow at first: ABIs are loaded."""
+        return None if self.failure is None else self.failure.explain(known)
+
+    def find_function(self, known: KnownContracts) -> str | None:
+        """Return the signature of the called function; None if it is unknown."""
+        return known.find_function(self.selector) if len(self.selector) == SELECTOR_BYTES else None
+
+    def as_json(self, known: KnownContracts) -> dict[str, object]:
+        """Return the transaction as a JSON object.
+
+        Input: the contracts that have names.
+        """
         return {
             "hash": self.hash,
             "block": self.block,
             "gasUsed": self.gas_used,
-            "contractAddress": self.created,
+            "contractAddress": self.created_address,
+            "contract": known.find_name(self.code),
+            "function": self.find_function(known),
             "isSuccess": self.failure is None,
-            "reason": self.reason,
+            "reason": self.explain_failure(known),
             "console": [*self.printed],
             "warning": self.warning,
         }
@@ -83,21 +117,18 @@ def iter_mined_transactions(mined: MinedBlock) -> Iterator[MinedTransaction]:
     for transaction, receipt, computation in zip(
         mined.block.transactions, mined.receipts, mined.computations, strict=True
     ):
-        failure: str | bytes | None = None
-        context, created = RevertContext(), None
-        if computation.is_error:
-            burns_gas = computation.error.burns_gas
-            failure = str(computation.error) if burns_gas else bytes(computation.output)
-            context = RevertContext() if burns_gas else read_revert_context(computation)
-        elif computation.msg.is_create:
-            created = to_checksum_address(computation.msg.storage_address)
+        message, inferences = computation.msg, extract_inferences(computation)
+        is_create = message.is_create
         yield MinedTransaction(
             hash="0x" + transaction.hash.hex(),
             block=mined.block.number,
             gas_used=receipt.gas_used - before,
-            created=created,
-            failure=failure,
-            context=context,
+            to=message.storage_address,
+            is_create=is_create,
+            code=bytes(computation.output if is_create else message.code),
+            selector=b"" if is_create else bytes(message.data[:SELECTOR_BYTES]),
+            failure=read_failure(computation),
+            handles=tuple({pair: None for entry in inferences for pair in entry.handles}),
             printed=tuple(iter_console_lines(computation)),
             warning=find_warning(computation),
         )
@@ -107,9 +138,11 @@ def iter_mined_transactions(mined: MinedBlock) -> Iterator[MinedTransaction]:
 class NodeLogFormatter:
     """Writes lines in the colours of a paper."""
 
-    def __init__(self, paper: LiveOutput) -> None:
-        """Take what colours there are."""
-        self._paint = paper.paint
+    def __init__(self, output: LiveOutput, names: AddressNames) -> None:
+        """Input: the output, for its colours; the names of addresses."""
+        self._paint = output.paint
+        self._names = names
+        self._handles: OrderedDict[int, tuple[tuple[str, str], ...]] = OrderedDict()
 
     def format_request(self, answered: RequestLogEntry, printed: Sequence[str]) -> list[str]:
         """Say that a request was answered, and what a contract printed in it."""
@@ -139,19 +172,26 @@ class NodeLogFormatter:
     def format_transaction(self, mined: MinedTransaction) -> list[str]:
         """Say what became of a transaction."""
         summary = f"block {mined.block:,}, {mined.gas_used:,} gas"
-        if mined.created is not None:
-            summary += f", created {mined.created}"
+        known = self._names.known
+        name, function = known.find_name(mined.code), mined.find_function(known)
+        if mined.created_address is not None:
+            summary += f", created {'' if name is None else f'{name} '}{mined.created_address}"
+        elif name is not None:
+            summary += f", {name}.{function or '0x' + mined.selector.hex()}"
         lines = [INDENT + self._paint(mined.hash, dim=True), INDENT + summary]
         if mined.warning is not None:
             lines += self.format_warnings([mined.warning])
-        if mined.reason is not None:
-            lines.append(INDENT + self._paint(f"reverted: {sanitize(mined.reason)}", "red"))
+        reason = mined.explain_failure(known)
+        if reason is not None:
+            text = sanitize(self._name_addresses(reason, mined.handles))
+            lines.append(INDENT + self._paint(f"reverted: {text}", "red"))
         return [*lines, *self.format_console_lines(mined.printed)]
 
     def format_step(self, event: Event) -> list[str]:
         """Say what an agent did; of a call and an estimate, in a line for each step."""
         place = event.location
         margin = INDENT + "  " * place.depth
+        self._update_handles(event)
         if place.purpose != "block":
             return [margin + self._paint(line, dim=True) for line in self._iter_brief_lines(event)]
         return [margin + line for line in self._iter_full_lines(event)]
@@ -162,9 +202,10 @@ class NodeLogFormatter:
         match event:
             case StepDecided(decision=words):
                 done = words.answer if words.action is None else words.action
-                yield f"{at}  {sanitize(done or '')} {sanitize(words.action_input or '')}".rstrip()
+                values = self._name_step(event, words.action_input or "")
+                yield f"{at}  {self._name_step(event, done or '')} {values}".rstrip()
             case StepFailed(reason=reason) | RunFaulted(reason=reason):
-                yield f"{at}  {sanitize(reason)}"
+                yield f"{at}  {self._name_step(event, reason)}"
             case _:
                 return
 
@@ -172,7 +213,11 @@ class NodeLogFormatter:
         place = event.location
         match event:
             case StepStarted(charge=prompted):
-                agent = to_checksum_address(place.agent)
+                address, name = (
+                    to_checksum_address(place.agent),
+                    self._names.find_contract(place.agent),
+                )
+                agent = address if name is None else f"{name} {address}"
                 all_tokens = prompted.cold_tokens + prompted.warm_tokens
                 read = f" reads {all_tokens:,} tokens, {prompted.cold_tokens:,} of them new"
                 yield self._format_field(place, "agent", agent) + self._paint(read, dim=True)
@@ -185,15 +230,40 @@ class NodeLogFormatter:
                 }
                 for name, text in content.items():
                     if text is not None:
-                        yield self._format_field(place, name, sanitize(text))
-            case ToolReturned(observation=content):
-                text = self._paint("reverted", "red") if content is None else sanitize(content)
+                        yield self._format_field(place, name, self._name_step(event, text))
+            case ToolReturned(observation=None, failure=failure):
+                reason = "" if failure is None else f": {self._name_step(event, failure)}"
+                text = self._paint(f"reverted{reason}", "red")
                 yield self._format_field(place, "observation", text)
+            case ToolReturned(observation=str(content)):
+                yield self._format_field(place, "observation", self._name_step(event, content))
             case StepFailed(reason=reason) | RunFaulted(reason=reason):
                 name = "failed" if isinstance(event, StepFailed) else "fault"
-                yield self._format_field(place, name, self._paint(sanitize(reason), "red"))
+                yield self._format_field(
+                    place, name, self._paint(self._name_step(event, reason), "red")
+                )
             case _:
                 return
+
+    def _update_handles(self, event: Event) -> None:
+        """Keep the names in an agent's prompt until the run ends."""
+        match event:
+            case StepDecided(inference=inference):
+                run = event.location.run
+                self._handles[run] = inference.handles + self._handles.pop(run, ())[:MAX_HANDLES]
+                if len(self._handles) > MAX_RUNS:
+                    self._handles.popitem(last=False)
+            case RunEnded() | RunFaulted():
+                self._handles.pop(event.location.run, None)
+            case _:
+                pass
+
+    def _name_step(self, event: Event, text: str) -> str:
+        """Return a text of a step on one line, with names of its addresses."""
+        return sanitize(self._name_addresses(text, self._handles.get(event.location.run, ())))
+
+    def _name_addresses(self, text: str, handles: Iterable[tuple[str, str]]) -> str:
+        return name_addresses(text, self._names.find_names(list_addresses(text), handles))
 
     def _format_field(self, place: StepLocation, name: str, text: str) -> str:
         return f"{self._paint(f'{place.step} {name:11}', 'cyan')} {text}"

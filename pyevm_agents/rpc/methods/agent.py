@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from precompiles import spec
 from precompiles.escaping import ADDRESS
+from pyevm_agents.agents.address_names import AddressNames
 from pyevm_agents.agents.revert_reasons import read_revert_context
 from pyevm_agents.agents.trace import extract_inferences, sum_usage
 from pyevm_agents.errors import ConfigError
@@ -18,7 +19,7 @@ from pyevm_agents.models.llama.model import GgufModel
 from pyevm_agents.node.gas_limits import estimate_gas
 from pyevm_agents.node.listeners import find_warning
 from pyevm_agents.rpc import serializers
-from pyevm_agents.rpc.agent_serializers import TraceContext, serialize_trace
+from pyevm_agents.rpc.agent_serializers import serialize_trace
 from pyevm_agents.rpc.block_views import resolve_next_view
 from pyevm_agents.rpc.errors import INVALID_PARAMS, SERVER_ERROR, RpcError, execution_error
 from pyevm_agents.rpc.method_table import MethodTable, optional
@@ -94,8 +95,8 @@ def trace_transaction(rpc: RequestContext, transaction_hash: bytes) -> Json:
     if trace is None:
         raise RpcError(SERVER_ERROR, f"transaction 0x{transaction_hash.hex()} not found: not mined")
     chain = rpc.node.chain
-    context = TraceContext(known=chain.known_contracts, get_code=chain.code)
-    return serialize_trace(transaction_hash, trace, context)
+    names = AddressNames(known=chain.known_contracts, get_code=chain.code)
+    return serialize_trace(transaction_hash, trace, names)
 
 
 @METHODS.method("agent_estimate", parse_transaction_request, optional(parse_block_id))

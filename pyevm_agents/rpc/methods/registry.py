@@ -9,6 +9,7 @@ from pyevm_agents.rpc.filters import EventSystem
 from pyevm_agents.rpc.method_table import MethodTable
 from pyevm_agents.rpc.methods import (
     agent,
+    agent_contracts,
     agent_subscribe,
     anvil_mining,
     anvil_node,
@@ -53,6 +54,7 @@ def rpc_modules(rpc: RequestContext) -> dict[str, str]:  # noqa: ARG001 - the si
 
 TABLES: tuple[MethodTable, ...] = (
     agent.METHODS,
+    agent_contracts.METHODS,
     agent_subscribe.METHODS,
     eth_state.METHODS,
     eth_call.METHODS,

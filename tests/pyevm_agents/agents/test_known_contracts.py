@@ -152,7 +152,7 @@ def test_at_most_so_many_contracts_are_added(monkeypatch: pytest.MonkeyPatch) ->
     known = KnownContracts()
     known.add(contract("A", b"a"), contract("B", b"b"))
     known.add(contract("A", b"a"))  # In place of the first.
-    with pytest.raises(ConfigError, match="3 contracts: must be at most 2; restart the node"):
+    with pytest.raises(ConfigError, match="3 known contracts: must be at most 2; restart the node"):
         known.add(contract("C", b"c"))
 
 

@@ -70,13 +70,15 @@ def test_a_trace_is_a_tree_of_steps(commands: Commands, sent: str) -> None:
     first, last = told["steps"]
     assert lines[0] == f"Transaction {sent}"
     assert lines[1].startswith(f"{told['gas']['used']:,} gas: ")
-    assert lines[4] == f"├─ Step 1  {first['agent']} on {first['model']}"
+    assert lines[4] == f"├─ Step 1  WalletAgent {first['agent']} on {first['model']}"
     assert f"│    Gas          {first['gas']['prompt']:,} prompt" in "\n".join(lines)
     assert "│    Thought      Deposit first." in lines
-    assert "│    Action       DeployTool" in lines
-    assert f"│    Input        {first['input']}" in lines
+    assert f"│    Action       DeployTool  AgentOnlyTool {first['tool']}" in lines
+    usdc = first["handles"]["USDC"]
+    values = first["input"].replace(usdc, f"USDC ({usdc[:6]}…{usdc[-4:]})")
+    assert f"│    Input        {values}" in lines
     assert f"│    Observation  {first['observation']}" in lines
-    assert f"└─ Step 2  {last['agent']} on {last['model']}" in lines
+    assert f"└─ Step 2  WalletAgent {last['agent']} on {last['model']}" in lines
     assert "     Answer       Done." in lines
     assert lines[5].endswith(
         r"Question: Deposit 10 USDC<|im_end|>\n<|im_start|>assistant\nThought:"
@@ -84,7 +86,11 @@ def test_a_trace_is_a_tree_of_steps(commands: Commands, sent: str) -> None:
     whole = commands.said("trace", sent, "--prompts")
     assert "│    Prompt       <|im_start|>system" in whole
     assert "│                 Answer the user's questions as best you can." in whole
+    assert f"│    Handles      USDC = {usdc}" in whole
     assert json.loads(commands.said("trace", sent, "--json")) == told
+
+
+PLACE = "0x" + "57" * 20
 
 
 def test_a_nested_agents_steps_hang_below(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,6 +105,7 @@ def test_a_nested_agents_steps_hang_below(monkeypatch: pytest.MonkeyPatch) -> No
             "action": "A",
             "input": "{}",
             "observation": None,
+            **({"reason": f"Undone(of={PLACE})", "tool": PLACE} if number == 4 else {}),
             "answer": None,
             "tokens": {"cold": 1, "warm": 0, "output": 2, "forced": 1},
             "gas": {"prompt": 1, "output": 2},
@@ -112,16 +119,21 @@ def test_a_nested_agents_steps_hang_below(monkeypatch: pytest.MonkeyPatch) -> No
         "gas": {"used": 9, "evm": 1, "prompt": 3, "output": 5},
         "tokens": {"cold": 1, "warm": 0, "output": 2, "forced": 1},
         "closest": 2,
+        "names": {PLACE: "SHOP"},
+        "reason": "Undone()",
         "steps": [step(1, 0, step(2, 1, step(3, 2)), step(4, 1))],
     }
     monkeypatch.setattr("pyevm_agents.cli.rpc_client.RpcClient.call", lambda *_: told)
     lines = CliRunner().invoke(main, ["trace", HASH]).stdout.splitlines()
     titles = [line.split(" 0x")[0].rstrip() for line in lines if "Step" in line]
     assert titles == ["└─ Step 1", "   ├─ Step 2", "   │  └─ Step 3", "   └─ Step 4"]
-    assert "in 4 steps" in lines[2]
+    assert "in 4 steps" in lines[3]
     assert "   │  │ Observation  reverted" in lines
+    assert f"        Action       A  SHOP {PLACE}" in lines
+    assert "        Observation  reverted: Undone(of=SHOP (0x5757…5757))" in lines
+    assert lines[1] == "Reverted, with all effects of its tools: Undone()"
     assert '   │  │ Margin       0.015 at token 3: "x" over "y", the run\'s closest' in lines
-    assert r"on m[bold]\u001b" in lines[4]
+    assert r"on m[bold]\u001b" in lines[5]
 
 
 def test_a_transaction_without_agents_is_told_as_one(commands: Commands) -> None:
@@ -130,10 +142,10 @@ def test_a_transaction_without_agents_is_told_as_one(commands: Commands) -> None
     assert "no agent took a step in it" in commands.said("trace", made)
     told = commands.run("trace", HASH)
     assert told.exit_code == 1
-    assert told.stderr == f"Error: transaction {HASH} not found: not mined\n"
+    assert told.stderr.startswith(f"Error: transaction {HASH} not found: not mined")
     told = commands.run("trace", "0x12")
     assert told.exit_code == 2
-    assert "is no hash of a transaction" in told.stderr
+    assert "not a transaction hash" in told.stderr
 
 
 def test_models_and_schedule_are_the_nodes(commands: Commands) -> None:

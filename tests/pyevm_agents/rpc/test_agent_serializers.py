@@ -15,7 +15,7 @@ from pyevm_agents.agents.revert_reasons import Failure
 from pyevm_agents.agents.trace import AgentTrace, InferenceUsage, StepDecision, TracedStep
 from pyevm_agents.chain.database import trace_key
 from pyevm_agents.recordings import Replay, read_fixture
-from pyevm_agents.rpc.agent_serializers import TraceContext, serialize_trace
+from pyevm_agents.rpc.agent_serializers import serialize_trace
 from tests.pyevm_agents.rpc.methods.test_agent import Bench, bench
 
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ def test_a_trace_is_written_as_a_tree() -> None:
         f'{NO_TOOL}"answer": "\\u00e9", {COST}"margin": null, "seconds": null, '
         '"isCached": false, "steps": []}'
     )
-    context = TraceContext(get_code=lambda address: address[:1])
-    assert json.dumps(serialize_trace(b"\x22" * 32, trace, context)) == (
+    assert json.dumps(serialize_trace(b"\x22" * 32, trace)) == (
         f'{{"transactionHash": "0x{"22" * 32}", "isSuccess": false, '
         '"reason": "ExecutorUnavailable()", '
         '"gas": {"used": 10000, "evm": 6700, "prompt": 1500, "output": 1800}, '

@@ -153,9 +153,50 @@ def test_an_agents_steps_are_written_with_its_transaction_below(
         ["2", "thought"],
         ["2", "answer"],
     ]
-    assert told[3].lower().startswith(f"1 agent       {usdc} reads")
+    assert told[3].lower().startswith(f"1 agent       walletagent {usdc} reads")
+    assert told[6].startswith('1 input       {"asset": "USDC (0x5FbD…0aa3)"')
+    assert told[-1].endswith(", WalletAgent.instruct(string)")
     assert told[-3] == "eth_sendTransaction"
     assert told[-1].startswith("block ")
+
+
+def test_a_reverted_tool_says_why_in_names_of_the_base_prompt_and_of_artifacts(
+    written: Written, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def withdraw(request: GenerationRequest) -> str:
+        handle = request.handles[0][0]
+        arguments = f'{{"asset": "{handle}", "amount": {10**30}}}'
+        return f" Withdraw.\nAction: WithdrawTool\nAction Input: {arguments}"
+
+    written.agents.node.chain.models["bytes"].original._script = withdraw  # type: ignore[attr-defined]  # noqa: SLF001
+    written.ask("eth_sendTransaction", {**written.agents.instruction(), "gas": hex(29_000_000)})
+    written.log.close()
+    told = lines(capsys)
+    (observation,) = [line for line in told if "observation" in line]
+    assert observation.startswith("1 observation reverted: ")
+    assert "USDC (0x5FbD…0aa3)" in observation
+    assert told[-1].startswith("reverted: ToolCallFailed(tool=AgentOnlyTool (0x")
+    assert observation.partition("reverted: ")[2] in told[-1]
+
+
+def test_a_users_own_contract_has_names(
+    written: Written, capsys: pytest.CaptureFixture[str]
+) -> None:
+    buy = {"type": "function", "name": "buy", "inputs": [{"type": "uint256", "name": "count"}]}
+    sold_out = {"type": "error", "name": "SoldOut", "inputs": []}
+    code = "0x63" + keccak(text="SoldOut()")[:4].hex() + "6000526004601cfd"
+    shop = "0x" + "57" * 20
+    written.agents.ask("anvil_setCode", shop, code)
+    written.agents.ask("agent_addAbi", "Shop", [buy, sold_out], code)
+    calldata = "0x" + keccak(text="buy(uint256)")[:4].hex() + "00" * 32
+    form = {"from": FIRST, "to": shop, "gas": hex(99_999)}
+    written.ask("eth_sendTransaction", form | {"data": calldata})
+    written.ask("eth_sendTransaction", form)
+    written.log.close()
+    told = lines(capsys)
+    assert told[2].endswith("gas, Shop.buy(uint256)")
+    assert told[3] == "reverted: SoldOut()"
+    assert told[6].endswith("gas, Shop.0x")
 
 
 def test_a_fault_is_written(written: Written, capsys: pytest.CaptureFixture[str]) -> None:
