@@ -2,7 +2,7 @@
 UV := scripts/uv
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow coverage lint types imports check docs engine contracts fixtures golden pin clean
+.PHONY: help demo test slow evidence coverage lint types imports check docs engine contracts fixtures golden pin clean
 
 help: ## Print this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -15,7 +15,10 @@ test: ## Install what is missing and run the tests
 	$(UV) run pytest -n 2 --dist loadfile --max-worker-restart 1
 
 slow: ## Run the tests that take minutes
-	$(UV) run pytest -m slow
+	$(UV) run pytest -m slow -n 2 --dist worksteal --max-worker-restart 1
+
+evidence: ## Run the long counts and write them to benchmarks/reports/evidence (hours)
+	$(UV) run python -m benchmarks.evidence
 
 coverage: ## Run the tests and print which lines and branches they miss
 	$(UV) run coverage run -m pytest

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import re
 import signal
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 from eth_keys.datatypes import PrivateKey
@@ -19,8 +20,12 @@ from pyevm_agents.chain import Call, Chain, GenesisAccount
 from pyevm_agents.config import DEFAULT_FORK, ChainConfig
 from pyevm_agents.contracts import load_artifact
 from pyevm_agents.models import LlamaModel, Vocabulary
+from pyevm_agents.models.gguf import adapter as gguf_adapter
+from pyevm_agents.models.llama import model as llama_model
 from pyevm_agents.vm import AgentComputation
 from tests.byte_model import PROFILE, ByteModel
+from tests.reduced_model import write_reduced_model
+from tests.samples import VARIABLE, Sample, read_sample, write_figures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -47,12 +52,22 @@ STRANGER_KEY = PrivateKey(b"\x02" * 32)
 STRANGER = Address(STRANGER_KEY.public_key.to_canonical_address())
 
 
+ALL_TOOLS = "PYEVM_AGENTS_TESTS_NEED_ALL_TOOLS"
+"""Set where `CI` is: a test that would be skipped for a missing tool fails."""
+
+MAY_BE_MISSING = re.compile("needs training/requirements.txt|eth-tester is not|beside the checkout")
+"""What CI does without: PyTorch, a package that ours excludes, vectors that are no part of this."""
+
+Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
+
 STDERR = pytest.StashKey[int]()
 """The process' own, whatever pytest captures."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the process' own stderr."""
+    """Keep the process' own stderr; hide `CI`, which changes what pytest and hypothesis print."""
+    if os.environ.pop("CI", ""):
+        os.environ[ALL_TOOLS] = "1"
     capture: Any = config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
         config.stash[STDERR] = os.dup(2)
@@ -64,10 +79,35 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give slow tests their time."""
+    """Give slow tests their time; evidence takes as long as it takes."""
+    if VARIABLE in os.environ:
+        return
     for item in items:
         if item.get_closest_marker("slow") is not None:
             item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
+
+
+def fail_if_skipped(report: Report) -> Report:
+    """Make a failure of a skip for a missing tool, where all tools have to be there."""
+    if report.outcome != "skipped" or hasattr(report, "wasxfail") or ALL_TOOLS not in os.environ:
+        return report
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    if not MAY_BE_MISSING.search(reason):
+        report.outcome = "failed"
+        report.longrepr = f"{reason}: CI has to have it"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Fail where CI would skip a test."""
+    return fail_if_skipped((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Fail where CI would skip a file."""
+    return fail_if_skipped((yield))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -130,6 +170,43 @@ def llama() -> Iterator[LlamaModel]:
     """The default model on one thread, in one process for all tests of a worker."""
     with LlamaModel(threads=1) as model:
         yield model
+
+
+@pytest.fixture(scope="session")
+def reduced_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a model that computes little, once for all workers (`tests.reduced_model`)."""
+    path = folder_of_session(tmp_path_factory) / "reduced.gguf"
+    if not path.exists():
+        write_reduced_model(path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def reduced_llama(reduced_model: Path) -> Iterator[LlamaModel]:
+    """The reduced model on one thread, in one process for all tests of a worker."""
+    with LlamaModel(reduced_model, threads=1) as model:
+        yield model
+
+
+@pytest.fixture(scope="module")
+def reduced_default(
+    reduced_model: Path, llama: LlamaModel, vocabulary: Vocabulary
+) -> Iterator[Path]:
+    """Make the reduced model the default one for a module; the session's own have their paths."""
+    assert llama.path == vocabulary.path != reduced_model
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(llama_model, "find_default_model", lambda: reduced_model)
+        patch.setattr(gguf_adapter, "find_default_adapter", lambda: None)
+        yield reduced_model
+
+
+@pytest.fixture
+def sample(request: pytest.FixtureRequest) -> Iterator[Sample]:
+    """How many tries the test makes: what its mark `sample` has, or `make evidence` asks for."""
+    mark = request.node.get_closest_marker("sample")
+    found = read_sample(mark.kwargs)
+    yield found
+    write_figures(found)
 
 
 @dataclass

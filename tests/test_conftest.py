@@ -36,6 +36,15 @@ END_HANGS = """
     """
 
 
+SKIPPING = """
+    import pytest
+
+    @pytest.mark.parametrize("reason", ["there is no npm here", "needs training/requirements.txt"])
+    def test_with_a_tool(reason):
+        pytest.skip(reason)
+    """
+
+
 @pytest.fixture
 def suite(pytester: pytest.Pytester) -> pytest.Pytester:
     text = ROOT.joinpath("tests/conftest.py").read_text(encoding="utf-8")
@@ -48,13 +57,13 @@ def suite(pytester: pytest.Pytester) -> pytest.Pytester:
 
 def test_a_test_that_hangs_fails_alone(suite: pytest.Pytester) -> None:
     suite.makepyfile(HANGING)
-    result = suite.runpytest_subprocess("--timeout", "1", timeout=60)
+    result = suite.runpytest_subprocess("--timeout", "5")
     result.assert_outcomes(passed=2, failed=1)
 
 
 def test_a_test_whose_end_hangs_ends_the_process(suite: pytest.Pytester) -> None:
     suite.makepyfile(HANGING + END_HANGS)
-    result = suite.runpytest_subprocess("--timeout", "1", timeout=60)
+    result = suite.runpytest_subprocess("--timeout", "5")
     assert result.ret == 1
     result.stderr.fnmatch_lines(["Timeout (0:00:02)!"])
 
@@ -70,4 +79,16 @@ def test_a_slow_test_has_more_time(suite: pytest.Pytester) -> None:
         def test_other(request):
             assert request.node.get_closest_marker("timeout") is None
         """)
-    suite.runpytest_subprocess(timeout=60).assert_outcomes(passed=2)
+    suite.runpytest_subprocess().assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(("ci", "failed"), [("", 0), ("1", 1)])
+def test_a_missing_tool_fails_ci_alone(
+    suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, ci: str, failed: int
+) -> None:
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.delenv(conftest.ALL_TOOLS, raising=False)
+    suite.makepyfile(SKIPPING)
+    result = suite.runpytest_subprocess("-rf")
+    result.assert_outcomes(skipped=2 - failed, failed=failed)
+    assert ("there is no npm here: CI has to have it" in result.stdout.str()) == bool(failed)

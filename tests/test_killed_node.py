@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyevm_agents.chain import Chain
+    from tests.samples import Sample
 
     Ask = Callable[..., Any]
 
@@ -239,15 +240,21 @@ def started(folder: Path, mining: tuple[str, str]) -> tuple[subprocess.Popen[str
     return process, process.stdout.readline().strip()
 
 
-@pytest.mark.parametrize(
-    ("kills", "seed"),
-    [(1, 0), *(pytest.param(12, seed, marks=pytest.mark.slow) for seed in range(1, 6))],
-)
-def test_all_that_was_acknowledged_outlives_every_kill(
-    tmp_path: Path, kills: int, seed: int
-) -> None:
-    chance = random.Random(seed)  # noqa: S311 - moments to kill at
-    told, checked = Told(), 0
+@pytest.mark.sample(count=1, seed=0)
+def test_all_that_was_acknowledged_outlives_a_kill(tmp_path: Path, sample: Sample) -> None:
+    kill_nodes(tmp_path, sample)
+
+
+@pytest.mark.slow
+@pytest.mark.sample(count=4, seed=1)
+def test_all_that_was_acknowledged_outlives_every_kill(tmp_path: Path, sample: Sample) -> None:
+    kill_nodes(tmp_path, sample)
+
+
+def kill_nodes(tmp_path: Path, sample: Sample) -> None:
+    """Kill one node after the other under load, each with the folder of the one before."""
+    chance = random.Random(sample.seed)  # noqa: S311 - moments to kill at
+    told, checked, kills = Told(), 0, sample.count
     for turn in range(kills + 1):
         mining = MINING[turn % len(MINING)]
         process, url = started(tmp_path, mining)
@@ -264,6 +271,7 @@ def test_all_that_was_acknowledged_outlives_every_kill(
             process.communicate()
         load.ended()
         checked = check_folder(tmp_path, told, checked)
+    sample.figures.update({"kills": kills + 1, "receipts": len(told.receipts), "blocks": checked})
 
 
 def wait_for_more(told: Told) -> None:

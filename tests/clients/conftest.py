@@ -1,4 +1,4 @@
-"""Real clients, a real node: one process for a file of tests, each from genesis on."""
+"""Real clients and a real node: one process for all tests of a worker, each from genesis on."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ ARTIFACTS = Path(__file__).parents[2] / "contracts" / "build"
 SCRIPT_SECONDS = 240
 
 
-@pytest.fixture(scope="module")
-def node_of_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
+@pytest.fixture(scope="session")
+def node_of_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
     # What the model said to one client it need not say again to the next, in whatever worker.
     store = folder_of_session(tmp_path_factory) / "clients-store.sqlite3"
     with running_node(tmp_path_factory.mktemp("node"), "--store", str(store)) as running:
@@ -31,11 +31,11 @@ def node_of_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNo
 
 
 @pytest.fixture
-def node(node_of_file: RunningNode) -> Iterator[RunningNode]:
+def node(node_of_worker: RunningNode) -> Iterator[RunningNode]:
     """A node with nothing on its chain, whose model speaks for itself."""
-    yield node_of_file
-    node_of_file.ask("agent_clearScript")
-    node_of_file.ask("anvil_reset")
+    yield node_of_worker
+    node_of_worker.ask("agent_clearScript")
+    node_of_worker.ask("anvil_reset")
 
 
 @pytest.fixture

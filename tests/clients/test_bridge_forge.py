@@ -22,6 +22,7 @@ PAGE = (ROOT / "docs" / "solidity-bridge.md").read_text()
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 DOCUMENTED_URL = "http://127.0.0.1:8545"
 COMMANDS_SECONDS = 240
+EXAMPLE_SUITES = [path.name for path in EXAMPLE.rglob("*.t.sol")]
 
 
 @pytest.fixture(scope="module")
@@ -39,31 +40,35 @@ def forge(tmp_path_factory: pytest.TempPathFactory) -> Foundry:
     return forge
 
 
-def test_the_example_passes(forge: Foundry) -> None:
-    told = forge("test")
-    assert "7 tests passed, 0 failed" in told
-    assert "Compiler run successful!" in told
-
-
-def test_a_script_that_does_not_fit_fails_with_the_reason(forge: Foundry) -> None:
-    """What forge shows of our typed errors: names, steps and what there would have been."""
-    test = forge.folder / "test" / "Mistakes.t.sol"
-    test.write_text(MISTAKES)
+@pytest.fixture(scope="module")
+def tested(forge: Foundry) -> str:
+    """What one `forge test` prints of the example, and of two suites more beside it."""
+    for name, text in (("Mistakes", MISTAKES), ("Both", BOTH)):
+        (forge.folder / "test" / f"{name}.t.sol").write_text(text)
+    for name in ("script", "src"):  # Of another test, compiled at the same time.
+        shutil.copytree(HERE / "foundry" / name, forge.folder / name)
     with pytest.raises(FailedError) as caught:
-        forge("test", "--match-contract", "Mistakes")
-    told = str(caught.value)
+        forge("test")
+    return str(caught.value)
+
+
+def test_the_example_passes(tested: str) -> None:
+    """And one executor after the other begins with nothing."""
+    assert "10 tests passed, 3 failed, 0 skipped" in tested
+    suites = re.findall(
+        r"^Ran \d+ tests? for test/(.*\.sol):.*\n((?:\[PASS\].*\n)+)", tested, re.MULTILINE
+    )
+    assert sum(passed.count("[PASS]") for _, passed in suites) == 10
+    assert {name for name, _ in suites} == {*EXAMPLE_SUITES, "Both.t.sol"}
+    assert "Compiler run successful" in tested
+
+
+def test_a_script_that_does_not_fit_fails_with_the_reason(tested: str) -> None:
+    """What forge shows of our typed errors: names, steps and what there would have been."""
     offered = "DeployTool, WithdrawTool, ViewBalanceTool, TokenInfoTool"
-    assert f'ToolNotOffered(0, "BuyTool", "{offered}")' in told
-    assert 'WrongArguments(0, "DeployTool", "(address asset, uint256 amount)", 0x' in told
-    assert 'ScriptNotUsedUp(1, 2, "answer: Never.")' in told
-    test.unlink()
-
-
-def test_one_executor_after_the_other_begins_with_nothing(forge: Foundry) -> None:
-    test = forge.folder / "test" / "Both.t.sol"
-    test.write_text(BOTH)
-    assert "3 tests passed, 0 failed" in forge("test", "--match-contract", "Both")
-    test.unlink()
+    assert f'ToolNotOffered(0, "BuyTool", "{offered}")' in tested
+    assert 'WrongArguments(0, "DeployTool", "(address asset, uint256 amount)", 0x' in tested
+    assert 'ScriptNotUsedUp(1, 2, "answer: Never.")' in tested
 
 
 def test_the_library_in_the_example_is_what_the_command_writes(tmp_path: Path) -> None:
@@ -83,9 +88,8 @@ def test_the_page_shows_what_is_in_the_examples() -> None:
             ), code
 
 
-def test_the_commands_of_the_page_run_on_anvil(forge: Foundry, tmp_path: Path) -> None:
-    for name in ("script", "src"):
-        shutil.copytree(HERE / "foundry" / name, forge.folder / name)
+def test_the_commands_of_the_page_run_on_anvil(forge: Foundry, tested: str, tmp_path: Path) -> None:
+    assert tested
     (commands,) = [code for language, code in BLOCKS if language == "sh"]
     programs = [foundry_program(name).parent for name in ("cast", "forge")]
     path = os.pathsep.join([*map(str, programs), os.environ["PATH"]])

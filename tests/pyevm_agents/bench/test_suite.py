@@ -22,14 +22,14 @@ from pyevm_agents.bench.suite import (
     require_extras,
 )
 from pyevm_agents.errors import ConfigError, EngineFault
-from pyevm_agents.models import LlamaModel
 from tests.pyevm_agents.bench import made_up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pyevm_agents.bench.measurement.results import Run, Yardstick
     from pyevm_agents.bench.pricing.schedules import NamedSchedule
+    from pyevm_agents.models import LlamaModel
 
 FULL = made_up.report()
 OWN = ("default", "parity-ecrecover", "parity-erc20", "parity-worst")
@@ -46,10 +46,8 @@ class Silent:
 
 
 @pytest.fixture(scope="module")
-def setting() -> Iterator[BenchSettings]:
-    """Return what parts are given, with the default model."""
-    with LlamaModel() as model:
-        yield BenchSettings(model=model, observer=Silent(), is_quick=True)
+def setting(reduced_llama: LlamaModel) -> BenchSettings:
+    return BenchSettings(model=reduced_llama, observer=Silent(), is_quick=True)
 
 
 class MadeUpEvm:

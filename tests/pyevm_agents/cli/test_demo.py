@@ -1,6 +1,9 @@
-"""What the demo shows of what it is given."""
+"""`pyevm-agents demo` with the real model, and what it shows of what it is given."""
 
 from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from click.testing import CliRunner
@@ -11,6 +14,11 @@ from pyevm_agents.cli.demo import (
     format_whole_tokens,
     truncate_text,
 )
+from pyevm_agents.devnet.wallet_demo import DEFAULT_INSTRUCTION
+from pyevm_agents.recordings import Replay, read_fixture
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_a_text_that_fits_is_shown_whole() -> None:
@@ -37,3 +45,42 @@ def test_no_model_is_loaded_for_no_instruction(prompt: str) -> None:
     result = CliRunner().invoke(main, ["demo", "--no-store", "--prompt", prompt])
     assert result.exit_code == 2
     assert result.stderr.startswith("Error: the instruction is ")
+
+
+class Shown(NamedTuple):
+    stdout: str
+    store: Path
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    """What the demo prints, and the store that it fills."""
+    store = tmp_path_factory.mktemp("demo") / "store.sqlite3"
+    result = CliRunner().invoke(main, ["demo", "--threads", "2", "--store", str(store)])
+    assert result.exit_code == 0, result.output
+    return Shown(result.stdout, store)
+
+
+def test_the_demo_shows_steps_balances_gas_and_the_rolled_back_run(first: Shown) -> None:
+    expected = ["Instruction", "Thought", "Action", "Observation", "Transaction", "Balances"]
+    expected += ["prompt", "output", "All or nothing", "every balance is as it was"]
+    for text in expected:
+        assert text in first.stdout
+    assert DEFAULT_INSTRUCTION in first.stdout
+    assert "0x5FbDB2315678afecb367f032d93F642f64180aa3" not in first.stdout.split("Transaction")[0]
+    assert "from the store" not in first.stdout
+
+
+def test_the_second_demo_generates_nothing_and_its_chain_replays(
+    first: Shown, tmp_path: Path
+) -> None:
+    file = tmp_path / "demo.json"
+    command = ["demo", "--json", "--store", str(first.store)]
+    done = CliRunner().invoke(main, [*command, "--record", str(file), "--schedule", "output=7"])
+    assert done.exit_code == 0, done.output
+    form = json.loads(done.stdout)
+    assert (len(form["steps"]), form["fromStore"]) == (2, 4)
+    assert form["steps"][0]["thought"] in first.stdout
+    fixture = read_fixture(file)
+    assert fixture.config.models[0].output_token_gas == 7
+    assert f"0x{Replay(fixture).finish().head.state_root.hex()}" in done.output

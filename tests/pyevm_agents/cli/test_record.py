@@ -47,17 +47,6 @@ def test_a_chain_is_recorded_anew_under_a_schedule(tmp_path: Path) -> None:
     assert used[0] - used[1] == (5_000 - 41) + (10_000 - 29) * len(said.tokens)
 
 
-def test_the_demos_chain_is_written(tmp_path: Path) -> None:
-    file = tmp_path / "demo.json"
-    command = ["demo", "--record", str(file), "--json", "--schedule", "output=7"]
-    done = CliRunner().invoke(main, command)
-    assert done.exit_code == 0, done.output
-    fixture = read_fixture(file)
-    assert fixture.config.models[0].output_token_gas == 7
-    chain = Replay(fixture).finish()
-    assert f"0x{chain.head.state_root.hex()}" in done.output
-
-
 @pytest.mark.parametrize(
     "command", [("record", "--scenario", "wallet", "-o"), ("demo", "--record")]
 )

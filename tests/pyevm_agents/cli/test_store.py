@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 GRAMMAR = "start: /[a-z ]{5,12}/"
 
 
+pytestmark = pytest.mark.usefixtures("reduced_default")
+
+
 def invoke(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
@@ -45,10 +48,10 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def real(tmp_path_factory: pytest.TempPathFactory, reduced_default: Path) -> Path:
     """A store with generations of the default model, one of them cut, and one of another model."""
     path = tmp_path_factory.mktemp("real") / "store.sqlite3"
-    with Store(path) as store, LlamaModel(threads=1) as llama:
+    with Store(path) as store, LlamaModel(reduced_default, threads=1) as llama:
         facts = llama.profile_facts
         model = CachingModel(llama, digest=facts.digest, fingerprint=facts.fingerprint, store=store)
         for text, limit in (("The sky", 30), ("A dog", 30), ("One, two", 2)):
@@ -229,14 +232,3 @@ def test_a_damaged_row_is_found_and_named(real: Path, tmp_path: Path) -> None:
     result = invoke("store", "verify", "--store", path)
     assert result.exit_code == 1
     assert result.stdout.count("the row is damaged") == 3
-
-
-def test_the_second_demo_is_told_by_the_store(tmp_path: Path) -> None:
-    path = tmp_path / "store.sqlite3"
-    first = invoke("demo", "--json", "--store", path)
-    second = invoke("demo", "--store", path)
-    assert (first.exit_code, second.exit_code) == (0, 0), second.output
-    form = json.loads(first.stdout)
-    assert form["fromStore"] == 0
-    assert "2 of 2 generations from the store" in second.stdout
-    assert form["steps"][0]["thought"] in second.stdout

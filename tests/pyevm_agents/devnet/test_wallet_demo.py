@@ -11,7 +11,6 @@ from click.testing import CliRunner
 from pyevm_agents.bench.measurement.usage import count_usage
 from pyevm_agents.cli.app import main
 from pyevm_agents.config.schedule_file import ScheduleFile
-from pyevm_agents.devnet import wallet_demo as demo_module
 from pyevm_agents.devnet.chain import DEFAULT_MODEL_NAME, create_development_chain
 from pyevm_agents.devnet.wallet_demo import WalletDemo, run_atomic_demo, serialize_run
 from pyevm_agents.errors import ConfigError
@@ -252,14 +251,3 @@ def test_the_real_model_moves_what_it_was_told_to() -> None:
     usdc = {place: int(after[place]["USDC"]) - int(before[place]["USDC"]) for place in before}
     assert usdc == {"pool": 10 * int(unit["USDC"]), "wallet": -10 * int(unit["USDC"])}
     assert after["pool"]["DAI"] == before["pool"]["DAI"]
-
-
-def test_people_see_steps_balances_gas_and_the_undone_run() -> None:
-    result = CliRunner().invoke(main, ["demo", "--threads", "2", "--no-store"])
-    assert result.exit_code == 0, result.output
-    expected = ["Instruction", "Thought", "Action", "Observation", "Transaction", "Balances"]
-    expected += ["prompt", "output", "All or nothing", "every balance is as it was"]
-    for text in expected:
-        assert text in result.stdout
-    assert demo_module.DEFAULT_INSTRUCTION in result.stdout
-    assert "0x5FbDB2315678afecb367f032d93F642f64180aa3" not in result.stdout.split("Transaction")[0]

@@ -12,12 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyevm_agents.chain import DraftBlock
-from pyevm_agents.node import MiningMode
-from pyevm_agents.node.pending_block import (
-    GAS_PER_SECOND,
-    PendingBlockBuilder,
-    PendingTransactions,
-)
+from pyevm_agents.node import MiningMode, pending_block
+from pyevm_agents.node.pending_block import PendingBlockBuilder, PendingTransactions
 from pyevm_agents.rpc.errors import WouldBlockError
 from pyevm_agents.rpc.session import Session
 from tests.pyevm_agents.node.senders_of_tests import ADDRESSES, GWEI, NOBODY
@@ -227,7 +223,10 @@ def test_no_transaction_is_executed_twice_where_others_follow_on(
     assert len(executed) == 11
 
 
-def test_a_draft_is_late_by_no_more_than_its_gas_is_worth(serve: Serve) -> None:
+def test_a_draft_is_late_by_no_more_than_its_gas_is_worth(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pending_block, "GAS_PER_SECOND", 100_000)
     now = [START + 100.0]
     clock = asm("TIMESTAMP PUSH0 MSTORE 0x20 PUSH0 RETURN")
     burner = asm("JUMPDEST 0x0fa0 GAS GT PUSH0 JUMPI STOP")
@@ -244,7 +243,7 @@ def test_a_draft_is_late_by_no_more_than_its_gas_is_worth(serve: Serve) -> None:
     assert seen_seconds() == 100
     now[0] += 1
     assert seen_seconds() == 101
-    send(served, CALLER, gas=hex(3 * GAS_PER_SECOND + 100_000))
+    send(served, CALLER, gas=hex(3 * 100_000 + 50_000))
     now[0] += 1
     assert seen_seconds() == 102
     now[0] += 3

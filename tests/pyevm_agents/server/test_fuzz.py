@@ -26,6 +26,8 @@ from tests.serving import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.samples import Sample
+
 # All hosts and origins are allowed, so that more requests are executed.
 OPTIONS = ServerOptions(
     port=0,
@@ -206,11 +208,12 @@ def test_anything_like_frames_is_survived(target: Target, sent: bytes) -> None:
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_bodies(target: Target) -> None:
-    source = random.Random(20261121)  # noqa: S311 - the same each time
+@pytest.mark.sample(count=5_000, seed=20261121)
+def test_no_body_is_an_internal_error(target: Target, sample: Sample) -> None:
+    source = random.Random(sample.seed)  # noqa: S311 - the same each time
     codes: Counter[object] = Counter()
     connection = target.connect()
-    for number in range(100_000):
+    for number in range(sample.count):
         answer = post(connection, random_mix(source, JSON + WHOLE * 5)[:100_000])
         error = answer.get("error")
         codes[error["code"] if isinstance(error, dict) else None] += 1
@@ -218,18 +221,22 @@ def test_a_hundred_thousand_bodies(target: Target) -> None:
             connection.close()
             connection = target.connect()
     connection.close()
-    assert codes.total() == 100_000
+    sample.figures.update({"bodies": codes.total(), "results": codes[None]})
     assert codes[INTERNAL_ERROR] == 0
-    assert min(codes[-32700], codes[-32600], codes[None]) > 100
+    assert min(codes[-32700], codes[-32600], codes[None]) > sample.count // 1_000
     target.check()
 
 
 @pytest.mark.slow
+@pytest.mark.sample(count=500, seed=20261121)
 @pytest.mark.parametrize(
     ("start", "pieces"), [(b"", HTTP), (HANDSHAKE, FRAMES)], ids=["http", "frames"]
 )
-def test_ten_thousand_connections(target: Target, start: bytes, pieces: list[bytes]) -> None:
-    source = random.Random(20261121)  # noqa: S311 - the same each time
-    for _ in range(10_000):
+def test_no_connection_breaks_the_server(
+    target: Target, sample: Sample, start: bytes, pieces: list[bytes]
+) -> None:
+    source = random.Random(sample.seed)  # noqa: S311 - the same each time
+    for _ in range(sample.count):
         target.send_all(start + random_mix(source, pieces))
+    sample.figures.update({"connections": sample.count})
     target.check()

@@ -298,17 +298,21 @@ class Quiet:
         self.told += 1
 
 
-def test_attacks_are_timed_and_priced(llama: LlamaModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attacks_are_timed_and_priced(
+    reduced_llama: LlamaModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     few = {"_make_unpaid_prompt_case", "_make_aliases_case", "_make_small_calls_case"}
     makers = tuple(make for make in MAKERS if make.__name__ in few)
     monkeypatch.setattr(attack_cases, "MAKERS", makers)
-    profile = build_model_profile(llama.profile_facts)
+    profile = build_model_profile(reduced_llama.profile_facts)
     prices = [
         NamedSchedule(name="default", schedule=GasSchedule(), profile=profile),
         NamedSchedule(name="dear", schedule=GasSchedule(input_byte_gas=160), profile=profile),
     ]
     observer = Quiet()
-    made = measure_attacks(BenchSettings(model=llama, observer=observer, is_quick=True), prices)
+    made = measure_attacks(
+        BenchSettings(model=reduced_llama, observer=observer, is_quick=True), prices
+    )
     assert observer.steps == observer.told == len(made) == 3
     for attack in made:
         assert attack.outcome == EXPECTED[attack.name]
@@ -320,7 +324,7 @@ def test_attacks_are_timed_and_priced(llama: LlamaModel, monkeypatch: pytest.Mon
 
 
 def test_long_attacks_are_not_all_in_one_round(
-    llama: LlamaModel, monkeypatch: pytest.MonkeyPatch
+    reduced_llama: LlamaModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = ("_make_aliases_case", "_make_small_calls_case", "_make_history_case")
     made = [make for make in MAKERS if make.__name__ in few]
@@ -335,10 +339,10 @@ def test_long_attacks_are_not_all_in_one_round(
         def finish_step(self, detail: str) -> None:
             names.append(detail.partition(":")[0])
 
-    profile = build_model_profile(llama.profile_facts)
-    target = AttackTarget(model=llama, profile=profile, fingerprint="", is_quick=True)
+    profile = build_model_profile(reduced_llama.profile_facts)
+    target = AttackTarget(model=reduced_llama, profile=profile, fingerprint="", is_quick=True)
     first, second, third = (case.name for case in attack_cases.make_attack_cases(target))
     rounds |= {first: 1, second: 3, third: 1}
-    found = measure_attacks(BenchSettings(model=llama, observer=Order(), is_quick=True))
+    found = measure_attacks(BenchSettings(model=reduced_llama, observer=Order(), is_quick=True))
     assert names == [first, second, second, second, third]
     assert [len(one.seconds) for one in found] == [1, 3, 1]

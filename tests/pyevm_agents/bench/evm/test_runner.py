@@ -79,9 +79,9 @@ def test_a_case_that_fails_is_not_measured() -> None:
         EvmTestbed([FAILING]).sample(FAILING, 1)
 
 
-def test_a_quick_run_measures_what_is_quick(llama: LlamaModel) -> None:
+def test_a_quick_run_measures_what_is_quick(reduced_llama: LlamaModel) -> None:
     observer = Counting()
-    setting = BenchSettings(model=llama, observer=observer, is_quick=True)
+    setting = BenchSettings(model=reduced_llama, observer=observer, is_quick=True)
     bench = EvmBench(setting, (LOOP, TAKEN_OFF))
     bench.measure()
     (found,) = bench.build_yardsticks()
@@ -93,9 +93,9 @@ def test_a_quick_run_measures_what_is_quick(llama: LlamaModel) -> None:
     assert observer.promised == [("EVM", len(observer.steps))]
 
 
-def test_a_case_can_be_timed_again_later(llama: LlamaModel) -> None:
+def test_a_case_can_be_timed_again_later(reduced_llama: LlamaModel) -> None:
     bench = EvmBench(
-        BenchSettings(model=llama, observer=Counting(), is_quick=False), (LOOP, TAKEN_OFF)
+        BenchSettings(model=reduced_llama, observer=Counting(), is_quick=False), (LOOP, TAKEN_OFF)
     )
     bench.measure()
     again = bench.make_timers(["rest"])

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def calls(llama: LlamaModel) -> CallProbes:
-    return CallProbes(llama)
+def calls(reduced_llama: LlamaModel) -> CallProbes:
+    return CallProbes(reduced_llama)
 
 
-def test_a_model_that_answers_at_once_evaluates_nothing(llama: LlamaModel) -> None:
-    model = InstantModel(llama)
+def test_a_model_that_answers_at_once_evaluates_nothing(reduced_llama: LlamaModel) -> None:
+    model = InstantModel(reduced_llama)
     segments = (Segment(text="Question: what now?"),)
     said = model.generate(
         GenerationRequest(
@@ -31,8 +31,8 @@ def test_a_model_that_answers_at_once_evaluates_nothing(llama: LlamaModel) -> No
     )
     assert said.is_complete
     assert said.text == " Done.\nFinal Answer: Done."
-    assert llama.last_stats is not None
-    assert llama.last_stats.evaluated_tokens == 0
+    assert reduced_llama.last_stats is not None
+    assert reduced_llama.last_stats.evaluated_tokens == 0
 
 
 def test_every_tool_set_fits_the_default_model(calls: CallProbes) -> None:
@@ -45,32 +45,32 @@ def test_every_case_is_of_a_term(calls: CallProbes) -> None:
     assert {case.term for case in cases} < set(TERMS)
 
 
-def test_no_two_calls_have_the_same_grammar(calls: CallProbes, llama: LlamaModel) -> None:
+def test_no_two_calls_have_the_same_grammar(calls: CallProbes, reduced_llama: LlamaModel) -> None:
     sample = calls.build_cases()["a call"].sample
     grammars = []
-    generate = llama.generate
+    generate = reduced_llama.generate
 
     def noting(request: GenerationRequest) -> object:
         grammars.append(request.grammar)
         return generate(request)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(llama, "generate", noting)
+        patch.setattr(reduced_llama, "generate", noting)
         for _ in range(3):
             sample()
     assert len(set(grammars)) == len(grammars) == 3
 
 
-def test_what_is_remembered_is_compiled_once(calls: CallProbes, llama: LlamaModel) -> None:
+def test_what_is_remembered_is_compiled_once(calls: CallProbes, reduced_llama: LlamaModel) -> None:
     asked = []
-    generate = llama.generate
+    generate = reduced_llama.generate
 
     def noting(request: GenerationRequest) -> object:
         asked.append(request)
         return generate(request)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(llama, "generate", noting)
+        patch.setattr(reduced_llama, "generate", noting)
         calls.build_cases()["a call that is remembered"].sample()
     assert len(asked) == 1
 

@@ -25,10 +25,10 @@ class Heard:
         self.steps.append(detail)
 
 
-def test_rounds_add_up_to_probes(llama: LlamaModel) -> None:
+def test_rounds_add_up_to_probes(reduced_llama: LlamaModel) -> None:
     times = iter((1.0, 2.0, 3.0, 4.0))
     heard = Heard()
-    probing = ProbeRecorder(BenchSettings(model=llama, observer=heard, is_quick=True))
+    probing = ProbeRecorder(BenchSettings(model=reduced_llama, observer=heard, is_quick=True))
 
     def sample() -> tuple[float, Usage]:
         return next(times), Usage(cold_tokens=5, warm_tokens=2)

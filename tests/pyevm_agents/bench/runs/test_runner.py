@@ -41,27 +41,27 @@ class Quiet:
         self.told.append(detail)
 
 
-def setting(llama: LlamaModel) -> BenchSettings:
-    return BenchSettings(model=llama, observer=Quiet(), is_quick=True)
+def setting(reduced_llama: LlamaModel) -> BenchSettings:
+    return BenchSettings(model=reduced_llama, observer=Quiet(), is_quick=True)
 
 
 def test_the_length_of_an_answer_follows_from_its_tokens(
-    llama: LlamaModel, monkeypatch: pytest.MonkeyPatch
+    reduced_llama: LlamaModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bench_runs, "LONG_ANSWER_TOKENS", 12)
     monkeypatch.setattr(bench_runs, "THOUGHT_TOKENS", 5)
-    tokens = llama.tokenize((Segment(text="Question: Who are you?\nThought:"),))
+    tokens = reduced_llama.tokenize((Segment(text="Question: Who are you?\nThought:"),))
     request = GenerationRequest(
         segments=(), prompt_tokens=tokens, grammar=build_grammar([], []), max_tokens=400
     )
-    characters = find_answer_characters(llama, request)
+    characters = find_answer_characters(reduced_llama, request)
     grammar = build_dictated_grammar(OwnAnswer(characters=characters), request)
-    said = llama.generate(replace(request, grammar=grammar))
+    said = reduced_llama.generate(replace(request, grammar=grammar))
     assert said.is_complete
     thought, _, words = said.text.partition(ANSWER_LINE)
     assert len(words) == characters
-    whole = len(llama.tokenize((Segment(text=said.text),)))
-    before = len(llama.tokenize((Segment(text=thought + ANSWER_LINE),)))
+    whole = len(reduced_llama.tokenize((Segment(text=said.text),)))
+    before = len(reduced_llama.tokenize((Segment(text=thought + ANSWER_LINE),)))
     assert abs(whole - before - 12) <= 2
 
 
@@ -94,6 +94,6 @@ def test_every_run_is_measured_and_priced(
         assert run.predicted_seconds is None
 
 
-def test_what_was_not_measured_has_no_result(llama: LlamaModel) -> None:
+def test_what_was_not_measured_has_no_result(reduced_llama: LlamaModel) -> None:
     with pytest.raises(ValueError, match="the run 'nested' was not measured"):
-        RunBench(setting(llama)).build_run("nested", ())
+        RunBench(setting(reduced_llama)).build_run("nested", ())

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+pytestmark = pytest.mark.usefixtures("reduced_default")
+
+
 def bench(*arguments: object) -> Result:
     """Run the command."""
     return CliRunner().invoke(main, ["bench", *map(str, arguments)], prog_name="pyevm-agents")

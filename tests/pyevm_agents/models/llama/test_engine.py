@@ -81,18 +81,18 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
 class Reporting:
     """A model that forwards progress reports to a replaceable callback."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path) -> None:
         self.listen: Callable[[Progress], None] = lambda _: None
-        self.model = LlamaModel(threads=2, progress=self.report)
+        self.model = LlamaModel(path, threads=2, progress=self.report)
 
     def report(self, progress: Progress) -> None:
         self.listen(progress)
 
 
 @pytest.fixture(scope="module")
-def reporting() -> Iterator[Reporting]:
+def reporting(reduced_model: Path) -> Iterator[Reporting]:
     """One model for all tests of progress reports."""
-    made = Reporting()
+    made = Reporting(reduced_model)
     with made.model:
         yield made
 
@@ -116,7 +116,7 @@ def test_a_generation_reports_its_prompt_and_its_words(
 
 
 def test_a_kill_in_the_middle_of_a_generation_is_a_fault_and_the_next_call_works(
-    reporting: Reporting, make_request: MakeRequest, llama: LlamaModel
+    reporting: Reporting, make_request: MakeRequest, reduced_llama: LlamaModel
 ) -> None:
     def kill_at_third_token(progress: Progress) -> None:
         if progress.phase == "output" and progress.done == 3:
@@ -132,12 +132,12 @@ def test_a_kill_in_the_middle_of_a_generation_is_a_fault_and_the_next_call_works
         reporting.model.generate(request)
     assert not is_running(killed)
     reporting.listen = lambda _: None
-    assert reporting.model.generate(request) == llama.generate(request)
+    assert reporting.model.generate(request) == reduced_llama.generate(request)
     assert pid_of(reporting.model) != killed
 
 
 def test_a_caller_that_left_cancels_nothing(
-    reporting: Reporting, make_request: MakeRequest, llama: LlamaModel
+    reporting: Reporting, make_request: MakeRequest, reduced_llama: LlamaModel
 ) -> None:
     heard: list[Progress] = []
 
@@ -150,7 +150,7 @@ def test_a_caller_that_left_cancels_nothing(
         RuntimeWarning, match="callback raised BrokenPipeError.*completed without it"
     ):
         generation = reporting.model.generate(make_request())
-    assert generation == llama.generate(make_request())
+    assert generation == reduced_llama.generate(make_request())
     assert len(heard) == 1
 
 
@@ -258,7 +258,9 @@ def test_a_name_that_is_no_utf_8_is_a_name(tmp_path: Path) -> None:
         assert vocabulary.profile_facts.name
 
 
-def test_closing_ends_the_work_of_other_threads(make_request: MakeRequest) -> None:
+def test_closing_ends_the_work_of_other_threads(
+    make_request: MakeRequest, reduced_model: Path
+) -> None:
     faults: list[EngineFault] = []
     has_begun = threading.Event()
 
@@ -268,7 +270,7 @@ def test_closing_ends_the_work_of_other_threads(make_request: MakeRequest) -> No
         except EngineFault as fault:
             faults.append(fault)
 
-    model = LlamaModel(threads=1, progress=lambda _: has_begun.set())
+    model = LlamaModel(reduced_model, threads=1, progress=lambda _: has_begun.set())
     thread = threading.Thread(target=generate)
     thread.start()
     assert has_begun.wait(20)
@@ -279,7 +281,7 @@ def test_closing_ends_the_work_of_other_threads(make_request: MakeRequest) -> No
 
 
 @pytest.mark.parametrize("phase", ["start", "load", "check"])
-def test_closing_ends_the_loading_of_other_threads(phase: str) -> None:
+def test_closing_ends_the_loading_of_other_threads(phase: str, reduced_model: Path) -> None:
     faults: list[EngineFault] = []
     is_there, may_go_on = threading.Event(), threading.Event()
 
@@ -294,7 +296,7 @@ def test_closing_ends_the_loading_of_other_threads(phase: str) -> None:
         except EngineFault as fault:
             faults.append(fault)
 
-    model = LlamaModel(threads=1, progress=wait_at)
+    model = LlamaModel(reduced_model, threads=1, progress=wait_at)
     thread = threading.Thread(target=load)
     thread.start()
     assert is_there.wait(20)
@@ -381,8 +383,8 @@ def test_a_file_cut_short_is_refused_with_what_llama_cpp_says(
         _ = LlamaModel(path).profile_facts
 
 
-def test_weights_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
-    damaged = bytearray(find_default_model().read_bytes())
+def test_weights_that_are_no_numbers_are_refused(tmp_path: Path, reduced_model: Path) -> None:
+    damaged = bytearray(reduced_model.read_bytes())
     damaged[-2_000_000:] = b"\xff" * 2_000_000
     path = tmp_path / "damaged.gguf"
     path.write_bytes(damaged)

@@ -17,7 +17,6 @@ from pyevm_agents.models import CachingModel, LlamaModel, Progress, Vocabulary
 from pyevm_agents.models.engine_messages import EngineRequest
 from pyevm_agents.models.gguf.files import (
     FileStamp,
-    find_default_adapter,
     find_default_model,
     hash_file,
 )
@@ -37,9 +36,12 @@ KEY = FactsKey(
 TEXT = (Segment(text="some words"),)
 
 
+pytestmark = pytest.mark.usefixtures("reduced_default")
+
+
 @pytest.fixture
-def identity(llama: LlamaModel) -> EngineIdentity:
-    return llama.engine.identity
+def identity(reduced_llama: LlamaModel) -> EngineIdentity:
+    return reduced_llama.engine.identity
 
 
 @pytest.fixture
@@ -129,20 +131,20 @@ def test_the_engine_is_stamped_by_its_libraries() -> None:
 
 
 def test_with_kept_facts_nothing_is_loaded_before_a_generation(
-    tmp_path: Path, llama: LlamaModel, make_request: MakeRequest
+    tmp_path: Path, reduced_llama: LlamaModel, make_request: MakeRequest
 ) -> None:
     with LlamaModel(threads=1, kept_facts=tmp_path) as first:
         assert first.engine.process_id is None
-        assert first.profile_facts == llama.profile_facts
+        assert first.profile_facts == reduced_llama.profile_facts
     reports: list[Progress] = []
     with LlamaModel(threads=1, kept_facts=tmp_path, progress=reports.append) as second:
-        assert second.profile_facts == llama.profile_facts
+        assert second.profile_facts == reduced_llama.profile_facts
         assert second.engine.process_id is None
         assert reports == []
-        assert second.tokenize(TEXT) == llama.tokenize(TEXT)
+        assert second.tokenize(TEXT) == reduced_llama.tokenize(TEXT)
         assert "check" not in {report.phase for report in reports}
         request = make_request(max_tokens=5)
-        assert second.generate(request) == llama.generate(request)
+        assert second.generate(request) == reduced_llama.generate(request)
     phases = [report.phase for report in reports]
     assert list(dict.fromkeys(phases)) == ["start", "load", "check", "prompt", "output"]
     assert [report.is_loading for report in reports] == [
@@ -171,7 +173,7 @@ def test_what_is_remembered_needs_no_weights(tmp_path: Path, make_request: MakeR
 
 def test_a_vocabulary_keeps_facts_as_well(tmp_path: Path, vocabulary: Vocabulary) -> None:
     for _ in range(2):
-        with Vocabulary(kept_facts=tmp_path) as kept:
+        with Vocabulary(vocabulary.path, adapter=vocabulary.adapter, kept_facts=tmp_path) as kept:
             assert kept.profile_facts == vocabulary.profile_facts
             assert kept.tokenize(TEXT) == vocabulary.tokenize(TEXT)
     assert kept.engine.process_id is None
@@ -179,12 +181,8 @@ def test_a_vocabulary_keeps_facts_as_well(tmp_path: Path, vocabulary: Vocabulary
 
 def altered(folder: Path, identity: EngineIdentity) -> None:
     """Store other facts for the default model, intact and for this engine."""
-    adapter = find_default_adapter()
     key = FactsKey(
-        stamp=FileStamp.from_path(find_default_model()),
-        vocabulary_only=False,
-        context_tokens=None,
-        adapter_stamp=None if adapter is None else FileStamp.from_path(adapter),
+        stamp=FileStamp.from_path(LlamaModel().path), vocabulary_only=False, context_tokens=None
     )
     FactsFolder(folder).write(key, identity)
 

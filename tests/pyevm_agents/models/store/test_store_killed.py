@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,12 +16,15 @@ from pyevm_agents.models.store.statistics import compute_statistics
 from pyevm_agents.models.store.store import MIN_MAX_BYTES
 from tests.stored_generations import generation, question, sound
 
+if TYPE_CHECKING:
+    from tests.samples import Sample
+
 ROOT = Path(__file__).resolve().parents[4]
 
 
-def kill_writers(path: Path, times: int, max_bytes: int) -> None:
+def kill_writers(path: Path, sample: Sample, max_bytes: int) -> None:
     """Run four writing processes, and kill them one after the other."""
-    chance = random.Random(7)  # noqa: S311 - moments to kill at
+    chance = random.Random(sample.seed)  # noqa: S311 - moments to kill at
 
     def start() -> subprocess.Popen[str]:
         seed = str(chance.randrange(10**9))
@@ -30,7 +34,7 @@ def kill_writers(path: Path, times: int, max_bytes: int) -> None:
         )
 
     writers = [start() for _ in range(4)]
-    for _ in range(times):
+    for _ in range(sample.count):
         writer = writers.pop(0)
         assert writer.stdout is not None
         assert writer.stdout.readline() == "ready\n"
@@ -45,16 +49,17 @@ def kill_writers(path: Path, times: int, max_bytes: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("times", "max_bytes"),
+    "max_bytes",
     [
-        pytest.param(12, MIN_MAX_BYTES, id="evicting"),
-        pytest.param(6, 1 << 28, id="roomy", marks=pytest.mark.slow),
-        pytest.param(300, MIN_MAX_BYTES, id="long", marks=pytest.mark.slow),
+        pytest.param(MIN_MAX_BYTES, id="evicting", marks=pytest.mark.sample(count=6, seed=7)),
+        pytest.param(
+            1 << 28, id="roomy", marks=[pytest.mark.slow, pytest.mark.sample(count=6, seed=7)]
+        ),
     ],
 )
-def test_killed_writers_leave_a_sound_store(tmp_path: Path, times: int, max_bytes: int) -> None:
+def test_killed_writers_leave_a_sound_store(tmp_path: Path, sample: Sample, max_bytes: int) -> None:
     path = tmp_path / "store.sqlite3"
-    kill_writers(path, times, max_bytes)
+    kill_writers(path, sample, max_bytes)
     with Store(path, max_bytes=max_bytes) as store:
         assert sound(store)
         assert compute_statistics(store).complete > 0
@@ -62,3 +67,4 @@ def test_killed_writers_leave_a_sound_store(tmp_path: Path, times: int, max_byte
         assert store.get(question(1).compute_key()) == generation(1)
         assert store.trouble is None
     assert path.stat().st_size <= max_bytes
+    sample.figures.update({"kills": sample.count})

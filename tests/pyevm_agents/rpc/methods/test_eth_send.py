@@ -34,6 +34,7 @@ def served(serve: Serve) -> Served:
 @pytest.mark.parametrize("name", FAILING)
 def test_what_fails_whatever_its_gas_is_mined_as_in_anvil(served: Served, name: str) -> None:
     """It gets the block gas limit and returns its hash, as in anvil."""
+    served.ask("evm_setBlockGasLimit", hex(2_000_000))  # All of it is executed.
     wanted = {"from": to_hex(ADDRESSES[0]), "to": to_hex(ADDRESS_OF[name])}
     with pytest.raises(RefusedError):
         served.ask("eth_estimateGas", wanted)

@@ -1,0 +1,116 @@
+"""Which tests execute each line and branch of the packages, and what each test costs.
+
+    python -m benchmarks.contexts FOLDER [PYTEST'S ARGUMENTS]
+
+Runs the default suite under coverage, each test a context of its own, on two workers. FOLDER has
+then `coverage.sqlite3`, for `coverage report --data-file` and `benchmarks.mutations`, and
+`seconds.json`: CPU seconds by test, of its process and of those that it waited for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import coverage
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+FOLDER = "PYEVM_AGENTS_CONTEXTS"
+WORKER = os.environ.get("PYTEST_XDIST_WORKER")
+PACKAGES = ["precompiles", "pyevm_agents"]
+
+
+class Recorder:
+    """A worker's coverage; a forked process records nothing."""
+
+    def __init__(self, folder: Path, worker: str) -> None:
+        """Start at once: pytest imports the product before it configures plugins."""
+        self._folder, self._worker, self._process = folder, worker, os.getpid()
+        self.seconds: dict[str, float] = {}
+        self.coverage = coverage.Coverage(
+            data_file=str(folder / f".coverage.{worker}"),
+            branch=True,
+            source=PACKAGES,
+            config_file=False,
+        )
+        self.coverage.start()
+
+    def switch(self, test: str) -> None:
+        """Attribute what follows to a test, or to none."""
+        if os.getpid() == self._process:
+            self.coverage.switch_context(test)
+
+    def finish(self) -> None:
+        """Write both files."""
+        if os.getpid() == self._process:
+            self.coverage.stop()
+            self.coverage.save()
+            file = self._folder / f"seconds.{self._worker}.json"
+            file.write_text(json.dumps(self.seconds))
+
+
+RECORDER = Recorder(Path(os.environ[FOLDER]), WORKER) if WORKER and FOLDER in os.environ else None
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Record a test with its fixtures."""
+    if RECORDER is None:
+        return (yield)
+    before = cpu_seconds()
+    RECORDER.switch(item.nodeid)
+    try:
+        return (yield)
+    finally:
+        RECORDER.switch("")
+        RECORDER.seconds[item.nodeid] = cpu_seconds() - before
+
+
+def pytest_unconfigure() -> None:
+    """Write what was recorded."""
+    if RECORDER is not None:
+        RECORDER.finish()
+
+
+def cpu_seconds() -> float:
+    """Return what this process has used, and its children that have ended."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
+def main() -> None:
+    """Run the suite, then put the workers' files together."""
+    folder = Path(sys.argv[1]).absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadfile", "-q"]
+    done = subprocess.run(
+        [*command, "-p", "benchmarks.contexts", *sys.argv[2:]],
+        env={**os.environ, FOLDER: str(folder)},
+        check=False,
+    )
+    data = coverage.CoverageData(basename=str(folder / "coverage.sqlite3"))
+    data.erase()
+    seconds: dict[str, float] = {}
+    for file in sorted(folder.glob(".coverage.gw*")):
+        part = coverage.CoverageData(basename=str(file))
+        part.read()
+        data.update(part)
+        file.unlink()
+    for file in sorted(folder.glob("seconds.gw*.json")):
+        seconds |= json.loads(file.read_text())
+        file.unlink()
+    data.write()
+    (folder / "seconds.json").write_text(json.dumps(seconds, indent=0))
+    print(f"{len(seconds):,} tests, {sum(seconds.values()):,.0f} CPU seconds with coverage")
+    sys.exit(done.returncode)
+
+
+if __name__ == "__main__":
+    main()

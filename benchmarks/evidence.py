@@ -1,0 +1,222 @@
+"""Long counts of what CI only samples: kills, damaged requests, generations, tasks, mutants.
+
+    python -m benchmarks.evidence [--only NAME] [--count N] [--seed S]
+
+Each entry is a test's own code with a larger count, or another benchmark's command. What came of it
+is written to `benchmarks/reports/evidence/NAME.json`: command, seed, count, commit, figures and
+result; README.md there is a table of all of them. Exit status 1 where one fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+REPORTS = ROOT / "benchmarks" / "reports" / "evidence"
+VARIABLE = "PYEVM_AGENTS_EVIDENCE"
+PROGRESS_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """What can be counted."""
+
+    shows: str
+    count: int
+    seed: int
+    test: str = ""
+    """The test that has a mark `sample`."""
+
+    command: str = ""
+    """Else a module and its arguments, with `{count}`, `{seed}` and `{json}`, its figures' file."""
+
+
+ENTRIES = {
+    "rpc-requests": Entry(
+        shows="No request of any method, well-formed or not, is answered with an internal error",
+        count=100_000,
+        seed=100_000,
+        test="tests/pyevm_agents/rpc/test_fuzz.py::test_no_answer_is_an_internal_error",
+    ),
+    "http-bodies": Entry(
+        shows="No body breaks the server or is answered with an internal error",
+        count=100_000,
+        seed=20261121,
+        test="tests/pyevm_agents/server/test_fuzz.py::test_no_body_is_an_internal_error",
+    ),
+    "http-connections": Entry(
+        shows="No bytes of a connection break the server: HTTP",
+        count=10_000,
+        seed=20261121,
+        test="tests/pyevm_agents/server/test_fuzz.py::test_no_connection_breaks_the_server[http]",
+    ),
+    "websocket-connections": Entry(
+        shows="No bytes of a connection break the server: frames of a WebSocket",
+        count=10_000,
+        seed=20261121,
+        test="tests/pyevm_agents/server/test_fuzz.py::test_no_connection_breaks_the_server[frames]",
+    ),
+    "killed-nodes": Entry(
+        shows="A node killed under load has all that it acknowledged",
+        count=60,
+        seed=1,
+        test="tests/test_killed_node.py::test_all_that_was_acknowledged_outlives_every_kill",
+    ),
+    "killed-stores": Entry(
+        shows="Killed writers leave a generation store without a damaged row",
+        count=300,
+        seed=7,
+        test="tests/pyevm_agents/models/store/test_store_killed.py"
+        "::test_killed_writers_leave_a_sound_store[evicting]",
+    ),
+    "interrupts": Entry(
+        shows="Ctrl-C at any moment of the demo ends it with one line and status 130",
+        count=57,
+        seed=1,
+        test="tests/pyevm_agents/cli/test_errors.py::test_ctrl_c_at_any_time",
+    ),
+    "generations": Entry(
+        shows="A generation is bit for bit that of a fresh context, whatever was computed before",
+        count=10_000,
+        seed=1,
+        command="benchmarks.soak --generations {count} --seed {seed} --json {json}",
+    ),
+    "tasks": Entry(
+        shows="The default model's accuracy on generated tasks",
+        count=1_000,
+        seed=1,
+        command="benchmarks.agent_accuracy --generate {count} --seed {seed} --json {json}",
+    ),
+    "mutants": Entry(
+        shows="A test fails for each small mistake in consensus code",
+        count=50,
+        seed=1,
+        command="benchmarks.mutations --count {count} --seed {seed} --json {json}",
+    ),
+}
+
+
+def build_command(entry: Entry, count: int, seed: int, figures: Path) -> list[str]:
+    """Return the command that counts, which writes its figures to a file."""
+    if entry.test:
+        options = ["-q", "-m", "", "--timeout", "0", "-o", "faulthandler_timeout=0", "-n", "0"]
+        return [sys.executable, "-m", "pytest", *options, entry.test]
+    filled = [one.format(count=count, seed=seed, json=figures) for one in entry.command.split(" ")]
+    return [sys.executable, "-m", *filled]
+
+
+def run_entry(name: str, entry: Entry, count: int, seed: int) -> dict[str, Any]:
+    """Count, with a line of progress now and then; return the report."""
+    with tempfile.TemporaryDirectory() as folder:
+        figures, log = Path(folder) / "figures.json", Path(folder) / "log"
+        asked = json.dumps({"count": count, "seed": seed, "result": str(figures)})
+        since = time.monotonic()
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                build_command(entry, count, seed, figures),
+                cwd=ROOT,
+                env={**os.environ, VARIABLE: asked},
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+            status = wait(process, name, count, since)
+        if status:
+            sys.stderr.write(log.read_text(errors="replace")[-5_000:])
+        counted = json.loads(figures.read_text()) if figures.exists() else {}
+    return {
+        "name": name,
+        "shows": entry.shows,
+        "command": f"python -m benchmarks.evidence --only {name} --count {count} --seed {seed}",
+        "count": count,
+        "seed": seed,
+        "commit": describe_commit(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "seconds": round(time.monotonic() - since),
+        "result": "failed" if status else "passed",
+        "figures": {key: value for key, value in counted.items() if is_figure(value)},
+    }
+
+
+def is_figure(value: object) -> bool:
+    """Return whether it belongs in a small report."""
+    return isinstance(value, (int, float, str))
+
+
+def wait(process: subprocess.Popen[bytes], name: str, count: int, since: float) -> int:
+    """Wait for the end of a process, and say now and then that it runs."""
+    while True:
+        try:
+            return process.wait(PROGRESS_SECONDS)
+        except subprocess.TimeoutExpired:
+            minutes = (time.monotonic() - since) / 60
+            print(f"{name}: {count:,} under way for {minutes:.1f} minutes", file=sys.stderr)
+        except KeyboardInterrupt:
+            process.wait()
+            raise
+
+
+def describe_commit() -> str:
+    """Return the checkout's commit, marked where files differ from it."""
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def build_table(reports: list[dict[str, Any]]) -> str:
+    """Return the page that lists all results."""
+    lines = [
+        "# Evidence",
+        "",
+        "Long counts, run with `make evidence` or one by one with the command in each file. CI",
+        "runs a small fixed sample of the same code.",
+        "",
+        "| shows | count | seed | result | minutes | commit | date |",
+        "|---|---:|---:|---|---:|---|---|",
+    ]
+    for one in reports:
+        counts = {key: value for key, value in one["figures"].items() if type(value) is int}
+        figures = ", ".join(f"{value:,} {key}" for key, value in counts.items())
+        lines.append(
+            f"| [{one['shows']}]({one['name']}.json) | {one['count']:,} | {one['seed']} "
+            f"| {one['result']}{f': {figures}' if figures else ''} | {one['seconds'] / 60:.1f} "
+            f"| {one['commit']} | {one['date']} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def main() -> None:
+    """Count what is asked for, or everything; write reports and table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--only", choices=ENTRIES, action="append", help="one entry (default: all)")
+    parser.add_argument("--count", type=int, help="how many (default: each entry's own)")
+    parser.add_argument("--seed", type=int, help="default: each entry's own")
+    parser.add_argument("--folder", type=Path, default=REPORTS, help="where reports are written")
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    failed = []
+    for name in arguments.only or ENTRIES:
+        entry = ENTRIES[name]
+        count = entry.count if arguments.count is None else arguments.count
+        seed = entry.seed if arguments.seed is None else arguments.seed
+        print(f"{name}: {count:,} with seed {seed}", file=sys.stderr)
+        report = run_entry(name, entry, count, seed)
+        print(f"{name}: {report['result']} in {report['seconds']:,} s", file=sys.stderr)
+        (arguments.folder / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n")
+        failed += [name] if report["result"] == "failed" else []
+    reports = [json.loads(file.read_text()) for file in sorted(arguments.folder.glob("*.json"))]
+    (arguments.folder / "README.md").write_text(build_table(reports))
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
