@@ -58,6 +58,7 @@ class Foundry:
             "ETH_RPC_URL": url,
             "FOUNDRY_DISABLE_NIGHTLY_WARNING": "1",
             "NO_COLOR": "1",
+            "ETH_RPC_TIMEOUT": str(COMMAND_SECONDS),
             **environment,
         }
 
