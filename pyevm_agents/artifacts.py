@@ -115,7 +115,8 @@ def describe_contract(
 
 def parse_abi_entry(entry: object) -> tuple[str, ErrorDefinition] | None:
     """Return an error's or a function's kind and definition; None for other and malformed ones."""
-    if not isinstance(entry, Mapping) or entry.get("type") not in {"error", "function"}:
+    # A tuple: a malformed type may be unhashable.
+    if not isinstance(entry, Mapping) or entry.get("type") not in ("error", "function"):
         return None
     name, inputs = entry.get("name"), entry.get("inputs", [])
     if not is_contract_name(name) or not isinstance(inputs, list | tuple):

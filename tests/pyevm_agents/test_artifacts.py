@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pyevm_agents.artifacts import (
@@ -100,6 +100,7 @@ values = st.recursive(
 )
 
 
+@example(form={}, entry={"type": []})
 @given(form=values, entry=values)
 def test_foreign_json_is_no_artifact_and_no_failure(form: object, entry: object) -> None:
     read_artifact(form, "X")

@@ -79,8 +79,9 @@ def resolve_path(path: Path | str) -> Path:
         raise ConfigError(f"not a file name: {str(path)!r}; pass a path, or omit it")
     try:
         return Path(path).expanduser().absolute()
-    except (OSError, RuntimeError) as error:
-        raise ConfigError(f"invalid path {str(path)!r}: {error}; pass an absolute path") from error
+    except (OSError, RuntimeError) as error:  # No working directory, or no home directory.
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"invalid path {str(path)!r}: {reason}; pass an absolute path") from error
 
 
 def find_default_model() -> Path:

@@ -109,7 +109,8 @@ def test_an_assertion_of_llama_cpp_is_a_fault_and_the_next_call_works(
         expected = model.engine.ask(EngineRequest(operation="logits", tokens=[5, 6]))
         first = model.engine.process_id
         with pytest.raises(
-            EngineFault, match=r"was ended by SIGABRT \(an assertion.*Its last words: .*GGML_ASSERT"
+            EngineFault,
+            match=r"was killed by SIGABRT \(an assertion.*Its last output: .*GGML_ASSERT",
         ):
             model.engine.ask(EngineRequest(operation="oversized"))
         assert model.engine.ask(EngineRequest(operation="logits", tokens=[5, 6])) == expected

@@ -245,7 +245,7 @@ def test_a_folder_that_was_deleted_is_no_reason_to_fail(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     for model, message in (
-        ("model.gguf", "The path 'model.gguf' leads nowhere"),
+        ("model.gguf", "invalid path 'model.gguf': No such file or directory"),
         (f"{tmp_path}/model.gguf", f"model file {tmp_path}/model.gguf"),
     ):
         done = run(f"cd {gone}; rmdir {gone}; $C demo --model {model}")

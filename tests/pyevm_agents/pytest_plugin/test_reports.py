@@ -208,7 +208,7 @@ def test_a_run_that_failed_before_its_first_step_is_shown_with_the_gas_it_needed
         [
             "*- agent steps -*",
             "transaction 0x*: * gas (* EVM, 0 prompt, 0 output)",
-            "   reverted: *a call of the executor at 0x* ran out of gas, of which it had *",
+            "   reverted: *a call of the executor at 0x* ran out of gas: it had *",
             "   out of gas: a gas limit of * would have been enough",
         ]
     )

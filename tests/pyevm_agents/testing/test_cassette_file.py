@@ -92,7 +92,7 @@ def altered(place: tuple[str | int, ...], value: object) -> bytes:
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (b"", "no cassette, for it is no JSON: line 1"),
+        (b"", "not a cassette: invalid JSON: line 1"),
         (b"\xff", "line 1 is not UTF-8"),
         (b"[]", "must be an object"),
         (b"{}", "no _info"),
@@ -134,5 +134,5 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"none\.json: can't be read"):
         read_cassette(tmp_path / "none.json")
     (tmp_path / "bad.json").write_text("{")
-    with pytest.raises(FixtureError, match=r"bad\.json: no cassette"):
+    with pytest.raises(FixtureError, match=r"bad\.json: not a cassette"):
         read_cassette(tmp_path / "bad.json")

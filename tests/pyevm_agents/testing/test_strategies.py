@@ -54,7 +54,7 @@ def situation(
         segments=tuple(segments),
         prompt_tokens=(1,),
         grammar=build_grammar(tools, [handle for handle, _ in book.handles]),
-        max_tokens=4_000,
+        max_tokens=1_000_000,  # more than any step has
         handles=book.handles,
     )
     return DecisionContext(request=request), book
