@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pyevm_agents.testing.deployment import DeploymentError
     from pyevm_agents.testing.inputs import agent_input
     from pyevm_agents.testing.model_stub import ModelStub
+    from pyevm_agents.testing.source_files import StaleArtifactWarning
     from pyevm_agents.testing.unittest_case import AgentTestCase
 
 HOMES = {
@@ -37,6 +38,7 @@ HOMES = {
     "ModelStub": "pyevm_agents.testing.model_stub",
     "ScheduleFile": "pyevm_agents.config.schedule_file",
     "ScriptedModel": "pyevm_agents.models",
+    "StaleArtifactWarning": "pyevm_agents.testing.source_files",
     "adversary": "pyevm_agents.testing.adversary_strategy",
     "adversary_settings": "pyevm_agents.testing.adversary_strategy",
     "agent_input": "pyevm_agents.testing.inputs",
@@ -63,6 +65,7 @@ __all__ = [
     "ModelStub",
     "ScheduleFile",
     "ScriptedModel",
+    "StaleArtifactWarning",
     "adversary",
     "adversary_settings",
     "again",

@@ -1,92 +1,85 @@
-"""Where compiled contracts are: Foundry's folder, Hardhat's, this package's own, or a path."""
+"""The look-up of compiled contracts: of Foundry, Hardhat and this package, and by path."""
 
 from __future__ import annotations
 
-import tomllib
+import sys
+import warnings
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyevm_agents.artifacts import find_output_folders, get_contract_name, iter_artifact_files
 from pyevm_agents.contracts import list_artifacts, load_artifact
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.testing.compiled_contract import CompiledContract, read_contract
 from pyevm_agents.testing.inputs import format_value
+from pyevm_agents.testing.source_files import StaleArtifactWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 BUNDLED = "pyevm_agents"
-"""What stands before the colon in the name of a contract of ours, where others have one alike."""
-
-FOUNDRY_FILE = "foundry.toml"
-FOUNDRY_FOLDER = "out"
-HARDHAT_FOLDER = "artifacts"
-"""Where the two put what they compile, where nothing else is configured."""
-
-NO_CONTRACTS = frozenset(("build-info", "cache", "node_modules"))
-"""Folders of other files."""
-
-DEBUG_SUFFIX = ".dbg.json"
-"""Of Hardhat's files that name the input of a compilation."""
+"""The prefix, before a colon, of this package's own contracts."""
 
 
 class ArtifactFinder:
-    """Finds compiled contracts by name. Folders are read once."""
+    """Finds compiled contracts by name. Folders are listed once."""
 
     def __init__(self, folders: Sequence[Path] = (), *, root: Path | None = None) -> None:
-        """Take where to look.
+        """Name folders. None is read yet.
 
-        Input:  folders of artifacts, all below them counted; where there are none, Foundry's and
-                Hardhat's in `root` or the nearest folder above it that has one; `root` is the
-                folder of the moment where None.
+        Input: folders of artifacts, with their subfolders; if empty, the output of Foundry and
+               Hardhat in `root` or the nearest folder above it that has any; `root` is the working
+               folder by default.
         """
         self._configured_folders = tuple(folders)
         self._root = Path.cwd() if root is None else root
+        self._checked: set[Path] = set()
 
     @cached_property
     def folders(self) -> tuple[Path, ...]:
-        """Where names are looked up.
+        """The folders of artifacts.
 
-        Raises: ConfigError: a folder that was named is not there.
+        Raises: ConfigError: a configured folder does not exist.
         """
         for folder in self._configured_folders:
             if not folder.is_dir():
                 raise ConfigError(
-                    f"the folder of artifacts {folder} is not there: compile the contracts, or "
-                    "change agent_artifacts"
+                    f"artifact folder {folder}: not a folder; compile the contracts, or change "
+                    "agent_artifacts"
                 )
         return self._configured_folders or next(
-            filter(None, map(_find_output_folders, _iter_parents(self._root))), ()
+            filter(None, map(find_output_folders, _iter_parents(self._root))), ()
         )
 
     def find(self, wanted: str | Path) -> CompiledContract:
         """Return a contract.
 
-        Input:  a name, as `Token`, or `Token.sol:Token` where several files have one; the path of
-                an artifact, from the root on.
-        Raises: ConfigError: there is none, or there are several.
+        Input:  a name, such as `Token`; with a part of its source's path if several contracts have
+                the name, such as `v2/Token.sol:Token`; or the path of an artifact, relative to the
+                root.
+        Raises: ConfigError: no contract has the name, or several have it.
+        Warns:  StaleArtifactWarning: a source changed after it was compiled; once per artifact.
         """
         if not isinstance(wanted, (str, Path)):
             raise ConfigError(
-                f"deploy({format_value(wanted)}): a contract goes by its name or its path"
+                f"deploy({format_value(wanted)}): must be a contract's name or the path of its "
+                "artifact"
             )
         if isinstance(wanted, Path) or wanted.endswith(".json"):
-            return self._read_path(Path(wanted))
+            return self._check(self._read_path(Path(wanted)))
         source, _, name = wanted.rpartition(":")
         if source == BUNDLED:
             return _load_bundled(name)
-        files = [file for file in self._files.get(name, ()) if _is_from_source(file, source)]
-        candidates = [contract for file in files if (contract := read_contract(file))]
-        candidates = [
-            candidate for candidate in candidates if candidate.is_deployable
-        ] or candidates[:1]
+        candidates = _select_candidates(
+            [contract for file in self._files.get(name, ()) if (contract := read_contract(file))],
+            source,
+        )
         if len(candidates) > 1:
-            raise self._build_ambiguity_error(
-                name, [candidate.file for candidate in candidates if candidate.file]
-            )
+            raise self._build_ambiguity_error(name, candidates)
         if candidates:
-            return candidates[0]
+            return self._check(candidates[0])
         if not source and name in list_artifacts():
             return _load_bundled(name)
         raise self._build_unknown_error(wanted, name)
@@ -95,12 +88,25 @@ class ArtifactFinder:
     def _files(self) -> dict[str, list[Path]]:
         files: dict[str, list[Path]] = {}
         for folder in self.folders:
-            for file in sorted(folder.rglob("*.json")):
-                inside = file.relative_to(folder).parts[:-1]
-                if NO_CONTRACTS.isdisjoint(inside) and not file.name.endswith(DEBUG_SUFFIX):
-                    # Where Foundry has compiled with several compilers, it is Token.0.8.20.json.
-                    files.setdefault(file.name.partition(".")[0], []).append(file)
+            for file in iter_artifact_files(folder):
+                files.setdefault(get_contract_name(file), []).append(file)
         return files
+
+    def _check(self, contract: CompiledContract) -> CompiledContract:
+        """Return a contract; warn, once, if its sources changed since they were compiled."""
+        file, sources = contract.file, contract.sources
+        if file is None or sources is None or file in self._checked:
+            return contract
+        changes = sources.describe_changes()
+        if changes is not None:
+            warnings.warn(
+                f"stale artifact of {contract.name}: {changes} after it was compiled; run "
+                f"{sources.build_command} ({file})",
+                StaleArtifactWarning,
+                stacklevel=_count_own_frames(),
+            )
+        self._checked.add(file)  # Not before: a filter may turn the warning into an error.
+        return contract
 
     def _read_path(self, path: Path) -> CompiledContract:
         file = self._root / path.expanduser()
@@ -113,10 +119,17 @@ class ArtifactFinder:
             )
         return contract
 
-    def _build_ambiguity_error(self, name: str, files: list[Path]) -> ConfigError:
-        listed = "".join(f"\n  {file.parent.name}:{name}  ({file})" for file in files)
+    def _build_ambiguity_error(self, name: str, contracts: list[CompiledContract]) -> ConfigError:
+        files = [contract.file for contract in contracts if contract.file]
+        names = [f"{_get_source(contract)}:{name}" for contract in contracts]
+        if len({*names}) < len(names):  # Of several compilers or profiles.
+            names = [
+                str(file.relative_to(self._root) if file.is_relative_to(self._root) else file)
+                for file in files
+            ]
+        listed = "".join(f"\n  {label}  ({file})" for label, file in zip(names, files, strict=True))
         return ConfigError(
-            f"{len(files)} contracts are called {name!r}; name one with its file, or by its "
+            f"{len(names)} contracts are called {name!r}; deploy one by its source or by its "
             f"path:{listed}"
         )
 
@@ -143,34 +156,51 @@ def _load_bundled(name: str) -> CompiledContract:
     )
 
 
-def _is_from_source(file: Path, source: str) -> bool:
-    """Whether an artifact is of a source file, by the folder that it is in."""
+def _select_candidates(contracts: list[CompiledContract], source: str) -> list[CompiledContract]:
+    """Return the contracts of a source, without those that others take precedence over.
+
+    Deployable ones take precedence over interfaces, and those with a source over those whose source
+    was deleted.
+    """
+    contracts = [contract for contract in contracts if _is_from_source(contract, source)]
+    exact = [contract for contract in contracts if _get_source(contract) == source]
+    existing = [
+        contract
+        for contract in exact or contracts
+        if contract.sources is None or not contract.sources.is_deleted
+    ]
+    contracts = existing or exact or contracts
+    return [contract for contract in contracts if contract.is_deployable] or contracts[:1]
+
+
+def _get_source(contract: CompiledContract) -> str:
+    """Return the path of a contract's source; its artifact's folder if the path is unknown."""
+    if contract.sources is not None:
+        return contract.sources.target
+    return "" if contract.file is None else contract.file.parent.name
+
+
+def _is_from_source(contract: CompiledContract, source: str) -> bool:
+    """Return whether a contract's source, or the folder of its artifact, ends in a path."""
     parts = Path(source).parts
-    return not parts or file.parent.parts[-len(parts) :] == parts
+    folders = () if contract.file is None else contract.file.parent.parts
+    return not parts or parts in {
+        Path(_get_source(contract)).parts[-len(parts) :],
+        folders[-len(parts) :],
+    }
 
 
 def _iter_parents(root: Path) -> Iterator[Path]:
-    """Yield a folder and those above it, up to the one of its repository."""
+    """Yield a folder and those above it, up to its repository's."""
     for folder in (root.absolute(), *root.absolute().parents):
         yield folder
         if (folder / ".git").exists():
             return
 
 
-def _find_output_folders(folder: Path) -> tuple[Path, ...]:
-    """Return what Foundry and Hardhat have compiled in a project's folder."""
-    foundry, hardhat = folder / _read_foundry_folder(folder), folder / HARDHAT_FOLDER
-    is_foundry = foundry.is_dir() and any(foundry.glob("*.sol/*.json"))
-    is_hardhat = (hardhat / "contracts").is_dir()
-    return tuple(
-        output for output, there in ((foundry, is_foundry), (hardhat, is_hardhat)) if there
-    )
-
-
-def _read_foundry_folder(folder: Path) -> str:
-    """Return the name of the folder that Foundry compiles into."""
-    try:
-        form = tomllib.loads((folder / FOUNDRY_FILE).read_text(encoding="utf-8"))
-        return str(form["profile"]["default"]["out"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return FOUNDRY_FOLDER
+def _count_own_frames() -> int:
+    """Return the stack level, for a warning of the calling function, of the test's frame."""
+    level, frame = 0, sys._getframe(1)  # noqa: SLF001 - as `warnings` does
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(BUNDLED):
+        level, frame = level + 1, frame.f_back
+    return level + 1

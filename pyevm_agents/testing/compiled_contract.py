@@ -15,6 +15,7 @@ from eth_utils.abi import collapse_if_tuple
 
 from pyevm_agents.errors import ConfigError
 from pyevm_agents.testing.inputs import parse_address
+from pyevm_agents.testing.source_files import SourceFiles, read_source_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +45,10 @@ class CompiledContract:
 
     links: tuple[LibraryLink, ...]
     file: Path | None
-    """Where it was found; None for one of this package's own."""
+    """Its artifact; None for this package's own contracts."""
+
+    sources: SourceFiles | None = None
+    """None if the artifact does not name them, and for this package's own contracts."""
 
     @property
     def is_deployable(self) -> bool:
@@ -124,6 +128,7 @@ def read_contract(file: Path) -> CompiledContract | None:
             for name, places in by_name.items()
         ),
         file=file,
+        sources=read_source_files(form, file),
     )
 
 

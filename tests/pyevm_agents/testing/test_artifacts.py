@@ -94,7 +94,7 @@ def test_folders_that_are_named_are_the_only_ones(project: Path, tmp_path: Path)
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"the folder of artifacts .*gone is not there"):
+    with pytest.raises(ConfigError, match=r"artifact folder .*gone: not a folder"):
         ArtifactFinder([tmp_path / "gone"]).find("Token")
 
 

@@ -102,7 +102,7 @@ MISTAKES: dict[str, tuple[Any, str]] = {
     ),
     "float": (lambda _: use("CounterTool", amount=2.0), "or a list of one of these: amount=2"),
     "lambda": (lambda it: it.chain.model.use_model(lambda _: answer("x")), "it has no generate()"),
-    "contract": (lambda it: it.chain.deploy(it.counter), "a contract goes by its name or its path"),
+    "contract": (lambda it: it.chain.deploy(it.counter), "must be a contract.s name or the path"),
     "again": (lambda _: again(ODD), "again(b'x'): must be a step, as again(use("),
     "unchecked": (lambda it: it.chain.model.unchecked(ODD), "unchecked(b'x'): must be a text"),
     "thought": (lambda _: answer("x", thought=ODD), "thought=b'x'): the thought must be a text"),
