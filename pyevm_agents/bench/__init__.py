@@ -1,5 +1,5 @@
-"""`pyevm-agents bench`: what inference costs in gas, measured on this machine and model.
+"""`pyevm-agents bench`: measure the gas and time of inference on this machine and model.
 
-Parts that measure return what `measurement/results.py` describes; `pricing/parity.py` makes prices
-from it; `report/` shows it.
+The measuring parts return the dataclasses of `measurement/results.py`, `pricing/parity.py` derives
+prices from them, and `report/` renders them.
 """

@@ -1,7 +1,7 @@
-"""One run of everything, in order: EVM, terms and prices, runs, attacks, growth, sizes.
+"""Run all parts of the benchmark in order: EVM, terms and prices, runs, attacks, growth, sizes.
 
-Each part is imported when its turn comes. What is finished stays finished: a run that ends early,
-by Ctrl-C or a fault, still has a report of the parts before.
+Each part is imported when its turn comes. Finished parts are kept: a run that ends early, by Ctrl-C
+or a fault, still reports them.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.pricing.schedules import NamedSchedule
 
 PARTS = ("evm", "terms", "runs", "attacks", "growth", "sizes")
-"""What can be asked for, in the order in which it is measured."""
+"""Parts that can be measured, in this order."""
 
 NOT_ASKED = "not asked for"
-"""Why a part is left out that `--only` does not name."""
+"""Reason of the parts that `--only` leaves out."""
 
 FULL_ALONE = {"growth": "a full run measures it", "sizes": "a full run measures them"}
-"""What a quick run leaves out, unless it is asked for by name, and why."""
+"""Parts that a quick run leaves out unless `--only` names them, and the reason."""
 
 NO_ANVIL = "no program of that name on the PATH"
 
 
 def get_skip_reasons(*, only: Collection[str], is_quick: bool) -> dict[str, str]:
-    """Return why each part is left out; an empty reason where it is not."""
+    """Return each part's reason to be skipped; an empty text for parts to measure."""
     if only:
         return {part: "" if part in only else NOT_ASKED for part in PARTS}
     return {part: FULL_ALONE.get(part, "") if is_quick else "" for part in PARTS}
 
 
 def require_extras(reasons: Mapping[str, str]) -> None:
-    """Refuse what can't be measured for want of a package.
+    """Check that the optional packages of the parts to measure are installed.
 
-    Raises: ConfigError.
+    Raises: ConfigError: a package is missing.
     """
     if not reasons["sizes"] and find_spec("gguf") is None:
         wanted = " ".join(f"--only {part}" for part in PARTS if part != "sizes")
@@ -67,15 +67,15 @@ def require_extras(reasons: Mapping[str, str]) -> None:
 
 @dataclass(slots=True, kw_only=True)
 class BenchmarkSuite:
-    """A run of all parts that were asked for, and what they found so far."""
+    """A run of the selected parts, and its results."""
 
     setting: BenchSettings
     command: str
     reasons: Mapping[str, str]
-    """Of `get_skip_reasons`."""
+    """Reasons of skipped parts, from `get_skip_reasons`."""
 
     finished_parts: list[str] = field(default_factory=list)
-    """The parts that are finished."""
+    """The finished parts."""
 
     evm: EvmBench | None = None
     yardsticks: tuple[Yardstick, ...] = ()
@@ -91,10 +91,10 @@ class BenchmarkSuite:
     started_s: float = field(default_factory=time.monotonic)
 
     def measure(self) -> None:
-        """Measure each part that was asked for.
+        """Measure each selected part.
 
-        Raises: AgentsError: the engine or the chain failed; KeyboardInterrupt. What was finished
-            is kept.
+        Raises: AgentsError: the engine or the chain failed; KeyboardInterrupt. Results of finished
+            parts are kept.
         """
         work: dict[str, Callable[[], None]] = {
             "evm": self._measure_evm,
@@ -111,9 +111,9 @@ class BenchmarkSuite:
                 self.finished_parts.append(part)
 
     def build_report(self, *, why_ended: str = "") -> Report:
-        """Return what was measured so far.
+        """Return a report of the results.
 
-        Input: why the rest was not, where the run ended early.
+        Input: the reason why the run ended early, for the parts that it did not reach.
         """
         from pyevm_agents.bench.measurement.machine import describe_machine, describe_model  # noqa: PLC0415 - when needed
 
@@ -180,7 +180,7 @@ class BenchmarkSuite:
             self.prices = parity.compute_prices(self.terms, self.yardsticks)
 
     def _make_reference_timers(self) -> dict[str, Callable[[], float]]:
-        """Return what times the EVM's cases again that inference is held against."""
+        """Return timers of the EVM cases that are references of parity."""
         from pyevm_agents.bench.pricing import parity  # noqa: PLC0415 - when needed
 
         if self.evm is None:
@@ -206,7 +206,7 @@ class BenchmarkSuite:
         )
 
     def _predict_seconds(self, run: Run) -> float | None:
-        """Return what a run should take: the EVM's part as measured, inference as fitted."""
+        """Return the predicted seconds of a run: the measured EVM part and the fitted inference."""
         from pyevm_agents.bench.inference.fits import predict_seconds  # noqa: PLC0415 - when needed
 
         if not self.terms:
@@ -229,7 +229,7 @@ class BenchmarkSuite:
         self.sizes = measure_sizes(self.setting, self.yardsticks)
 
     def build_schedules(self) -> tuple[NamedSchedule, ...]:
-        """Return the schedules that runs and attacks are priced under: ours, and parity."""
+        """Return the schedules that price runs and attacks: default and at parity."""
         from pyevm_agents.bench.measurement.machine import describe_model  # noqa: PLC0415 - when needed
         from pyevm_agents.bench.pricing.schedules import build_own_schedules  # noqa: PLC0415 - as above
 

@@ -1,1 +1,1 @@
-"""What inference takes: probes of engine and calls, fitted terms, models of other shapes."""
+"""Inference costs: probes of the engine and of calls, fitted terms, models of other shapes."""

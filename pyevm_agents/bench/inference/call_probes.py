@@ -1,8 +1,8 @@
-"""Whole calls of the precompile, with a model that does everything but compute.
+"""Probes of whole precompile calls, with a model that answers without computing.
 
-It tokenises the prompt and compiles the grammar in the engine's process, as always, and then has
-its answer at once. What the EVM itself takes is told apart by calls of nobody with like calldata;
-reads of metadata have all in them that the EVM does for them.
+The model tokenises the prompt and compiles the grammar in the engine's process, as usual, and
+returns a fixed answer. The EVM's own share is measured separately, by calls with similar calldata
+to an account without code. Metadata reads include all of the EVM's work for them.
 """
 
 from __future__ import annotations
@@ -51,45 +51,47 @@ if TYPE_CHECKING:
 ANSWER = " Done.\nFinal Answer: Done."
 FIRST_TOOL, FIRST_HANDLE = 0x70_01, 0xA0_00_00_00_01
 ABSENT_ACCOUNT = Address(bytes(19) + b"\xee")
-"""Where accounts are put, and where none is."""
+"""Addresses of the probes' accounts, and an address without an account."""
 
 BLOCK_GAS = 1_000_000_000
-"""Gas of a call: as much as any of them takes at the default prices."""
+"""Gas of a call: enough for every probe at the default prices."""
 
 ARRAYS = "arrays"
-"""Detail of parameters: lists, whose grammars take longest to compile."""
+"""Detail of parameters: arrays, whose grammars compile slowest."""
 
 SPELLED = "spelled"
-"""Detail of bytes: they spell control tokens, and are split before they are tokenised."""
+"""Detail of bytes: they spell control tokens, which are split before tokenisation."""
 
 REMEMBERED, OF_NOBODY = "remembered", "of nobody"
-"""Details of calls: the generation is known; there is no code."""
+"""Details of calls: a remembered generation; a call to an account without code."""
 
 PARTS_OF_TEXT = (12, 3, 1)
-"""Base prompts: a twelfth, a third and all of what is sure to fit the model's context."""
+"""Base prompts: 1/12, 1/3 and all of the text that is sure to fit the model's context."""
 
 BYTES_OF_TOKEN = 3
-"""Bytes of an ordinary token, less than English has."""
+"""Bytes of an ordinary token; English has more."""
 
 TOKENS_OF_TOOL, TOKENS_OF_PARAMETER = 20, 16
-"""What a tool and a parameter take of the prompt, at most."""
+"""Upper bounds on the prompt tokens of a tool and of a parameter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolSet:
-    """Tools alike, so many of them."""
+    """A number of identical tools."""
 
     tools: int
     parameters: int = 0
-    """Of each."""
+    """Parameters of each tool."""
 
     param_type: ParamType = ParamType.UINT
     is_refused: bool = False
-    """The first one is named again at the end: all are read, and then the call is refused."""
+    """Whether the first tool is repeated at the end: the executor reads all tools, then refuses the
+    call.
+    """
 
     @property
     def words(self) -> str:
-        """What they are, for people."""
+        """Return a description for people."""
         if self.is_refused:
             return f"{self.tools} tools read and refused"
         kind = "lists" if self.is_arrays else "parameters"
@@ -97,19 +99,19 @@ class ToolSet:
 
     @property
     def term(self) -> str:
-        """What they are made to show."""
+        """Return the term that the probe isolates."""
         if self.is_refused:
             return "read"
         return "parameter" if self.parameters else "tool"
 
     @property
     def is_arrays(self) -> bool:
-        """Whether their parameters are lists."""
+        """Return whether the parameters are arrays."""
         return self.param_type >= ParamType.STRING_ARRAY
 
     @property
     def prompt_tokens(self) -> int:
-        """How long the prompt is, or a little less."""
+        """Return the prompt's length, or slightly less."""
         return self.tools * (TOKENS_OF_TOOL + self.parameters * TOKENS_OF_PARAMETER)
 
 
@@ -129,20 +131,20 @@ TOOL_SETS = (
     ToolSet(tools=15, is_refused=True),
     ToolSet(tools=63, is_refused=True),
 )
-"""What fits the default model's context."""
+"""Tool sets that fit the default model's context."""
 
 
 class InstantModel:
-    """A model that answers at once. Implements `LanguageModel`."""
+    """A model that answers without evaluating anything. Implements `LanguageModel`."""
 
     def __init__(self, model: LlamaModel) -> None:
-        """Tokenise and compile grammars in a model's engine."""
+        """Tokenise and compile grammars in the engine of `model`."""
         self._model = model
         self._tokens = model.tokenize((Segment(text=ANSWER),))
 
     @property
     def profile_facts(self) -> ProfileFacts:
-        """The facts of the model whose engine it is."""
+        """The profile of the wrapped model."""
         return self._model.profile_facts
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
@@ -150,10 +152,10 @@ class InstantModel:
         return self._model.tokenize(segments)
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """Compile the grammar, and answer.
+        """Compile the grammar and return an answer.
 
-        The engine is asked for one token, which a literal before the grammar forces: it has
-        nothing to evaluate.
+        The engine generates one token, which a literal before the grammar forces: there is nothing
+        to evaluate.
         """
         grammar = request.grammar.replace("start: ", 'start: "Answer" ', 1)
         first = request.prompt_tokens[:1]
@@ -164,10 +166,10 @@ class InstantModel:
 
 
 class CallProbes:
-    """Cases on a chain with tools of every kind."""
+    """Probe cases on a chain with tools of every kind."""
 
     def __init__(self, model: LlamaModel) -> None:
-        """Begin a chain."""
+        """Create the chain."""
         facts = model.profile_facts
         self._profile = build_model_profile(facts)
         self._room_tokens = self._profile.context_tokens - self._profile.max_output_tokens
@@ -214,11 +216,11 @@ class CallProbes:
         return cases
 
     def warm_up(self) -> None:
-        """Call once, so that the first sample is one of many."""
+        """Make one call: the first call of a process is slower."""
         self._sample(NO_TOOLS)
 
     def _place(self, index: int, tool_set: ToolSet) -> list[Address]:
-        """Put tools into genesis; return what a call names."""
+        """Put tools into genesis; return the addresses that a call names."""
         tools = [
             _make_address((FIRST_TOOL + index) << 16 | number) for number in range(tool_set.tools)
         ]
@@ -243,14 +245,14 @@ class CallProbes:
         return self._sample(NO_TOOLS, self._text.draw_words(text_bytes // 3)[:text_bytes])
 
     def _repeat_control_tokens(self) -> str:
-        """Return the chat template's own literals, again and again, as much as is sure to fit."""
+        """Return the chat template's literals, repeated up to a length that is sure to fit."""
         literals = self._profile.chat_prefix + self._profile.chat_middle + self._profile.chat_suffix
         return (literals * self._room_tokens)[: self._room_tokens // 2]
 
     def _sample(self, tool_set: ToolSet, text: str = "") -> ProbeSample:
         """Call the precompile.
 
-        Raises: EngineFault: the call did not end as it is meant to.
+        Raises: EngineFault: the call ended in another way than the probe intends.
         """
         data = self._encode_calldata(self._placed[tool_set], text)
         seconds, result = self._time_call(self._chain, EXECUTOR_ADDRESS, data)
@@ -266,7 +268,7 @@ class CallProbes:
         return seconds, usage
 
     def _sample_cached(self) -> ProbeSample:
-        """Call what was called before, on a chain that remembers it."""
+        """Repeat a call on a chain that remembers its generation."""
         data = self._encode_calldata(self._placed[NO_TOOLS])
         self._time_call(self._remembering_chain, EXECUTOR_ADDRESS, data)
         seconds, result = self._time_call(self._remembering_chain, EXECUTOR_ADDRESS, data)
@@ -279,7 +281,7 @@ class CallProbes:
         return seconds, Usage(evm_gas=result.gas_used)
 
     def _count_usage(self, result: CallResult, data: bytes) -> Usage:
-        """Return what a call used, with the gas that it had cost to call nobody."""
+        """Return the usage of a call, less the gas of a call to an account without code."""
         _, beside = self._time_call(self._chain, ABSENT_ACCOUNT, data)
         return replace(count_usage(result.computation), evm_gas=beside.gas_used)
 
@@ -290,7 +292,7 @@ class CallProbes:
         return time.perf_counter() - started, result
 
     def _encode_calldata(self, tools: Sequence[Address], text: str = "") -> bytes:
-        """Return a call with a handle of its own: no two grammars are alike."""
+        """Return calldata with a handle of its own: no two grammars are equal."""
         number = next(self._serial)
         handle = f"WALLET{number} = {to_checksum_address(_make_address(FIRST_HANDLE + number))}\n"
         types = ["string", "string", "address[]", "string[]", "string[]", "string"]

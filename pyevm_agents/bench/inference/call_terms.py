@@ -1,6 +1,6 @@
-"""What a call of the precompile takes beside the model's own work: bytes, tools, parameters, reads.
+"""The cost of a precompile call beside the model's work: bytes, tools, parameters, reads.
 
-One fit of all whole calls, which a model answered at once.
+One fit of all call probes.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 COUNTS = ("byte", "tool", "parameter", "read")
 ANSWERED, REFUSED, BYTE, SPELLED_BYTE, TOOL, SCALAR, ARRAY, READ, ANY = range(9)
-"""Columns of the fit of calls: those that are answered and those that are refused once their tools
-were read; bytes, and those of them that spell control tokens; tools, and parameters of both kinds,
-that get as far as a grammar; reads; calls of anybody."""
+"""Columns of the fit: answered calls; calls refused after reading their tools; bytes; bytes that
+spell control tokens; tools; scalar and array parameters that reach the grammar; reads; all calls.
+"""
 
 _COLUMN = {"byte": BYTE, "tool": TOOL, "parameter": SCALAR, "read": READ}
 _FORMULA = {
@@ -39,7 +39,7 @@ _AXIS = {"byte": "bytes", "tool": "tools", "parameter": "parameters", "read": "r
 def fit_calls(probes: Sequence[Probe]) -> ProbeFit:
     """Fit all probes of whole calls at once.
 
-    Raises: ValueError: there are too few.
+    Raises: ValueError: there are too few probes.
     """
     calls = [probe for probe in probes if probe.term in {"call", *COUNTS}]
     rows = []
@@ -63,9 +63,9 @@ def fit_calls(probes: Sequence[Probe]) -> ProbeFit:
 
 
 def build_call_term(calls: ProbeFit, reading: ProbeFit) -> Term:
-    """Return what is the same in all calls, whatever is in them.
+    """Return the constant part of every call.
 
-    Input: the fit of calls, and that of reading, whose first column is a beginning.
+    Input: the fit of calls, and the fit of reading, whose first column is the start of a reading.
     """
     own, engine = calls.fit.get_coefficient(ANSWERED), reading.fit.get_coefficient(0)
     ns = scale_interval(_add_intervals(own, engine), NS)
@@ -83,7 +83,7 @@ def build_call_term(calls: ProbeFit, reading: ProbeFit) -> Term:
 
 
 def build_count_term(calls: ProbeFit, name: str) -> Term:
-    """Return what one more of `COUNTS` takes."""
+    """Return the cost of one more unit of a term in `COUNTS`."""
     column = _COLUMN[name]
     unit = calls.fit.get_coefficient(column)
     coefficients = [("a", calls.fit.get_coefficient(ANSWERED)), ("b", unit)]
@@ -125,7 +125,7 @@ def _count_units(name: str, probe: Probe) -> int:
 
 
 def _add_intervals(left: Interval, other: Interval) -> Interval:
-    """Return the sum of two, as wide as both together allow."""
+    """Return the sum of two intervals, as wide as both together allow."""
     return Interval(
         middle=left.middle + other.middle, low=left.low + other.low, high=left.high + other.high
     )

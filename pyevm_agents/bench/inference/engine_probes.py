@@ -1,8 +1,8 @@
-"""Generations of the model, through the chain's own port: tokens read, read again, and said.
+"""Probes of generation through the chain's model interface: reading, re-reading and writing tokens.
 
-A long prompt is read piece by piece, as an agent's run reads it, and what is known of a piece is
-how long it and what is before it are: one reading gives a dozen points of the curve, in the time
-of the longest.
+A long prompt is read piece by piece, as an agent's run reads it. A piece's cost depends on its
+length and on the tokens before it: one reading gives a dozen points of the curve, in the time of
+the longest prompt.
 """
 
 from __future__ import annotations
@@ -31,40 +31,43 @@ if TYPE_CHECKING:
     Tokens = tuple[int, ...]
 
 SHORTEST_TOKENS = 16
-"""The shortest prompt: a chat template alone has more."""
+"""The shortest prompt: a chat template alone has more tokens."""
 
 PIECE_TOKENS = 512
-"""How long a prompt is read from nothing, and then piece by piece: as the engine's batches."""
+"""Length of the longest prompt read at once, and of each later piece: the engine's batch size."""
 
 SAID_TOKENS = 17
-"""One that comes with the prompt, and sixteen that are sampled after it."""
+"""Output tokens: one comes with the prompt, sixteen are sampled after it."""
 
 FORCED_TOKENS = (16, 128)
-"""Literals: a tool's name and its first parameters; the longest that real tools force."""
+"""Lengths of forced literals: a tool's name with its first parameters; the longest that real tools
+force.
+"""
 
 OTHER_TOKENS = 48
-"""Another prompt, which makes the engine set a first one aside."""
+"""Length of a second prompt, which makes the engine set the first one aside."""
 
 FREE = r"""start: TEXT
 TEXT: /[^\x00-\x1f\x7f]{1000}/ & /([^0]|0+[^0xX])*0*/
 """
-"""A text in the model's own words, under the rules of a thought, and too long to end."""
+"""A grammar of free text under the rules of a thought, too long to end."""
 
 KEPT, RESTORED = "kept", "restored"
-"""Details of warm tokens: still in the context's memory, or set aside and put back."""
+"""Details of warm tokens: still in the context's memory, or set aside and restored."""
 
 NUMBERS = "numbers"
-"""Detail of sampled tokens: integers of 256 bits, whose grammar takes longest of all."""
+"""Detail of sampled tokens: 256-bit integers, whose grammar is the slowest."""
 
 
 class EngineProbes:
-    """Cases of one model."""
+    """Probe cases of one model."""
 
     def __init__(self, model: LlamaModel, *, longest_tokens: int | None = None) -> None:
-        """Probe a model.
+        """Create the cases of a model.
 
         Input:
-            longest_tokens: of a prompt; None for the context less the longest output.
+            longest_tokens: length of the longest prompt; None for the context less the longest
+            output.
         """
         profile = build_model_profile(model.profile_facts)
         room_tokens = profile.context_tokens - profile.max_output_tokens
@@ -74,7 +77,7 @@ class EngineProbes:
         self._long_text = self._text.draw_tokens(self.longest_tokens)
 
     def list_lengths(self) -> list[int]:
-        """Return lengths of prompts that are read from nothing."""
+        """Return the lengths of the prompts that are read from an empty memory."""
         most = min(PIECE_TOKENS, self.longest_tokens)
         doubled = [SHORTEST_TOKENS]
         while doubled[-1] * 2 <= most:
@@ -82,7 +85,7 @@ class EngineProbes:
         return doubled
 
     def build_short_cases(self) -> dict[str, ProbeCase]:
-        """Return prompts of up to `PIECE_TOKENS`, and what is said after two of them."""
+        """Return prompts of up to `PIECE_TOKENS`, and outputs after two of them."""
         lengths = self.list_lengths()
         cases = {
             f"{length} cold tokens": self._make_case("cold", partial(self._read, 0, length))
@@ -93,9 +96,9 @@ class EngineProbes:
         return cases
 
     def build_long_cases(self) -> dict[str, ProbeCase]:
-        """Return the pieces of the longest prompt in order, and what is said at some of them.
+        """Return the pieces of the longest prompt in order, and outputs after some of them.
 
-        They read one after the other: each begins with the tokens of those before it.
+        They must run in this order: each begins with the tokens of the pieces before it.
         """
         cases: dict[str, ProbeCase] = {}
         starts = range(0, self.longest_tokens, PIECE_TOKENS)
@@ -108,7 +111,7 @@ class EngineProbes:
         return cases
 
     def _build_cases_after(self, length: int) -> dict[str, ProbeCase]:
-        """Return what can be done with a prompt that was read."""
+        """Return the cases that follow a prompt in memory."""
         cases = {
             f"{length} warm tokens": self._make_case(
                 "warm", partial(self._read_again, length), KEPT
@@ -137,7 +140,7 @@ class EngineProbes:
         return ProbeCase(term=term, sample=sample, detail=detail)
 
     def _read(self, start: int, end: int) -> ProbeSample:
-        """Read a prompt whose first tokens are known."""
+        """Read a prompt whose first tokens are in memory."""
         if start == 0:
             self._model.forget()
             prompt = self._text.draw_tokens(end) if end < PIECE_TOKENS else self._long_text[:end]
@@ -159,7 +162,7 @@ class EngineProbes:
         return seconds, _count_usage(generation, warm=length)
 
     def _force(self, length: int, count: int) -> ProbeSample:
-        """Say a text that nobody said before, and one token of one's own."""
+        """Force a new text, then sample one token."""
         grammar = FREE.replace("start: ", f"start: {json.dumps(self._text.draw_words(count))} ", 1)
         seconds, generation = self._generate(self._read_prompt(length), grammar, count + 1)
         return seconds, _count_usage(generation, warm=length)
@@ -180,7 +183,7 @@ class EngineProbes:
 
 
 def build_numbers_grammar() -> str:
-    """Return a grammar of nothing but integers, those of the executor's own grammars."""
+    """Return a grammar of integers alone, with the rules of the executor's grammars."""
     parameter = ParamDescription(param_type=ParamType.INT, name="amount", description="")
     tool = Tool(address=bytes(20), name="Tool", description="", parameters=(parameter,))  # type: ignore[arg-type]
     grammar = build_grammar((tool,), ())

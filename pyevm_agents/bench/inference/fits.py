@@ -1,9 +1,9 @@
-"""What one more unit of each term takes, fitted to probes; and what calls take, from the terms.
+"""Fit the marginal cost of each term to probes; predict the time of calls from the terms.
 
-Three fits. *Reading*: tokens after others, as attention grows: a + b (n - w) + c (n² - w²).
-*Saying*, on prompts that are known: sampled and forced tokens, each the slower the longer the text
-before it. *Calls* with a model that answers at once: bytes, tools, parameters, reads. A call pays
-for what is the same in all of them: its own part, and beginning to read. That is no small part: the
+Three fits. *Reading*: tokens after others, growing with attention: a + b (n - w) + c (n² - w²).
+*Writing*, after prompts in memory: sampled and forced tokens, each slower the longer the text
+before it. *Calls* with a model that answers without computing: bytes, tools, parameters, reads. The
+constant part of a call is its own work and the start of a reading. That is no small part: the
 engine's threads wait for each other without spinning, some 300 times in a batch, and each prompt
 ends with logits for the whole vocabulary (`pyevm_agents.models.llama.context`).
 """
@@ -41,7 +41,7 @@ FORCED_ROW = "seconds = a + b n for a token after n others"
 def fit_terms(probes: Iterable[Probe]) -> tuple[Term, ...]:
     """Fit every term, in the order of `results.TERMS`.
 
-    Nothing is said of longer prompts than were measured: `ns_at_most` is for the longest one.
+    The fits do not extrapolate: `ns_at_most` is for the longest measured prompt.
 
     Raises: ValueError: a term has no probes, or too few.
     """
@@ -68,11 +68,11 @@ def fit_terms(probes: Iterable[Probe]) -> tuple[Term, ...]:
 def predict_seconds(
     calls: Usage | Iterable[Usage], terms: Iterable[Term], *, evm_ns_per_gas: float = 0.0
 ) -> float:
-    """Return the seconds of calls of the executor, from fitted terms.
+    """Return the seconds of executor calls, predicted from fitted terms.
 
     Input:
-        calls: one `Usage` for each call; one that counts several is taken for that many alike.
-        evm_ns_per_gas: what gas of the EVM takes; 0 to leave it out.
+        calls: one `Usage` for each call; one that counts several stands for that many equal calls.
+        evm_ns_per_gas: nanoseconds of a gas of the EVM; 0 to leave the EVM out.
 
     Raises: KeyError: a term is missing.
     """
@@ -85,12 +85,12 @@ def predict_seconds(
 
 
 def index_coefficients(terms: Iterable[Term]) -> dict[str, dict[str, float]]:
-    """Return the coefficients of each term, by their names."""
+    """Return the coefficients of each term, by name."""
     return {term.name: {name: at.middle for name, at in term.coefficients} for term in terms}
 
 
 def compute_marginal_ns(term: Term, tokens: float) -> float:
-    """Return what one more unit takes after so many tokens: beyond what was measured, too."""
+    """Return the nanoseconds of one more unit after `tokens` tokens, extrapolated if need be."""
     of = index_coefficients((term,))[term.name]
     if term.name == "cold":
         return (of["b"] + 2 * tokens * of["c"]) * NS
@@ -100,7 +100,7 @@ def compute_marginal_ns(term: Term, tokens: float) -> float:
 
 
 def find_longest_measured(terms: Iterable[Term]) -> int:
-    """Return the length of the longest prompt that terms were fitted to."""
+    """Return the length of the longest prompt that the terms were fitted to."""
     return int(max(point.x for term in terms if term.name == "cold" for point in term.marginal))
 
 
@@ -108,7 +108,7 @@ def _predict_call_seconds(usage: Usage, of: dict[str, dict[str, float]]) -> floa
     calls = max(1, usage.calls)
     prompt, warm = (usage.cold_tokens + usage.warm_tokens) / calls, usage.warm_tokens / calls
     middle = prompt + usage.output_tokens / calls / 2
-    # The first of a call's sampled tokens comes with the last one of its prompt.
+    # A call's first sampled token comes with the last token of its prompt.
     sampled = max(0, usage.output_tokens - usage.forced_tokens - calls)
     return (
         usage.calls * sum(of["call"].values())
@@ -180,14 +180,14 @@ def _build_warm_term(probes: Sequence[Probe]) -> Term:
     )
 
 
-# -- saying -- #
+# -- writing -- #
 
 
 def _fit_output(probes: Sequence[Probe]) -> ProbeFit:
-    """Fit what is said after prompts in memory: columns 0 and 1 are reading them again.
+    """Fit the outputs after prompts in memory.
 
-    2 and 3 are a sampled token and the text before it, 4 a digit, 5 and 6 a forced token and the
-    text before it.
+    Columns 0 and 1 are the warm prompt, 2 and 3 a sampled token and the text before it, 4 a digit,
+    5 and 6 a forced token and the text before it.
     """
     outputs = [
         probe for probe in probes if probe.term in {"sampled", "forced"} or probe.detail == KEPT

@@ -1,8 +1,8 @@
 """Shapes of real models, and the tensors of their files.
 
-Which type a tensor has is llama.cpp's rule for Q4_K_M. Source: src/llama-quant.cpp,
-`llama_tensor_get_type_impl` and `tensor_type_fallback`; `test_random_models.py` holds it against
-that function itself.
+The type of each tensor follows llama.cpp's rule for Q4_K_M. Source: src/llama-quant.cpp,
+`llama_tensor_get_type_impl` and `tensor_type_fallback`; `test_random_models.py` compares it with
+that function.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ QUANTISATION = "Q4_K_M"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelShape:
-    """Sizes of a model of the qwen2 architecture, its output tied to its embedding."""
+    """Sizes of a model of the qwen2 architecture, with its output tied to its embedding."""
 
     name: str
     layers: int
@@ -62,27 +62,29 @@ SHAPES = (
         vocabulary_tokens=151_936,
     ),
 )
-"""Qwen2's and Qwen2.5's two smallest. Source: `config.json` of Qwen/Qwen2-0.5B and Qwen2-1.5B."""
+"""The two smallest shapes of Qwen2 and Qwen2.5. Source: `config.json` of Qwen/Qwen2-0.5B and
+Qwen2-1.5B.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GgmlType:
-    """A type of numbers as ggml stores it: blocks of so many numbers in so many bytes."""
+    """A tensor type of ggml: blocks of `numbers` numbers in `block_bytes` bytes."""
 
     name: str
     numbers: int
     block_bytes: int
     scale_at: int = 0
-    """Where in a block its scale is, a 16-bit float."""
+    """Offset of the scale, a 16-bit float, in a block."""
 
     spread: float = 1.0
-    """Standard deviation of a block's numbers at a scale of 1, its other bytes being random."""
+    """Standard deviation of a block of random bytes at a scale of 1."""
 
     minimum_at: int | None = None
-    """Where a second scale is, of what is subtracted; None where there is none."""
+    """Offset of the second scale, of the subtracted minimum; None without one."""
 
     minimum: float = 0.0
-    """That scale at a scale of 1, so that the numbers' mean is 0."""
+    """The second scale, at a scale of 1, that makes the numbers' mean 0."""
 
 
 F32 = GgmlType(name="F32", numbers=1, block_bytes=4)
@@ -90,10 +92,10 @@ Q4_K = GgmlType(name="Q4_K", numbers=256, block_bytes=144, spread=258.3, minimum
 Q5_0 = GgmlType(name="Q5_0", numbers=32, block_bytes=22, spread=9.23)
 Q6_K = GgmlType(name="Q6_K", numbers=256, block_bytes=210, scale_at=208, spread=1_365.0)
 Q8_0 = GgmlType(name="Q8_0", numbers=32, block_bytes=34, spread=73.9)
-"""Source of the blocks: ggml/src/ggml-common.h."""
+"""Source of the block layouts: ggml/src/ggml-common.h."""
 
 FALLBACKS = {Q4_K: Q5_0, Q6_K: Q8_0}
-"""What llama.cpp takes where a row is no multiple of 256 numbers, as rows of 896 are not."""
+"""llama.cpp's types for rows that are not a multiple of 256 numbers, such as rows of 896."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,30 +109,30 @@ class Tensor:
 
     @property
     def parameters(self) -> int:
-        """Numbers in it."""
+        """Return the count of numbers in the tensor."""
         return self.rows * self.columns
 
     @property
     def file_bytes(self) -> int:
-        """Bytes that it takes."""
+        """Return the tensor's size in bytes."""
         return self.parameters // self.kind.numbers * self.kind.block_bytes
 
 
 def list_tensors(shape: ModelShape) -> tuple[Tensor, ...]:
-    """Return all tensors of a model, in the order of a file.
+    """Return all tensors of a model, in file order.
 
-    Raises: ConfigError: a row is no multiple of 32 numbers, for which Q4_K_M has no blocks.
+    Raises: ConfigError: a row is not a multiple of 32 numbers, for which Q4_K_M has no blocks.
     """
     return tuple(_iter_tensors(shape))
 
 
 def count_shape_parameters(shape: ModelShape) -> int:
-    """Return how many numbers a model has."""
+    """Return the number of a model's parameters."""
     return sum(tensor.parameters for tensor in list_tensors(shape))
 
 
 def count_tensor_bytes(shape: ModelShape) -> int:
-    """Return how many bytes all of them take; a file has its vocabulary besides."""
+    """Return the bytes of all tensors; a file also has its vocabulary."""
     return sum(tensor.file_bytes for tensor in list_tensors(shape))
 
 
@@ -157,7 +159,7 @@ def _iter_tensors(shape: ModelShape) -> Iterator[Tensor]:
 
 
 def _has_more_bits(layer: int, layers: int) -> bool:
-    """Whether Q4_K_M stores a layer's values and its way down in Q6_K: `use_more_bits`."""
+    """Return whether Q4_K_M stores a layer's `attn_v` and `ffn_down` in Q6_K: `use_more_bits`."""
     first = layers // 8
     return layer < first or layer >= 7 * layers // 8 or (layer - first) % 3 == 2  # noqa: PLR2004
 

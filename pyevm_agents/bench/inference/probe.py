@@ -1,4 +1,4 @@
-"""A probe before it is timed: what it is made to show, and how it is done once."""
+"""Probe cases before they are timed, and the recorder of their samples."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeCase:
-    """Something to be timed again and again."""
+    """A workload that is timed repeatedly."""
 
     term: str
     sample: Callable[[], ProbeSample]
-    """Does it once; returns its seconds and what it used."""
+    """Run the workload once; return its seconds and its usage."""
 
     detail: str = ""
 
 
 class ProbeRecorder:
-    """Cases, and what was measured of them so far."""
+    """Probe cases and their samples."""
 
     def __init__(self, setting: BenchSettings) -> None:
-        """Measure in a setting."""
+        """Record with the settings of a benchmark."""
         self._setting = setting
         self._cases: dict[str, ProbeCase] = {}
         self._usages: dict[str, Usage] = {}
         self._seconds: dict[str, tuple[float, ...]] = {}
 
     def run_round(self, cases: Mapping[str, ProbeCase]) -> None:
-        """Time each case once more."""
+        """Time each case once."""
         self._cases.update(cases)
         times = time_in_rounds(
             self._setting, {name: self._make_timer(name) for name in cases}, rounds=1
@@ -55,7 +55,7 @@ class ProbeRecorder:
         return time_case
 
     def build_probes(self) -> tuple[Probe, ...]:
-        """Return all that was measured, in the order of the cases."""
+        """Return all samples, in the order of the cases."""
         return tuple(
             Probe(
                 term=case.term,

@@ -1,11 +1,10 @@
-"""GGUF files of real architectures with random weights: how fast a model is, without having it.
+"""GGUF files of real architectures with random weights, to measure speed without the weights.
 
-Speed follows from shapes and quantisation, not from what the weights say. So the weights are random
-bytes in valid blocks, which are written as fast as a disk takes them: llama.cpp's own quantisation
-would first want all of them as floats, twelve times the file and minutes of work, and the `gguf`
-package does not write K-quants at all. Each block's scale is such that a row's product with a
-normalised state has a variance of about 1, as at the beginning of a training: nothing overflows,
-and no logit is infinite.
+Speed depends on shapes and quantisation, not on the values of the weights. The weights are random
+bytes in valid blocks, written at the speed of the disk. llama.cpp's own quantisation would need all
+weights as floats first, twelve times the file and minutes of work, and the `gguf` package does not
+write K-quants. Each block's scale gives the product of a row and a normalised state a variance of
+about 1, as at the start of training: nothing overflows, and no logit is infinite.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ SEED = 7
 
 
 def generate_blocks(tensor: Tensor, generator: np.random.Generator) -> NDArray[np.uint8]:
-    """Return a quantised matrix: random bytes, and scales that keep a product's variance at 1.
+    """Return a quantised matrix of random bytes, with scales that keep a product's variance at 1.
 
     Output: bytes, a line for each row.
     """
@@ -58,13 +57,14 @@ def _set_scale(blocks: NDArray[np.uint8], at: int, scale: float) -> None:
 def write_model(
     shape: ModelShape, path: Path, vocabulary: SyntheticVocabulary, *, seed: int = SEED
 ) -> None:
-    """Write a model, whole or not at all: nothing is left where it fails or is interrupted.
+    """Write a model's file atomically: a failure or an interrupt leaves no file.
 
     The same seed gives the same bytes.
 
     Raises:
-        ConfigError: the `gguf` package is not installed; or the vocabulary is of another size.
-        OSError: the disk is full, or can't be written.
+        ConfigError: the `gguf` package is not installed, or the vocabulary's size is not the
+        shape's.
+        OSError: the disk is full or not writable.
     """
     if len(vocabulary.tokens) != shape.vocabulary_tokens:
         raise ConfigError(
@@ -119,7 +119,7 @@ def _generate_tensor(
 
 
 def add_entries(writer: Any, shape: ModelShape, vocabulary: SyntheticVocabulary) -> None:  # noqa: ANN401 - gguf has no types
-    """Say what a model is, in a file that is being written: its sizes and its vocabulary."""
+    """Add a model's sizes and vocabulary to an open GGUF writer."""
     writer.add_type("model")
     writer.add_name(shape.name)
     writer.add_block_count(shape.layers)

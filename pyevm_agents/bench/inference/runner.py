@@ -1,8 +1,8 @@
-"""What inference takes: the engine's tokens and the precompile's own work, timed round by round.
+"""Measure inference: the engine's tokens and the precompile's own work, in rounds.
 
-Terms are those of `results.TERMS`. Details of probes, beside what their counts tell: "kept" and
-"restored" warm tokens; sampled "numbers"; bytes that are "spelled" control tokens; parameters that
-are "arrays"; calls that are "remembered", and those "of nobody".
+Terms are those of `results.TERMS`. Details of probes, beside their counts: "kept" and "restored"
+warm tokens; sampled "numbers"; bytes that are "spelled" control tokens; parameters that are
+"arrays"; calls that are "remembered", and calls "of nobody".
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyevm_agents.bench.measurement.rounds import BenchSettings
 
 LONG_ROUNDS = 2
-"""How often the longest prompt is read: a minute or two each time, on two cores."""
+"""Rounds of the longest prompt: each takes a minute or two on two cores."""
 
 
 def measure_probes(
@@ -34,12 +34,12 @@ def measure_probes(
     """Measure every term: prompts up to the whole context, or up to 512 tokens in quick mode.
 
     Input:
-        beside: what is to be timed as well, once a round: what terms are held against, as the
-            machine may be slower than it was before. Each does its work and returns its seconds.
-        longest_tokens: of a prompt; None for those.
-        rounds: how often each is timed; None for as often as the setting says.
+        beside: reference workloads to time once a round as well, since the machine's speed may have
+        changed since their first measurement. Each returns its seconds.
+        longest_tokens: length of the longest prompt; None for the default above.
+        rounds: samples of each probe; None for the settings' number.
 
-    Raises: EngineFault: the engine died, or a call did not do what it is made for.
+    Raises: EngineFault: the engine died, or a call ended in another way than its probe intends.
     """
     if longest_tokens is None and setting.is_quick:
         longest_tokens = PIECE_TOKENS

@@ -1,9 +1,9 @@
-"""A vocabulary of any size that still reads text: a model's own, and pairs of its tokens on top.
+"""A vocabulary of any size that tokenises text: a model's own, extended by pairs of its tokens.
 
 The default model's byte-level BPE has 49,152 tokens; models of the Qwen2 family have 151,936. Their
-words are not at hand, and their number matters: for each token a row of the output is multiplied,
-and the grammar's mask has a bit. So random pairs of tokens become tokens, each by a merge after all
-the real ones. What such a vocabulary reads is still every text, in much the same tokens.
+vocabulary is not at hand, but its size matters: each token adds a row to the output matrix and a
+bit to the grammar's mask. The added tokens are random pairs of tokens, each with a merge after all
+the real merges. The vocabulary still tokenises every text, into nearly the same tokens.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NORMAL = 1
 """Type of a token that is a piece of text. Source: llama.h, `llama_token_type`."""
 
 MAX_PAIR_CHARACTERS = 12
-"""Length of a made-up token, about that of long words: two long ones make no token."""
+"""Longest added token, about a long word: two long tokens are not joined."""
 
 DRAWN_AT_ONCE = 65_536
 
@@ -32,10 +32,10 @@ SEED = 11
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyntheticVocabulary:
-    """What a GGUF file says of a byte-level BPE vocabulary."""
+    """The vocabulary fields of a GGUF file with a byte-level BPE."""
 
     splitting: str
-    """How text is split before merges: `tokenizer.ggml.pre`."""
+    """The pre-tokeniser: `tokenizer.ggml.pre`."""
 
     tokens: list[str]
     kinds: list[int]
@@ -45,10 +45,10 @@ class SyntheticVocabulary:
 
 
 def build_synthetic_vocabulary(path: Path, size: int) -> SyntheticVocabulary:
-    """Return the vocabulary of a model's file, grown to a size.
+    """Return the vocabulary of a model's file, extended to `size` tokens.
 
     Raises:
-        ConfigError: it is no byte-level BPE, or already larger.
+        ConfigError: the vocabulary is not a byte-level BPE, or is already larger.
     """
     front = read_header(path)
     if front.get_text("tokenizer.ggml.model") != "gpt2":
@@ -79,7 +79,7 @@ def build_synthetic_vocabulary(path: Path, size: int) -> SyntheticVocabulary:
 
 
 def _draw_pairs(words: list[str], known: set[str], count: int) -> list[tuple[str, str]]:
-    """Return random pairs of words whose texts are new, always the same ones."""
+    """Return random pairs of words whose joined text is new. Deterministic."""
     generator = np.random.default_rng(SEED)
     pairs: list[tuple[str, str]] = []
     while len(pairs) < count:

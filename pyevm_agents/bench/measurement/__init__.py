@@ -1,1 +1,1 @@
-"""How the benchmark measures: rounds, intervals, fits, usage, and the results that it keeps."""
+"""Measuring: rounds, intervals, fits, usage, and the dataclasses of results."""

@@ -1,4 +1,4 @@
-"""Bytecode from words, and loops of it: what the EVM's yardsticks are written in."""
+"""Assemble the bytecode of the EVM yardsticks, and loops of it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pyevm_agents.tracing.opcodes import OPCODE_TABLE
 OPCODES = {form.name: opcode for opcode, form in OPCODE_TABLE.items()}
 
 NEXT_TURN = "0x01 SWAP1 SUB DUP1"
-"""Takes one from the turns that are left, on top of the stack."""
+"""Decrement the number of remaining iterations on top of the stack."""
 
 
 def assemble(text: str) -> bytes:
-    """Return code of opcodes by name, and of `0x…` as a push of just these bytes.
+    """Return the code of opcode names; `0x…` is a push of exactly these bytes.
 
     Raises: KeyError: there is no opcode of that name.
     """
@@ -26,7 +26,7 @@ def assemble(text: str) -> bytes:
 
 
 def format_push(value: int) -> str:
-    """Return the push of a number in as few bytes as hold it."""
+    """Return the shortest push of a number."""
     size_bytes = max(1, (value.bit_length() + 7) // 8)
     return f"0x{value:0{2 * size_bytes}x}"
 
@@ -34,16 +34,16 @@ def format_push(value: int) -> str:
 def build_loop(
     body: str, *, copies: int = 1, data: bytes = b"", before: str = "", after: str = "STOP"
 ) -> bytes:
-    """Return a contract that does a body again and again.
+    """Return a contract that repeats a body.
 
     Input:
-        body: code that finds the turns that are left on top of the stack, and leaves them there.
-        copies: how often it stands in a turn, so that the loop itself is little beside it.
-        data: what memory holds from its beginning, when `before` begins.
-        before: code that is done once; what it leaves on the stack is below the turns.
+        body: code that finds the remaining iterations on top of the stack, and leaves them there.
+        copies: repetitions of the body in an iteration, which make the loop's own cost small.
+        data: the initial memory, present when `before` begins.
+        before: code that runs once; the stack items that it leaves are below the iterations.
         after: code that ends the contract.
 
-    Calldata: the number of turns in a word, at least 1.
+    Calldata: the number of iterations in a word, at least 1.
     """
 
     def assemble_with_data_at(place: int) -> bytes:
@@ -62,9 +62,9 @@ def build_loop(
 def build_precompile_loop(
     precompile: int, data: bytes, output_bytes: int, *, copies: int = 1
 ) -> bytes:
-    """Return a contract that calls a precompile with the same data each time.
+    """Return a contract that repeatedly calls a precompile with the same data.
 
-    Output: what the last call returned.
+    Output of the contract: the output of the last call.
     """
     place = (len(data) + 31) // 32 * 32
     body = (
@@ -79,11 +79,11 @@ def build_precompile_loop(
 def build_precompile_call(
     precompile: int, items: bytes, item_bytes: int, output_bytes: int
 ) -> bytes:
-    """Return a contract that calls a precompile once, with as many items as it is told.
+    """Return a contract that calls a precompile once, with a number of items from its calldata.
 
-    Input: all items that there are, each of so many bytes.
+    Input: all available items, each of `item_bytes` bytes.
     Calldata: the number of items in a word.
-    Output: what the call returned.
+    Output of the contract: the output of the call.
     """
     place = format_push((len(items) + 31) // 32 * 32)
 

@@ -1,8 +1,8 @@
-"""How something grows: p in a + b x^p, and where p lies.
+"""Fit growth: p in a + b x^p, with an interval.
 
-The interval joins two doubts. Points may not lie on such a curve: p is then whatever fits not much
-worse than the best one does (profile of the sum of squares, F test). And each point is a median of
-noisy samples: p is then as far apart as the p of resampled points.
+The interval joins two uncertainties. Points may not lie on a curve of this form: p then covers all
+exponents that fit not much worse than the best one (profile of the sum of squares, F test). And
+each point is a median of noisy samples: p then covers the exponents of resampled points.
 
 Source: Bates and Watts, "Nonlinear Regression Analysis and Its Applications", chapter 6.
 """
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 LEAST, MOST, FINENESS = 0.1, 4.0, 0.01
-"""Exponents that are tried. An interval that reaches an end says no more than that."""
+"""Exponents tried: least, most, step. An interval that reaches an end is open there."""
 
 PARAMETERS = 3
-"""a, b and p: so many points lie on some such curve, whatever they are."""
+"""a, b and p: any three points lie on a curve of this form."""
 
 T_95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306)
 """Student's t, two-sided 95 %, for 1 degree of freedom and more."""
@@ -36,23 +36,23 @@ T_95 = (12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306)
 FASTER = "faster than linear"
 
 LINEAR_WIDTH = 0.5
-"""An interval that holds 1 and is wider than this does not tell whether growth is linear."""
+"""An interval that contains 1 and is wider than this is inconclusive about linear growth."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PowerCurves:
-    """All curves of each exponent through points at these places, weighted."""
+    """All weighted curves of each exponent through points at given places."""
 
     exponents: Numbers
     bases: Numbers
-    """For each exponent, two orthonormal vectors that its curves are made of."""
+    """For each exponent, two orthonormal vectors that span its curves."""
 
     weights: Numbers
 
     def sum_squares(self, y: Numbers) -> Numbers:
-        """Return the sum of squares that each exponent leaves of some points.
+        """Return the residual sum of squares of each exponent.
 
-        Input: a value for each place, or many sets of them: a line each.
+        Input: a value for each place, or a matrix with a set of values in each row.
         Output: for each exponent, and for each set.
         """
         weighted = (y * self.weights).T
@@ -65,12 +65,12 @@ def fit_exponent(xs: Sequence[float], samples: Sequence[Sequence[float]]) -> Int
 
     Input:
         xs: at least three places, all above 0.
-        samples: what was measured at each, one number or several; all above 0. Errors count in
-            proportion to what was measured.
+        samples: one or several measurements at each place, all above 0. Errors are relative to the
+        measured value.
 
-    Output: with three places alone, all exponents that were tried are in the interval, as a curve
-    goes through any three points.
-    Raises: ValueError: too few places, or nothing that grows from above 0.
+    Output: with only three places, the interval contains every exponent tried, as a curve passes
+        through any three points.
+    Raises: ValueError: there are too few places, or a value is not above 0.
     """
     if len(xs) < PARAMETERS or min(xs) <= 0 or min(map(min, samples)) <= 0:
         raise ValueError(
@@ -85,7 +85,7 @@ def fit_exponent(xs: Sequence[float], samples: Sequence[Sequence[float]]) -> Int
         return Interval(middle=best, low=LEAST, high=MOST)
     free = len(xs) - PARAMETERS
     t = T_95[min(free, len(T_95)) - 1]
-    # Numbers that lie on a curve to the last bit leave only what rounding leaves.
+    # Points exactly on a curve leave only rounding errors.
     bound = max(squares.min(), len(xs) * np.finfo(np.float64).eps) * (1 + t**2 / free)
     fitting = curves.exponents[squares <= bound]
     drawn = curves.exponents[curves.sum_squares(resampled).argmin(axis=0)]
@@ -96,7 +96,7 @@ def fit_exponent(xs: Sequence[float], samples: Sequence[Sequence[float]]) -> Int
 
 
 def describe_growth(p: Interval) -> str:
-    """Return in words whether growth is linear, by its exponent."""
+    """Return a description of growth by its exponent: linear, faster or slower."""
     if p.low > 1:
         return FASTER
     if p.high < 1:
@@ -107,7 +107,7 @@ def describe_growth(p: Interval) -> str:
 def fit_log_slope(xs: Sequence[float], ys: Sequence[Interval]) -> Interval:
     """Return p in b x^p by least squares of logarithms, as wide as the points' intervals make it.
 
-    Raises: ValueError: fewer than two places, or something that is not above 0.
+    Raises: ValueError: there are fewer than two places, or a value is not above 0.
     """
     if len(set(xs)) < 2 or min(xs) <= 0 or min(y.low for y in ys) <= 0:  # noqa: PLR2004
         raise ValueError(f"at {list(xs)}: a slope needs two places or more, and all above 0")

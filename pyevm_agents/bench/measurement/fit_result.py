@@ -1,4 +1,4 @@
-"""A fit, and the probes that it is of: what it says of a term's own ones."""
+"""A fit with its probes, and its values for a single term."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ NS = 1e9
 
 
 class ProbeFit:
-    """A fit, and its probes."""
+    """A fit and its probes."""
 
     def __init__(self, probes: Sequence[Probe], rows: Sequence[Sequence[float]]) -> None:
-        """Fit probes to rows of columns, one for each.
+        """Fit probes to rows of columns, one row for each probe.
 
-        Raises: ValueError: there are too few.
+        Raises: ValueError: there are too few probes.
         """
         self.probes = probes
         self.fit: LeastSquaresFit = fit(rows, [probe.seconds for probe in probes])
 
     def compute_residuals(self, term: str, xs: Sequence[float]) -> tuple[tuple[float, float], ...]:
-        """Return what a term's probes are off by, at their places on its axis."""
+        """Return the residuals of a term's probes, at their places on its axis."""
         left = (self.fit.measured - self.fit.fitted).tolist()
         return tuple(
             (x, off)
@@ -38,13 +38,13 @@ class ProbeFit:
         )
 
     def compute_relative_error(self, term: str) -> float:
-        """Return the root of the mean square of a term's residuals, over the mean of its times."""
+        """Return the root mean square of a term's residuals, over the mean of its times."""
         chosen = np.array([probe.term == term for probe in self.probes])
         off = (self.fit.measured - self.fit.fitted)[chosen]
         return float(np.sqrt(np.square(off).mean()) / self.fit.measured[chosen].mean())
 
     def label_coefficients(self, *columns: int) -> tuple[tuple[str, Interval], ...]:
-        """Return coefficients by letters, from "a" on."""
+        """Return coefficients labelled by letters, from "a" on."""
         return tuple(
             (chr(ord("a") + place), self.fit.get_coefficient(column))
             for place, column in enumerate(columns)

@@ -25,10 +25,10 @@ LOW_PERCENT, HIGH_PERCENT = 2.5, 97.5
 
 
 def resample_medians(samples: Sequence[float]) -> NDArray[np.float64]:
-    """Return medians of `RESAMPLES` resamples: as if the measurement had been made so often.
+    """Return the medians of `RESAMPLES` resamples.
 
-    Two calls with as many samples resample alike, in the same order: measurements that were made
-    round by round stay paired, and a slow round cancels out of their ratio.
+    Two calls with equally many samples resample alike, in the same order: samples taken in the same
+    rounds stay paired, and a slow round cancels out of their ratio.
     """
     values = np.asarray(samples, dtype=np.float64)
     draws = np.random.default_rng(SEED).integers(0, len(values), (RESAMPLES, len(values)))
@@ -38,7 +38,7 @@ def resample_medians(samples: Sequence[float]) -> NDArray[np.float64]:
 def estimate_median(samples: Sequence[float]) -> Interval:
     """Return the median of samples and its 95 % interval.
 
-    Raises: ValueError: there are none.
+    Raises: ValueError: there are no samples.
     """
     return bound_estimate(resample_medians(samples), middle=float(np.median(np.asarray(samples))))
 
@@ -52,7 +52,7 @@ def bound_estimate(resampled: NDArray[np.float64], *, middle: float) -> Interval
 def scale_interval(interval: Interval, factor: float) -> Interval:
     """Return an interval in another unit.
 
-    Raises: ValueError: the factor is negative, which would turn it round.
+    Raises: ValueError: the factor is negative, which would swap the ends.
     """
     if factor < 0:
         raise ValueError(f"a factor of {factor}: a unit is not negative")
@@ -62,9 +62,9 @@ def scale_interval(interval: Interval, factor: float) -> Interval:
 
 
 def divide_intervals(over: Interval, under: Interval) -> Interval:
-    """Return one interval over another, as wide as both together allow.
+    """Return the quotient of two intervals, as wide as both together allow.
 
-    Output: not a number where nothing is over nothing; infinite where something is.
+    Output: NaN for 0 over 0; infinite for a positive number over 0.
     """
     return Interval(
         middle=_divide(over.middle, under.middle),

@@ -1,12 +1,13 @@
-"""Least squares for times: relative errors, no negative times, and an honest uncertainty.
+"""Non-negative least squares for times, with relative errors and an honest uncertainty.
 
-A time of a second is known to some percent as one of a millisecond is, so every measurement counts
-by its relative error. Coefficients are times, so none is negative. The uncertainty is that of both
-sources: rounds are drawn anew, and what the function does not fit turns its sign at random.
+A time of a second is known to some percent, as a time of a millisecond is: every measurement is
+weighted by its relative error. Coefficients are times, hence not negative. The uncertainty has two
+sources: the noise of rounds, by resampling them, and the misfit of the function, by random signs of
+its residuals.
 
 Source: Lawson and Hanson, "Solving Least Squares Problems", chapter 23; Efron and Tibshirani, "An
-Introduction to the Bootstrap", chapter 9; Wu, "Jackknife, Bootstrap and Other Resampling Methods in
-Regression Analysis" (the wild bootstrap).
+    Introduction to the Bootstrap", chapter 9; Wu, "Jackknife, Bootstrap and Other Resampling
+    Methods in Regression Analysis" (the wild bootstrap).
 """
 
 from __future__ import annotations
@@ -34,16 +35,17 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 SLOPE = 1e-10
-"""What counts as none, for columns of length 1 and targets of about 1: a rounding error."""
+"""Gradients below this count as 0, for columns of length 1 and targets of about 1: rounding errors.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LeastSquaresFit:
-    """Coefficients of a sum of columns, and as they would be if all had been measured anew."""
+    """Coefficients of a sum of columns, and their values for resampled measurements."""
 
     coefficients: Numbers
     resampled: Numbers
-    """`RESAMPLES` times the coefficients."""
+    """`RESAMPLES` rows of coefficients."""
 
     measured: Numbers
     fitted: Numbers
@@ -62,8 +64,8 @@ def fit(rows: Sequence[Sequence[float]], samples: Sequence[Sequence[float]]) -> 
     """Fit times to columns, by the median of each row's samples.
 
     Input:
-        rows: what each measurement is made of, by column.
-        samples: the seconds of each, in rounds.
+        rows: the amount of each column in each measurement.
+        samples: the seconds of each measurement, by round.
 
     Raises: ValueError: there are fewer rows than columns, or a time is not positive.
     """
@@ -91,10 +93,10 @@ def fit(rows: Sequence[Sequence[float]], samples: Sequence[Sequence[float]]) -> 
 
 
 def solve_non_negative(design: Numbers, targets: Numbers) -> Numbers:
-    """Return the best coefficients of which none is negative, for each column of targets.
+    """Return the best non-negative coefficients for each column of targets.
 
-    Sets of columns are tried, the largest first, until no step that is allowed makes any target's
-    solution better; at worst all of them, which is quick for the few columns that a fit has.
+    Sets of columns are tried, the largest first, until no allowed step improves the solution of any
+    target. The worst case tries all sets, which is fast for the few columns of a fit.
     """
     columns = design.shape[1]
     lengths = np.linalg.norm(design, axis=0)

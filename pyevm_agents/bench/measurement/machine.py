@@ -1,6 +1,6 @@
-"""What was measured on: facts that decide about speed, and nothing that tells whose machine it is.
+"""Facts of the machine and the model that decide speed, without any that identify the owner.
 
-No path, no host or user name, no variable of the environment goes into a report.
+Reports contain no path, host name, user name or environment variable.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ PACKAGES = (
     "pycryptodome",
     "safe-pysha3",
 )
-"""What computes: the EVM, its precompiles and hashes, the model and its grammar."""
+"""Packages that decide speed: the EVM, its precompiles and hashes, the model and its grammar."""
 
 PROCESSOR_FILE = Path("/proc/cpuinfo")
 PROCESSOR_FIELDS = ("model name", "Model", "cpu model", "Processor", "uarch")
-"""Where Linux names the processor: on x86, Raspberry Pi, MIPS, older ARM, RISC-V."""
+"""Names of the processor's field on Linux: x86, Raspberry Pi, MIPS, older ARM, RISC-V."""
 
 SYSCTL = "/usr/sbin/sysctl"
 SYSCTL_SECONDS = 5
 
 
 def describe_machine() -> Machine:
-    """Return what there is to say of this machine and its software."""
+    """Return the facts of this machine and its software."""
     return Machine(
         processor=_read_processor(),
         cores=_count_cores(),
@@ -57,7 +57,7 @@ def describe_machine() -> Machine:
 
 
 def describe_model(model: LlamaModel) -> MeasuredModel:
-    """Return what there is to say of a model; an adapter's file and numbers count with it."""
+    """Return the facts of a model; an adapter's file and parameters count with it."""
     facts = model.profile_facts
     files = [path for path in (model.path, model.adapter) if path is not None]
     return MeasuredModel(
@@ -71,7 +71,7 @@ def describe_model(model: LlamaModel) -> MeasuredModel:
 
 
 def count_file_parameters(path: Path) -> int:
-    """Return how many numbers are in the tensors of a GGUF file.
+    """Return the number of parameters in the tensors of a GGUF file.
 
     Raises: ValueError, OSError: as `read_header`.
     """
@@ -79,7 +79,7 @@ def count_file_parameters(path: Path) -> int:
 
 
 def parse_processor(text: str) -> str:
-    """Return the processor that Linux's description names, or an empty text."""
+    """Return the processor's name from the text of /proc/cpuinfo, or an empty text."""
     fields: dict[str, str] = {}
     for line in text.splitlines():
         name, colon, value = line.partition(":")
@@ -98,7 +98,7 @@ def _read_processor() -> str:
 
 
 def _read_sysctl(name: str) -> str:
-    """Return what macOS says, or an empty text."""
+    """Return a sysctl value on macOS, or an empty text."""
     try:
         process = subprocess.run(
             [SYSCTL, "-n", name],
@@ -113,7 +113,7 @@ def _read_sysctl(name: str) -> str:
 
 
 def _count_cores() -> int:
-    """Return the cores that this process may use."""
+    """Return the number of cores available to this process."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,9 +1,9 @@
-"""Models that measure: one times each generation and repeats it, one has its actions dictated.
+"""Measuring models: `StopwatchModel` times and repeats generations, `DictatedModel` forces actions.
 
-Whatever weights are measured, and however good they are, a run must use the tools that it is made
-to show. So each step's action is dictated, in a grammar that admits nothing else; the thought
-before it, and the words of an answer, are the model's own. Prompts are read, thoughts are sampled
-token by token, and an action is fed at once, as the forced part of a free step is.
+A run must use the tools that it is designed for, with any weights of any quality. Each step's
+action is therefore dictated, by a grammar that admits nothing else; the thought before it, and the
+words of an answer, are the model's own. Prompts are read, thoughts are sampled token by token, and
+an action is fed at once, as the forced part of a free step is.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def warm_up_model(model: LlamaModel) -> None:
-    """Have a model say two tokens: what its engine makes once, its tables, is in no sample then."""
+    """Generate two tokens: the engine builds its tables once, which no sample should contain."""
     model.generate(
         GenerationRequest(
             segments=(),
@@ -42,10 +42,10 @@ def warm_up_model(model: LlamaModel) -> None:
 
 
 class StopwatchModel:
-    """Times what a model does. Implements `LanguageModel`.
+    """A model that times another one. Implements `LanguageModel`.
 
-    A generation is asked for in two parts: as far as its first evaluated token, which reads the
-    prompt, and the rest. The grammar is set up for each of them, some milliseconds.
+    It splits a generation in two: up to the first evaluated token, which reads the prompt, and the
+    rest. The grammar is set up for each part, which takes some milliseconds.
     """
 
     def __init__(self, model: DictatedModel) -> None:
@@ -53,21 +53,22 @@ class StopwatchModel:
         self.model = model
         self.prompt_seconds = self.output_seconds = 0.0
         self.idle_seconds = 0.0
-        """Of finding out what to dictate, which is no part of a run."""
+        """Seconds of choosing the dictation, which are no part of a run."""
 
         self.is_replaying = False
-        """Whether everything is answered from memory, at once: what is left is the chain's time."""
+        """Whether generations are answered from memory, at once: the remaining time is the chain's.
+        """
 
         self._tokens: dict[tuple[Segment, ...], tuple[int, ...]] = {}
         self._generations: dict[tuple[tuple[int, ...], str], Generation] = {}
 
     @property
     def profile_facts(self) -> ProfileFacts:
-        """The facts of the model that is timed."""
+        """The profile of the timed model."""
         return self.model.profile_facts
 
     def reset(self) -> None:
-        """Set the times to nothing, and empty the model's memory."""
+        """Set the times to 0, and empty the model's memory."""
         self.model.model.forget()
         self.prompt_seconds = self.output_seconds = self.idle_seconds = 0.0
 
@@ -81,7 +82,7 @@ class StopwatchModel:
         return tokens
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """Return what the model says.
+        """Return the model's generation.
 
         Raises: as `LlamaModel.generate`.
         """
@@ -98,7 +99,7 @@ class StopwatchModel:
         return generation
 
     def _generate_first_token(self, request: GenerationRequest) -> Generation:
-        """Return the beginning of a generation: up to the first token that had to be evaluated."""
+        """Return the start of a generation: up to the first evaluated token."""
         model = self.model.model
         for tokens in range(1, request.max_tokens):
             beginning = model.generate(replace(request, max_tokens=tokens))
@@ -117,10 +118,10 @@ class OwnAnswer:
     """A final answer in the model's own words."""
 
     characters: int | None = None
-    """How many; None for as many as the model says."""
+    """Length of the answer; None leaves it to the model."""
 
     def __post_init__(self) -> None:
-        """Refuse a length that no answer has.
+        """Check the length.
 
         Raises: ConfigError: names the limits.
         """
@@ -138,18 +139,18 @@ _FREE_ANSWER = "Final Answer: "
 
 
 class DictatedModel:
-    """Dictates steps to a model. Implements `LanguageModel`."""
+    """A model that follows dictated steps. Implements `LanguageModel`."""
 
     def __init__(
         self, model: LlamaModel, dictate: Callable[[GenerationRequest], Dictation]
     ) -> None:
-        """Ask a function, for each prompt, what the model is to do."""
+        """Dictate the step of each prompt by a function."""
         self.model = model
         self.dictate = dictate
 
     @property
     def profile_facts(self) -> ProfileFacts:
-        """The facts of the model that thinks."""
+        """The profile of the wrapped model."""
         return self.model.profile_facts
 
     def tokenize(self, segments: tuple[Segment, ...]) -> tuple[int, ...]:
@@ -157,25 +158,25 @@ class DictatedModel:
         return self.model.tokenize(segments)
 
     def generate(self, request: GenerationRequest) -> Generation:
-        """Let the model do what is dictated for this prompt.
+        """Generate the step that is dictated for this prompt.
 
         Raises: as `LlamaModel.generate`.
         """
         return self.model.generate(self.constrain_request(request))
 
     def constrain_request(self, request: GenerationRequest) -> GenerationRequest:
-        """Return a request with the grammar of what is dictated for it."""
+        """Return a request with the grammar of its dictated step."""
         grammar = build_dictated_grammar(self.dictate(request), request)
         return replace(request, grammar=grammar)
 
 
 def build_dictated_grammar(dictation: Dictation, request: GenerationRequest) -> str:
-    """Return the part of a prompt's grammar that admits one action, or an answer, alone."""
+    """Return the part of a prompt's grammar that admits only one action, or only an answer."""
     names: tuple[str, ...]
     terminals = {match[1]: match[0] for match in _TERMINAL.finditer(request.grammar)}
     if isinstance(dictation, OwnAnswer):
         if dictation.characters is not None:
-            # No answer of the step's own grammar begins with a space.
+            # The step's own grammar admits no answer that begins with a space.
             terminals["ANSWER"] = f"ANSWER: /[a-z][a-z ,.]{{{dictation.characters - 1}}}/"
         tail, names = f"{json.dumps(_FREE_ANSWER)} ANSWER", ("THOUGHT", "ANSWER")
     else:

@@ -1,8 +1,8 @@
-"""What a benchmark's run measured, as values: a report is written from them and from nothing else.
+"""Results of a benchmark: the only source of a report.
 
-Times are in seconds or, where a name says so, in nanoseconds (`ns`); raw samples are kept, and
-whatever is summed up is an `Interval`. Names of terms, references and schedules are stable keys of
-the JSON form; titles are for people.
+Times are in seconds or, where a name ends in `ns`, in nanoseconds. Raw samples are kept; summaries
+are `Interval`s. Names of terms, references and schedules are stable keys of the JSON form; titles
+are for people.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from pyevm_agents.bench.measurement.usage import Usage  # noqa: TC001 - JSON is read by the fields' types
 
 FORM = 1
-"""Number of the JSON form: another one is read as another version's."""
+"""Version of the JSON form."""
 
 OWN_VM = "pyevm-agents"
-"""`Yardstick.vm` of what parity is held against."""
+"""`Yardstick.vm` of the references of parity."""
 
 BLOCK_GAS = 30_000_000
-"""Gas that an attacker's seconds are given for: a block's, as Ethereum had it for years."""
+"""Gas for which an attacker's seconds are given: a block's, as Ethereum had it for years."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A median or an estimate, and where it lies with 95 % confidence."""
+    """A median or an estimate, with its 95 % confidence interval."""
 
     middle: float
     low: float
@@ -32,7 +32,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """What was measured on: facts that a report states and a comparison holds side by side."""
+    """The machine's facts, which a report states and a comparison compares."""
 
     processor: str
     cores: int
@@ -40,31 +40,33 @@ class Machine:
     system: str
     python: str
     versions: tuple[tuple[str, str], ...]
-    """(package, version) of what decides about speed: pyevm-agents, py-evm, llama-cpp-python, …"""
+    """(package, version) of the packages that decide speed: pyevm-agents, py-evm, llama-cpp-python,
+    …
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """How busy the machine was: the same small piece of work, timed all through the run."""
+    """The machine's load: the times of one small piece of work, repeated through the run."""
 
     beats_s: tuple[float, ...]
     spread: float
-    """Distance of the quartiles over the median: 0.02 is a quiet machine."""
+    """Interquartile range over the median: 0.02 is a quiet machine."""
 
     load_average: float
-    """Processes that wanted to run, the minute's mean, at the start."""
+    """The one-minute load average at the start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredModel:
-    """The model that was measured."""
+    """The measured model."""
 
     name: str
     digest: str
     """SHA-256, hexadecimal."""
 
     parameters: int
-    """Numbers in its weights."""
+    """Number of its weights."""
 
     file_bytes: int
     context_tokens: int
@@ -74,7 +76,7 @@ class MeasuredModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Yardstick:
-    """Something of the EVM itself: its time, and the gas that Ethereum asks for it."""
+    """An EVM operation: its time, and its gas on Ethereum."""
 
     name: str
     title: str
@@ -82,34 +84,34 @@ class Yardstick:
     """"pyevm-agents", or "anvil 1.5.0"."""
 
     gas: int
-    """Gas of one execution, of what `seconds` are the time."""
+    """Gas of one execution, which takes `seconds`."""
 
     seconds: tuple[float, ...]
     ns_per_gas: Interval
     is_worst_case: bool
-    """Whether it is made to take long for its gas, not to be what contracts do."""
+    """Whether it is chosen to be slow for its gas, rather than as an everyday operation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """One generation or read that was timed, again and again, and what was in it."""
+    """A generation or read with its samples and its counts."""
 
     term: str
-    """What it is made to show: a term's name."""
+    """Name of the term that it isolates."""
 
     usage: Usage
     prompt_tokens: int
-    """Cold and warm ones together: how long the prompt was."""
+    """Length of the prompt, cold and warm tokens together."""
 
     seconds: tuple[float, ...]
     detail: str = ""
-    """What its counts don't tell: "arrays" of parameters, "restored" of warm tokens; see
-    `inference`."""
+    """Details beside the counts: "arrays" of parameters, "restored" warm tokens; see `inference`.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """A place on a curve: of a fit, its residual, or its marginal cost."""
+    """A point of a curve: of a fit, its residual, or its marginal cost."""
 
     x: float
     y: Interval
@@ -117,33 +119,34 @@ class Point:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
-    """What one more unit of something costs: a cold token, a parameter, a byte."""
+    """The cost of one more unit: a cold token, a parameter, a byte."""
 
     name: str
     """A key of `TERMS`."""
 
     formula: str
-    """The fitted function, in words: "seconds = a + b n + c n²"."""
+    """The fitted function: "seconds = a + b n + c n²"."""
 
     coefficients: tuple[tuple[str, Interval], ...]
     """In seconds and the units of `formula`."""
 
     ns: Interval
-    """Nanoseconds of one more unit, over the middle of what was measured."""
+    """Nanoseconds of one more unit, averaged over the measured range."""
 
     ns_at_most: Interval
-    """The same where it costs most: at the full context, say. A schedule that nobody can abuse
-    charges this."""
+    """Nanoseconds of one more unit where it costs most, such as at the full context: the charge of
+    a schedule that cannot be abused.
+    """
 
     marginal: tuple[Point, ...]
     """Nanoseconds of one more unit (y) against `axis` (x)."""
 
     axis: str
     residuals: tuple[tuple[float, float], ...]
-    """(x, measured less fitted, in seconds) of each probe's median."""
+    """(x, measured less fitted seconds) of each probe's median."""
 
     relative_error: float
-    """Root of the mean square of the residuals, over the mean of what was measured."""
+    """Root mean square of the residuals, over the mean measured time."""
 
 
 TERMS = {
@@ -164,27 +167,27 @@ REFERENCES = {
     "erc20": "as an ERC-20 transfer",
     "worst": "as the worst EVM case",
 }
-"""What a parity price is held against: inference then takes as long for a gas as that does."""
+"""References of parity prices: at parity, inference takes as long per gas as the reference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """What a term would cost in gas at parity, beside what it costs."""
+    """The parity prices of a term, beside its default price."""
 
     term: str
     parity_gas: tuple[tuple[str, Interval], ...]
-    """By reference: gas at which a unit takes as long for its gas as the reference does."""
+    """By reference: gas at which a unit takes as long per gas as the reference."""
 
     parity_gas_at_most: tuple[tuple[str, Interval], ...]
-    """The same where a unit costs most (`Term.ns_at_most`)."""
+    """By reference: the parity gas where a unit costs most (`Term.ns_at_most`)."""
 
     default_gas: int | None
-    """What the default schedule asks; None where it has no price for it."""
+    """Price in the default schedule; None if it has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleCost:
-    """What something costs under one schedule."""
+    """The gas of a transaction under one schedule."""
 
     schedule: str
     """"default", "parity-erc20", "metis", …"""
@@ -194,44 +197,44 @@ class ScheduleCost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A transaction with agents in it: what it used, how long that took, what schedules ask."""
+    """A transaction that runs agents: its usage, its time, its gas under each schedule."""
 
     name: str
     title: str
     usage: Usage
     seconds: tuple[float, ...]
     evm_seconds: Interval
-    """The same with a model that says the same at once: the chain's own part."""
+    """Seconds of the same transaction with remembered generations: the chain's own part."""
 
     prompt_seconds: Interval
     output_seconds: Interval
     predicted_seconds: float | None
-    """What the fitted terms say it should take; None where none were fitted."""
+    """Seconds predicted from the fitted terms; None without terms."""
 
     costs: tuple[ScheduleCost, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleAudit:
-    """Somebody's schedule as it was published, and how it can be abused."""
+    """A published schedule, and its worst abuse."""
 
     name: str
     title: str
     formula: str
     source: str
     worst_use: str
-    """What an attacker does with it."""
+    """The call that an attacker makes."""
 
     worst_ns_per_gas: float
-    """Computed from the fitted terms; infinite where work is free."""
+    """Computed from the fitted terms; infinite for free work."""
 
     seconds_per_30m_gas: float
-    """Work that a block of 30 million gas buys so."""
+    """Seconds of that work for 30 million gas."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attack:
-    """The most that one can make the precompile do for its gas, in one way."""
+    """The most work that one kind of attack makes the precompile do for its gas."""
 
     name: str
     title: str
@@ -242,15 +245,15 @@ class Attack:
     usage: Usage
     seconds: tuple[float, ...]
     gas: tuple[ScheduleCost, ...]
-    """By schedule: what the transaction is charged."""
+    """By schedule: the transaction's gas."""
 
     seconds_per_30m_gas: tuple[tuple[str, Interval], ...]
-    """By schedule: seconds of work that 30 million gas buy so."""
+    """By schedule: seconds of this work for 30 million gas."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrowthPoint:
-    """A run of some size."""
+    """A run of a given size."""
 
     x: int
     usage: Usage
@@ -259,27 +262,27 @@ class GrowthPoint:
 
     @property
     def tokens(self) -> int:
-        """Tokens that were computed: those of prompts that were read anew, and of outputs."""
+        """Return the number of evaluated tokens: cold prompt tokens and output tokens."""
         return self.usage.cold_tokens + self.usage.output_tokens
 
 
 QUANTITIES = ("tokens", "seconds", "gas")
-"""Of what a run's growth has exponents."""
+"""Quantities of a run that have growth exponents."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """How runs grow with one thing: steps, tools, or levels of nesting."""
+    """Growth of runs along one axis: steps, tools, or levels of nesting."""
 
     axis: str
     points: tuple[GrowthPoint, ...]
     exponents: tuple[tuple[str, Interval], ...]
-    """Of "tokens", "seconds" and "gas": p in a + b x^p."""
+    """By "tokens", "seconds" and "gas": p in a + b x^p."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSize:
-    """A model of another size, with random weights: what its tokens take and would cost."""
+    """A model of another size with random weights: its tokens' times and parity prices."""
 
     name: str
     parameters: int
@@ -295,7 +298,7 @@ class ModelSize:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """All of one run."""
+    """All results of one benchmark."""
 
     form: int
     made_at: str
@@ -306,20 +309,20 @@ class Report:
     """"quick" or "full"."""
 
     seconds: float
-    """How long it took."""
+    """Duration of the benchmark."""
 
     machine: Machine
     noise: Noise
     model: MeasuredModel
     yardsticks: tuple[Yardstick, ...]
     left_out: tuple[tuple[str, str], ...]
-    """(what, why) of what was not measured: "anvil", "no program of that name"."""
+    """(part, reason) of each part that was not measured: "anvil", "no program of that name"."""
 
     probes: tuple[Probe, ...]
     terms: tuple[Term, ...]
     prices: tuple[Price, ...]
     schedules: tuple[tuple[str, str], ...]
-    """(name, what it asks, in words) of the schedules in `ScheduleCost`."""
+    """(name, prices in words) of the schedules in `ScheduleCost`."""
 
     published: tuple[ScheduleAudit, ...]
     runs: tuple[Run, ...]

@@ -1,4 +1,4 @@
-"""`Report` as JSON and back, by the dataclasses' own types: one rule for each kind of field.
+"""Read and write `Report` as JSON, by the dataclasses' types: one rule for each kind of field.
 
 A dataclass is an object with exactly its fields, a tuple is a list, and a number that is not
 finite, which JSON lacks, is the text `"Infinity"`, `"-Infinity"` or `"NaN"`.
@@ -24,19 +24,20 @@ Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | Non
 
 NOT_FINITE = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
 LINE_CHARACTERS = 100
-"""An object of plain values that fits stands on one line; a list of them always does: samples are a
-row."""
+"""Objects of plain values up to this length stand on one line; lists of plain values always do, as
+rows of samples.
+"""
 
 
 def to_json(report: Report) -> str:
-    """Return a report as JSON, for people to read as well: two runs differ line by line."""
+    """Return a report as JSON with short lines: a diff of two reports is readable."""
     return _format_json(_build_json(report), "") + "\n"
 
 
 def from_json(text: str | bytes) -> Report:
-    """Read a report.
+    """Parse a report.
 
-    Raises: ConfigError: it is no JSON, or none of a report of this form; names the place.
+    Raises: ConfigError: the text is not JSON, or not a report of this form; names the place.
     """
     try:
         if isinstance(text, bytes):
@@ -59,7 +60,7 @@ def from_json(text: str | bytes) -> Report:
 def read_report(path: Path) -> Report:
     """Read a report's file.
 
-    Raises: ConfigError: it can't be read, or holds no report.
+    Raises: ConfigError: the file is not readable, or holds no report.
     """
     try:
         return from_json(path.read_bytes())
@@ -84,7 +85,7 @@ def _build_json(value: object) -> Json:
 
 
 def _format_json(value: Json, indent: str) -> str:
-    """Return JSON with a line for each thing, and one for each row of plain values."""
+    """Return indented JSON, with one line for each row of plain values."""
     line = json.dumps(value, ensure_ascii=False, allow_nan=False)
     holder = list(value.values()) if isinstance(value, dict) else value
     if not isinstance(holder, list) or not holder:
@@ -105,7 +106,7 @@ def _format_json(value: Json, indent: str) -> str:
 
 
 def _read(value: object, wanted: Any, place: str) -> object:  # noqa: ANN401 - a type, or a form of one
-    """Return a value as its type wants it."""
+    """Return a value converted to its declared type."""
     if is_dataclass(wanted):
         return _read_object(value, wanted, place)
     kind, inner = get_origin(wanted), get_args(wanted)

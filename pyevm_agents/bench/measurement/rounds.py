@@ -1,7 +1,7 @@
-"""Measuring in rounds: everything once, then everything again, with a metronome in between.
+"""Time cases in rounds: every case once, then every case again, with a metronome in between.
 
-What a machine does beside a benchmark comes and goes over minutes. Samples of one case that are
-spread over all of the run are slowed by it alike, so that their ratios hold.
+The load of other processes changes over minutes. Samples of one case spread over the whole run are
+all slowed alike, which preserves their ratios.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ T = TypeVar("T")
 
 QUICK_ROUNDS, FULL_ROUNDS = 3, 7
 BEAT_BYTES = 2_000_000
-"""What a beat hashes: a few milliseconds, long enough to be interrupted as other work is."""
+"""Bytes hashed in a beat: a few milliseconds, long enough to be interrupted as other work is."""
 
 
 class Observer(Protocol):
-    """Who is told how far a benchmark is."""
+    """Receives the progress of a benchmark."""
 
     def begin_part(self, title: str, steps: int) -> None:
-        """Begin a part of so many steps."""
+        """Begin a part with a number of steps."""
 
     def finish_step(self, detail: str) -> None:
-        """End a step of the part; `detail` says in a few words what was found."""
+        """End a step of the part; `detail` is its result in a few words."""
 
 
 class Metronome:
-    """The same small piece of work again and again: how evenly does this machine do it?"""
+    """Time the same small piece of work repeatedly, to measure how steady the machine is."""
 
     def __init__(self) -> None:
-        """Begin, and note how busy the machine is."""
+        """Record the load average."""
         self._load = os.getloadavg()[0]
         self._data = bytes(BEAT_BYTES)
         self.beats_s: list[float] = []
@@ -55,9 +55,9 @@ class Metronome:
         self.beats_s.append(time.perf_counter() - started)
 
     def compute_noise(self) -> Noise:
-        """Return what the beats say.
+        """Return the noise of the beats.
 
-        Raises: ValueError: there were none.
+        Raises: ValueError: there are no beats.
         """
         if not self.beats_s:
             raise ValueError("no beat was timed: measure something first")
@@ -71,30 +71,30 @@ class Metronome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchSettings:
-    """What every part of a benchmark is given."""
+    """The settings of every part of a benchmark."""
 
     model: LlamaModel
     observer: Observer
     is_quick: bool
-    """Under two minutes in all: few rounds, few points, short runs."""
+    """Whether to use few rounds, few points and short runs."""
 
     metronome: Metronome = field(default_factory=Metronome)
     anvil: Path | None = None
-    """A program to measure beside ours; None where there is none."""
+    """Program of anvil to measure as well; None to leave it out."""
 
     @property
     def rounds(self) -> int:
-        """How often each case is timed."""
+        """Return the number of samples of each case."""
         return QUICK_ROUNDS if self.is_quick else FULL_ROUNDS
 
 
 def time_work(work: Callable[[], object]) -> float:
-    """Do some work once; return its seconds."""
+    """Run some work once; return its seconds."""
     return time_with_result(work)[0]
 
 
 def time_with_result(work: Callable[[], T]) -> tuple[float, T]:
-    """Do some work once; return its seconds and what it gave."""
+    """Run some work once; return its seconds and its result."""
     started = time.perf_counter()
     result = work()
     return time.perf_counter() - started, result
@@ -103,12 +103,12 @@ def time_with_result(work: Callable[[], T]) -> tuple[float, T]:
 def time_in_rounds(
     setting: BenchSettings, cases: Mapping[str, Callable[[], float]], *, rounds: int | None = None
 ) -> dict[str, tuple[float, ...]]:
-    """Time each case once a round, the metronome between them; tell the observer of each.
+    """Time each case once a round, with the metronome between cases; report each to the observer.
 
     Input:
-        cases: by name, what does a case once and returns its seconds. It does what is not to be
-            timed, too.
-        rounds: how many; None for the setting's.
+        cases: by name, functions that run a case once and return its seconds. Untimed preparation
+        belongs in them, too.
+        rounds: number of rounds; None for the settings' number.
 
     Output: each case's seconds, in the order of the rounds.
     """
@@ -122,5 +122,5 @@ def time_in_rounds(
 
 
 def spread_rounds(count: int, rounds: int) -> set[int]:
-    """Return so many of the rounds, as far apart as can be."""
+    """Return `count` of the rounds, as far apart as possible."""
     return {index * (rounds - 1) // max(1, count - 1) for index in range(count)}

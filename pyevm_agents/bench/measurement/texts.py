@@ -1,4 +1,4 @@
-"""Ordinary words for prompts, never the same ones twice: what is new was read by nobody before."""
+"""Random texts of ordinary words: no engine has read them before."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ sell send set show side small so some state still stop store sum take tell than 
 the their then there they this time to too token top total trade two under up use user
 value very wallet was way we well what when where which who will with work world year
 you"""
-"""Words that are a token each, with the space before them, in vocabularies made of English text."""
+"""Words that are one token each, with the space before them, in vocabularies of English text."""
 
 SEED = 7
 
 
 class OrdinaryText:
-    """Text of words at random, and its tokens in a model's vocabulary."""
+    """Random words, and their tokens in a model's vocabulary."""
 
     def __init__(self, model: LanguageModel) -> None:
         """Use a model's vocabulary."""
@@ -35,13 +35,13 @@ class OrdinaryText:
         self._chance = np.random.default_rng(SEED)
 
     def draw_words(self, count: int) -> str:
-        """Return so many words, a space before each."""
+        """Return `count` words, a space before each."""
         return "".join(
             f" {self._words[at]}" for at in self._chance.integers(0, len(self._words), count)
         )
 
     def draw_tokens(self, count: int) -> tuple[int, ...]:
-        """Return so many tokens of new text."""
+        """Return `count` tokens of new text."""
         tokens: tuple[int, ...] = ()
         while len(tokens) < count:
             tokens += self._model.tokenize((Segment(text=self.draw_words(count - len(tokens))),))

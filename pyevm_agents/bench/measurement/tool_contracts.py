@@ -1,4 +1,4 @@
-"""Tools made of as little code as there is: their metadata lies in the code behind it."""
+"""Minimal tool contracts, with their metadata as data behind their code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def build_tool_code(
     name: str, description: str, parameters: Sequence[ParamDescription] = ()
 ) -> bytes:
-    """Return the runtime code of a tool that says this of itself, and can do nothing."""
+    """Return the runtime code of a tool that has this metadata and no function."""
     listed = [(int(param.param_type), param.name, param.description) for param in parameters]
     return build_answering_code(
         {
@@ -30,10 +30,10 @@ def build_tool_code(
 
 
 def build_answering_code(answers: Mapping[bytes, bytes]) -> bytes:
-    """Return code that answers each selector with fixed bytes, and anything else with nothing."""
+    """Return code that answers each selector with fixed bytes, any other call with empty output."""
 
     def assemble_parts(places: Sequence[int], data_at: int) -> list[bytes]:
-        """Return the branches to all parts, and each part, which copies its answer from behind."""
+        """Return the dispatch branches, then the parts that copy each answer from the data."""
         branches = assemble("PUSH0 CALLDATALOAD 0xe0 SHR")
         parts = []
         for (selector, answer), place in zip(answers.items(), places, strict=True):

@@ -1,4 +1,4 @@
-"""What a transaction used of the executor: the quantities that a schedule puts a price on."""
+"""A transaction's usage of the executor: the quantities that a schedule prices."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ READS_OF_TOOL = 3
 UNCHARGED = frozenset(
     {"DelegateCallNotAllowed", "ValueNotAccepted", "CalldataTooLarge", "ReentrantMetadata"}
 )
-"""Refusals of a call's kind or size, before anything is charged."""
+"""Refusals of a call's kind or size, before any charge."""
 
 REFUSED_LATE = frozenset({"ContextTooLong", "OutputTooLong"})
-"""Refusals after the tools were charged for."""
+"""Refusals after the charge for tools."""
 
 SELECTOR_BYTES = 4
 REFUSALS_BY_SELECTOR = {error_selector(name): name for name in REFUSALS}
@@ -33,38 +33,38 @@ REFUSALS_BY_SELECTOR = {error_selector(name): name for name in REFUSALS}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Counts of a transaction, or of several."""
+    """Counts of one or several transactions."""
 
     calls: int = 0
     """Calls of the executor."""
 
     input_bytes: int = 0
-    """Bytes of calldata and of metadata that those calls took in."""
+    """Bytes of those calls' calldata and metadata."""
 
     tools: int = 0
     parameters: int = 0
-    """Tools, and their parameters in all, that those calls read."""
+    """Parameters of all tools that those calls read."""
 
     cold_tokens: int = 0
     warm_tokens: int = 0
-    """Tokens of prompts, paid for in full and paid for again."""
+    """Prompt tokens charged at the full and at the warm price."""
 
     output_tokens: int = 0
-    """Tokens of outputs, forced ones among them."""
+    """Output tokens, including forced ones."""
 
     forced_tokens: int = 0
 
     evm_gas: int = 0
-    """Gas of everything else: the transaction's own, contracts, tools, reads of metadata."""
+    """All other gas: the transaction's own, contracts, tools, reads of metadata."""
 
     def __add__(self, other: Usage) -> Usage:
-        """Return the counts of both."""
+        """Return the sum of both."""
         names = [each.name for each in fields(self)]
         return Usage(**{name: getattr(self, name) + getattr(other, name) for name in names})
 
 
 def iter_executor_calls(computation: ComputationAPI) -> Iterator[ComputationAPI]:
-    """Yield the executor's own computations in a tree of them, in order."""
+    """Yield the executor's computations in a tree of computations, in order."""
     if computation.msg.code_address == EXECUTOR_ADDRESS:
         yield computation
         return
@@ -73,10 +73,10 @@ def iter_executor_calls(computation: ComputationAPI) -> Iterator[ComputationAPI]
 
 
 def count_usage(computation: ComputationAPI) -> Usage:
-    """Return what the executor was paid for in a computation, without gas.
+    """Return the paid usage of the executor in a computation, without gas.
 
-    A call that was refused counts what it was charged for before. One that ran out of gas counts
-    for nothing: all of its gas is burnt, whatever it was spent on.
+    A refused call counts its usage up to the refusal. A call that ran out of gas counts nothing:
+    all of its gas is burnt.
     """
     total = Usage()
     for call in iter_executor_calls(computation):
@@ -98,7 +98,7 @@ def _count_tokens(call: ComputationAPI) -> Usage:
 
 
 def _count_input(call: ComputationAPI) -> Usage:
-    """Return the calldata, the reads and the tools that a call was charged for."""
+    """Return the charged calldata, reads and tools of a call."""
     reason = _get_refusal_name(call)
     if call.is_error and (reason is None or reason in UNCHARGED):
         return Usage()
@@ -115,7 +115,7 @@ def _count_input(call: ComputationAPI) -> Usage:
 
 
 def _get_refusal_name(call: ComputationAPI) -> str | None:
-    """Return the name of the refusal that a call ended in; None where it ended in none."""
+    """Return the name of the refusal that ended a call; None if it was not refused."""
     if call.is_success or call.error.burns_gas:
         return None
     return REFUSALS_BY_SELECTOR[bytes(call.output[:SELECTOR_BYTES])]
